@@ -1,0 +1,211 @@
+import type {
+  Capabilities,
+  CliName,
+  EffectiveSetting,
+  Evidence,
+  FailureCode,
+  Mode,
+  Native,
+  TurnEvent,
+  Usage,
+} from "../../protocol/index.ts";
+
+/**
+ * Our code for one CLI: configuration, command, records, failures. Pure: no files, no processes, no network, no clock.
+ * A new CLI is one folder that exports one of these, and one line in `registry.ts`.
+ */
+export interface Executor {
+  readonly id: CliName;
+  /** What the CLI is called when no setting says otherwise. */
+  readonly defaultName: CliName;
+  /** The version the contract was measured on. */
+  readonly contractVersion: string;
+  readonly capabilities: Capabilities;
+  /**
+   * Signals that ask the CLI to stop, in order; each but the last is given the grace time. What remains is killed.
+   * @see contracts/cli-a.md section 10, cli-b.md section 9
+   */
+  readonly stopSignals: readonly ("SIGINT" | "SIGTERM")[];
+  /** Where the native binary lies, seen from the directory of a Node wrapper that is found on PATH instead; best first. */
+  nativeBinaries(cliName: string): readonly NativeBinary[];
+  /** Reads the operator's variables. Pure: the caller writes what it returns. */
+  configure(input: ConfigureInput): ConfigureResult;
+  /** What a session's home must hold before a turn. */
+  planHome(input: HomeInput): HomePlan;
+  /** Arguments after the program's name. The prompt is never among them: it is the file on stdin. */
+  buildArgs(invocation: Invocation): string[];
+  /** Whether an id has the form of the CLI's own session ids; anything else never reaches the CLI. */
+  isNativeSessionId(id: string): boolean;
+  /** One translator a process. */
+  createTranslator(input: TranslatorInput): Translator;
+  /** How to find out whether the CLI's own sandbox can work here; absent when it has none. */
+  readonly sandboxProbe?: SandboxProbe;
+}
+
+/** A candidate for the native binary. `path` is relative to the `node_modules` directory that holds the wrapper's package. */
+export interface NativeBinary {
+  readonly path: string;
+  /** The CPU feature it needs, as /proc/cpuinfo spells it. */
+  readonly needs?: string;
+}
+
+/** A command that ends with 0 where the CLI's sandbox works. It runs as the CLI's user. */
+export interface SandboxProbe {
+  readonly args: readonly string[];
+  /** Whether a turn in this mode needs the sandbox under this configuration. */
+  isNeeded(configuration: Configuration, mode: Mode): boolean;
+}
+
+export interface ConfigureInput {
+  /** The whole environment of turnd; the executor picks its own variables and names them in messages. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What the CLI is called here: `CLI_A_NAME`, `CLI_B_NAME`. */
+  readonly cliName: string;
+}
+
+export type ConfigureResult =
+  | { readonly ok: true; readonly configuration: Configuration }
+  /** One sentence a fault, each naming the variable to change. No key is ever quoted. */
+  | { readonly ok: false; readonly errors: readonly string[] };
+
+/** What the operator's variables come to. */
+export interface Configuration {
+  /** False when no variable was set: then there is nothing to render. */
+  readonly isConfigured: boolean;
+  /** The configuration file of the uid-1000 home, which `turnd render` writes; its path is relative to that home. */
+  readonly files: readonly ConfigFile[];
+  /** Variables the CLI's process gets besides the allow-list: keys, and whatever the configuration refers to. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
+  /** For people: secrets masked, each with its origin. */
+  readonly effective: readonly EffectiveSetting[];
+  /** Values to be redacted wherever they turn up. */
+  readonly secrets: readonly string[];
+  /** Default model as the CLI wants it, when the configuration names one. */
+  readonly model?: string;
+  /** Known before any process starts: the turn fails with this. */
+  readonly fault?: { readonly code: FailureCode; readonly message: string };
+  /** The executor's own notes for `planHome` and `buildArgs`; opaque to everyone else. */
+  readonly details: unknown;
+}
+
+/** A file for the CLI's user, mode 0600. */
+export interface ConfigFile {
+  readonly path: string;
+  readonly content: string;
+}
+
+/** What a session may not do. It can only tighten what the operator configured. */
+export interface SessionPermissions {
+  readonly edit?: "deny";
+  readonly execute?: "deny";
+  readonly network?: "deny";
+}
+
+export interface HomeInput {
+  /** Absolute path of the session's home. */
+  readonly home: string;
+  readonly cliName: string;
+  readonly configuration: Configuration;
+  readonly permissions: SessionPermissions;
+  readonly mode: Mode;
+}
+
+/** Paths are relative to the session's home. */
+export interface HomePlan {
+  readonly directories: readonly string[];
+  readonly files: readonly ConfigFile[];
+  /** Other configuration files the CLI would read there; they are removed, with a warning. */
+  readonly forbidden: readonly string[];
+  /** Variables with absolute paths in them, and the CLI's switches. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Invocation {
+  readonly mode: Mode;
+  readonly configuration: Configuration;
+  /** As the request gave it; absent for the configured one. */
+  readonly model?: string;
+  readonly agent?: string;
+  readonly effort?: string;
+  /** A native session id that `isNativeSessionId` accepted. */
+  readonly resume?: string;
+  readonly workspace: string;
+  /** Absolute paths of files the CLI opens by name. */
+  readonly images: readonly string[];
+  readonly outputSchema?: string;
+}
+
+/** One line of the CLI's output. `text` has no newline; invalid UTF-8 is U+FFFD. */
+export interface OutputLine {
+  readonly source: "stdout" | "stderr";
+  /** 1-based, counting every line of that file, blank ones too. */
+  readonly number: number;
+  readonly text: string;
+  /** True when the line is longer than `TURND_MAX_LINE_BYTES` and `text` is only its head. */
+  readonly isTruncated: boolean;
+}
+
+export interface TranslatorInput {
+  /** The id a resume asked for, else null. */
+  readonly requestedSession: string | null;
+  /** Version of the CLI that printed, when known. */
+  readonly cliVersion?: string;
+  /** What the native session had used before this turn; for CLIs that count over the whole session. Absent: unknown. */
+  readonly usageBefore?: Usage;
+}
+
+/** An event and the line it comes from. */
+export type TranslatedEvent = TurnEvent & { readonly native?: Native };
+
+export interface Translation {
+  readonly events: readonly TranslatedEvent[];
+  /** A step has ended and no tool is open: a steered turn may be stopped here. */
+  readonly isStepBoundary?: boolean;
+  /** The process must not go on: a stranger's session came back, or the CLI turns in circles. Becomes the failure. */
+  readonly halt?: FailureDraft;
+}
+
+/** Turns lines into events. State is local to one process. Never throws, whatever the line holds (law 5). */
+export interface Translator {
+  push(line: OutputLine): Translation;
+  /** Called once, after the last line of both files. */
+  end(outcome: Outcome): Ending;
+}
+
+export interface Outcome {
+  /** How the process ended; null when nobody knows (its keeper is gone). */
+  readonly exit: { readonly code: number | null; readonly signal: string | null } | null;
+  /** Whether turnd itself ended the process (cancel, watchdog, shutdown): then a signal or a missing end proves nothing. */
+  readonly wasStopped: boolean;
+}
+
+/** What a process came to, by what it left behind alone. `turns/` decides what turnd's own acts make of it. */
+export interface Ending {
+  /** What only the end tells, such as calls that never ended (`tool.ended`, `interrupted`). */
+  readonly events: readonly TranslatedEvent[];
+  /** Text of the last assistant message. */
+  readonly output: string | null;
+  readonly nativeSessionId: string | null;
+  /** The requested id came back. */
+  readonly isResumed: boolean;
+  /** Of this turn alone. */
+  readonly usage?: Usage;
+  readonly costUsd?: number;
+  /** Of the native session so far, for the next turn's `usageBefore`. */
+  readonly usageAfter?: Usage;
+  /** Absent: completed, with the positive evidence the contract names (law 4). */
+  readonly failure?: FailureDraft;
+}
+
+/** A failure before the advice of its code is added. */
+export interface FailureDraft {
+  readonly code: FailureCode;
+  /** One sentence a person can act on. */
+  readonly message: string;
+  readonly evidence: readonly Evidence[];
+  /** True when the CLI's own words show the cause; false for what is only inferred from how it ended. */
+  readonly isProven: boolean;
+  /** Id of the rule that decided, for `--explain`. */
+  readonly rule: string;
+}

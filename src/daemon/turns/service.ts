@@ -1,0 +1,58 @@
+import type {
+  CancelReceipt,
+  ExecutorInfo,
+  Readiness,
+  SandboxInfo,
+  Session,
+  SessionRequest,
+  TurnAdmission,
+  TurnRequest,
+  TurnResult,
+  TurnSnapshot,
+} from "../../protocol/index.ts";
+
+/** What the HTTP room may ask of the daemon. Refusals are thrown as `ProblemError`. */
+export interface TurnService {
+  /** Admits a turn, durably, before it resolves (law 10). `isRepeat` when the request id was known. */
+  admit(
+    request: TurnRequest,
+    options: { readonly traceId?: string },
+  ): Promise<{ readonly admission: TurnAdmission; readonly isRepeat: boolean }>;
+  listTurns(filter: { readonly sessionId?: string; readonly status?: string; readonly limit: number }): TurnSnapshot[];
+  /** @throws {ProblemError} turn_not_found */
+  getTurn(turnId: string): TurnSnapshot;
+  /** @throws {ProblemError} turn_not_ended with a snapshot */
+  getResult(turnId: string): Promise<TurnResult>;
+  /** Resolves true when the turn has ended, false when the signal aborts first. */
+  waitForEnd(turnId: string, signal: AbortSignal): Promise<boolean>;
+  /** Resolves when the turn's tree is gone. Safe to repeat. */
+  cancel(turnId: string): Promise<CancelReceipt>;
+  findRequest(requestId: string): TurnSnapshot;
+  readEvents(turnId: string, options: ReadEventsOptions): AsyncIterable<readonly LoggedLine[]>;
+
+  createSession(request: SessionRequest): Promise<Session>;
+  listSessions(): Session[];
+  getSession(sessionId: string): Session;
+  /** Cancels, sweeps and removes. */
+  deleteSession(sessionId: string): Promise<void>;
+
+  listExecutors(): Promise<ExecutorInfo[]>;
+  getExecutor(id: string): Promise<ExecutorInfo>;
+  sandbox(): SandboxInfo;
+  readiness(): Promise<Readiness>;
+}
+
+export interface ReadEventsOptions {
+  /** Events with a greater seq are read. The caller has checked it against `last_seq`. */
+  readonly afterSeq: number;
+  /** Go on until `turn.ended`; else end after what is there. */
+  readonly isFollowing: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** One line of events.jsonl: `bytes` is the line itself, without its newline. */
+export interface LoggedLine {
+  readonly seq: number;
+  readonly type: string;
+  readonly bytes: Buffer;
+}

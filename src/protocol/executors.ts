@@ -1,0 +1,56 @@
+import { z } from "zod";
+
+/** The CLIs turnd drives. Events and recordings carry this name. */
+export const CliName = z.enum(["cli-a", "cli-b"]).meta({ id: "CliName" });
+export type CliName = z.infer<typeof CliName>;
+
+/** What a turn may be asked to do. */
+export const Mode = z.enum(["execute", "plan", "review"]).meta({
+  id: "Mode",
+  description: "`execute` may change the workspace, `plan` only reads, `review` reviews uncommitted changes.",
+});
+export type Mode = z.infer<typeof Mode>;
+
+/** What a CLI can do; anything it cannot is refused by name. */
+export const Capabilities = z
+  .strictObject({
+    modes: z.array(Mode),
+    images: z.boolean(),
+    output_schema: z.boolean(),
+    agents: z.boolean(),
+    effort: z.boolean(),
+    resume: z.boolean(),
+    permissions: z.boolean(),
+  })
+  .meta({ id: "Capabilities" });
+export type Capabilities = z.infer<typeof Capabilities>;
+
+/** One key of the effective configuration: secrets masked, `origin` names the variable (or `turnd`) it comes from. */
+export const EffectiveSetting = z
+  .strictObject({ key: z.string(), value: z.unknown(), origin: z.string() })
+  .meta({ id: "EffectiveSetting" });
+export type EffectiveSetting = z.infer<typeof EffectiveSetting>;
+
+/** One executor as `GET /v1/executors/{id}` tells of it. */
+export const ExecutorInfo = z
+  .strictObject({
+    id: CliName,
+    name: z.string().meta({ description: "What the CLI is called in this image." }),
+    available: z.boolean(),
+    unavailable: z
+      .strictObject({ code: z.string(), message: z.string() })
+      .optional()
+      .meta({ description: "Why not, when not available; turns end as failed with this code." }),
+    binary: z.string().optional(),
+    version: z.string().optional(),
+    contract_version: z.string().meta({ description: "The version turnd was measured against." }),
+    capabilities: Capabilities,
+    sandbox: z
+      .strictObject({ mode: z.string(), works: z.boolean(), message: z.string().optional() })
+      .optional()
+      .meta({ description: "The CLI's own sandbox: the mode of an execution turn and whether it can work here." }),
+    configuration: z.array(EffectiveSetting),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: "ExecutorInfo" });
+export type ExecutorInfo = z.infer<typeof ExecutorInfo>;

@@ -1,0 +1,134 @@
+import { z } from "zod";
+
+/** The closed list of reasons why a turn did not complete. Source: DESIGN section 6. */
+export const FailureCode = z
+  .enum([
+    "executor_unavailable",
+    "config_invalid",
+    "credential_missing",
+    "auth_failed",
+    "quota_exceeded",
+    "rate_limited",
+    "model_not_found",
+    "context_overflow",
+    "invalid_request",
+    "content_blocked",
+    "output_limit",
+    "provider_error",
+    "network_error",
+    "provider_timeout",
+    "permission_denied",
+    "sandbox_unavailable",
+    "resume_degraded",
+    "start_timeout",
+    "idle_timeout",
+    "turn_timeout",
+    "storage_error",
+    "crashed",
+    "output_incomplete",
+    "daemon_stopped",
+    "unknown",
+  ])
+  .meta({ id: "FailureCode", description: "Why a turn did not complete." });
+export type FailureCode = z.infer<typeof FailureCode>;
+
+/** What a person can do about a failure. */
+export const UserAction = z
+  .enum(["none", "retry", "settings", "credentials", "billing", "shorten", "operator"])
+  .meta({ id: "UserAction", description: "What helps: who has to do something before the turn can succeed." });
+export type UserAction = z.infer<typeof UserAction>;
+
+/** One quoted line that decided a failure: bounded and without secrets. `line` is 1-based in the file of `source`. */
+export const Evidence = z
+  .strictObject({
+    source: z.enum(["stdout", "stderr", "exit", "turnd"]),
+    line: z.int().positive().optional(),
+    text: z.string(),
+  })
+  .meta({ id: "Evidence" });
+export type Evidence = z.infer<typeof Evidence>;
+
+/** Why a turn did not complete, as part of its result. */
+export const Failure = z
+  .strictObject({
+    code: FailureCode,
+    message: z.string().meta({ description: "One sentence a person can act on." }),
+    retryable: z.boolean().meta({ description: "Whether the same turn may succeed later without any change." }),
+    user_action: UserAction,
+    evidence: z.array(Evidence),
+  })
+  .meta({ id: "Failure" });
+export type Failure = z.infer<typeof Failure>;
+
+/** What a code means to a runtime that has to decide. */
+export interface FailureAdvice {
+  readonly retryable: boolean;
+  readonly userAction: UserAction;
+  /** Completes the sentence "The turn failed because …". */
+  readonly meaning: string;
+}
+
+/** The one table over the closed list: retry, ask a person, or give up. */
+export const FAILURE_ADVICE: Readonly<Record<FailureCode, FailureAdvice>> = {
+  executor_unavailable: {
+    retryable: false,
+    userAction: "operator",
+    meaning: "the CLI is missing, cannot start, or its provider does not speak the API it needs",
+  },
+  config_invalid: { retryable: false, userAction: "settings", meaning: "the CLI's configuration is not valid" },
+  credential_missing: { retryable: false, userAction: "credentials", meaning: "no API key is set" },
+  auth_failed: { retryable: false, userAction: "credentials", meaning: "the provider refused the API key (401, 403)" },
+  quota_exceeded: { retryable: false, userAction: "billing", meaning: "the account has no quota or credit left" },
+  rate_limited: { retryable: true, userAction: "retry", meaning: "the provider limits the rate of requests (429)" },
+  model_not_found: { retryable: false, userAction: "settings", meaning: "the provider does not know the model" },
+  context_overflow: {
+    retryable: false,
+    userAction: "shorten",
+    meaning: "the conversation is longer than the model's context",
+  },
+  invalid_request: {
+    retryable: false,
+    userAction: "settings",
+    meaning: "the provider or the CLI refused the request as malformed",
+  },
+  content_blocked: { retryable: false, userAction: "none", meaning: "a content filter or policy blocked the answer" },
+  output_limit: { retryable: false, userAction: "shorten", meaning: "the answer reached the model's output limit" },
+  provider_error: {
+    retryable: true,
+    userAction: "retry",
+    meaning: "the provider failed (5xx, overloaded, malformed answer)",
+  },
+  network_error: {
+    retryable: true,
+    userAction: "retry",
+    meaning: "the provider could not be reached or the connection broke",
+  },
+  provider_timeout: { retryable: true, userAction: "retry", meaning: "the provider did not answer in time" },
+  permission_denied: {
+    retryable: false,
+    userAction: "settings",
+    meaning: "a tool needed a permission that nobody could give",
+  },
+  sandbox_unavailable: {
+    retryable: false,
+    userAction: "operator",
+    meaning: "the CLI's own sandbox cannot work on this machine and the mode needs it",
+  },
+  resume_degraded: { retryable: false, userAction: "none", meaning: "the native session could not be continued" },
+  start_timeout: { retryable: true, userAction: "retry", meaning: "the CLI printed nothing within the start time-out" },
+  idle_timeout: { retryable: true, userAction: "retry", meaning: "the CLI printed nothing for the idle time-out" },
+  turn_timeout: { retryable: false, userAction: "shorten", meaning: "the turn ran longer than its time-out" },
+  storage_error: {
+    retryable: false,
+    userAction: "operator",
+    meaning: "a disk is full or not writable, or the output limit was reached",
+  },
+  crashed: { retryable: true, userAction: "retry", meaning: "the CLI ended abnormally" },
+  output_incomplete: {
+    retryable: true,
+    userAction: "retry",
+    meaning: "the CLI ended without proof that the turn was completed",
+  },
+  daemon_stopped: { retryable: true, userAction: "retry", meaning: "turnd or the sandbox stopped while the turn ran" },
+  unknown: { retryable: false, userAction: "operator", meaning: "nothing the CLI left behind shows why" },
+};

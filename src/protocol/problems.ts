@@ -1,0 +1,98 @@
+import { z } from "zod";
+
+/** Why a request was refused: the closed list. Source: DESIGN section 7. */
+export const ProblemCode = z
+  .enum([
+    "invalid_json",
+    "unauthorized",
+    "forbidden_origin",
+    "turn_not_found",
+    "session_not_found",
+    "request_not_found",
+    "executor_not_found",
+    "route_not_found",
+    "session_busy",
+    "request_id_conflict",
+    "turn_not_ended",
+    "executor_mismatch",
+    "session_exists",
+    "body_too_large",
+    "unsupported_media_type",
+    "cursor_beyond_end",
+    "invalid_request",
+    "bad_cursor",
+    "workspace_unusable",
+    "mode_unsupported",
+    "queue_full",
+    "too_many_streams",
+    "internal_error",
+    "shutting_down",
+    "turn_running",
+    "storage_full",
+  ])
+  .meta({ id: "ProblemCode", description: "Why a request was refused." });
+export type ProblemCode = z.infer<typeof ProblemCode>;
+
+/** The one table from code to HTTP status. */
+export const PROBLEM_STATUS = {
+  invalid_json: 400,
+  unauthorized: 401,
+  forbidden_origin: 403,
+  turn_not_found: 404,
+  session_not_found: 404,
+  request_not_found: 404,
+  executor_not_found: 404,
+  route_not_found: 404,
+  session_busy: 409,
+  request_id_conflict: 409,
+  turn_not_ended: 409,
+  executor_mismatch: 409,
+  session_exists: 409,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  cursor_beyond_end: 416,
+  invalid_request: 422,
+  bad_cursor: 422,
+  workspace_unusable: 422,
+  mode_unsupported: 422,
+  queue_full: 429,
+  too_many_streams: 429,
+  internal_error: 500,
+  shutting_down: 503,
+  turn_running: 504,
+  storage_full: 507,
+} as const satisfies Readonly<Record<ProblemCode, number>>;
+
+/** The body of every refusal. `fields` has one entry per field of a request that does not validate. */
+export const Problem = z
+  .strictObject({
+    detail: z.looseObject({
+      code: ProblemCode,
+      message: z.string().meta({ description: "What is wrong and what to change." }),
+      fields: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+      turn_id: z.string().optional(),
+      last_seq: z.int().nonnegative().optional(),
+      turn: z.unknown().optional().meta({ description: "A snapshot of the turn concerned." }),
+    }),
+  })
+  .meta({ id: "Problem" });
+export type Problem = z.infer<typeof Problem>;
+
+/** What a problem may carry besides its code and message. */
+export type ProblemExtras = Omit<Problem["detail"], "code" | "message">;
+
+/** A refusal on its way to the client: thrown by the rooms that decide it, rendered in one place in `http/`. */
+export class ProblemError extends Error {
+  readonly code: ProblemCode;
+  readonly extras: Partial<ProblemExtras>;
+  /** Seconds, for `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ProblemCode, message: string, extras: Partial<ProblemExtras> = {}, retryAfterSeconds?: number) {
+    super(message);
+    this.name = "ProblemError";
+    this.code = code;
+    this.extras = extras;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}

@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { CliName } from "./executors.ts";
+import { CallerId, Metadata } from "./turns.ts";
+
+/** What a session's CLI may not do. It can only tighten what the operator configured. */
+export const Permissions = z
+  .strictObject({
+    edit: z.literal("deny").optional(),
+    execute: z.literal("deny").optional(),
+    network: z.literal("deny").optional(),
+  })
+  .meta({ id: "Permissions" });
+export type Permissions = z.infer<typeof Permissions>;
+
+/** Body of `POST /v1/sessions`. Unknown fields are refused. */
+export const SessionRequest = z
+  .strictObject({
+    executor: CliName,
+    session_id: CallerId.optional(),
+    workspace: z.string().regex(/^\//, "must be an absolute path").max(4096).optional(),
+    permissions: Permissions.default({}),
+    metadata: Metadata.optional(),
+  })
+  .meta({ id: "SessionRequest" });
+export type SessionRequest = z.infer<typeof SessionRequest>;
+
+/** A conversation that survives turns, restarts and sandbox rebuilds. */
+export const Session = z
+  .strictObject({
+    session_id: z.string(),
+    executor: CliName,
+    workspace: z.string(),
+    permissions: Permissions,
+    metadata: Metadata.optional(),
+    native_session_id: z.string().optional(),
+    created_at: z.iso.datetime(),
+    turns: z.array(z.string()).meta({ description: "Ids of its turns, oldest first." }),
+    running_turn: z.string().optional(),
+  })
+  .meta({ id: "Session" });
+export type Session = z.infer<typeof Session>;

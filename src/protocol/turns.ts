@@ -1,0 +1,168 @@
+import { z } from "zod";
+import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
+import { CliName, Mode } from "./executors.ts";
+
+/** The caller's own id of a request or session. */
+export const CallerId = z
+  .string()
+  .regex(/^[A-Za-z0-9._:-]{8,64}$/, "8 to 64 of letters, digits and . _ : -")
+  .meta({ id: "CallerId" });
+export type CallerId = z.infer<typeof CallerId>;
+
+/** Longest text of one input, in bytes of UTF-8: 1 MiB. */
+export const MAX_INPUT_TEXT_BYTES = 1_048_576;
+
+const text = z
+  .string()
+  .refine((value) => value.trim() !== "", "must not be empty")
+  .refine(
+    (value) => Buffer.byteLength(value) <= MAX_INPUT_TEXT_BYTES,
+    `at most ${MAX_INPUT_TEXT_BYTES} bytes of UTF-8`,
+  );
+
+const InputPart = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("text"), text }),
+  z.strictObject({
+    type: z.literal("image"),
+    data_url: z
+      .string()
+      .regex(
+        /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/,
+        "a base64 data URL of a png, jpeg, gif or webp image",
+      ),
+  }),
+]);
+
+/** What the person says: a text, or parts with at least one text. */
+export const TurnInput = z
+  .union([
+    text,
+    z
+      .array(InputPart)
+      .min(1)
+      .refine((parts) => parts.some((part) => part.type === "text"), "needs at least one text part")
+      .refine(
+        (parts) =>
+          parts.reduce((sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : 0), 0) <=
+          MAX_INPUT_TEXT_BYTES,
+        `at most ${MAX_INPUT_TEXT_BYTES} bytes of text in all`,
+      ),
+  ])
+  .meta({ id: "TurnInput" });
+export type TurnInput = z.infer<typeof TurnInput>;
+
+const model = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}$/,
+    "letters, digits and . _ : / @ + -, beginning with a letter or digit",
+  );
+const word = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "letters, digits, _ and -, beginning with a letter or digit");
+
+/** Free data of the caller, given back as it came. */
+export const Metadata = z
+  .record(z.string().max(64), z.string().max(1024))
+  .refine((value) => Object.keys(value).length <= 32, "at most 32 entries")
+  .meta({ id: "Metadata" });
+
+/** Body of `POST /v1/turns`. Unknown fields are refused. */
+export const TurnRequest = z
+  .strictObject({
+    input: TurnInput,
+    executor: CliName.optional().meta({ description: "Which CLI; needed unless `session_id` names a session." }),
+    session_id: CallerId.optional().meta({
+      description: "The session to go on with, or with `executor` the id of one to be made.",
+    }),
+    request_id: CallerId.optional().meta({ description: "A request is executed at most once per id." }),
+    mode: Mode.default("execute"),
+    model: model.optional(),
+    agent: word.optional(),
+    effort: word.optional(),
+    queue_policy: z.enum(["enqueue", "reject", "steer"]).default("enqueue"),
+    resume_policy: z.enum(["continue", "fail"]).default("continue"),
+    timeout_ms: z
+      .int()
+      .min(0)
+      .max(86_400_000)
+      .optional()
+      .meta({ description: "Of the whole turn, in milliseconds; 0 switches it off." }),
+    idle_timeout_ms: z
+      .int()
+      .min(0)
+      .max(86_400_000)
+      .optional()
+      .meta({ description: "Without a new byte of stdout; 0 switches it off." }),
+    output_schema: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({ description: "A JSON Schema the answer has to follow." }),
+    workspace: z.string().regex(/^\//, "must be an absolute path").max(4096).optional(),
+    metadata: Metadata.optional(),
+  })
+  .refine((value) => value.executor !== undefined || value.session_id !== undefined, {
+    path: ["executor"],
+    message: "needed unless session_id names a session",
+  })
+  .meta({ id: "TurnRequest" });
+export type TurnRequest = z.infer<typeof TurnRequest>;
+
+export const TurnStatus = z.enum(["queued", "running", ...TurnStatusAtEnd.options]).meta({ id: "TurnStatus" });
+export type TurnStatus = z.infer<typeof TurnStatus>;
+
+/** The answer to an admission, and to its repetition. */
+export const TurnAdmission = z
+  .strictObject({
+    turn_id: z.string(),
+    request_id: z.string(),
+    session_id: z.string(),
+    status: TurnStatus,
+    queue_position: z
+      .int()
+      .nonnegative()
+      .meta({ description: "Turns ahead of this one in its session; 0 when running or ended." }),
+    events_url: z.string(),
+    result_url: z.string(),
+  })
+  .meta({ id: "TurnAdmission" });
+export type TurnAdmission = z.infer<typeof TurnAdmission>;
+
+/** A turn as it stands. */
+export const TurnSnapshot = TurnAdmission.extend({
+  executor: CliName,
+  mode: Mode,
+  workspace: z.string(),
+  model: z.string().optional(),
+  metadata: Metadata.optional(),
+  created_at: z.iso.datetime(),
+  started_at: z.iso.datetime().optional(),
+  ended_at: z.iso.datetime().optional(),
+  last_seq: z.int().nonnegative(),
+}).meta({ id: "TurnSnapshot" });
+export type TurnSnapshot = z.infer<typeof TurnSnapshot>;
+
+/** The result of an ended turn: the data of its `turn.ended`, with its ids. */
+export const TurnResult = TurnEndedData.extend({
+  turn_id: z.string(),
+  request_id: z.string(),
+  session_id: z.string(),
+  executor: CliName,
+  metadata: Metadata.optional(),
+  ended_at: z.iso.datetime(),
+}).meta({ id: "TurnResult" });
+export type TurnResult = z.infer<typeof TurnResult>;
+
+/** What a cancel ended: answered when the turn's process tree is gone. */
+export const CancelReceipt = z
+  .strictObject({
+    turn_id: z.string(),
+    status: TurnStatus,
+    already_ended: z.boolean().meta({ description: "True when the turn had ended before this request." }),
+    ended: z
+      .array(z.strictObject({ pid: z.int().positive(), command: z.string(), signal: z.string() }))
+      .meta({ description: "Processes that were ended, with the last signal each was sent." }),
+    duration_ms: z.int().nonnegative(),
+  })
+  .meta({ id: "CancelReceipt" });
+export type CancelReceipt = z.infer<typeof CancelReceipt>;
