@@ -1,0 +1,140 @@
+import { open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { z } from "zod";
+import { asUser, type RunAs } from "./run-as.ts";
+
+/** What a keeper writes into `started`. Start times are in clock ticks since boot: with the pid they name a process for good. */
+export interface Started {
+  readonly keeperPid: number;
+  readonly keeperStart: number;
+  readonly pid: number;
+  readonly pidStart: number;
+  readonly isSubreaper: boolean;
+}
+
+/** What is started, and where its files are. */
+export interface KeptCommand {
+  /** Absolute path of `sandbox/keeper`. */
+  readonly keeperPath: string;
+  /** Holds `prompt.txt`; the keeper adds the other files of DESIGN section 4. */
+  readonly directory: string;
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly runAs: RunAs;
+}
+
+const PERL = "/usr/bin/perl";
+
+const StartedFile = z.object({
+  keeper: z.int().positive(),
+  keeper_start: z.int().nonnegative(),
+  pid: z.int().positive(),
+  pid_start: z.int().nonnegative(),
+  subreaper: z.boolean(),
+});
+
+const ExitFile = z.object({ code: z.int().nullable(), signal: z.string().nullable() });
+
+/** The command could not be started; nothing of it runs. */
+export class KeeperError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "KeeperError";
+  }
+}
+
+/**
+ * Starts a command under a keeper of its own: prompt on stdin, stdout and stderr into files (law 1).
+ *
+ * The keeper is tied to nothing of this process and outlives it.
+ * @returns once `started` names both processes
+ * @throws {KeeperError} if the turn was started before (law 10), or the keeper could not do its work
+ */
+export async function startKept(kept: KeptCommand): Promise<Started> {
+  const files = await Promise.all([
+    open(join(kept.directory, "prompt.txt"), "r"),
+    open(join(kept.directory, "stdout.jsonl"), "a", 0o600),
+    open(join(kept.directory, "stderr.log"), "a", 0o600),
+  ]);
+  try {
+    const [prompt, stdout, stderr] = files;
+    const keeper = execa(PERL, [kept.keeperPath, kept.directory, "--", ...asUser(kept.runAs, kept.command)], {
+      // Streams over open files: the descriptors themselves are handed on, nothing is piped through this process.
+      stdin: prompt.createReadStream(),
+      stdout: stdout.createWriteStream(),
+      stderr: stderr.createWriteStream(),
+      detached: true,
+      cleanup: false,
+      reject: false,
+      buffer: false,
+      extendEnv: false,
+      env: kept.env,
+      cwd: kept.cwd,
+    });
+    keeper.nodeChildProcess.unref();
+    return await waitForStart(kept.directory, keeper);
+  } finally {
+    await Promise.all(files.map((file) => file.close()));
+  }
+}
+
+/** Reads `started`; undefined when the turn was never started or its keeper died before it had written its pids. */
+export async function readStarted(directory: string): Promise<Started | undefined> {
+  const parsed = StartedFile.safeParse(await readJson(join(directory, "started")));
+  if (!parsed.success) return undefined;
+  const { keeper, keeper_start, pid, pid_start, subreaper } = parsed.data;
+  return { keeperPid: keeper, keeperStart: keeper_start, pid, pidStart: pid_start, isSubreaper: subreaper };
+}
+
+/** Reads `exit.json`: how the command ended; undefined while it runs, or when nobody was there to write it. */
+export async function readExit(directory: string): Promise<z.infer<typeof ExitFile> | undefined> {
+  const parsed = ExitFile.safeParse(await readJson(join(directory, "exit.json")));
+  return parsed.success ? { code: parsed.data.code, signal: parsed.data.signal } : undefined;
+}
+
+/** Whether the turn's keeper lives: it holds a kernel lock on `started` for as long as it does. */
+export async function isKeeperAlive(directory: string): Promise<boolean> {
+  // Node has no flock(2); 66 is ours, to tell "held by another" from a fault of the tool.
+  const result = await execa(
+    "/usr/bin/flock",
+    ["--nonblock", "--conflict-exit-code", "66", join(directory, "started"), "/bin/true"],
+    { reject: false, stdin: "ignore" },
+  );
+  if (result.exitCode === 0) return false;
+  if (result.exitCode === 66) return true;
+  throw new Error(`flock failed on ${directory}/started: ${result.stderr}`);
+}
+
+interface KeeperEnd {
+  readonly exitCode?: number | undefined;
+  readonly shortMessage?: string | undefined;
+}
+
+async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): Promise<Started> {
+  let ended: KeeperEnd | undefined;
+  const end = Promise.resolve(keeper).then((result) => (ended = result));
+  for (;;) {
+    // Read after the check: a keeper that ends at once may still have started its command.
+    const hasEnded = ended !== undefined;
+    const started = await readStarted(directory);
+    if (started !== undefined) return started;
+    if (hasEnded) throw new KeeperError(describeEnd(ended));
+    await Promise.race([end, new Promise((resolve) => setTimeout(resolve, 2))]);
+  }
+}
+
+function describeEnd(end: KeeperEnd | undefined): string {
+  if (end?.exitCode === 3) return "the turn was started before and is not started again";
+  return `the keeper could not start the CLI: ${end?.shortMessage ?? "it ended without a word"}`;
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch {
+    // Not there, or still being written: both mean that there is nothing to know yet.
+    return undefined;
+  }
+}

@@ -1,0 +1,71 @@
+/** A line without its newline. */
+export interface SplitLine {
+  readonly text: string;
+  /** Longer than the limit: `text` is its head. */
+  readonly isTruncated: boolean;
+}
+
+/** Cuts bytes into lines at newline bytes alone, wherever the chunks begin and end. */
+export interface LineSplitter {
+  push(chunk: Buffer): SplitLine[];
+  /** The last line, if the bytes did not end with a newline. */
+  flush(): SplitLine[];
+}
+
+/** What is kept of a line beyond the limit, in bytes; less where the limit itself is less. */
+const HEAD_BYTES = 65_536;
+const NEWLINE = 0x0a;
+
+/**
+ * Makes a splitter that holds at most one line.
+ *
+ * Our own, where split2 would do for short lines: a line beyond the limit is counted and its head kept, not dropped,
+ * and invalid UTF-8 becomes U+FFFD inside its line alone.
+ * @param maxLineBytes - of a line without its newline
+ */
+export function createLineSplitter(maxLineBytes: number): LineSplitter {
+  const headBytes = Math.min(HEAD_BYTES, maxLineBytes);
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+
+  function keep(bytes: Buffer): void {
+    const wasWithin = pendingBytes <= maxLineBytes;
+    pendingBytes += bytes.length;
+    if (pendingBytes <= maxLineBytes) pending.push(Buffer.from(bytes));
+    // Beyond the limit the bytes themselves stay in the file; the head is the same wherever the chunks were cut.
+    else if (wasWithin) pending = [Buffer.concat([...pending, bytes]).subarray(0, headBytes)];
+  }
+
+  function take(): SplitLine {
+    const isTruncated = pendingBytes > maxLineBytes;
+    const text = (pending.length === 1 ? pending[0] : Buffer.concat(pending))?.toString("utf8") ?? "";
+    pending = [];
+    pendingBytes = 0;
+    return { text, isTruncated };
+  }
+
+  function push(chunk: Buffer): SplitLine[] {
+    const first = chunk.indexOf(NEWLINE);
+    if (first === -1) {
+      keep(chunk);
+      return [];
+    }
+    keep(chunk.subarray(0, first));
+    const lines = [take()];
+    const last = chunk.lastIndexOf(NEWLINE);
+    if (last > first) {
+      // One decoding for all whole lines of the chunk is several times faster than one for each.
+      for (const text of chunk.toString("utf8", first + 1, last).split("\n")) lines.push(limit(text));
+    }
+    if (last + 1 < chunk.length) keep(chunk.subarray(last + 1));
+    return lines;
+  }
+
+  function limit(text: string): SplitLine {
+    // A UTF-16 unit is at most three bytes of UTF-8, so most lines need no counting.
+    const isTruncated = text.length * 3 > maxLineBytes && Buffer.byteLength(text) > maxLineBytes;
+    return { text: isTruncated ? Buffer.from(text).subarray(0, headBytes).toString("utf8") : text, isTruncated };
+  }
+
+  return { push, flush: () => (pendingBytes > 0 ? [take()] : []) };
+}
