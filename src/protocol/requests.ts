@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { TurnStatus } from "./turns.ts";
+
+/** An id in a path; a `:` in it is written `%3A`. Whether it names something is another question. */
+const PathId = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of letters, digits and . _ : -");
+
+export const TurnPath = z.strictObject({ turn_id: PathId });
+export const SessionPath = z.strictObject({ session_id: PathId });
+export const RequestPath = z.strictObject({ request_id: PathId });
+export const ExecutorPath = z.strictObject({ executor_id: PathId });
+
+/** Longest wait of `POST /v1/turns?wait_ms=`: a day. */
+const MAX_WAIT_MS = 86_400_000;
+
+/** Query of `POST /v1/turns`. */
+export const AdmitQuery = z.strictObject({
+  wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).optional().meta({
+    description: "Wait so long for the turn's end: 200 with its result, or 504 `turn_running`; the turn goes on.",
+  }),
+});
+
+/** Query of `GET /v1/turns`. */
+export const TurnsQuery = z.strictObject({
+  session_id: PathId.optional(),
+  status: TurnStatus.optional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
+
+const Flag = z.enum(["true", "false"]);
+
+/** Query of `GET /v1/turns/{turn_id}/events`. */
+export const EventsQuery = z.strictObject({
+  after_seq: z.string().optional().meta({
+    description: "Send the events with a greater `seq`. The header `Last-Event-ID` wins over it.",
+  }),
+  follow: Flag.optional().meta({ description: "NDJSON only: go on until the turn has ended. SSE always does." }),
+  verbose: Flag.optional().meta({
+    description:
+      "`false` sends slim events: no `native`, long fields cut and named in `truncated`, frames up to 64 KiB.",
+  }),
+});
