@@ -46,9 +46,9 @@ export const ExecutorInfo = z
     contract_version: z.string().meta({ description: "The version turnd was measured against." }),
     capabilities: Capabilities,
     sandbox: z
-      .strictObject({ mode: z.string(), works: z.boolean(), message: z.string().optional() })
+      .strictObject({ works: z.boolean(), message: z.string().optional() })
       .optional()
-      .meta({ description: "The CLI's own sandbox: the mode of an execution turn and whether it can work here." }),
+      .meta({ description: "Whether the CLI's own sandbox can work here; absent where an execution turn does not use it." }),
     configuration: z.array(EffectiveSetting),
     warnings: z.array(z.string()),
   })

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import type { CliName, Native, TurnEvent } from "../../protocol/index.ts";
-import { createTail, type LogTail } from "./tail.ts";
+import type { WritableTail } from "./tail.ts";
 
 /** An event before it has its place in the log. */
 export type NewEvent = TurnEvent & { readonly native?: Native | undefined };
@@ -17,6 +17,8 @@ export interface EventLogOptions extends LogIdentity {
   readonly path: string;
   /** ISO 8601, UTC. */
   readonly now: () => string;
+  /** Advanced with every append; ended by `close`. */
+  readonly tail: WritableTail;
   /** Takes secrets out of a line before it is written (law 8). */
   readonly redact: (line: string) => string;
 }
@@ -30,8 +32,6 @@ export interface EventLog {
   lastSeq(): number;
   /** Hex SHA-256 over every byte so far. */
   digest(): string;
-  /** What live readers wait on. */
-  readonly tail: LogTail;
   /** Readers are told that nothing more will come. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const file = await open(options.path, "a+", 0o600);
   const hash = createHash("sha256");
   let { size, count } = await recover(file, hash);
-  const tail = createTail(size, count);
+  options.tail.advance(size, count);
 
   async function append(events: readonly NewEvent[]): Promise<void> {
     if (events.length === 0) return;
@@ -56,7 +56,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     hash.update(bytes);
     size += bytes.length;
     count += events.length;
-    tail.advance(size, count);
+    options.tail.advance(size, count);
   }
 
   return {
@@ -64,9 +64,8 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     sync: () => file.sync(),
     lastSeq: () => count,
     digest: () => hash.copy().digest("hex"),
-    tail,
     async close() {
-      tail.end();
+      options.tail.end();
       await file.close();
     },
   };

@@ -36,7 +36,8 @@ export async function* readEvents(path: string, options: ReadOptions): AsyncGene
       // Asked before the read: an end that is told of meanwhile is then seen by the next look.
       const isComplete = options.tail === undefined || options.tail.isEnded();
       const limit = options.tail?.size() ?? Infinity;
-      const chunk = await readChunk(file, offset, limit);
+      // A chunk grows with the line it belongs to, so that a long line is not copied once for each small chunk.
+      const chunk = await readChunk(file, offset, Math.min(Math.max(CHUNK_BYTES, rest.length), limit - offset));
       if (chunk.length === 0) {
         if (isComplete || !options.isFollowing) return;
         if (options.tail !== undefined && options.tail.size() === offset && !options.tail.isEnded()) {
@@ -61,8 +62,7 @@ export async function* readEvents(path: string, options: ReadOptions): AsyncGene
   }
 }
 
-async function readChunk(file: FileHandle, offset: number, limit: number): Promise<Buffer> {
-  const wanted = Math.min(CHUNK_BYTES, limit - offset);
+async function readChunk(file: FileHandle, offset: number, wanted: number): Promise<Buffer> {
   if (wanted <= 0) return Buffer.alloc(0);
   const buffer = Buffer.allocUnsafe(wanted);
   const { bytesRead } = await file.read(buffer, 0, wanted, offset);

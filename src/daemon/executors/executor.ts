@@ -6,6 +6,7 @@ import type {
   FailureCode,
   Mode,
   Native,
+  Permissions,
   TurnEvent,
   Usage,
 } from "../../protocol/index.ts";
@@ -95,20 +96,15 @@ export interface ConfigFile {
   readonly content: string;
 }
 
-/** What a session may not do. It can only tighten what the operator configured. */
-export interface SessionPermissions {
-  readonly edit?: "deny";
-  readonly execute?: "deny";
-  readonly network?: "deny";
-}
-
 export interface HomeInput {
   /** Absolute path of the session's home. */
   readonly home: string;
   readonly cliName: string;
   readonly configuration: Configuration;
-  readonly permissions: SessionPermissions;
+  readonly permissions: Permissions;
   readonly mode: Mode;
+  /** As the request gave it; a CLI that knows only the models of its configuration needs it there. */
+  readonly model?: string;
 }
 
 /** Paths are relative to the session's home. */
@@ -131,6 +127,7 @@ export interface Invocation {
   /** A native session id that `isNativeSessionId` accepted. */
   readonly resume?: string;
   readonly workspace: string;
+  readonly permissions: Permissions;
   /** Absolute paths of files the CLI opens by name. */
   readonly images: readonly string[];
   readonly outputSchema?: string;

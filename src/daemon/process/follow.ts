@@ -8,7 +8,7 @@ export interface FollowedLine extends SplitLine {
   readonly number: number;
 }
 
-/** What was found in one look: lines, and how many bytes of each file have been read so far. */
+/** What was found in one look: lines, and how large each file is known to be. */
 export interface OutputBatch {
   readonly lines: readonly FollowedLine[];
   readonly stdoutBytes: number;
@@ -47,8 +47,8 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
   const wakeUp = createWakeUp([options.stdoutPath, options.stderrPath], options.finished);
   const batch = (lines: FollowedLine[]): OutputBatch => ({
     lines,
-    stdoutBytes: stdout.bytesRead(),
-    stderrBytes: stderr.bytesRead(),
+    stdoutBytes: stdout.knownBytes(),
+    stderrBytes: stderr.knownBytes(),
   });
   try {
     for await (const { source, line } of options.taken ?? []) {
@@ -85,7 +85,8 @@ interface LineFile {
   takeChunk(): Promise<FollowedLine[] | undefined>;
   /** The unfinished last line; undefined when there is none. */
   takeRest(): FollowedLine[] | undefined;
-  bytesRead(): number;
+  /** Its size: what was read, or more where reading lags behind. */
+  knownBytes(): number;
   close(): Promise<void>;
 }
 
@@ -94,8 +95,7 @@ async function openLines(path: string, source: "stdout" | "stderr", maxLineBytes
   const splitter = createLineSplitter(maxLineBytes);
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   let ahead: FollowedLine[] = [];
-  let bytesRead = 0;
-  let count = 0;
+  let [bytesRead, sizeBytes, count] = [0, 0, 0];
 
   const number = (lines: SplitLine[]): FollowedLine[] => lines.map((line) => ({ ...line, source, number: ++count }));
 
@@ -104,6 +104,7 @@ async function openLines(path: string, source: "stdout" | "stderr", maxLineBytes
     const read = (await file?.read(buffer, 0, CHUNK_BYTES, bytesRead))?.bytesRead ?? 0;
     if (read === 0) return undefined;
     bytesRead += read;
+    if (read === CHUNK_BYTES) sizeBytes = (await file?.stat())?.size ?? 0;
     return number(splitter.push(buffer.subarray(0, read)));
   }
 
@@ -127,7 +128,7 @@ async function openLines(path: string, source: "stdout" | "stderr", maxLineBytes
       const rest = number(splitter.flush());
       return rest.length > 0 ? rest : undefined;
     },
-    bytesRead: () => bytesRead,
+    knownBytes: () => Math.max(bytesRead, sizeBytes),
     close: async () => file?.close(),
   };
 }

@@ -25,7 +25,8 @@ export interface KeptCommand {
   readonly runAs: RunAs;
 }
 
-const PERL = "/usr/bin/perl";
+/** perl-base is part of every Debian. */
+export const PERL = "/usr/bin/perl";
 
 const StartedFile = z.object({
   keeper: z.int().positive(),

@@ -14,7 +14,7 @@ export interface ToolOptions {
   readonly timeoutMs: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
 }
 
 /**

@@ -10,6 +10,9 @@ import type {
   TurnResult,
   TurnSnapshot,
 } from "../../protocol/index.ts";
+import type { LoggedLine } from "../event-log/read-events.ts";
+
+export type { LoggedLine };
 
 /** What the HTTP room may ask of the daemon. Refusals are thrown as `ProblemError`. */
 export interface TurnService {
@@ -48,11 +51,4 @@ export interface ReadEventsOptions {
   /** Go on until `turn.ended`; else end after what is there. */
   readonly isFollowing: boolean;
   readonly signal: AbortSignal;
-}
-
-/** One line of events.jsonl: `bytes` is the line itself, without its newline. */
-export interface LoggedLine {
-  readonly seq: number;
-  readonly type: string;
-  readonly bytes: Buffer;
 }

@@ -1,0 +1,80 @@
+import { constants } from "node:fs";
+import { access, open, readFile, realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/** A place where a native binary may be, seen from a `node_modules` directory. */
+export interface NativeCandidate {
+  readonly path: string;
+  /** A CPU feature as /proc/cpuinfo spells it. */
+  readonly needs?: string;
+}
+
+/** A program that can be started, or one sentence that says why there is none. */
+export type FoundProgram =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly reason: string };
+
+export interface FindOptions {
+  /** Looked up on `searchPath`, unless `explicit` names a file outright. */
+  readonly name: string;
+  readonly explicit?: string;
+  readonly searchPath: string;
+  /** Tried beside a file that turns out to be a script. */
+  readonly native: readonly NativeCandidate[];
+}
+
+/**
+ * Finds a program's native binary.
+ *
+ * A file that starts with `#!` is the Node wrapper of an npm package, which loses signals and exit codes: the platform
+ * package beside it is taken instead.
+ * @see contracts/cli-a.md section 10, cli-b.md section 0
+ */
+export async function findProgram(options: FindOptions): Promise<FoundProgram> {
+  const found = options.explicit ?? (await findOnPath(options.name, options.searchPath));
+  if (found === undefined) return { ok: false, reason: `"${options.name}" is not on PATH` };
+  if (!(await isExecutable(found))) return { ok: false, reason: `${found} is missing or not executable` };
+  const path = await realpath(found);
+  if (!(await isScript(path))) return { ok: true, path };
+  const native = await findBeside(path, options.native);
+  return native === undefined
+    ? { ok: false, reason: `${found} is a script and no native package lies beside it` }
+    : { ok: true, path: native };
+}
+
+async function findOnPath(name: string, searchPath: string): Promise<string | undefined> {
+  for (const directory of searchPath.split(":")) {
+    const path = join(directory, name);
+    if (directory !== "" && (await isExecutable(path))) return path;
+  }
+  return undefined;
+}
+
+async function findBeside(script: string, candidates: readonly NativeCandidate[]): Promise<string | undefined> {
+  const cpu = await readFile("/proc/cpuinfo", "utf8");
+  const usable = candidates.filter(({ needs }) => needs === undefined || new RegExp(`\\b${needs}\\b`).test(cpu));
+  for (let directory = dirname(script); directory !== dirname(directory); directory = dirname(directory)) {
+    for (const candidate of usable) {
+      const path = join(directory, "node_modules", candidate.path);
+      if (await isExecutable(path)) return path;
+    }
+  }
+  return undefined;
+}
+
+async function isScript(path: string): Promise<boolean> {
+  const file = await open(path, "r");
+  try {
+    const { buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    return buffer.toString("latin1") === "#!";
+  } finally {
+    await file.close();
+  }
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}

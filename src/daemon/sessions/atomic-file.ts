@@ -1,0 +1,31 @@
+import { open, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/**
+ * Replaces a file as a whole: a reader, or a crash at any moment, sees the old content or the new.
+ *
+ * Shape: resolves once the content and the directory entry are on the disk.
+ * @see fsync(2), rename(2)
+ */
+export async function writeFileAtomic(path: string, content: string): Promise<void> {
+  const temporary = `${path}.new`;
+  const file = await open(temporary, "w", 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+  await syncDirectory(dirname(path));
+}
+
+/** Forces a directory's entries to the disk: a new file is not there after a power cut without it. */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

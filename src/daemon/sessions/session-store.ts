@@ -1,0 +1,126 @@
+import { chown, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { CallerId, CliName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
+import { syncDirectory, writeFileAtomic } from "./atomic-file.ts";
+
+/** `session.json`: what is known of a session besides its turns. */
+export const SessionFile = z.object({
+  v: z.literal(1),
+  session_id: CallerId,
+  executor: CliName,
+  workspace: z.string(),
+  permissions: Permissions,
+  metadata: Metadata.optional(),
+  /** The CLI's own id, once it is known. */
+  native_session_id: z.string().optional(),
+  /** What the native session has used so far, for a CLI that counts over the whole session. */
+  native_usage: Usage.optional(),
+  created_at: z.iso.datetime(),
+});
+export type SessionFile = z.infer<typeof SessionFile>;
+
+/** Where a session's things are. Source: DESIGN section 4. */
+export interface SessionPaths {
+  readonly root: string;
+  /** The CLI's own state; owned by the CLIs' user. */
+  readonly home: string;
+  readonly turns: string;
+}
+
+/** The sessions of one state directory; what it holds in memory is what is on disk. */
+export interface SessionStore {
+  get(sessionId: string): SessionFile | undefined;
+  list(): SessionFile[];
+  paths(sessionId: string): SessionPaths;
+  /** Durable when it resolves. The caller has made sure that the id is free. */
+  create(session: SessionFile): Promise<void>;
+  update(sessionId: string, change: Partial<Pick<SessionFile, "native_session_id" | "native_usage">>): Promise<void>;
+  /** Removes everything of a session; half a removal is finished at the next start. */
+  remove(sessionId: string): Promise<void>;
+}
+
+export interface SessionStoreOptions {
+  readonly stateDirectory: string;
+  readonly owner: { readonly uid: number; readonly gid: number };
+  /** Empties a directory with the rights of the user who owns it: a link in there leads nowhere else. */
+  readonly emptyAsOwner: (path: string) => Promise<void>;
+  /** Told of a directory that is no session: it is left alone. */
+  readonly onUnreadable: (path: string, reason: string) => void;
+}
+
+/** A session's directory gets this ending while it is removed. */
+const REMOVED = ".removed";
+
+/**
+ * Opens the sessions below a state directory, which it makes where it is missing.
+ *
+ * @throws the system's error when the directory cannot be made, listed or written
+ */
+export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
+  const base = join(options.stateDirectory, "sessions");
+  await mkdir(base, { recursive: true, mode: 0o711 });
+  const sessions = new Map<string, SessionFile>();
+  for (const name of await readdir(base)) {
+    if (name.endsWith(REMOVED)) await removeRest(join(base, name), options);
+    else {
+      const read = await readSession(join(base, name));
+      if (read.ok) sessions.set(read.session.session_id, read.session);
+      else options.onUnreadable(join(base, name), read.reason);
+    }
+  }
+
+  const paths = (sessionId: string): SessionPaths => {
+    const root = join(base, sessionId);
+    return { root, home: join(root, "home"), turns: join(root, "turns") };
+  };
+  const save = async (session: SessionFile): Promise<void> => {
+    await writeFileAtomic(join(paths(session.session_id).root, "session.json"), `${JSON.stringify(session)}\n`);
+    sessions.set(session.session_id, session);
+  };
+
+  return {
+    get: (sessionId) => sessions.get(sessionId),
+    list: () => [...sessions.values()],
+    paths,
+    async create(session) {
+      const { root, home, turns } = paths(session.session_id);
+      await mkdir(root, { recursive: true, mode: 0o711 });
+      await mkdir(turns, { recursive: true, mode: 0o700 });
+      await mkdir(home, { recursive: true, mode: 0o700 });
+      await chown(home, options.owner.uid, options.owner.gid);
+      await save(session);
+      await syncDirectory(base);
+    },
+    async update(sessionId, change) {
+      const session = sessions.get(sessionId);
+      if (session === undefined) throw new Error(`session ${sessionId} is not there to be updated`);
+      await save({ ...session, ...change });
+    },
+    async remove(sessionId) {
+      const { root } = paths(sessionId);
+      await rename(root, `${root}${REMOVED}`);
+      await syncDirectory(base);
+      sessions.delete(sessionId);
+      await removeRest(`${root}${REMOVED}`, options);
+    },
+  };
+}
+
+async function removeRest(root: string, { emptyAsOwner }: SessionStoreOptions): Promise<void> {
+  await emptyAsOwner(join(root, "home"));
+  await rm(root, { recursive: true, force: true });
+}
+
+type ReadSession =
+  | { readonly ok: true; readonly session: SessionFile }
+  | { readonly ok: false; readonly reason: string };
+
+async function readSession(directory: string): Promise<ReadSession> {
+  try {
+    const parsed = SessionFile.safeParse(JSON.parse(await readFile(join(directory, "session.json"), "utf8")));
+    return parsed.success ? { ok: true, session: parsed.data } : { ok: false, reason: z.prettifyError(parsed.error) };
+  } catch (error) {
+    return { ok: false, reason: error instanceof Error ? error.message : String(error) };
+  }
+}

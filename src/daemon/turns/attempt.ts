@@ -1,0 +1,134 @@
+import type { FailureDraft, TranslatedEvent } from "../executors/executor.ts";
+import { followOutput, type TakenLine } from "../process/follow.ts";
+import type { Started } from "../process/keeper.ts";
+import { endKeeper, stopTree, SweepError, sweepTree, type ProcessTree } from "../process/tree.ts";
+import { waitForExit, type KeptExit } from "../process/wait-exit.ts";
+import { consumeOutput, type Consumed } from "./consume.ts";
+import { executorOf, type TurnContext } from "./context.ts";
+import type { Turn } from "./turn.ts";
+import { writeTurnFile, type EndedBy } from "./turn-file.ts";
+import { startWatch } from "./watch.ts";
+
+/** Why turnd ends a process: what the turn is told to have ended by, or a reason of its own. */
+export type StopReason = NonNullable<EndedBy> | "halt" | "storage";
+
+export interface AttemptOptions {
+  readonly started: Started;
+  /** Where an earlier daemon had got to; absent for a process that was just started. */
+  readonly taken?: AsyncIterable<TakenLine>;
+  readonly requestedSession: string | null;
+  readonly emit: (events: readonly TranslatedEvent[]) => Promise<void>;
+  /** Handed the switch that ends this process, before anything else happens. */
+  readonly onStop: (stop: (reason: StopReason) => void) => void;
+  readonly onStepBoundary: () => void;
+}
+
+/** What became of one process. */
+export interface AttemptResult extends Consumed {
+  readonly exit: KeptExit | null;
+  /** Something of the tree would not die. */
+  readonly sweepError: SweepError | undefined;
+}
+
+/**
+ * Follows one process of a turn to its end: translates, watches, stops when told to, sweeps (laws 1 and 6).
+ *
+ * Shape: resolves when the last line is translated and the tree is empty; the keeper is gone too by then.
+ */
+export async function followAttempt(context: TurnContext, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
+  const { executor } = executorOf(context, turn.file.executor);
+  const { limits } = context;
+  const tree: ProcessTree = { started: options.started, marker: turn.file.turn_id };
+  const finished = new AbortController();
+  let stopping: Promise<void> | undefined;
+
+  function stop(reason: StopReason): void {
+    if (stopping !== undefined) return;
+    stopping = stopProcess(context, turn, tree, executor.stopSignals, reason);
+    // What cannot even be killed must not keep the turn from ending (law 3).
+    stopping.catch(() => finished.abort());
+  }
+  const watch = startWatch({
+    startTimeoutMs: limits.startTimeoutMs,
+    idleTimeoutMs: turn.file.idle_timeout_ms,
+    turnRemainingMs: remainingMs(context, turn),
+    maxOutputBytes: limits.maxOutputBytes,
+    onFire: stop,
+  });
+  options.onStop(stop);
+
+  async function waitForEnd(): Promise<{ exit: KeptExit | null; sweepError: SweepError | undefined }> {
+    try {
+      const exit = await waitForExit(turn.directory, options.started, finished.signal);
+      watch.stop();
+      const sweepError = await sweepAll(tree, stopping);
+      await endKeeper(options.started);
+      return { exit, sweepError };
+    } finally {
+      finished.abort();
+    }
+  }
+  const ended = waitForEnd();
+  const consumed = await consumeOutput({
+    translator: executor.createTranslator({
+      requestedSession: options.requestedSession,
+      ...(turn.file.cli_version === undefined ? {} : { cliVersion: turn.file.cli_version }),
+      ...(turn.file.usage_before === undefined ? {} : { usageBefore: turn.file.usage_before }),
+    }),
+    output: followOutput({
+      stdoutPath: `${turn.directory}/stdout.jsonl`,
+      stderrPath: `${turn.directory}/stderr.log`,
+      maxLineBytes: limits.maxLineBytes,
+      ...(options.taken === undefined ? {} : { taken: options.taken }),
+      finished: finished.signal,
+    }),
+    isHeldUntilBound: options.requestedSession !== null,
+    emit: options.emit,
+    onBatch: (batch) => watch.observe(batch),
+    onHalt: (halt: FailureDraft) => {
+      context.logger.warn({ turnId: turn.file.turn_id, rule: halt.rule }, "process halted");
+      stop("halt");
+    },
+    onStepBoundary: options.onStepBoundary,
+    outcome: async () => ({ exit: (await ended).exit, wasStopped: stopping !== undefined }),
+  });
+  return { ...consumed, ...(await ended) };
+}
+
+async function stopProcess(
+  context: TurnContext,
+  turn: Turn,
+  tree: ProcessTree,
+  signals: readonly ("SIGINT" | "SIGTERM")[],
+  reason: StopReason,
+): Promise<void> {
+  if (reason !== "halt" && reason !== "storage") {
+    turn.file = { ...turn.file, ended_by: reason };
+    try {
+      // First the reason, then the signal: a daemon that is killed in between must not call it a crash of the CLI.
+      await writeTurnFile(turn.directory, turn.file);
+    } catch (error) {
+      context.logger.error({ turnId: turn.file.turn_id, err: error }, "reason of a stop could not be written");
+    }
+  }
+  // What was asked to stop for no fault of its own gets its grace; a stranger's session must not print another line.
+  turn.ended.push(...(await stopTree(tree, signals, reason === "halt" ? 0 : context.limits.cancelGraceMs)));
+}
+
+/** A sweep that fails is told of, not thrown: the turn ends all the same (law 3). */
+async function sweepAll(tree: ProcessTree, stopping: Promise<void> | undefined): Promise<SweepError | undefined> {
+  try {
+    await stopping;
+    await sweepTree(tree);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SweepError) return error;
+    throw error;
+  }
+}
+
+function remainingMs(context: TurnContext, turn: Turn): number | undefined {
+  if (turn.file.timeout_ms === 0) return undefined;
+  const startedAt = turn.file.started_at === undefined ? context.now() : new Date(turn.file.started_at);
+  return turn.file.timeout_ms - (context.now().getTime() - startedAt.getTime());
+}

@@ -1,0 +1,54 @@
+import type { Logger } from "pino";
+import type { Executor } from "../executors/executor.ts";
+import type { RunAs } from "../process/run-as.ts";
+import type { SessionStore } from "../sessions/session-store.ts";
+import type { ExecutorRuntime } from "./executor-runtime.ts";
+
+/** Bounds of a turn; times in milliseconds, 0 switches a time-out off. Source: DESIGN section 9. */
+export interface TurnLimits {
+  readonly maxTurns: number;
+  readonly maxQueued: number;
+  readonly turnTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly startTimeoutMs: number;
+  readonly cancelGraceMs: number;
+  readonly shutdownMs: number;
+  readonly steerWaitMs: number;
+  readonly maxOutputBytes: number;
+  readonly maxLineBytes: number;
+}
+
+/** What every part of this room works with; made once, in `daemon.ts`. */
+export interface TurnContext {
+  /** Of turnd. */
+  readonly version: string;
+  readonly stateDirectory: string;
+  /** `sandbox/keeper`. */
+  readonly keeperPath: string;
+  /** The text of `sandbox/write-home`. */
+  readonly homeWriter: string;
+  /** HOME of the CLIs. */
+  readonly homeDirectory: string;
+  readonly workspace: string;
+  readonly workspaceRoots: readonly string[];
+  readonly runAs: RunAs;
+  readonly limits: TurnLimits;
+  /** The allow-listed part of turnd's own environment. */
+  readonly baseEnv: Readonly<Record<string, string>>;
+  /** Whether a keeper can adopt what escapes; found out at the start. */
+  readonly hasSubreaper: boolean;
+  /** What a person should know of this machine; said once in the log and in `/v1/sandbox`. */
+  readonly warnings: readonly string[];
+  readonly sessions: SessionStore;
+  readonly executors: ReadonlyMap<Executor["id"], ExecutorRuntime>;
+  readonly redact: (line: string) => string;
+  readonly now: () => Date;
+  readonly logger: Logger;
+}
+
+/** The runtime side of an executor; every name of the protocol has one. */
+export function executorOf(context: TurnContext, id: Executor["id"]): ExecutorRuntime {
+  const runtime = context.executors.get(id);
+  if (runtime === undefined) throw new Error(`executor ${id} is not wired`);
+  return runtime;
+}

@@ -1,0 +1,51 @@
+import type { EventLog, NewEvent } from "../event-log/event-log.ts";
+import type { TranslatedEvent } from "../executors/executor.ts";
+import type { Progress } from "./progress.ts";
+
+/** Puts a turn's events into its log, past what an earlier daemon has logged of them. */
+export interface Emitter {
+  /** Events of the translator: those logged before are passed over, so that a record half logged is completed. */
+  translated(events: readonly TranslatedEvent[]): Promise<void>;
+  /** Events of turnd's own. */
+  own(events: readonly NewEvent[]): Promise<void>;
+  /** The disk would not take an event; nothing has been logged since. */
+  fault(): Error | undefined;
+}
+
+const STORAGE_ERRORS = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO", "EFBIG", "EACCES"]);
+
+/** Whether an error means that a disk is full, read-only or broken. */
+export function isStorageError(error: unknown): error is Error {
+  return error instanceof Error && "code" in error && typeof error.code === "string" && STORAGE_ERRORS.has(error.code);
+}
+
+/**
+ * Makes the emitter of a turn.
+ *
+ * @param onFault - told once that the disk does not take events any more; what was written is kept
+ */
+export function createEmitter(log: EventLog, progress: Progress, onFault: () => void): Emitter {
+  let [fromLines, atEnd] = [progress.fromLines, progress.atEnd];
+  let fault: Error | undefined;
+
+  function isLogged(event: TranslatedEvent): boolean {
+    if (event.native !== undefined) return fromLines-- > 0;
+    return event.type === "tool.ended" && atEnd-- > 0;
+  }
+  async function own(events: readonly NewEvent[]): Promise<void> {
+    if (fault !== undefined || events.length === 0) return;
+    try {
+      await log.append(events);
+    } catch (error) {
+      if (!isStorageError(error)) throw error;
+      fault = error;
+      onFault();
+    }
+  }
+
+  return {
+    translated: (events) => own(events.filter((event) => !isLogged(event))),
+    own,
+    fault: () => fault,
+  };
+}

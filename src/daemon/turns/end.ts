@@ -1,0 +1,123 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { TurnEndedData, TurnResult } from "../../protocol/index.ts";
+import type { EventLog } from "../event-log/event-log.ts";
+import { syncDirectory } from "../sessions/atomic-file.ts";
+import type { AttemptResult } from "./attempt.ts";
+import { concludeTurn, type TurnFacts } from "./classify.ts";
+import type { TurnContext } from "./context.ts";
+import { isStorageError } from "./emitter.ts";
+import type { Turn } from "./turn.ts";
+
+/** Room that is given free for the last event: a disk filled by the turn must not keep its end from being told. */
+const RESERVE_BYTES = 65_536;
+const RESERVE = "reserve";
+const END_RETRIES = 10;
+const END_RETRY_MS = 200;
+
+/** Takes the room for the last event. */
+export async function takeReserve(directory: string): Promise<void> {
+  await writeFile(join(directory, RESERVE), Buffer.alloc(RESERVE_BYTES), { mode: 0o600 });
+}
+
+/** Gives that room free. */
+export async function releaseReserve(directory: string): Promise<void> {
+  await rm(join(directory, RESERVE), { force: true });
+}
+
+/**
+ * Logs `turn.ended`, durably, and makes the result from it.
+ *
+ * Where the disk takes not even this, the daemon goes on with the result in memory, and the next start tries again.
+ */
+export async function endTurn(
+  context: TurnContext,
+  turn: Turn,
+  log: EventLog,
+  facts: TurnFacts,
+  attempt: AttemptResult | undefined,
+): Promise<void> {
+  const usageAfter = attempt?.ending.usageAfter;
+  if (usageAfter !== undefined) await quietly(context, turn, () => saveUsage(context, turn, usageAfter));
+  const now = context.now();
+  const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);
+  const data: TurnEndedData = {
+    ...concludeTurn(facts),
+    counts: {
+      events: log.lastSeq() + 1,
+      records: attempt?.counts.records ?? 0,
+      unknown: attempt?.counts.unknown ?? 0,
+      tools: attempt?.counts.tools ?? 0,
+      retries: attempt?.counts.retries ?? 0,
+    },
+    duration_ms: Math.max(0, now.getTime() - startedAt.getTime()),
+    digest: log.digest(),
+  };
+  await logEnd(context, turn, log, data);
+  markEnded(turn, data, now.toISOString());
+  await quietly(context, turn, () => writeResult(turn, data, now.toISOString()));
+  const { status, failure } = data;
+  context.logger.info(
+    { turnId: turn.file.turn_id, status, code: failure?.code, durationMs: data.duration_ms },
+    "turn ended",
+  );
+}
+
+/** Remembers that a turn has ended, and how. */
+export function markEnded(turn: Turn, data: TurnEndedData, endedAt: string): void {
+  turn.status = data.status;
+  turn.endedAt = endedAt;
+  // Kept in memory only where the disk would not take it; readers get it from the log otherwise.
+  turn.unwrittenEnd = turn.log?.lastSeq() === data.counts.events ? undefined : data;
+}
+
+/** The result of a turn from the data of its `turn.ended`. */
+export function toResult({ file }: Turn, data: TurnEndedData, endedAt: string): TurnResult {
+  return {
+    turn_id: file.turn_id,
+    request_id: file.request_id,
+    session_id: file.session_id,
+    executor: file.executor,
+    ...(file.metadata === undefined ? {} : { metadata: file.metadata }),
+    ended_at: endedAt,
+    ...data,
+  };
+}
+
+async function logEnd(context: TurnContext, turn: Turn, log: EventLog, data: TurnEndedData): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await log.append([{ type: "turn.ended", data }]);
+      await log.sync();
+      await syncDirectory(turn.directory);
+      return;
+    } catch (error) {
+      if (!isStorageError(error)) throw error;
+      if (attempt >= END_RETRIES) {
+        context.logger.error({ turnId: turn.file.turn_id, err: error }, "end of a turn could not be written");
+        return;
+      }
+      await delay(END_RETRY_MS);
+    }
+  }
+}
+
+async function saveUsage(context: TurnContext, turn: Turn, usage: NonNullable<TurnEndedData["usage"]>): Promise<void> {
+  await context.sessions.update(turn.file.session_id, { native_usage: usage });
+}
+
+async function writeResult(turn: Turn, data: TurnEndedData, endedAt: string): Promise<void> {
+  await writeFile(join(turn.directory, "result.json"), `${JSON.stringify(toResult(turn, data, endedAt))}\n`, {
+    mode: 0o600,
+  });
+}
+
+/** What can be derived again, or matters less than the end itself, must not keep the turn from ending (law 3). */
+async function quietly(context: TurnContext, turn: Turn, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    context.logger.warn({ turnId: turn.file.turn_id, err: error }, "file beside the log could not be written");
+  }
+}

@@ -1,0 +1,143 @@
+import type { ExecutorInfo, Mode } from "../../protocol/index.ts";
+import type { Configuration, Executor, FailureDraft } from "../executors/executor.ts";
+import { findProgram } from "../process/find-program.ts";
+import type { RunAs } from "../process/run-as.ts";
+import { runTool } from "../process/run-tool.ts";
+import { ownFailure } from "./classify.ts";
+
+/** An executor in this sandbox: its binary, its configuration, and whether it can run. */
+export interface ExecutorRuntime {
+  readonly executor: Executor;
+  readonly cliName: string;
+  readonly configuration: Configuration;
+  /** Finds the binary, asks its version; asked again as long as the answer was no. */
+  locate(): Promise<Located>;
+  /** What keeps a turn in this mode from running, decided before a process is started; undefined when nothing does. */
+  findObstacle(mode: Mode): Promise<FailureDraft | undefined>;
+  describe(): Promise<ExecutorInfo>;
+}
+
+export type Located =
+  | { readonly ok: true; readonly path: string; readonly version: string }
+  | { readonly ok: false; readonly reason: string };
+
+export interface ExecutorRuntimeOptions {
+  readonly executor: Executor;
+  readonly cliName: string;
+  readonly configuration: Configuration;
+  /** `CLI_A_BIN`, `CLI_B_BIN`. */
+  readonly explicitBinary?: string;
+  /** The allow-listed environment, PATH among it. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly runAs: RunAs;
+  /** A directory of that user's, for what the CLI writes even when it is asked for its version alone. */
+  readonly scratchDirectory: string;
+}
+
+/** CLI A alone takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
+const VERSION_TIMEOUT_MS = 30_000;
+const PROBE_TIMEOUT_MS = 30_000;
+
+/** Makes the runtime side of an executor. Nothing is looked up before it is asked for. */
+export function createExecutorRuntime(options: ExecutorRuntimeOptions): ExecutorRuntime {
+  const { executor, configuration, cliName } = options;
+  const locate = keepWhen(
+    (located: Located) => located.ok,
+    () => locateCli(options),
+  );
+  const probe = keepWhen(
+    () => true,
+    () => probeSandbox(options, locate),
+  );
+
+  async function findObstacle(mode: Mode): Promise<FailureDraft | undefined> {
+    const located = await locate();
+    if (!located.ok) return ownFailure("executor_unavailable", `${cliName} cannot be run: ${located.reason}.`);
+    if (configuration.fault !== undefined) return ownFailure(configuration.fault.code, configuration.fault.message);
+    if (executor.sandboxProbe?.isNeeded(configuration, mode) !== true) return undefined;
+    const sandbox = await probe();
+    return sandbox.works
+      ? undefined
+      : ownFailure(
+          "sandbox_unavailable",
+          `The sandbox of ${cliName} cannot work here (${sandbox.message}). Allow user namespaces, or set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary.`,
+        );
+  }
+
+  async function describe(): Promise<ExecutorInfo> {
+    const located = await locate();
+    const obstacle = await findObstacle("execute");
+    const isSandboxed = executor.sandboxProbe?.isNeeded(configuration, "execute") === true;
+    return {
+      id: executor.id,
+      name: cliName,
+      available: obstacle === undefined,
+      ...(obstacle === undefined ? {} : { unavailable: { code: obstacle.code, message: obstacle.message } }),
+      ...(located.ok ? { binary: located.path, version: located.version } : {}),
+      contract_version: executor.contractVersion,
+      capabilities: executor.capabilities,
+      ...(isSandboxed && located.ok ? { sandbox: await describeSandbox(probe) } : {}),
+      configuration: [...configuration.effective],
+      warnings: [...configuration.warnings],
+    };
+  }
+
+  return { executor, cliName, configuration, locate, findObstacle, describe };
+}
+
+interface SandboxState {
+  readonly works: boolean;
+  readonly message: string;
+}
+
+async function locateCli(options: ExecutorRuntimeOptions): Promise<Located> {
+  const found = await findProgram({
+    name: options.cliName,
+    ...(options.explicitBinary === undefined ? {} : { explicit: options.explicitBinary }),
+    searchPath: options.env["PATH"] ?? "",
+    native: options.executor.nativeBinaries(options.cliName),
+  });
+  if (!found.ok) return found;
+  const result = await runTool([found.path, "--version"], {
+    runAs: options.runAs,
+    timeoutMs: VERSION_TIMEOUT_MS,
+    env: scratchEnv(options),
+  });
+  const version = /\d+\.\d+\.\d+\S*/.exec(result.stdout)?.[0];
+  if (result.code === 0 && version !== undefined) return { ok: true, path: found.path, version };
+  const said = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] ?? "";
+  return { ok: false, reason: `${found.path} --version ended with ${result.code ?? "no exit code"}: ${said}` };
+}
+
+async function probeSandbox(options: ExecutorRuntimeOptions, locate: () => Promise<Located>): Promise<SandboxState> {
+  const located = await locate();
+  if (!located.ok) return { works: false, message: located.reason };
+  const result = await runTool([located.path, ...(options.executor.sandboxProbe?.args ?? [])], {
+    runAs: options.runAs,
+    timeoutMs: PROBE_TIMEOUT_MS,
+    env: scratchEnv(options),
+  });
+  const said = result.stderr.trim().split("\n").at(-1) ?? "";
+  return { works: result.code === 0, message: result.code === 0 ? "" : said || `exit code ${result.code ?? "none"}` };
+}
+
+function scratchEnv({ env, scratchDirectory }: ExecutorRuntimeOptions): Record<string, string> {
+  return { PATH: env["PATH"] ?? "", HOME: scratchDirectory, TMPDIR: scratchDirectory };
+}
+
+async function describeSandbox(probe: () => Promise<SandboxState>): Promise<NonNullable<ExecutorInfo["sandbox"]>> {
+  const { works, message } = await probe();
+  return { works, ...(works ? {} : { message }) };
+}
+
+/** Remembers an answer worth keeping; asks again otherwise. Callers at the same time share one question. */
+function keepWhen<T>(isKept: (value: T) => boolean, ask: () => Promise<T>): () => Promise<T> {
+  let pending: Promise<T> | undefined;
+  return async () => {
+    pending ??= ask();
+    const asked = pending;
+    const value = await asked;
+    if (!isKept(value) && pending === asked) pending = undefined;
+    return value;
+  };
+}

@@ -1,0 +1,78 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readEvents } from "../event-log/read-events.ts";
+
+/** One earlier turn, as far as a new native session needs to know of it. */
+interface PastTurn {
+  readonly input: string;
+  readonly output: string;
+}
+
+/** The history given to a fresh native session is bounded; the newest turns are kept. */
+const MAX_HISTORY_CHARACTERS = 60_000;
+const MAX_PART_CHARACTERS = 8_000;
+
+/**
+ * Puts a session's conversation so far before a prompt, marked as history.
+ *
+ * For a session whose native state is lost: the text comes from our own logs.
+ * @param directories - of the session's earlier turns, oldest first
+ */
+export async function withHistory(prompt: string, directories: readonly string[]): Promise<string> {
+  const blocks: string[] = [];
+  let length = 0;
+  for (const directory of directories.toReversed()) {
+    const past = await readPastTurn(directory);
+    if (past === undefined) continue;
+    const block = `<turn>\n<user>\n${cut(past.input)}\n</user>\n<assistant>\n${cut(past.output)}\n</assistant>\n</turn>`;
+    length += block.length;
+    if (length > MAX_HISTORY_CHARACTERS) break;
+    blocks.unshift(block);
+  }
+  if (blocks.length === 0) return prompt;
+  return [
+    "<history>",
+    "The earlier conversation of this session follows for reference. Its native state was lost, so tool results are not in it. Do not act on it again.",
+    ...blocks,
+    "</history>",
+    "",
+    prompt,
+  ].join("\n");
+}
+
+/** The prompt of a turn as the caller gave it, without any history put before it. */
+export async function readInput(directory: string): Promise<string> {
+  try {
+    return await readFile(join(directory, "input.txt"), "utf8");
+  } catch {
+    // No history was put before it: the prompt is the input.
+    return readFile(join(directory, "prompt.txt"), "utf8");
+  }
+}
+
+async function readPastTurn(directory: string): Promise<PastTurn | undefined> {
+  const messages: string[] = [];
+  try {
+    const signal = new AbortController().signal;
+    for await (const lines of readEvents(join(directory, "events.jsonl"), {
+      afterSeq: 0,
+      isFollowing: false,
+      signal,
+    })) {
+      for (const line of lines) {
+        if (line.type !== "message") continue;
+        const event: { data: { text: string } } = JSON.parse(line.bytes.toString("utf8"));
+        messages.push(event.data.text);
+      }
+    }
+    return { input: await readInput(directory), output: messages.join("\n\n") };
+  } catch (error) {
+    // A turn that never ran has no log and nothing to tell.
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_PART_CHARACTERS ? text : `${text.slice(0, MAX_PART_CHARACTERS)}\n[cut]`;
+}

@@ -1,0 +1,54 @@
+import { PERL } from "../process/keeper.ts";
+import type { RunAs } from "../process/run-as.ts";
+import { runTool } from "../process/run-tool.ts";
+
+/** What is done to a home, in order. Paths are relative to it. Source: sandbox/write-home. */
+export type HomeCommand =
+  | { readonly do: "make" | "empty" | "remove" | "set_aside"; readonly path: string }
+  | { readonly do: "write"; readonly path: string; readonly content: string | Buffer };
+
+export interface HomeWriter {
+  /** The text of `sandbox/write-home`. */
+  readonly homeWriter: string;
+  readonly runAs: RunAs;
+}
+
+/** The home could not be prepared: no room, or not writable. */
+export class HomeError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "HomeError";
+  }
+}
+
+const LETTERS = { make: "D", empty: "E", remove: "R", set_aside: "A", write: "F" } as const;
+const TIMEOUT_MS = 60_000;
+
+/**
+ * Changes a home with the rights of the user who owns it, in one short-lived process.
+ *
+ * @returns paths that were there and have been removed or set aside
+ * @throws {HomeError} with what the system said
+ */
+export async function changeHome(
+  writer: HomeWriter,
+  home: string,
+  commands: readonly HomeCommand[],
+): Promise<string[]> {
+  const input = Buffer.concat(commands.map(encode));
+  const result = await runTool([PERL, "-e", writer.homeWriter], {
+    runAs: writer.runAs,
+    timeoutMs: TIMEOUT_MS,
+    cwd: home,
+    input,
+  });
+  if (result.code !== 0) throw new HomeError(`${home} cannot be prepared: ${result.stderr || `exit ${result.code}`}`);
+  return result.stdout === "" ? [] : result.stdout.split("\n");
+}
+
+function encode(command: HomeCommand): Buffer {
+  const letter = LETTERS[command.do];
+  if (command.do !== "write") return Buffer.from(`${letter} ${command.path}\n`);
+  const content = Buffer.from(command.content);
+  return Buffer.concat([Buffer.from(`${letter} ${content.length} ${command.path}\n`), content]);
+}

@@ -1,0 +1,125 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { TranslatedEvent } from "../executors/executor.ts";
+import { startKept, type Started } from "../process/keeper.ts";
+import { TURN_MARKER } from "../process/tree.ts";
+import { executorOf, type TurnContext } from "./context.ts";
+import { changeHome, type HomeCommand } from "./home.ts";
+import type { Turn } from "./turn.ts";
+import { writeTurnFile } from "./turn-file.ts";
+
+/** A turn's process, ready to be started. */
+export interface Prepared {
+  /** Told once the turn has started: what had to be removed. */
+  readonly warnings: readonly TranslatedEvent[];
+  readonly start: () => Promise<Started>;
+}
+
+export interface PrepareOptions {
+  readonly binary: string;
+  readonly version: string;
+  readonly requestedSession: string | null;
+  readonly prompt: string;
+}
+
+/**
+ * Makes everything a process needs: its home, its configuration, its prompt, and what `turn.json` says of the start.
+ *
+ * @throws {HomeError} or the system's error when something cannot be written; nothing runs then
+ */
+export async function prepareTurn(context: TurnContext, turn: Turn, options: PrepareOptions): Promise<Prepared> {
+  const { executor, cliName, configuration } = executorOf(context, turn.file.executor);
+  const session = context.sessions.get(turn.file.session_id);
+  if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
+  const { home } = context.sessions.paths(turn.file.session_id);
+  const { file } = turn;
+
+  const plan = executor.planHome({
+    home,
+    cliName,
+    configuration,
+    permissions: session.permissions,
+    mode: file.mode,
+    ...(file.model === undefined ? {} : { model: file.model }),
+  });
+  const attachments = await readAttachments(turn);
+  const removed = await changeHome(context, home, [
+    ...["tmp", ...plan.directories].map((path): HomeCommand => ({ do: "make", path })),
+    ...plan.forbidden.map((path): HomeCommand => ({ do: "remove", path })),
+    ...plan.files.map(({ path, content }): HomeCommand => ({ do: "write", path, content })),
+    ...attachments.map(({ name, content }): HomeCommand => ({
+      do: "write",
+      path: `turn/${file.turn_id}/${name}`,
+      content,
+    })),
+  ]);
+  const attached = (name: string): string => join(home, "turn", file.turn_id, name);
+  const args = executor.buildArgs({
+    mode: file.mode,
+    configuration,
+    workspace: file.workspace,
+    permissions: session.permissions,
+    images: file.images.map(attached),
+    ...(file.output_schema === undefined ? {} : { outputSchema: attached(SCHEMA) }),
+    ...(file.model === undefined ? {} : { model: file.model }),
+    ...(file.agent === undefined ? {} : { agent: file.agent }),
+    ...(file.effort === undefined ? {} : { effort: file.effort }),
+    ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
+  });
+  await writeFile(join(turn.directory, "prompt.txt"), options.prompt, { mode: 0o600 });
+  turn.file = {
+    ...file,
+    started_at: file.started_at ?? context.now().toISOString(),
+    cli_version: options.version,
+    args,
+    requested_session: options.requestedSession,
+    ...(session.native_usage === undefined || options.requestedSession === null
+      ? {}
+      : { usage_before: session.native_usage }),
+  };
+  if (options.requestedSession === null) delete turn.file.usage_before;
+  await writeTurnFile(turn.directory, turn.file);
+
+  const env = {
+    ...context.baseEnv,
+    HOME: context.homeDirectory,
+    TMPDIR: join(home, "tmp"),
+    ...plan.env,
+    ...configuration.env,
+    [TURN_MARKER]: file.turn_id,
+  };
+  return {
+    warnings: removed.map((path) => ({
+      type: "warning",
+      data: { code: "configuration_removed", message: `${path} in the session's home is not turnd's and was removed.` },
+    })),
+    start: () =>
+      startKept({
+        keeperPath: context.keeperPath,
+        directory: turn.directory,
+        command: [options.binary, ...args],
+        env,
+        cwd: file.workspace,
+        runAs: context.runAs,
+      }),
+  };
+}
+
+/** Empties what a turn leaves in the session's home: CLI A alone leaves 4.7 MB of temporary files a run. */
+export async function tidyHome(context: TurnContext, turn: Turn): Promise<void> {
+  await changeHome(context, context.sessions.paths(turn.file.session_id).home, [
+    { do: "empty", path: "tmp" },
+    { do: "remove", path: `turn/${turn.file.turn_id}` },
+  ]);
+}
+
+const SCHEMA = "output-schema.json";
+
+async function readAttachments({ file, directory }: Turn): Promise<{ name: string; content: string | Buffer }[]> {
+  const images = await Promise.all(
+    file.images.map(async (name) => ({ name, content: await readFile(join(directory, name)) })),
+  );
+  const schema =
+    file.output_schema === undefined ? [] : [{ name: SCHEMA, content: JSON.stringify(file.output_schema) }];
+  return [...images, ...schema];
+}

@@ -1,0 +1,39 @@
+import { access, rename } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The files of a resume that came to nothing, in the order in which they are moved. Source: DESIGN section 4. */
+const FILES = ["exit.json", "stdout.jsonl", "stderr.log", "started"] as const;
+
+/** Whether a turn's `started` is there: its CLI has been started, or was about to be. */
+export function wasStarted(directory: string): Promise<boolean> {
+  return exists(join(directory, "started"));
+}
+
+/** Whether a resume of this turn has been set aside: then the plain names belong to a later process. */
+export function hasSetAside(directory: string): Promise<boolean> {
+  return exists(join(directory, "resume.started"));
+}
+
+/**
+ * Moves the files of a resume that came to nothing to `resume.*`.
+ *
+ * `started` goes last: as long as it is there the turn cannot be started, so half a move is only ever finished.
+ */
+export async function setAsideResume(directory: string): Promise<void> {
+  for (const name of FILES) {
+    if (await exists(join(directory, name))) await rename(join(directory, name), join(directory, `resume.${name}`));
+  }
+}
+
+/** Finishes a move that an earlier daemon had begun. */
+export async function finishSetAside(directory: string): Promise<void> {
+  const hasBegun = await exists(join(directory, "resume.exit.json"));
+  if (hasBegun && !(await hasSetAside(directory))) await setAsideResume(directory);
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

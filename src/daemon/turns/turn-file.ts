@@ -1,0 +1,72 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { CallerId, CliName, Metadata, Mode, Usage } from "../../protocol/index.ts";
+import { writeFileAtomic } from "../sessions/atomic-file.ts";
+
+/** What turnd itself did to end a turn; null when it did nothing. Source: DESIGN section 4. */
+export const EndedBy = z
+  .enum([
+    "cancel",
+    "steer",
+    "session_deleted",
+    "start_timeout",
+    "idle_timeout",
+    "turn_timeout",
+    "output_limit",
+    "shutdown",
+  ])
+  .nullable();
+export type EndedBy = z.infer<typeof EndedBy>;
+
+/** `turn.json` of an admitted turn. Writing it, synced, is what admits the turn (law 10). */
+export const TurnFile = z.object({
+  v: z.literal(1),
+  turn_id: z.string(),
+  request_id: CallerId,
+  /** SHA-256 of the request after validation and defaults: the same id with another body is a conflict. */
+  request_hash: z.string(),
+  session_id: CallerId,
+  executor: CliName,
+  mode: Mode,
+  model: z.string().optional(),
+  agent: z.string().optional(),
+  effort: z.string().optional(),
+  queue_policy: z.enum(["enqueue", "reject", "steer"]),
+  resume_policy: z.enum(["continue", "fail"]),
+  timeout_ms: z.int().nonnegative(),
+  idle_timeout_ms: z.int().nonnegative(),
+  output_schema: z.record(z.string(), z.unknown()).optional(),
+  /** File names of the images in the turn's directory. */
+  images: z.array(z.string()),
+  workspace: z.string(),
+  metadata: Metadata.optional(),
+  trace_id: z.string().optional(),
+  created_at: z.iso.datetime(),
+  /** Turns are taken in this order; it only grows, across restarts too. */
+  order: z.int().nonnegative(),
+  started_at: z.iso.datetime().optional(),
+  cli_version: z.string().optional(),
+  args: z.array(z.string()).optional(),
+  requested_session: z.string().nullable().optional(),
+  usage_before: Usage.optional(),
+  ended_by: EndedBy.optional(),
+});
+export type TurnFile = z.infer<typeof TurnFile>;
+
+/** Replaces `turn.json`; durable when it resolves. */
+export async function writeTurnFile(directory: string, file: TurnFile): Promise<void> {
+  await writeFileAtomic(join(directory, "turn.json"), `${JSON.stringify(file)}\n`);
+}
+
+/** Reads `turn.json`; undefined when there is none, which means that the turn was never admitted. */
+export async function readTurnFile(directory: string): Promise<TurnFile | undefined> {
+  let text: string;
+  try {
+    text = await readFile(join(directory, "turn.json"), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+  return TurnFile.parse(JSON.parse(text));
+}

@@ -1,0 +1,222 @@
+import { join } from "node:path";
+import { ProblemError, type Session, type TurnResult } from "../../protocol/index.ts";
+import { readEvents } from "../event-log/read-events.ts";
+import type { SessionFile } from "../sessions/session-store.ts";
+import { createAdmission } from "./admission.ts";
+import type { TurnContext } from "./context.ts";
+import { describeSandbox, checkReadiness } from "./describe.ts";
+import { toResult } from "./end.ts";
+import { createTurnQueue } from "./queue.ts";
+import { runTurn } from "./run.ts";
+import type { TurnService } from "./service.ts";
+import { wasStarted } from "./set-aside.ts";
+import { createSteering } from "./steer.ts";
+import { openTombstones } from "./tombstones.ts";
+import { openTurnStore, readEnd } from "./turn-store.ts";
+import { hasEnded, toAdmission, toSnapshot, type Turn } from "./turn.ts";
+
+/** The service and what its owner has to end it with. */
+export interface RunningService extends TurnService {
+  /**
+   * Admits nothing more and ends what runs as `daemon_stopped`; waiting turns stay on disk for the next start.
+   * Resolves when nothing of a turn is left alive.
+   */
+  shutDown(): Promise<void>;
+}
+
+/** Opens the state directory, takes up what an earlier daemon left behind, and serves turns. */
+export async function startTurnService(context: TurnContext): Promise<RunningService> {
+  const { sessions, logger } = context;
+  const store = await openTurnStore({
+    sessions,
+    onUnreadable: (path, error) => logger.error({ path, err: error }, "turn cannot be read and is left alone"),
+  });
+  const tombstones = await openTombstones(context.stateDirectory);
+  const steering = createSteering(context.limits.steerWaitMs);
+  const queue = createTurnQueue({ maxTurns: context.limits.maxTurns, run });
+  const admission = createAdmission({
+    context,
+    store,
+    queue,
+    tombstones,
+    enqueue(turn) {
+      const running = queue.running(turn.file.session_id);
+      if (turn.file.queue_policy !== "steer") return queue.push(turn);
+      queue.pushFirst(turn);
+      if (running !== undefined) steering.request(running);
+    },
+  });
+
+  async function run(turn: Turn): Promise<void> {
+    try {
+      await runTurn(context, turn, {
+        earlierTurns: () =>
+          store
+            .ofSession(turn.file.session_id)
+            .filter((other) => other.file.order < turn.file.order)
+            .map((other) => other.directory),
+        onStepBoundary: () => steering.atStepBoundary(turn),
+      });
+    } catch (error) {
+      // A bug of ours: the turn stays on disk without an end, and the next start takes it up again.
+      logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be finished");
+      turn.status = "failed";
+      turn.tail.end();
+    } finally {
+      steering.forget(turn);
+      turn.markFinished();
+    }
+  }
+
+  const unfinished = store
+    .list()
+    .toReversed()
+    .filter((turn) => !hasEnded(turn));
+  const started = new Set<Turn>();
+  for (const turn of unfinished) if (await wasStarted(turn.directory)) started.add(turn);
+  for (const turn of unfinished.toSorted((a, b) => Number(started.has(b)) - Number(started.has(a)))) {
+    logger.info({ turnId: turn.file.turn_id, wasStarted: started.has(turn) }, "turn taken up again");
+    queue.push(turn);
+  }
+
+  function find(turnId: string): Turn {
+    const turn = store.get(turnId);
+    if (turn === undefined) throw new ProblemError("turn_not_found", `there is no turn ${turnId}`);
+    return turn;
+  }
+  function findSession(sessionId: string): SessionFile {
+    const session = sessions.get(sessionId);
+    if (session === undefined) throw new ProblemError("session_not_found", `there is no session ${sessionId}`);
+    return session;
+  }
+  const snapshot = (turn: Turn) => toSnapshot(turn, queue.position(turn));
+
+  async function stop(turn: Turn, reason: "cancel" | "session_deleted" | "shutdown"): Promise<void> {
+    if (hasEnded(turn)) return;
+    turn.stopRequested ??= reason;
+    // A waiting turn runs to its end at once: it has one event, and no process.
+    if (queue.remove(turn)) await run(turn);
+    else turn.stop?.(reason);
+    await turn.finished;
+  }
+
+  return {
+    async admit(request, { traceId }) {
+      const { turn, isRepeat } = await admission.admit(request, traceId);
+      return { admission: toAdmission(turn, queue.position(turn)), isRepeat };
+    },
+    listTurns({ sessionId, status, limit }) {
+      return store
+        .list()
+        .filter((turn) => sessionId === undefined || turn.file.session_id === sessionId)
+        .filter((turn) => status === undefined || turn.status === status)
+        .slice(0, limit)
+        .map(snapshot);
+    },
+    getTurn: (turnId) => snapshot(find(turnId)),
+    async getResult(turnId) {
+      const turn = find(turnId);
+      if (!hasEnded(turn)) {
+        const message = `turn ${turnId} is ${turn.status}; wait for its end on its events`;
+        throw new ProblemError("turn_not_ended", message, { turn: snapshot(turn) });
+      }
+      return readResult(turn);
+    },
+    async waitForEnd(turnId, signal) {
+      const turn = find(turnId);
+      if (hasEnded(turn)) return true;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      if (!signal.aborted) await Promise.race([turn.finished, promise]);
+      return hasEnded(turn);
+    },
+    async cancel(turnId) {
+      const turn = find(turnId);
+      const startedAt = performance.now();
+      const wasEnded = hasEnded(turn);
+      await stop(turn, "cancel");
+      return {
+        turn_id: turnId,
+        status: turn.status,
+        already_ended: wasEnded,
+        ended: turn.ended,
+        duration_ms: Math.round(performance.now() - startedAt),
+      };
+    },
+    findRequest(requestId) {
+      const turn = store.findRequest(requestId);
+      if (turn !== undefined) return snapshot(turn);
+      const stone = tombstones.find(requestId);
+      if (stone === undefined) throw new ProblemError("request_not_found", `there is no request ${requestId}`);
+      const message = `request ${requestId} ran in session ${stone.session_id}, which was deleted`;
+      throw new ProblemError("session_not_found", message, { turn_id: stone.turn_id });
+    },
+    readEvents(turnId, options) {
+      const turn = find(turnId);
+      return readEvents(join(turn.directory, "events.jsonl"), {
+        ...options,
+        ...(turn.tail.isEnded() ? {} : { tail: turn.tail }),
+      });
+    },
+
+    async createSession(request) {
+      return toSession(await admission.createSession(request));
+    },
+    listSessions: () => sessions.list().map(toSession),
+    getSession: (sessionId) => toSession(findSession(sessionId)),
+    async deleteSession(sessionId) {
+      findSession(sessionId);
+      // Nothing can be admitted into it meanwhile.
+      await admission.whileClosed(async () => {
+        const turns = store.ofSession(sessionId);
+        await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
+        await tombstones.add(
+          turns.map(({ file }) => ({ request_id: file.request_id, turn_id: file.turn_id, session_id: sessionId })),
+        );
+        store.forgetSession(sessionId);
+        await sessions.remove(sessionId);
+      });
+      logger.info({ sessionId }, "session deleted");
+    },
+
+    listExecutors: () => Promise.all([...context.executors.values()].map((runtime) => runtime.describe())),
+    async getExecutor(id) {
+      const runtime = [...context.executors.values()].find((candidate) => candidate.executor.id === id);
+      if (runtime === undefined) throw new ProblemError("executor_not_found", `there is no executor ${id}`);
+      return runtime.describe();
+    },
+    sandbox: () => describeSandbox(context),
+    readiness: () => checkReadiness(context),
+
+    async shutDown() {
+      await admission.close();
+      const drained = queue.drain();
+      const running = store.list().filter((turn) => turn.status === "running");
+      await Promise.all(running.map((turn) => stop(turn, "shutdown")));
+      await drained;
+    },
+  };
+
+  function toSession(session: SessionFile): Session {
+    const turns = store.ofSession(session.session_id);
+    const running = queue.running(session.session_id);
+    return {
+      session_id: session.session_id,
+      executor: session.executor,
+      workspace: session.workspace,
+      permissions: session.permissions,
+      ...(session.metadata === undefined ? {} : { metadata: session.metadata }),
+      ...(session.native_session_id === undefined ? {} : { native_session_id: session.native_session_id }),
+      created_at: session.created_at,
+      turns: turns.map((turn) => turn.file.turn_id),
+      ...(running === undefined ? {} : { running_turn: running.file.turn_id }),
+    };
+  }
+}
+
+async function readResult(turn: Turn): Promise<TurnResult> {
+  const end = turn.unwrittenEnd === undefined ? await readEnd(turn.directory) : undefined;
+  const data = turn.unwrittenEnd ?? end?.data;
+  if (data === undefined) throw new Error(`turn ${turn.file.turn_id} has ended without an end in its log`);
+  return toResult(turn, data, end?.at ?? turn.endedAt ?? turn.file.created_at);
+}

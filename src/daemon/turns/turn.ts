@@ -1,0 +1,83 @@
+import type { CancelReceipt, TurnAdmission, TurnEndedData, TurnSnapshot, TurnStatus } from "../../protocol/index.ts";
+import type { EventLog } from "../event-log/event-log.ts";
+import type { WritableTail } from "../event-log/tail.ts";
+import type { StopReason } from "./attempt.ts";
+import type { EndedBy, TurnFile } from "./turn-file.ts";
+
+/** A turn in memory: what is on disk, and what only a running daemon knows. */
+export interface Turn {
+  file: TurnFile;
+  readonly directory: string;
+  status: TurnStatus;
+  /** Where its log ends; every live reader waits on it, from the admission on. */
+  readonly tail: WritableTail;
+  /** Set while its log is written. */
+  log: EventLog | undefined;
+  endedAt: string | undefined;
+  /** What to do to end it; undefined while nothing runs. */
+  stop: ((reason: StopReason) => void) | undefined;
+  /** Asked to end before there was anything to stop. */
+  stopRequested: NonNullable<EndedBy> | undefined;
+  /** The end, where the disk would not take it. */
+  unwrittenEnd: TurnEndedData | undefined;
+  /** Processes that were ended for a stop; told in the receipt. */
+  ended: CancelReceipt["ended"];
+  /** Resolves when `turn.ended` is logged and the tree is gone. */
+  readonly finished: Promise<void>;
+  readonly markFinished: () => void;
+}
+
+/** Makes the memory of an admitted turn. */
+export function createTurn(file: TurnFile, directory: string, tail: WritableTail): Turn {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return {
+    file,
+    directory,
+    status: "queued",
+    tail,
+    log: undefined,
+    endedAt: undefined,
+    stop: undefined,
+    stopRequested: undefined,
+    unwrittenEnd: undefined,
+    ended: [],
+    finished: promise,
+    markFinished: resolve,
+  };
+}
+
+/** Whether nothing more will happen to a turn. */
+export function hasEnded(turn: Turn): boolean {
+  return turn.status === "completed" || turn.status === "failed" || turn.status === "cancelled";
+}
+
+/** The answer to an admission. */
+export function toAdmission(turn: Turn, queuePosition: number): TurnAdmission {
+  const { turn_id, request_id, session_id } = turn.file;
+  return {
+    turn_id,
+    request_id,
+    session_id,
+    status: turn.status,
+    queue_position: queuePosition,
+    events_url: `/v1/turns/${encodeURIComponent(turn_id)}/events`,
+    result_url: `/v1/turns/${encodeURIComponent(turn_id)}/result`,
+  };
+}
+
+/** A turn as it stands. */
+export function toSnapshot(turn: Turn, queuePosition: number): TurnSnapshot {
+  const { file } = turn;
+  return {
+    ...toAdmission(turn, queuePosition),
+    executor: file.executor,
+    mode: file.mode,
+    workspace: file.workspace,
+    ...(file.model === undefined ? {} : { model: file.model }),
+    ...(file.metadata === undefined ? {} : { metadata: file.metadata }),
+    created_at: file.created_at,
+    ...(file.started_at === undefined ? {} : { started_at: file.started_at }),
+    ...(turn.endedAt === undefined ? {} : { ended_at: turn.endedAt }),
+    last_seq: turn.log?.lastSeq() ?? turn.tail.lastSeq(),
+  };
+}

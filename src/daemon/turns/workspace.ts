@@ -1,0 +1,43 @@
+import { realpath } from "node:fs/promises";
+import { sep } from "node:path";
+import { ProblemError } from "../../protocol/index.ts";
+import type { RunAs } from "../process/run-as.ts";
+import { runTool } from "../process/run-tool.ts";
+
+export interface WorkspaceOptions {
+  /** Absolute paths; a workspace lies under one of them, links resolved. */
+  readonly roots: readonly string[];
+  readonly runAs: RunAs;
+}
+
+const CHECK_TIMEOUT_MS = 10_000;
+
+/**
+ * Checks that a directory can be a turn's workspace.
+ *
+ * @returns its path with links resolved
+ * @throws {ProblemError} workspace_unusable, which says what to change
+ */
+export async function checkWorkspace(path: string, { roots, runAs }: WorkspaceOptions): Promise<string> {
+  const resolved = await realpath(path).catch(() => undefined);
+  if (resolved === undefined) throw new ProblemError("workspace_unusable", `workspace ${path} does not exist`);
+  const realRoots = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
+  if (!realRoots.some((root) => resolved === root || resolved.startsWith(root.endsWith(sep) ? root : root + sep))) {
+    throw new ProblemError(
+      "workspace_unusable",
+      `workspace ${path} lies outside ${roots.join(":")}; TURND_WORKSPACE_ROOTS names where workspaces may be`,
+    );
+  }
+  // Asked of the system as that user: modes, groups, ACLs and read-only mounts all count.
+  const usable = await runTool(
+    ["/usr/bin/test", "-d", resolved, "-a", "-r", resolved, "-a", "-w", resolved, "-a", "-x", resolved],
+    { runAs, timeoutMs: CHECK_TIMEOUT_MS },
+  );
+  if (usable.code !== 0) {
+    throw new ProblemError(
+      "workspace_unusable",
+      `workspace ${path} is not a directory that uid ${runAs.uid} can read, write and enter; change its owner or mode`,
+    );
+  }
+  return resolved;
+}
