@@ -53,8 +53,8 @@ export interface NativeBinary {
 /** A command that ends with 0 where the CLI's sandbox works. It runs as the CLI's user. */
 export interface SandboxProbe {
   readonly args: readonly string[];
-  /** Whether a turn in this mode needs the sandbox under this configuration. */
-  isNeeded(configuration: Configuration, mode: Mode): boolean;
+  /** Whether a turn in this mode needs the sandbox under this configuration; a session's permissions can call for it. */
+  isNeeded(configuration: Configuration, mode: Mode, permissions?: Permissions): boolean;
 }
 
 export interface ConfigureInput {
@@ -95,6 +95,9 @@ export interface ConfigFile {
   readonly path: string;
   readonly content: string;
 }
+
+/** What a session may not do; it can only tighten what the operator configured. */
+export type SessionPermissions = Permissions;
 
 export interface HomeInput {
   /** Absolute path of the session's home. */

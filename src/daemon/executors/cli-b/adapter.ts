@@ -1,0 +1,49 @@
+import type { Executor, NativeBinary } from "../executor.ts";
+import { buildArgs } from "./command.ts";
+import { configure } from "./config.ts";
+import { chooseSandboxMode, readDetails } from "./details.ts";
+import { planHome } from "./home.ts";
+import { createCliBTranslator } from "./translate.ts";
+
+const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Directories of the platform packages; a global install nests them below the wrapper's package. */
+const PACKAGES = ["@openai/codex-", "@openai/codex/node_modules/@openai/codex-", "codex-"] as const;
+const PLATFORMS = [
+  { name: "linux-x64", triple: "x86_64-unknown-linux-musl" },
+  { name: "linux-arm64", triple: "aarch64-unknown-linux-musl" },
+] as const;
+
+/** CLI B, driven through `exec --json`. */
+export const cliB: Executor = {
+  id: "cli-b",
+  defaultName: "cli-b",
+  contractVersion: "0.139.0",
+  capabilities: {
+    modes: ["execute", "plan", "review"],
+    images: true,
+    output_schema: true,
+    agents: false,
+    effort: true,
+    resume: true,
+    permissions: true,
+  },
+  // SIGINT ends it in 50 to 160 ms whatever it does; SIGTERM leaves more behind. Source: contract section 9.
+  stopSignals: ["SIGINT", "SIGTERM"],
+  nativeBinaries: () =>
+    PACKAGES.flatMap((directory) =>
+      PLATFORMS.map(({ name, triple }): NativeBinary => ({ path: `${directory}${name}/vendor/${triple}/bin/codex` })),
+    ),
+  configure,
+  planHome,
+  buildArgs,
+  // Anything else is taken for a thread's name and silently starts a new thread. Source: contract section 4.
+  isNativeSessionId: (id) => SESSION_ID.test(id),
+  createTranslator: createCliBTranslator,
+  sandboxProbe: {
+    // Read-only, since the writable sandbox also fails in a directory its user cannot write to (measured).
+    args: ["sandbox", "-c", 'sandbox_mode="read-only"', "--", "/bin/true"],
+    isNeeded: (configuration, mode, permissions = {}) =>
+      chooseSandboxMode(readDetails(configuration).sandboxMode, mode, permissions) !== "danger-full-access",
+  },
+};

@@ -1,0 +1,68 @@
+import type { Permissions } from "../../../protocol/index.ts";
+import type { Invocation } from "../executor.ts";
+import { type CliBDetails, chooseSandboxMode, readDetails } from "./details.ts";
+import { tomlString } from "./toml.ts";
+
+/**
+ * The arguments of one turn; the prompt is read from stdin (`-`).
+ *
+ * Options stand before `resume` and `review`, which do not take them all. A review in a session that has a thread goes
+ * on in it as a read-only turn: the CLI cannot review in a thread that exists.
+ * @see contract sections 1, 3, 4 and 13
+ */
+export function buildArgs(invocation: Invocation): string[] {
+  const { mode, workspace, model, effort, images, outputSchema, permissions } = invocation;
+  const details = readDetails(invocation.configuration);
+  return [
+    "exec",
+    "--json",
+    "--skip-git-repo-check",
+    "--color",
+    "never",
+    "-s",
+    chooseSandboxMode(details.sandboxMode, mode, permissions),
+    "-C",
+    workspace,
+    ...(model === undefined ? [] : ["-m", model]),
+    // The CLI trusts a workspace it may write to by itself, and a trusted repository's .codex/config.toml starts MCP
+    // servers outside the sandbox and changes the model (measured). An untrusted one is not read.
+    ...override(`projects={${tomlString(workspace)}={trust_level="untrusted"}}`),
+    ...configArgs(details),
+    ...permissionArgs(permissions),
+    ...(effort === undefined ? [] : override(`model_reasoning_effort=${tomlString(effort)}`)),
+    ...(outputSchema === undefined ? [] : ["--output-schema", outputSchema]),
+    // Written with "=": the short form takes every word after it, `resume` too, as another image.
+    ...images.map((path) => `--image=${path}`),
+    ...subcommand(invocation),
+    "-",
+  ];
+}
+
+function subcommand({ mode, resume }: Invocation): string[] {
+  if (resume !== undefined) return ["resume", resume];
+  return mode === "review" ? ["review"] : [];
+}
+
+function configArgs(details: CliBDetails): string[] {
+  switch (details.source) {
+    case "none":
+      return [];
+    case "variables":
+      // What we render is known to this version; a key it no longer knew would be a safety setting lost in silence.
+      return ["--strict-config"];
+    case "toml":
+      return details.overrides.flatMap(override);
+  }
+}
+
+/** `edit` is the sandbox's part; MCP servers of the operator's file run outside it and are not touched. */
+function permissionArgs({ execute, network }: Permissions): string[] {
+  return [
+    ...(execute === "deny" ? ["features.shell_tool=false", "features.unified_exec=false"] : []),
+    ...(network === "deny" ? ["sandbox_workspace_write.network_access=false", 'web_search="disabled"'] : []),
+  ].flatMap(override);
+}
+
+function override(pair: string): string[] {
+  return ["-c", pair];
+}

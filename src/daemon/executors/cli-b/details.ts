@@ -1,0 +1,44 @@
+import { z } from "zod";
+import type { Mode, Permissions } from "../../../protocol/index.ts";
+import type { Configuration } from "../executor.ts";
+
+/** The three levels of CLI B's own sandbox. Source: contract section 1. */
+export const SandboxMode = z.enum(["read-only", "workspace-write", "danger-full-access"]);
+export type SandboxMode = z.infer<typeof SandboxMode>;
+
+/** The values a configuration is rendered from. */
+export const RenderedSettings = z.strictObject({ model: z.string(), baseUrl: z.string(), envKey: z.string() });
+export type RenderedSettings = z.infer<typeof RenderedSettings>;
+
+const sandboxMode = SandboxMode;
+
+/** What `configure` notes for `planHome` and `buildArgs`. */
+export const CliBDetails = z.discriminatedUnion("source", [
+  z.strictObject({ source: z.literal("none"), sandboxMode }),
+  z.strictObject({ source: z.literal("variables"), sandboxMode, settings: RenderedSettings }),
+  z.strictObject({
+    source: z.literal("toml"),
+    sandboxMode,
+    toml: z.string(),
+    /** `key=value` pairs that win over the file. */
+    overrides: z.array(z.string()),
+  }),
+]);
+export type CliBDetails = z.infer<typeof CliBDetails>;
+
+/** Reads the notes back. */
+export function readDetails(configuration: Configuration): CliBDetails {
+  return CliBDetails.parse(configuration.details);
+}
+
+/**
+ * The sandbox of a turn: the configured one of an execution turn, tightened by the session.
+ *
+ * Without the sandbox neither writing nor the network can be taken away, so a session that forbids one of them gets it
+ * even where the operator wants none.
+ */
+export function chooseSandboxMode(configured: SandboxMode, mode: Mode, permissions: Permissions): SandboxMode {
+  if (mode !== "execute" || permissions.edit === "deny") return "read-only";
+  if (permissions.network === "deny" && configured === "danger-full-access") return "workspace-write";
+  return configured;
+}

@@ -1,0 +1,37 @@
+import type { HomeInput, HomePlan } from "../executor.ts";
+import { chooseSandboxMode, readDetails } from "./details.ts";
+import { renderConfig } from "./rendered-config.ts";
+
+/**
+ * What the CLI reads in its home besides `config.toml` and its own state; a tool of an earlier turn could have put it
+ * there. Profiles (`*.config.toml`) are read only with `-p`, which turnd never gives. Seen with strace on 0.139.0.
+ */
+const FORBIDDEN = [
+  ".env",
+  "AGENTS.md",
+  "AGENTS.override.md",
+  "agents",
+  "auth.json",
+  "environments.toml",
+  "hooks.json",
+  "managed_config.toml",
+  "requirements.toml",
+  "rules",
+] as const;
+
+/** Lays out CLI B's part of a session's home: one directory, which must exist before the CLI starts. */
+export function planHome({ home, cliName, configuration, permissions, mode }: HomeInput): HomePlan {
+  const details = readDetails(configuration);
+  const files = [];
+  if (details.source === "toml") files.push({ path: `${cliName}/config.toml`, content: details.toml });
+  if (details.source === "variables") {
+    const sandboxMode = chooseSandboxMode(details.sandboxMode, mode, permissions);
+    files.push({ path: `${cliName}/config.toml`, content: renderConfig(details.settings, sandboxMode) });
+  }
+  return {
+    directories: [cliName],
+    files,
+    forbidden: FORBIDDEN.map((name) => `${cliName}/${name}`),
+    env: { [`${cliName.toUpperCase().replaceAll("-", "_")}_HOME`]: `${home}/${cliName}` },
+  };
+}

@@ -1,0 +1,121 @@
+import { z } from "zod";
+
+/** What every item has; status words vary by item and are read where they are used. */
+const item = { id: z.string() };
+
+const AgentsState = z.object({ status: z.string(), message: z.string().nullish() });
+
+/** The item types of `exec --json`. Loose: only the fields we read. Source: contract section 2.2. */
+export const CliBItem = z.discriminatedUnion("type", [
+  z.object({ ...item, type: z.literal("agent_message"), text: z.string() }),
+  z.object({ ...item, type: z.literal("reasoning"), text: z.string() }),
+  z.object({
+    ...item,
+    type: z.literal("command_execution"),
+    command: z.string(),
+    aggregated_output: z.string().default(""),
+    exit_code: z.int().nullish(),
+    status: z.string(),
+  }),
+  z.object({
+    ...item,
+    type: z.literal("file_change"),
+    changes: z.array(z.object({ path: z.string(), kind: z.string() })),
+    status: z.string(),
+  }),
+  z.object({
+    ...item,
+    type: z.literal("mcp_tool_call"),
+    server: z.string(),
+    tool: z.string(),
+    arguments: z.unknown(),
+    result: z.object({ content: z.array(z.unknown()).default([]) }).nullish(),
+    error: z.object({ message: z.string() }).nullish(),
+    status: z.string(),
+  }),
+  z.object({
+    ...item,
+    type: z.literal("collab_tool_call"),
+    tool: z.string(),
+    prompt: z.string().nullish(),
+    receiver_thread_ids: z.array(z.string()).default([]),
+    agents_states: z.record(z.string(), AgentsState).default({}),
+    status: z.string(),
+  }),
+  z.object({
+    ...item,
+    type: z.literal("web_search"),
+    query: z.string().default(""),
+    action: z.object({ type: z.string() }).nullish(),
+  }),
+  z.object({
+    ...item,
+    type: z.literal("todo_list"),
+    items: z.array(z.object({ text: z.string(), completed: z.boolean() })),
+  }),
+  z.object({ ...item, type: z.literal("error"), message: z.string() }),
+]);
+export type CliBItem = z.infer<typeof CliBItem>;
+
+const tokens = z.int().nonnegative();
+
+/** Totals of the whole thread so far, not of the turn. Source: contract section 2.3, point 7. */
+export const CliBUsage = z.object({
+  input_tokens: tokens,
+  cached_input_tokens: tokens.default(0),
+  output_tokens: tokens,
+  reasoning_output_tokens: tokens.default(0),
+});
+export type CliBUsage = z.infer<typeof CliBUsage>;
+
+/** One line of CLI B's stdout. Source: contract section 2.1. */
+export const CliBRecord = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("thread.started"), thread_id: z.string().min(1) }),
+  z.object({ type: z.literal("turn.started") }),
+  z.object({ type: z.literal("item.started"), item: CliBItem }),
+  z.object({ type: z.literal("item.updated"), item: CliBItem }),
+  z.object({ type: z.literal("item.completed"), item: CliBItem }),
+  // A turn is completed whatever its usage looks like; usage that cannot be read is unknown.
+  z.object({ type: z.literal("turn.completed"), usage: CliBUsage.optional().catch(undefined) }),
+  z.object({ type: z.literal("turn.failed"), error: z.object({ message: z.string() }) }),
+  z.object({ type: z.literal("error"), message: z.string() }),
+]);
+export type CliBRecord = z.infer<typeof CliBRecord>;
+
+/** A line, read; `type` of an unknown record is what it calls itself. */
+export type ReadLine =
+  | { readonly kind: "blank" }
+  | { readonly kind: "record"; readonly record: CliBRecord }
+  | { readonly kind: "unknown"; readonly reason: "not_json" | "unknown_type" | "bad_shape"; readonly type?: string };
+
+const RECORD_TYPES = new Set<string>(CliBRecord.options.map((option) => option.shape.type.value));
+const ITEM_TYPES = new Set<string>(CliBItem.options.map((option) => option.shape.type.value));
+const Typed = z.object({ type: z.string(), item: z.object({ type: z.string() }).optional().catch(undefined) });
+
+/** Reads one line of stdout; never throws. */
+export function readRecord(text: string): ReadLine {
+  const plain = stripEscapes(text);
+  if (plain.trim() === "") return { kind: "blank" };
+  let value: unknown;
+  try {
+    value = JSON.parse(plain);
+  } catch {
+    // Not JSON is an answer, not an error: the line is kept.
+    return { kind: "unknown", reason: "not_json" };
+  }
+  const record = CliBRecord.safeParse(value);
+  if (record.success) return { kind: "record", record: record.data };
+  const typed = Typed.safeParse(value);
+  if (!typed.success) return { kind: "unknown", reason: "bad_shape" };
+  const { type, item: inner } = typed.data;
+  const isKnown = RECORD_TYPES.has(type) && (inner === undefined || ITEM_TYPES.has(inner.type));
+  return { kind: "unknown", reason: isKnown ? "bad_shape" : "unknown_type", type };
+}
+
+// eslint-disable-next-line no-control-regex -- escape sequences are what is looked for
+const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
+
+/** Removes terminal escape sequences; JSON cannot hold a raw escape byte, so no record changes. */
+export function stripEscapes(text: string): string {
+  return text.includes("\u001b") ? text.replace(ESCAPES, "") : text;
+}

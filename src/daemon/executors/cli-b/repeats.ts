@@ -1,0 +1,43 @@
+/** Tells messages that a retry printed once more from new ones. */
+export interface RepeatFilter {
+  /** Whether this message was shown already, by the attempt that was cut. */
+  isRepeat(text: string): boolean;
+  /** A tool call has ended: the next message answers another request, unless a retry comes first. */
+  toolEnded(): void;
+  /** The CLI asks the provider once more. */
+  retried(): void;
+}
+
+/**
+ * Creates a filter for one process.
+ *
+ * A stream that is cut after a finished message is asked for again, and the message is printed once an attempt. Only a
+ * text of the same request, after a retry, is a repeat; the same words elsewhere in a turn are shown.
+ * @see contract section 2.3, point 6
+ */
+export function createRepeatFilter(): RepeatFilter {
+  let shown: string[] = [];
+  let expected: string[] = [];
+  let isNextRequest = false;
+  return {
+    isRepeat(text) {
+      const index = expected.indexOf(text);
+      if (index >= 0) {
+        expected.splice(index, 1);
+        return true;
+      }
+      expected = [];
+      if (isNextRequest) shown = [];
+      isNextRequest = false;
+      shown.push(text);
+      return false;
+    },
+    toolEnded() {
+      isNextRequest = true;
+    },
+    retried() {
+      expected = [...shown];
+      isNextRequest = false;
+    },
+  };
+}
