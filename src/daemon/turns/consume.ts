@@ -30,6 +30,8 @@ export interface Consumed {
   readonly counts: Counts;
   /** False when everything was held back: then nothing of this process has been seen by anyone. */
   readonly hasEmitted: boolean;
+  /** Why, in that case. */
+  readonly degradedReason: string;
 }
 
 /**
@@ -78,7 +80,8 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
     held = undefined;
     await pass(rest);
   }
-  return { ending, halt, counts, hasEmitted: !isLost };
+  const degradedReason = (halt ?? ending.failure)?.message ?? "The native session did not come back.";
+  return { ending, halt, counts, hasEmitted: !isLost, degradedReason };
 }
 
 function count(counts: Counts, event: TranslatedEvent): void {

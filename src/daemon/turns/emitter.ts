@@ -1,4 +1,5 @@
-import type { EventLog, NewEvent } from "../event-log/event-log.ts";
+import type { EventLog } from "../event-log/event-log.ts";
+import type { NewEvent } from "../event-log/sequence.ts";
 import type { TranslatedEvent } from "../executors/executor.ts";
 import type { Progress } from "./progress.ts";
 

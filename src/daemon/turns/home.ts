@@ -46,6 +46,16 @@ export async function changeHome(
   return result.stdout === "" ? [] : result.stdout.split("\n");
 }
 
+/**
+ * Empties a directory with the rights of the CLIs' user.
+ *
+ * @throws {HomeError} if something in it is not that user's to remove
+ */
+export async function emptyHome(runAs: RunAs, home: string): Promise<void> {
+  const result = await runTool(["/usr/bin/find", home, "-mindepth", "1", "-delete"], { runAs, timeoutMs: TIMEOUT_MS });
+  if (result.code !== 0) throw new HomeError(`${home} cannot be emptied: ${result.stderr}`);
+}
+
 function encode(command: HomeCommand): Buffer {
   const letter = LETTERS[command.do];
   if (command.do !== "write") return Buffer.from(`${letter} ${command.path}\n`);

@@ -70,6 +70,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
   turn.file = {
     ...file,
     started_at: file.started_at ?? context.now().toISOString(),
+    cli_name: cliName,
     cli_version: options.version,
     args,
     requested_session: options.requestedSession,

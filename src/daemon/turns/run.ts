@@ -10,10 +10,12 @@ import { createEmitter, isStorageError, type Emitter } from "./emitter.ts";
 import { endTurn, markEnded, releaseReserve, takeReserve } from "./end.ts";
 import { readInput, withHistory } from "./history.ts";
 import { HomeError } from "./home.ts";
+import { degradedEvent, startedEvent } from "./own-events.ts";
 import { prepareTurn, tidyHome } from "./prepare.ts";
 import { readProgress, takenLines, type Progress } from "./progress.ts";
 import { finishSetAside, hasSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
+import { writeTurnFile } from "./turn-file.ts";
 
 /** What a run needs to know of the turn's surroundings. */
 export interface RunOptions {
@@ -47,7 +49,7 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
     }
     await takeReserve(turn.directory);
     const emitter = createEmitter(log, progress, () => turn.stop?.("storage"));
-    const run: Run = { context, turn, options, progress, emitter, logPath, isDegraded: progress.isDegraded };
+    const run: Run = { context, turn, options, progress, emitter, logPath };
     const { facts, attempt } = await runToFacts(run);
     await releaseReserve(turn.directory);
     await endTurn(context, turn, log, facts, attempt);
@@ -68,7 +70,6 @@ interface Run {
   readonly progress: Progress;
   readonly emitter: Emitter;
   readonly logPath: string;
-  isDegraded: boolean;
 }
 
 /** What is known when nothing runs any more. */
@@ -81,8 +82,12 @@ async function runToFacts(run: Run): Promise<RunOutcome> {
   const { turn, context } = run;
   try {
     await finishSetAside(turn.directory);
-    if (run.isDegraded && !(await hasSetAside(turn.directory))) await setAsideResume(turn.directory);
-    let attempt: AttemptResult | undefined;
+    if (turn.file.degraded !== undefined && turn.file.resume_policy === "continue") {
+      // An earlier daemon had given the resume up and got no further.
+      await logDegraded(run);
+      if (!(await hasSetAside(turn.directory))) await setAsideResume(turn.directory);
+    }
+    let attempt: AttemptResult;
     if (await wasStarted(turn.directory)) {
       const started = await readStarted(turn.directory);
       if (started === undefined) return refuse(run, undefined);
@@ -90,7 +95,7 @@ async function runToFacts(run: Run): Promise<RunOutcome> {
     } else {
       const obstacle = await findObstacle(run);
       if (obstacle !== undefined || turn.stopRequested !== undefined) return refuse(run, obstacle);
-      attempt = await start(run, run.isDegraded ? null : requestedSession(run));
+      attempt = await start(run, turn.file.degraded === undefined ? requestedSession(run) : null);
     }
     if (isLostResume(attempt)) {
       await tellDegraded(run, attempt);
@@ -123,25 +128,18 @@ async function start(run: Run, requested: string | null): Promise<AttemptResult>
   const located = await runtime.locate();
   if (!located.ok) throw new KeeperError(`${runtime.cliName} cannot be run: ${located.reason}`);
   const input = await readInput(turn.directory);
-  const prompt = run.isDegraded ? await prependHistory(turn.directory, input, options.earlierTurns()) : input;
+  const prompt =
+    turn.file.degraded !== undefined ? await prependHistory(turn.directory, input, options.earlierTurns()) : input;
   const prepared = await prepareTurn(context, turn, {
     binary: located.path,
     version: located.version,
     requestedSession: requested,
     prompt,
   });
-  if (!progress.hasStarted && !run.isDegraded) {
+  if (!progress.hasStarted && turn.file.degraded === undefined) {
+    const { mode, model, trace_id: traceId } = turn.file;
     await emitter.own([
-      {
-        type: "turn.started",
-        data: {
-          cli: { name: runtime.cliName, version: located.version },
-          mode: turn.file.mode,
-          ...(turn.file.model === undefined ? {} : { model: turn.file.model }),
-          resume: requested === null ? {} : { requested },
-          ...(turn.file.trace_id === undefined ? {} : { trace_id: turn.file.trace_id }),
-        },
-      },
+      startedEvent({ cliName: runtime.cliName, cliVersion: located.version, mode, model, requested, traceId }),
     ]);
   }
   await emitter.own(prepared.warnings);
@@ -191,16 +189,24 @@ function isLostResume(attempt: AttemptResult): boolean {
   return !attempt.hasEmitted;
 }
 
+/** First on the disk, then in the log: a daemon that is killed in between tells it at its next start. */
 async function tellDegraded(run: Run, attempt: AttemptResult): Promise<void> {
-  if (run.isDegraded) return;
-  run.isDegraded = true;
-  const reason = (attempt.halt ?? attempt.ending.failure)?.message ?? "The native session did not come back.";
-  await run.emitter.own([
-    {
-      type: "session.degraded",
-      data: { code: "resume_degraded", requested: run.turn.file.requested_session ?? "", reason },
-    },
-  ]);
+  const { turn } = run;
+  if (turn.file.degraded === undefined) {
+    turn.file = {
+      ...turn.file,
+      degraded: { requested: turn.file.requested_session ?? "", reason: attempt.degradedReason },
+    };
+    await writeTurnFile(turn.directory, turn.file);
+  }
+  await logDegraded(run);
+}
+
+async function logDegraded({ turn, progress, emitter }: Run): Promise<void> {
+  const { degraded } = turn.file;
+  if (degraded !== undefined && !progress.isDegraded) {
+    await emitter.own([degradedEvent(degraded.requested, degraded.reason)]);
+  }
 }
 
 async function prependHistory(directory: string, input: string, earlier: readonly string[]): Promise<string> {
@@ -210,7 +216,7 @@ async function prependHistory(directory: string, input: string, earlier: readonl
   return withHistory(input, earlier);
 }
 
-function conclude({ turn, emitter, isDegraded }: Run, attempt: AttemptResult): RunOutcome {
+function conclude({ turn, emitter }: Run, attempt: AttemptResult): RunOutcome {
   const fault = emitter.fault();
   const halt =
     fault === undefined
@@ -222,16 +228,23 @@ function conclude({ turn, emitter, isDegraded }: Run, attempt: AttemptResult): R
       ending: attempt.ending,
       ...(halt === undefined ? {} : { halt }),
       exit: attempt.exit,
-      isDegraded,
+      isDegraded: turn.file.degraded !== undefined,
     },
     attempt,
   };
 }
 
 /** A turn whose process never ran. */
-function refuse({ turn, isDegraded }: Run, halt: FailureDraft | undefined): RunOutcome {
+function refuse({ turn }: Run, halt: FailureDraft | undefined): RunOutcome {
   const endedBy = turn.stopRequested ?? turn.file.ended_by ?? null;
-  return { facts: { endedBy, ...(halt === undefined ? {} : { halt }), exit: null, isDegraded } };
+  return {
+    facts: {
+      endedBy,
+      ...(halt === undefined ? {} : { halt }),
+      exit: null,
+      isDegraded: turn.file.degraded !== undefined,
+    },
+  };
 }
 
 function toStartFailure(error: unknown): FailureDraft | undefined {

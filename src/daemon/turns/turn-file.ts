@@ -46,10 +46,14 @@ export const TurnFile = z.object({
   /** Turns are taken in this order; it only grows, across restarts too. */
   order: z.int().nonnegative(),
   started_at: z.iso.datetime().optional(),
+  /** What the CLI is called in the image that ran it, and its version there. */
+  cli_name: z.string().optional(),
   cli_version: z.string().optional(),
   args: z.array(z.string()).optional(),
   requested_session: z.string().nullable().optional(),
   usage_before: Usage.optional(),
+  /** A resume that came to nothing: the plain files belong to a fresh native session. */
+  degraded: z.object({ requested: z.string(), reason: z.string() }).optional(),
   ended_by: EndedBy.optional(),
 });
 export type TurnFile = z.infer<typeof TurnFile>;

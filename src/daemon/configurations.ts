@@ -1,0 +1,58 @@
+import { chown, mkdir } from "node:fs/promises";
+import type { Configuration, Executor } from "./executors/executor.ts";
+import { EXECUTORS } from "./executors/registry.ts";
+import type { RunAs } from "./process/run-as.ts";
+import { SettingsError, type Settings } from "./settings.ts";
+import { changeHome } from "./turns/home.ts";
+
+/** One CLI as the environment describes it. */
+export interface ConfiguredExecutor {
+  readonly executor: Executor;
+  readonly cliName: string;
+  readonly explicitBinary: string | undefined;
+  readonly configuration: Configuration;
+}
+
+/**
+ * Reads the configuration of every CLI from the environment.
+ *
+ * @throws {SettingsError} naming what is missing or wrong, for all of them at once
+ */
+export function readConfigurations({ values, env }: Settings): ConfiguredExecutor[] {
+  const named = {
+    "cli-a": { cliName: values.CLI_A_NAME, explicitBinary: values.CLI_A_BIN },
+    "cli-b": { cliName: values.CLI_B_NAME, explicitBinary: values.CLI_B_BIN },
+  };
+  const errors: string[] = [];
+  const configured: ConfiguredExecutor[] = [];
+  for (const executor of EXECUTORS) {
+    const { cliName, explicitBinary } = named[executor.id];
+    const result = executor.configure({ env, cliName });
+    if (result.ok) configured.push({ executor, cliName, explicitBinary, configuration: result.configuration });
+    else errors.push(...result.errors);
+  }
+  if (errors.length > 0) throw new SettingsError(errors);
+  return configured;
+}
+
+/**
+ * Writes the configurations into the home of the CLIs' user, which is made where it is missing.
+ *
+ * @returns the files written, relative to that home
+ * @throws {HomeError} if the home is not that user's to write
+ */
+export async function renderConfigurations(
+  configured: readonly ConfiguredExecutor[],
+  target: { readonly home: string; readonly runAs: RunAs; readonly homeWriter: string },
+): Promise<string[]> {
+  const { home, runAs, homeWriter } = target;
+  const made = await mkdir(home, { recursive: true, mode: 0o700 });
+  if (made !== undefined && !runAs.isSelf) await chown(home, runAs.uid, runAs.gid);
+  const files = configured.flatMap(({ configuration }) => configuration.files);
+  await changeHome(
+    { homeWriter, runAs },
+    home,
+    files.map(({ path, content }) => ({ do: "write", path, content })),
+  );
+  return files.map((file) => file.path);
+}

@@ -1,0 +1,177 @@
+import { chown, mkdir, readFile } from "node:fs/promises";
+import type { Server } from "node:net";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { readConfigurations, renderConfigurations, type ConfiguredExecutor } from "./configurations.ts";
+import type { Executor } from "./executors/executor.ts";
+import { createApp } from "./http/app.ts";
+import { holdLock } from "./process/lock.ts";
+import { probeKeeper, type KeeperState } from "./process/probe-keeper.ts";
+import { openSessionStore } from "./sessions/session-store.ts";
+import type { Settings } from "./settings.ts";
+import type { TurnContext } from "./turns/context.ts";
+import { createExecutorRuntime, type ExecutorRuntime } from "./turns/executor-runtime.ts";
+import { emptyHome, HomeError } from "./turns/home.ts";
+import { startTurnService } from "./turns/turn-service.ts";
+import { VERSION } from "./version.ts";
+
+/** A daemon that serves. */
+export interface Daemon {
+  /** Where `/v1` answers. */
+  readonly url: string;
+  /** Ends running turns and streams, and lets go of the state directory. Resolves within `TURND_SHUTDOWN_MS`. */
+  stop(): Promise<void>;
+}
+
+export interface DaemonOptions {
+  readonly settings: Settings;
+  /** `sandbox/`: the keeper and the home writer. */
+  readonly sandboxDirectory: string;
+  readonly logger: Logger;
+  readonly redact: (line: string) => string;
+}
+
+/**
+ * Wires the rooms and serves.
+ *
+ * @throws {SettingsError} for what a person has to change in the environment
+ * @throws {LockedError} if another daemon has the state directory
+ */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { settings, logger } = options;
+  const { values } = settings;
+  const configured = readConfigurations(settings);
+  await mkdir(values.TURND_STATE_DIR, { recursive: true, mode: 0o711 });
+  const lock = await holdLock(join(values.TURND_STATE_DIR, "lock"), `pid ${process.pid}`);
+  try {
+    const context = await createContext(options, configured);
+    for (const warning of context.warnings) logger.warn(warning);
+    const service = await startTurnService(context);
+    let isShuttingDown = false;
+    const app = await createApp({
+      service,
+      host: values.TURND_HOST,
+      logger,
+      maxBodyBytes: values.TURND_MAX_BODY_BYTES,
+      maxStreams: values.TURND_MAX_STREAMS,
+      heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
+      version: VERSION,
+      uptimeMs: () => Math.round(process.uptime() * 1000),
+      isShuttingDown: () => isShuttingDown,
+      ...(settings.token === undefined ? {} : { token: settings.token }),
+    });
+    await app.listen({ host: values.TURND_HOST, port: values.TURND_PORT });
+    const url = describeAddress(app.server.address());
+    logger.info({ url, pid: process.pid }, "listening");
+    return {
+      url,
+      async stop() {
+        isShuttingDown = true;
+        await service.shutDown();
+        await app.close();
+        await lock.release();
+      },
+    };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function createContext(
+  { settings, sandboxDirectory, logger, redact }: DaemonOptions,
+  configured: readonly ConfiguredExecutor[],
+): Promise<TurnContext> {
+  const { values, runAs } = settings;
+  const stateDirectory = values.TURND_STATE_DIR;
+  const keeperPath = join(sandboxDirectory, "keeper");
+  const homeWriter = await readFile(join(sandboxDirectory, "write-home"), "utf8");
+  const scratchDirectory = join(stateDirectory, "scratch");
+  await mkdir(scratchDirectory, { recursive: true, mode: 0o700 });
+  if (!runAs.isSelf) await chown(scratchDirectory, runAs.uid, runAs.gid);
+  const keeper = await probeKeeper(keeperPath, stateDirectory, runAs);
+  const warnings = [
+    ...configured.flatMap(({ configuration }) => configuration.warnings),
+    ...describeKeeper(keeper, runAs.isSelf),
+    ...(await renderAtStart(configured, { home: values.TURND_HOME, runAs, homeWriter })),
+  ];
+  const baseEnv = { SHELL: "/bin/bash", ...settings.passedEnv };
+  const sessions = await openSessionStore({
+    stateDirectory,
+    owner: runAs,
+    emptyAsOwner: (path) => emptyHome(runAs, path),
+    onUnreadable: (path, reason) => logger.error({ path, reason }, "session cannot be read and is left alone"),
+  });
+  const executors = new Map<Executor["id"], ExecutorRuntime>();
+  for (const { executor, cliName, configuration, explicitBinary } of configured) {
+    executors.set(
+      executor.id,
+      createExecutorRuntime({
+        executor,
+        cliName,
+        configuration,
+        env: baseEnv,
+        runAs,
+        scratchDirectory,
+        ...(explicitBinary === undefined ? {} : { explicitBinary }),
+      }),
+    );
+  }
+  return {
+    version: VERSION,
+    stateDirectory,
+    keeperPath,
+    homeWriter,
+    homeDirectory: values.TURND_HOME,
+    workspace: values.TURND_WORKSPACE,
+    workspaceRoots: settings.workspaceRoots,
+    runAs,
+    limits: {
+      maxTurns: values.TURND_MAX_TURNS,
+      maxQueued: values.TURND_MAX_QUEUED,
+      turnTimeoutMs: values.TURND_TURN_TIMEOUT_MS,
+      idleTimeoutMs: values.TURND_IDLE_TIMEOUT_MS,
+      startTimeoutMs: values.TURND_START_TIMEOUT_MS,
+      cancelGraceMs: values.TURND_CANCEL_GRACE_MS,
+      shutdownMs: values.TURND_SHUTDOWN_MS,
+      steerWaitMs: values.TURND_STEER_WAIT_MS,
+      maxOutputBytes: values.TURND_MAX_OUTPUT_BYTES,
+      maxLineBytes: values.TURND_MAX_LINE_BYTES,
+    },
+    baseEnv,
+    hasSubreaper: keeper.works && keeper.isSubreaper,
+    warnings,
+    sessions,
+    executors,
+    redact,
+    now: () => new Date(),
+    logger,
+  };
+}
+
+function describeKeeper(keeper: KeeperState, isSelf: boolean): string[] {
+  if (!keeper.works) return [`no turn can run: ${keeper.reason}`];
+  return [
+    ...(keeper.isSubreaper ? [] : ["no subreaper here: what escapes a turn is found by its environment alone"]),
+    ...(isSelf ? ["the CLIs run as turnd's own user: they could read its state and end it"] : []),
+  ];
+}
+
+/** A home that cannot be written is told of; the sessions' own homes hold what their turns need. */
+async function renderAtStart(
+  configured: readonly ConfiguredExecutor[],
+  target: Parameters<typeof renderConfigurations>[1],
+): Promise<string[]> {
+  try {
+    await renderConfigurations(configured, target);
+    return [];
+  } catch (error) {
+    if (!(error instanceof HomeError) && !(error instanceof Error && "code" in error)) throw error;
+    return [`configurations could not be rendered: ${error.message}`];
+  }
+}
+
+function describeAddress(bound: ReturnType<Server["address"]>): string {
+  if (bound === null || typeof bound === "string") throw new Error("the server listens on no port");
+  return `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
+}

@@ -1,0 +1,60 @@
+import { createHash, type Hash } from "node:crypto";
+import type { CliName, Native, TurnEvent } from "../../protocol/index.ts";
+
+/** An event before it has its place. */
+export type NewEvent = TurnEvent & { readonly native?: Native | undefined };
+
+/** What every line of a turn's events is made with. */
+export interface SequenceOptions {
+  readonly turnId: string;
+  readonly sessionId: string;
+  readonly executor: CliName;
+  /** ISO 8601, UTC. */
+  readonly now: () => string;
+  /** Takes secrets out of a line before anyone sees it (law 8). */
+  readonly redact: (line: string) => string;
+}
+
+/** Numbers events and renders them, one JSON line each, and keeps count of what was taken. */
+export interface Sequence {
+  /** Lines, newlines included, for events that would come next; nothing is taken yet. */
+  render(events: readonly NewEvent[]): Buffer;
+  /** Counts lines that have come to stay. */
+  take(lines: Buffer, count: number): void;
+  lastSeq(): number;
+  /** Hex SHA-256 over every byte taken. */
+  digest(): string;
+}
+
+/** What a sequence goes on from: the lines before it. */
+export interface SequenceStart {
+  readonly count: number;
+  readonly hash: Hash;
+}
+
+/** Makes the sequence of a turn; without a start it begins with `seq` 1. */
+export function createSequence(options: SequenceOptions, start?: SequenceStart): Sequence {
+  const { turnId, sessionId, executor, now, redact } = options;
+  const hash = start?.hash ?? createHash("sha256");
+  let count = start?.count ?? 0;
+
+  return {
+    render(events) {
+      const at = now();
+      const lines = events.map(({ type, native, data }, index) => {
+        const seq = count + index + 1;
+        // `type` stands before anything that may hold free text: readers find it without parsing the data.
+        return redact(
+          JSON.stringify({ v: 1, seq, at, turn_id: turnId, session_id: sessionId, executor, type, native, data }),
+        );
+      });
+      return Buffer.from(lines.map((line) => `${line}\n`).join(""));
+    },
+    take(lines, taken) {
+      hash.update(lines);
+      count += taken;
+    },
+    lastSeq: () => count,
+    digest: () => hash.copy().digest("hex"),
+  };
+}

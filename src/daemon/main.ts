@@ -1,0 +1,112 @@
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { pino } from "pino";
+import { readConfigurations, renderConfigurations } from "./configurations.ts";
+import { startDaemon } from "./daemon.ts";
+import { createRedactor } from "./event-log/redact.ts";
+import { LockedError } from "./process/lock.ts";
+import { RecordingError } from "./replay/recording.ts";
+import { printReplays } from "./replay-command.ts";
+import { readSettings, SettingsError, type Settings } from "./settings.ts";
+import { HomeError } from "./turns/home.ts";
+import { readFile } from "node:fs/promises";
+
+const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
+       turnd render                      write the CLIs' configurations from the environment
+       turnd replay [--summary] <dir>…   print the events of recordings as JSON lines
+`;
+
+/** Exit codes: 0 done, 1 a fault that the message names, 2 wrong arguments. */
+type ExitCode = 0 | 1 | 2;
+
+const SANDBOX = join(dirname(dirname(import.meta.dirname)), "sandbox");
+
+async function main(args: readonly string[]): Promise<ExitCode> {
+  const [command = "serve", ...rest] = args;
+  switch (command) {
+    case "serve":
+      return serve(readSettings(process.env, self()));
+    case "render":
+      return render(readSettings(process.env, self()));
+    case "replay":
+      return replay(rest);
+    default:
+      process.stderr.write(`turnd: unknown command "${command}"\n${USAGE}`);
+      return 2;
+  }
+}
+
+async function serve(settings: Settings): Promise<ExitCode> {
+  const redact = createRedactor(secretsOf(settings));
+  const logger = pino(
+    { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
+    { write: (line: string) => void process.stdout.write(redact(line)) },
+  );
+  const stopped = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, resolve);
+  });
+  const daemon = await startDaemon({ settings, sandboxDirectory: SANDBOX, logger, redact });
+  const signal = await stopped;
+  logger.info({ signal }, "stopping");
+  await daemon.stop();
+  logger.info("stopped");
+  return 0;
+}
+
+async function render(settings: Settings): Promise<ExitCode> {
+  const configured = readConfigurations(settings);
+  const faults = configured.flatMap(({ configuration }) => configuration.fault?.message ?? []);
+  if (faults.length > 0) throw new SettingsError(faults);
+  for (const { configuration } of configured) {
+    for (const warning of configuration.warnings) process.stderr.write(`turnd: warning: ${warning}\n`);
+  }
+  const home = settings.values.TURND_HOME;
+  const homeWriter = await readFile(join(SANDBOX, "write-home"), "utf8");
+  const files = await renderConfigurations(configured, { home, runAs: settings.runAs, homeWriter });
+  if (files.length === 0) process.stderr.write("turnd: nothing to render: no CLI_A_* or CLI_B_* variable is set\n");
+  for (const file of files) process.stdout.write(`${join(home, file)}\n`);
+  return 0;
+}
+
+async function replay(args: readonly string[]): Promise<ExitCode> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { summary: { type: "boolean", default: false } },
+    allowPositionals: true,
+  });
+  if (positionals.length === 0) {
+    process.stderr.write(USAGE);
+    return 2;
+  }
+  const redact = createRedactor([]);
+  return printReplays(positionals, { isSummary: values.summary, redact, out: process.stdout, err: process.stderr });
+}
+
+function secretsOf(settings: Settings): string[] {
+  const keys = readConfigurations(settings).flatMap(({ configuration }) => configuration.secrets);
+  return settings.token === undefined ? keys : [...keys, settings.token];
+}
+
+function self(): { uid: number; gid: number } {
+  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+}
+
+/** What a person can mend is told in a line; anything else is a bug and keeps its stack. */
+function describe(error: unknown): string {
+  const isExpected =
+    error instanceof SettingsError ||
+    error instanceof LockedError ||
+    error instanceof HomeError ||
+    error instanceof RecordingError ||
+    (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")) ||
+    (error instanceof Error && "syscall" in error);
+  if (isExpected) return error.message.replaceAll("\n", "\nturnd: ");
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`turnd: ${describe(error)}\n`);
+  process.exitCode = 1;
+}

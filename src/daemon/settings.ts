@@ -1,0 +1,175 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+
+/** Where a variable is documented: its meaning stands in the schema, so that README and errors say the same. */
+const integer = (fallback: number, minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(minimum).max(maximum)).default(fallback);
+const path = (fallback: string) => z.string().startsWith("/").default(fallback);
+const name = (fallback: string) =>
+  z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,31}$/)
+    .default(fallback);
+
+const MINUTE = 60_000;
+
+/** Every variable turnd itself reads, but for the configuration of the CLIs. Source: DESIGN section 9. */
+export const SettingsSchema = z.object({
+  TURND_HOST: z.string().min(1).default("127.0.0.1").meta({ description: "Address `/v1` listens on" }),
+  TURND_PORT: integer(8091, 0, 65_535).meta({ description: "Port `/v1` listens on; 0 picks one and logs it" }),
+  TURND_STATE_DIR: path("/var/lib/turnd").meta({ description: "Directory of sessions and turns; a volume" }),
+  TURND_HOME: path("/home/sandbox").meta({ description: "Home of the CLI processes" }),
+  TURND_RUN_AS: z
+    .string()
+    .regex(/^(self|\d+:\d+)$/)
+    .default("1000:1000")
+    .meta({ description: "`uid:gid` of the CLI processes, or `self` for turnd's own user" }),
+  TURND_WORKSPACE: path("/workspace").meta({ description: "Default working directory of a turn" }),
+  TURND_WORKSPACE_ROOTS: z
+    .string()
+    .regex(/^\/[^:]*(:\/[^:]*)*$/)
+    .optional()
+    .meta({ description: "Directories under which a workspace may lie, `:`-separated; default: workspace and home" }),
+  TURND_TOKEN: z
+    .string()
+    .regex(/^[\x21-\x7e]{8,}$/)
+    .optional()
+    .meta({ description: "Bearer token every request must carry" }),
+  TURND_TOKEN_FILE: z.string().startsWith("/").optional().meta({ description: "File that holds the token instead" }),
+  TURND_MAX_TURNS: integer(4, 1, 1_000).meta({ description: "Turns that run at once" }),
+  TURND_MAX_QUEUED: integer(100, 0, 100_000).meta({ description: "Turns that wait" }),
+  TURND_TURN_TIMEOUT_MS: integer(60 * MINUTE, 0, 1_440 * MINUTE).meta({ description: "Longest turn; 0 is off" }),
+  TURND_IDLE_TIMEOUT_MS: integer(10 * MINUTE, 0, 1_440 * MINUTE).meta({
+    description: "Longest silence on stdout; 0 is off",
+  }),
+  TURND_START_TIMEOUT_MS: integer(MINUTE, 0, 60 * MINUTE).meta({
+    description: "Longest wait for a first byte on stdout or stderr; 0 is off",
+  }),
+  TURND_CANCEL_GRACE_MS: integer(2_000, 0, MINUTE).meta({ description: "Between asking a CLI to stop and killing it" }),
+  TURND_MAX_OUTPUT_BYTES: integer(1_073_741_824, 1).meta({ description: "A turn's stdout" }),
+  TURND_MAX_LINE_BYTES: integer(16_777_216, 1_024, 268_435_456).meta({
+    description: "A line of output; a longer one becomes `record.unknown` with its head",
+  }),
+  TURND_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({ description: "A request's body" }),
+  TURND_MAX_STREAMS: integer(1_000, 1).meta({ description: "Event streams at once" }),
+  TURND_SHUTDOWN_MS: integer(8_000, 100, 10 * MINUTE).meta({ description: "Bound of a stop by SIGTERM" }),
+  TURND_STEER_WAIT_MS: integer(30_000, 0, 60 * MINUTE).meta({ description: "Longest wait for a step boundary" }),
+  TURND_SSE_HEARTBEAT_MS: integer(15_000, 100, 10 * MINUTE).meta({ description: "Comment frames on idle streams" }),
+  TURND_LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal"])
+    .default("info")
+    .meta({ description: "Level of the log on stdout" }),
+  TURND_PASS_ENV: z
+    .string()
+    .regex(/^([A-Za-z_][A-Za-z0-9_]*([ ,]|$))*$/)
+    .default("")
+    .meta({ description: "Names of further variables the CLIs get, separated by commas or spaces" }),
+  CLI_A_NAME: name("cli-a").meta({ description: "What CLI A is called in this image" }),
+  CLI_A_BIN: z.string().startsWith("/").optional().meta({ description: "CLI A's binary, named outright" }),
+  CLI_B_NAME: name("cli-b").meta({ description: "What CLI B is called in this image" }),
+  CLI_B_BIN: z.string().startsWith("/").optional().meta({ description: "CLI B's binary, named outright" }),
+});
+
+/** The settings, checked. Times are milliseconds. */
+export interface Settings {
+  readonly values: z.output<typeof SettingsSchema>;
+  readonly token: string | undefined;
+  readonly runAs: { readonly uid: number; readonly gid: number; readonly isSelf: boolean };
+  readonly workspaceRoots: readonly string[];
+  /** The part of the environment that is passed to the CLIs. */
+  readonly passedEnv: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A variable that stops turnd: its name, its value and what is allowed. */
+export class SettingsError extends Error {
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.name = "SettingsError";
+  }
+}
+
+export interface Identity {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const ALWAYS_PASSED =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TERM|TMPDIR|(HTTPS?|ALL|NO)_PROXY|(https?|all|no)_proxy|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS)$/;
+const SECRET = new Set(["TURND_TOKEN"]);
+const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
+
+/**
+ * Reads turnd's settings from an environment.
+ *
+ * @param self - who turnd runs as
+ * @throws {SettingsError} naming every variable that is wrong
+ */
+export function readSettings(env: Readonly<Record<string, string | undefined>>, self: Identity): Settings {
+  // An empty variable is one that is not set: compose files and manifests leave such behind.
+  const given: Record<string, string> = {};
+  for (const [key, value] of Object.entries(env)) if (value !== undefined && value !== "") given[key] = value;
+  const parsed = SettingsSchema.safeParse(given);
+  if (!parsed.success) throw new SettingsError(parsed.error.issues.map((issue) => describeIssue(issue, given)));
+  const values = parsed.data;
+  const token = readToken(values);
+  if (!LOOPBACK.has(values.TURND_HOST) && token === undefined) {
+    throw new SettingsError([
+      `TURND_HOST is ${values.TURND_HOST}: turnd listens beyond loopback only with TURND_TOKEN or TURND_TOKEN_FILE`,
+    ]);
+  }
+  return {
+    values,
+    token,
+    runAs: readRunAs(values.TURND_RUN_AS, self),
+    workspaceRoots: values.TURND_WORKSPACE_ROOTS?.split(":") ?? [values.TURND_WORKSPACE, values.TURND_HOME],
+    passedEnv: selectEnv(given, values.TURND_PASS_ENV),
+    env,
+  };
+}
+
+function readRunAs(value: string, self: Identity): Settings["runAs"] {
+  if (value === "self") return { ...self, isSelf: true };
+  const [uid = 0, gid = 0] = value.split(":").map(Number);
+  const isSelf = uid === self.uid && gid === self.gid;
+  if (self.uid !== 0 && !isSelf) {
+    throw new SettingsError([
+      `TURND_RUN_AS is ${value}, but only root can run the CLIs as another user; start turnd as root or set TURND_RUN_AS=self`,
+    ]);
+  }
+  return { uid, gid, isSelf };
+}
+
+function readToken({ TURND_TOKEN, TURND_TOKEN_FILE }: Settings["values"]): string | undefined {
+  if (TURND_TOKEN !== undefined || TURND_TOKEN_FILE === undefined) return TURND_TOKEN;
+  try {
+    const token = readFileSync(TURND_TOKEN_FILE, "utf8").trim();
+    if (/^[\x21-\x7e]{8,}$/.test(token)) return token;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError([`TURND_TOKEN_FILE cannot be read: ${reason}`]);
+  }
+  throw new SettingsError([`TURND_TOKEN_FILE ${TURND_TOKEN_FILE} must hold at least 8 visible characters`]);
+}
+
+function selectEnv(env: Readonly<Record<string, string>>, pass: string): Record<string, string> {
+  const named = new Set(pass.split(/[ ,]+/));
+  return Object.fromEntries(Object.entries(env).filter(([key]) => ALWAYS_PASSED.test(key) || named.has(key)));
+}
+
+function describeIssue(issue: z.core.$ZodIssue, env: Readonly<Record<string, string>>): string {
+  const variable = String(issue.path[0]);
+  const value = SECRET.has(variable) ? "(hidden)" : JSON.stringify(env[variable]);
+  const schema = Object.entries(SettingsSchema.shape).find(([key]) => key === variable)?.[1];
+  const meaning = schema?.meta()?.description ?? "";
+  return `${variable} is ${value}: ${describeAllowed(issue)} (${meaning})`;
+}
+
+function describeAllowed(issue: z.core.$ZodIssue): string {
+  if (issue.code === "too_small") return `must be at least ${issue.minimum}`;
+  if (issue.code === "too_big") return `must be at most ${issue.maximum}`;
+  if (issue.code === "invalid_format" && issue.format === "regex") return `must match ${issue.pattern}`;
+  if (issue.code === "invalid_format" && issue.format === "starts_with") return "must be an absolute path";
+  if (issue.code === "invalid_value") return `must be one of ${issue.values.join(", ")}`;
+  return issue.message;
+}
