@@ -1,0 +1,18 @@
+import { ProblemError } from "../../protocol/index.ts";
+
+/**
+ * The `seq` after which a client wants to read, 0 for all.
+ *
+ * @param header - Last-Event-ID: what an EventSource sends when it comes back, so it wins over the URL it began with
+ * @throws {ProblemError} bad_cursor
+ */
+export function readCursor(header: string | string[] | undefined, query: string | undefined): number {
+  const [name, value] = header === undefined ? ["after_seq", query] : ["Last-Event-ID", header];
+  if (value === undefined) return 0;
+  const seq = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+  if (seq === undefined) {
+    const got = JSON.stringify(String(value).slice(0, 100));
+    throw new ProblemError("bad_cursor", `${name} must be the seq of an event or 0, got ${got}`);
+  }
+  return seq;
+}

@@ -1,0 +1,92 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { EventsQuery, LoggedEvent, ProblemError, SlimEvent, TurnPath } from "../../protocol/index.ts";
+import type { LoggedLine, TurnService } from "../turns/service.ts";
+import { readCursor } from "./cursor.ts";
+import type { OpenStreams } from "./open-streams.ts";
+import { renderProblem } from "./problem.ts";
+import { refusals } from "./refusals.ts";
+import { sendStream, type StreamFormat } from "./send-stream.ts";
+import { slimLine } from "./slim.ts";
+import { frameNdjson, frameSse, frameSseError, HEARTBEAT_FRAME } from "./sse.ts";
+
+export interface EventRoutesOptions {
+  readonly service: TurnService;
+  readonly streams: OpenStreams;
+  readonly heartbeatMs: number;
+}
+
+const FAILED = renderProblem(new ProblemError("internal_error", "the stream failed; come back with the last id"));
+
+const schema = {
+  tags: ["turns"],
+  summary: "Read a turn's events",
+  description:
+    "Server-sent events with `Accept: text/event-stream`, following the turn to its end: `id` is the event's `seq`, " +
+    "`event` its `type` (`end` for `turn.ended`, `error` only when the stream itself fails), `data` byte for byte " +
+    "the logged line. Else NDJSON of what is there. Go on with `Last-Event-ID` or `after_seq`.",
+  params: TurnPath,
+  querystring: EventsQuery,
+  response: {
+    200: {
+      description: "The events in order of `seq`; slim ones with `verbose=false`.",
+      content: {
+        "application/x-ndjson": { schema: z.union([LoggedEvent, SlimEvent]) },
+        "text/event-stream": { schema: z.string() },
+      },
+    },
+    204: z.undefined().describe("The turn has ended and the cursor is at its end: nothing will ever follow."),
+    ...refusals("turn_not_found", "cursor_beyond_end", "bad_cursor", "too_many_streams"),
+  },
+} as const;
+
+/** `GET /v1/turns/{turn_id}/events`. */
+export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, options) => {
+  const { service, streams, heartbeatMs } = options;
+
+  app.get("/v1/turns/:turn_id/events", { schema, exposeHeadRoute: false }, async (request, reply) => {
+    const { query } = request;
+    const turn = service.getTurn(request.params.turn_id);
+    const afterSeq = readCursor(request.headers["last-event-id"], query.after_seq);
+    if (afterSeq > turn.last_seq) {
+      const message = `the cursor ${afterSeq} is beyond the last event, ${turn.last_seq}`;
+      throw new ProblemError("cursor_beyond_end", message, { turn_id: turn.turn_id, last_seq: turn.last_seq });
+    }
+    const hasEnded = turn.status !== "queued" && turn.status !== "running";
+    if (hasEnded && afterSeq === turn.last_seq) return reply.code(204).send();
+
+    const isSse = /\btext\/event-stream\b/i.test(request.headers.accept ?? "");
+    const isSlim = query.verbose === "false";
+    const format = isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim);
+    const stream = streams.open(turn.turn_id);
+    const batches = service.readEvents(turn.turn_id, {
+      afterSeq,
+      isFollowing: isSse || query.follow === "true",
+      signal: stream.controller.signal,
+    });
+    // From here on the connection is ours: no serialisation, no buffering, nothing between the log and the socket.
+    reply.hijack();
+    await sendStream(reply.raw, batches, stream, {
+      format,
+      onFailure: (error) => request.log.error({ err: error, turnId: turn.turn_id }, "event stream failed"),
+    });
+    return reply;
+  });
+};
+
+function sseFormat(isSlim: boolean, heartbeatMs: number): StreamFormat {
+  return {
+    contentType: "text/event-stream; charset=utf-8",
+    frame: isSlim ? slim(frameSse) : frameSse,
+    heartbeat: { bytes: HEARTBEAT_FRAME, everyMs: heartbeatMs },
+    failure: frameSseError(FAILED),
+  };
+}
+
+function ndjsonFormat(isSlim: boolean): StreamFormat {
+  return { contentType: "application/x-ndjson; charset=utf-8", frame: isSlim ? slim(frameNdjson) : frameNdjson };
+}
+
+function slim(frame: StreamFormat["frame"]): StreamFormat["frame"] {
+  return (lines: readonly LoggedLine[]) => frame(lines.map(slimLine));
+}

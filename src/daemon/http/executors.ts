@@ -1,0 +1,25 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { ExecutorInfo, ExecutorList, ExecutorPath } from "../../protocol/index.ts";
+import type { TurnService } from "../turns/service.ts";
+import { refusals } from "./refusals.ts";
+
+export interface ExecutorRoutesOptions {
+  readonly service: TurnService;
+}
+
+const tags = ["executors"];
+
+/** `/v1/executors`. */
+export const executorRoutes: FastifyPluginAsyncZod<ExecutorRoutesOptions> = async (app, { service }) => {
+  const list = { tags, summary: "List executors", response: { 200: ExecutorList, ...refusals() } };
+  app.get("/v1/executors", { schema: list }, async () => ({ executors: await service.listExecutors() }));
+
+  const get = {
+    tags,
+    summary: "Look at an executor",
+    description: "Available or why not, versions, capabilities, and the effective configuration with secrets masked.",
+    params: ExecutorPath,
+    response: { 200: ExecutorInfo, ...refusals("executor_not_found") },
+  };
+  app.get("/v1/executors/:executor_id", { schema: get }, async ({ params }) => service.getExecutor(params.executor_id));
+};

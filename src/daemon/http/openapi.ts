@@ -1,0 +1,45 @@
+import swagger from "@fastify/swagger";
+import swaggerUi from "@fastify/swagger-ui";
+import type { FastifyInstance } from "fastify";
+import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import { nameOnce, type ApiDocument } from "./components.ts";
+
+const DESCRIPTION =
+  "Runs turns of two coding command-line tools inside a sandbox and serves what they do as one durable, resumable, " +
+  'classified stream of events. A refusal is `{"detail":{"code","message",…}}`; in paths a `:` of an id is `%3A`.';
+
+/** Where the page may load from: here and nowhere else. The page itself sets styles and data: images. */
+const CSP = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
+
+/** Begins the description of the API. Must be registered before the routes it describes. */
+export async function registerOpenApi(app: FastifyInstance, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "turnd", version, description: DESCRIPTION },
+      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      security: [{ token: [] }],
+    },
+    convertConstToEnum: false,
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  });
+}
+
+/** Serves the description at `/openapi.json` and as a page at `/docs`. */
+export async function registerDocs(app: FastifyInstance): Promise<void> {
+  let document: ApiDocument | undefined;
+  app.get("/openapi.json", { schema: { hide: true } }, async () => (document ??= describeApi(app)));
+  await app.register(swaggerUi, {
+    routePrefix: "/docs",
+    staticCSP: CSP,
+    theme: { title: "turnd" },
+    transformSpecificationClone: false,
+    transformSpecification: () => (document ??= describeApi(app)),
+  });
+}
+
+/** The OpenAPI document of an app that is ready. */
+export function describeApi(app: FastifyInstance): ApiDocument {
+  return nameOnce(app.swagger());
+}

@@ -1,0 +1,80 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
+import { PROBLEM_STATUS, ProblemError, type Problem, type ProblemCode } from "../../protocol/index.ts";
+
+/** What Fastify itself refuses, in our words. Source: fastify 5.12 `lib/errors.js`. */
+const FASTIFY_PROBLEMS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: ["invalid_json", "the body is not valid JSON, or has a key `__proto__`"],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["invalid_json", "the body is shorter or longer than its Content-Length"],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupported_media_type", "send the body as `Content-Type: application/json`"],
+  FST_ERR_BAD_URL: ["route_not_found", "the path is not properly percent-encoded"],
+  FST_ERR_MAX_PARAM_LENGTH: ["route_not_found", "a part of the path is too long"],
+};
+
+/** The body of a refusal. */
+export function renderProblem(problem: ProblemError): Problem {
+  return { detail: { code: problem.code, message: problem.message, ...problem.extras } };
+}
+
+/**
+ * Makes every refusal of this app, and every fault behind it, a problem (`{"detail":{…}}`).
+ *
+ * A fault is logged here, once, and told to the client as `internal_error` without its message.
+ */
+export function registerProblems(app: FastifyInstance, maxBodyBytes: number): void {
+  app.setErrorHandler((error, request, reply) => sendProblem(toProblem(error, maxBodyBytes), error, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = methodsAt(app, request.url);
+    if (allowed.length > 0) void reply.header("allow", allowed.join(", "));
+    const offer = allowed.length > 0 ? `; this path offers ${allowed.join(" and ")}` : "; see /openapi.json";
+    throw new ProblemError("route_not_found", `there is no ${request.method} ${pathOf(request.url)}${offer}`);
+  });
+}
+
+/** Sends a problem for what goes wrong before any route is found, where the error handler does not reach. */
+export function sendRoutingProblem(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  sendProblem(toProblem(error, 0), error, request, reply);
+}
+
+/** The path of a request's URL, without its query. */
+export function pathOf(url: string): string {
+  return url.split("?", 1)[0] ?? url;
+}
+
+function toProblem(error: unknown, maxBodyBytes: number): ProblemError {
+  if (error instanceof ProblemError) return error;
+  const { code, statusCode } = readFastifyError(error);
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") {
+    return new ProblemError("body_too_large", `the body is larger than ${maxBodyBytes} bytes`);
+  }
+  const known = code === undefined ? undefined : FASTIFY_PROBLEMS[code];
+  if (known !== undefined) return new ProblemError(...known);
+  // What is left of the range is the client's doing, such as a body that breaks off.
+  if (error instanceof Error && statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new ProblemError("invalid_request", error.message);
+  }
+  return new ProblemError("internal_error", "turnd failed to answer; its log says why");
+}
+
+function readFastifyError(error: unknown): { code?: string; statusCode?: number } {
+  if (!(error instanceof Error)) return {};
+  return {
+    ...("code" in error && typeof error.code === "string" ? { code: error.code } : {}),
+    ...("statusCode" in error && typeof error.statusCode === "number" ? { statusCode: error.statusCode } : {}),
+  };
+}
+
+function sendProblem(problem: ProblemError, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (problem.code === "internal_error") {
+    request.log.error({ err: error, method: request.method, path: pathOf(request.url) }, "request failed");
+  }
+  if (problem.code === "unauthorized") void reply.header("www-authenticate", 'Bearer realm="turnd"');
+  if (problem.retryAfterSeconds !== undefined) void reply.header("retry-after", problem.retryAfterSeconds);
+  void reply.code(PROBLEM_STATUS[problem.code]).send(renderProblem(problem));
+}
+
+const METHODS: readonly HTTPMethods[] = ["GET", "POST", "DELETE"];
+
+function methodsAt(app: FastifyInstance, url: string): string[] {
+  // The router answers null where its types promise a route.
+  return METHODS.filter((method) => Boolean(app.findRoute({ method, url: pathOf(url) }))).map(String);
+}

@@ -1,0 +1,96 @@
+import type { ServerResponse } from "node:http";
+import type { LoggedLine } from "../turns/service.ts";
+import type { OpenStream } from "./open-streams.ts";
+
+/** How a stream of events is sent. */
+export interface StreamFormat {
+  readonly contentType: string;
+  /** A batch in one piece. */
+  readonly frame: (lines: readonly LoggedLine[]) => Buffer;
+  /** Sent when nothing else was for `everyMs`; absent where the format has no comments. */
+  readonly heartbeat?: { readonly bytes: Buffer; readonly everyMs: number };
+  /** What a client is told when the stream fails; absent where an answer broken off is all the format can say. */
+  readonly failure?: Buffer;
+}
+
+/** A client that takes nothing for so long is cut off; it can come back with its cursor. */
+const STALLED_MS = 600_000;
+
+/**
+ * Sends batches of events as they come, at the client's speed.
+ *
+ * What a slow client has not taken stays in the log: the next batch is asked for when this one has left for the
+ * socket, so a client costs one batch of memory and no other client anything (law 2).
+ *
+ * Shape: resolves when the answer has ended or the client has gone; the stream's place is then free.
+ * @param onFailure - told of a fault of the reading itself, not of a connection that breaks
+ */
+export async function sendStream(
+  response: ServerResponse,
+  batches: AsyncIterable<readonly LoggedLine[]>,
+  stream: OpenStream,
+  options: { readonly format: StreamFormat; readonly onFailure: (error: unknown) => void },
+): Promise<void> {
+  const { format, onFailure } = options;
+  const { controller } = stream;
+  response.once("close", () => controller.abort());
+  // A write that finds the connection gone says so here too; `close` has said it already.
+  response.on("error", () => controller.abort());
+  response.writeHead(200, {
+    "content-type": format.contentType,
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+    "x-content-type-options": "nosniff",
+  });
+  response.flushHeaders();
+  const heartbeat = startHeartbeat(response, format.heartbeat);
+  try {
+    for await (const lines of batches) {
+      if (controller.signal.aborted) break;
+      heartbeat?.refresh();
+      if (!response.write(format.frame(lines))) await drained(response, controller.signal);
+    }
+    finish(response, controller.signal.aborted);
+  } catch (error) {
+    onFailure(error);
+    if (format.failure === undefined) response.destroy();
+    else response.end(format.failure);
+  } finally {
+    clearTimeout(heartbeat);
+    stream.release();
+  }
+}
+
+/** An answer broken off because turnd stops is ended properly, unless its client is not taking anything. */
+function finish(response: ServerResponse, isAborted: boolean): void {
+  if (isAborted && response.writableLength > 0) response.destroy();
+  else response.end();
+}
+
+function startHeartbeat(response: ServerResponse, heartbeat: StreamFormat["heartbeat"]): NodeJS.Timeout | undefined {
+  if (heartbeat === undefined) return undefined;
+  const timer = setTimeout(() => {
+    // A client that has not taken what it was sent needs no sign of life on top.
+    if (!response.writableNeedDrain && !response.destroyed) response.write(heartbeat.bytes);
+    timer.refresh();
+  }, heartbeat.everyMs);
+  return timer;
+}
+
+/** Resolves when the client has taken what was written, has gone, or the signal aborts. */
+function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => response.destroy(), STALLED_MS);
+    const done = (): void => {
+      clearTimeout(timer);
+      response.off("drain", done);
+      response.off("close", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    response.on("drain", done);
+    response.on("close", done);
+    signal.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,129 @@
+import type { FastifyReply } from "fastify";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import {
+  AdmitQuery,
+  CancelReceipt,
+  ProblemError,
+  RequestPath,
+  TurnAdmission,
+  TurnList,
+  TurnPath,
+  TurnRequest,
+  TurnResult,
+  TurnSnapshot,
+  TurnsQuery,
+} from "../../protocol/index.ts";
+import type { TurnService } from "../turns/service.ts";
+import { refusals } from "./refusals.ts";
+import { readTraceId } from "./trace-id.ts";
+
+export interface TurnRoutesOptions {
+  readonly service: TurnService;
+  /** Aborts when turnd is stopping; ends waits. */
+  readonly closing: AbortSignal;
+  /** @throws {ProblemError} shutting_down */
+  readonly refuseWhenStopping: () => void;
+}
+
+const tags = ["turns"];
+
+/** `/v1/turns` and `/v1/requests`, without a turn's events. */
+export const turnRoutes: FastifyPluginAsyncZod<TurnRoutesOptions> = async (app, options) => {
+  const { service, closing, refuseWhenStopping } = options;
+
+  const admit = {
+    tags,
+    summary: "Admit a turn",
+    description: "202 for a new turn, 200 for a repeated `request_id`; with `wait_ms` 200 and the turn's result.",
+    querystring: AdmitQuery,
+    body: TurnRequest,
+    response: {
+      200: z.union([TurnResult, TurnAdmission]),
+      202: TurnAdmission,
+      ...refusals(
+        ...(["invalid_json", "session_not_found", "session_busy", "request_id_conflict", "executor_mismatch"] as const),
+        ...(["session_exists", "body_too_large", "unsupported_media_type", "workspace_unusable"] as const),
+        ...(["mode_unsupported", "queue_full", "shutting_down", "turn_running", "storage_full"] as const),
+      ),
+    },
+  };
+  app.post("/v1/turns", { schema: admit }, async (request, reply) => {
+    refuseWhenStopping();
+    const traceId = readTraceId(request.headers["traceparent"]);
+    const { admission, isRepeat } = await service.admit(request.body, traceId === undefined ? {} : { traceId });
+    const { wait_ms: waitMs } = request.query;
+    if (waitMs === undefined) return reply.code(isRepeat ? 200 : 202).send(admission);
+    if (await waitForEnd(service, admission.turn_id, { waitMs, closing, reply })) {
+      return reply.code(200).send(await service.getResult(admission.turn_id));
+    }
+    const turn = service.getTurn(admission.turn_id);
+    const message = `the turn has not ended within ${waitMs} ms and goes on`;
+    throw new ProblemError("turn_running", message, { turn_id: turn.turn_id, turn });
+  });
+
+  const list = { tags, summary: "List turns", querystring: TurnsQuery, response: { 200: TurnList, ...refusals() } };
+  app.get("/v1/turns", { schema: list }, async ({ query: { session_id: sessionId, status, limit } }) => ({
+    turns: service.listTurns({
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(status === undefined ? {} : { status }),
+      limit,
+    }),
+  }));
+
+  const get = {
+    tags,
+    summary: "Look at a turn",
+    params: TurnPath,
+    response: { 200: TurnSnapshot, ...refusals("turn_not_found") },
+  };
+  app.get("/v1/turns/:turn_id", { schema: get }, async ({ params }) => service.getTurn(params.turn_id));
+
+  const result = {
+    tags,
+    summary: "Get an ended turn's result",
+    params: TurnPath,
+    response: { 200: TurnResult, ...refusals("turn_not_found", "turn_not_ended") },
+  };
+  app.get("/v1/turns/:turn_id/result", { schema: result }, async ({ params }) => service.getResult(params.turn_id));
+
+  const cancel = {
+    tags,
+    summary: "Cancel a turn",
+    description: "Answers when no process of the turn is left, with a receipt of what was ended. Safe to repeat.",
+    params: TurnPath,
+    response: { 200: CancelReceipt, ...refusals("turn_not_found") },
+  };
+  app.post("/v1/turns/:turn_id/cancel", { schema: cancel }, async ({ params }) => service.cancel(params.turn_id));
+
+  const find = {
+    tags,
+    summary: "Find the turn of a request",
+    params: RequestPath,
+    response: { 200: TurnSnapshot, ...refusals("request_not_found", "session_not_found") },
+  };
+  app.get("/v1/requests/:request_id", { schema: find }, async ({ params }) => service.findRequest(params.request_id));
+};
+
+interface WaitOptions {
+  readonly waitMs: number;
+  readonly closing: AbortSignal;
+  readonly reply: FastifyReply;
+}
+
+/** Waits until the turn has ended, the time is over, the client has gone or turnd is stopping. */
+async function waitForEnd(service: TurnService, turnId: string, options: WaitOptions): Promise<boolean> {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  const timer = setTimeout(stop, options.waitMs);
+  options.closing.addEventListener("abort", stop);
+  options.reply.raw.once("close", stop);
+  try {
+    if (options.closing.aborted) stop();
+    return await service.waitForEnd(turnId, controller.signal);
+  } finally {
+    clearTimeout(timer);
+    options.closing.removeEventListener("abort", stop);
+    options.reply.raw.off("close", stop);
+  }
+}

@@ -1,0 +1,38 @@
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
+import { createApp, type AppOptions } from "../../src/daemon/http/app.ts";
+import { createFakeService, type FakeService } from "./fake-service.ts";
+
+export interface TestApp {
+  readonly app: FastifyInstance;
+  readonly service: FakeService;
+  /** Everything that was logged, debug included. */
+  readonly logged: () => string;
+}
+
+/** An app over a fake service, not listening. */
+export async function createTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+  const lines: string[] = [];
+  const service = createFakeService();
+  const app = await createApp({
+    service,
+    host: "127.0.0.1",
+    logger: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),
+    maxBodyBytes: 1_000_000,
+    maxStreams: 10,
+    heartbeatMs: 60_000,
+    version: "0.1.0",
+    uptimeMs: () => 1_234,
+    isShuttingDown: () => false,
+    ...options,
+  });
+  return { app, service, logged: () => lines.join("") };
+}
+
+/** Lets an app listen on a free port of loopback. */
+export async function listen(app: FastifyInstance): Promise<{ port: number; url: string }> {
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  return { port, url: `http://127.0.0.1:${port}` };
+}
