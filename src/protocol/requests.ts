@@ -19,6 +19,13 @@ export const AdmitQuery = z.strictObject({
   }),
 });
 
+/** Headers of `POST /v1/turns` that mean something; others pass. */
+export const AdmitHeaders = z.looseObject({
+  traceparent: z.string().optional().meta({
+    description: "W3C Trace Context: the turn belongs to this trace. Ignored when malformed.",
+  }),
+});
+
 /** Query of `GET /v1/turns`. */
 export const TurnsQuery = z.strictObject({
   session_id: PathId.optional(),
@@ -37,5 +44,12 @@ export const EventsQuery = z.strictObject({
   verbose: Flag.optional().meta({
     description:
       "`false` sends slim events: no `native`, long fields cut and named in `truncated`, frames up to 64 KiB.",
+  }),
+});
+
+/** Headers of `GET /v1/turns/{turn_id}/events` that mean something; others pass. */
+export const EventsHeaders = z.looseObject({
+  "last-event-id": z.string().optional().meta({
+    description: "The `seq` of the last event a client has; sent by an EventSource that comes back.",
   }),
 });
