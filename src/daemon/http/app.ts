@@ -99,6 +99,7 @@ function closeStreamsWith(
   app.addHook("preClose", async () => {
     // A request that never arrives whole, or an answer nobody takes, must not keep turnd from stopping.
     const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS);
+    timer.unref();
     app.server.once("close", () => clearTimeout(timer));
     await streams.closeAll((turnId) => hasEnded(service, turnId), LAST_EVENTS_MS);
   });

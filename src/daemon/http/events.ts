@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { EventsQuery, LoggedEvent, ProblemError, SlimEvent, TurnPath } from "../../protocol/index.ts";
+import { EventsHeaders, EventsQuery, LoggedEvent, ProblemError, SlimEvent, TurnPath } from "../../protocol/index.ts";
 import type { LoggedLine, TurnService } from "../turns/service.ts";
 import { readCursor } from "./cursor.ts";
 import type { OpenStreams } from "./open-streams.ts";
@@ -27,6 +27,7 @@ const schema = {
     "the logged line. Else NDJSON of what is there. Go on with `Last-Event-ID` or `after_seq`.",
   params: TurnPath,
   querystring: EventsQuery,
+  headers: EventsHeaders,
   response: {
     200: {
       description: "The events in order of `seq`; slim ones with `verbose=false`.",
@@ -59,15 +60,12 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
     const isSlim = query.verbose === "false";
     const format = isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim);
     const stream = streams.open(turn.turn_id);
-    const batches = service.readEvents(turn.turn_id, {
-      afterSeq,
-      isFollowing: isSse || query.follow === "true",
-      signal: stream.controller.signal,
-    });
+    const isFollowing = isSse || query.follow === "true";
     // From here on the connection is ours: no serialisation, no buffering, nothing between the log and the socket.
     reply.hijack();
-    await sendStream(reply.raw, batches, stream, {
+    await sendStream(reply.raw, stream, {
       format,
+      read: (signal) => service.readEvents(turn.turn_id, { afterSeq, isFollowing, signal }),
       onFailure: (error) => request.log.error({ err: error, turnId: turn.turn_id }, "event stream failed"),
     });
     return reply;

@@ -13,6 +13,14 @@ export interface StreamFormat {
   readonly failure?: Buffer;
 }
 
+export interface SendOptions {
+  readonly format: StreamFormat;
+  /** Begins to read; ends quietly when the signal aborts. */
+  readonly read: (signal: AbortSignal) => AsyncIterable<readonly LoggedLine[]>;
+  /** Told of a fault of the reading itself, not of a connection that breaks. */
+  readonly onFailure: (error: unknown) => void;
+}
+
 /** A client that takes nothing for so long is cut off; it can come back with its cursor. */
 const STALLED_MS = 600_000;
 
@@ -23,17 +31,12 @@ const STALLED_MS = 600_000;
  * socket, so a client costs one batch of memory and no other client anything (law 2).
  *
  * Shape: resolves when the answer has ended or the client has gone; the stream's place is then free.
- * @param onFailure - told of a fault of the reading itself, not of a connection that breaks
  */
-export async function sendStream(
-  response: ServerResponse,
-  batches: AsyncIterable<readonly LoggedLine[]>,
-  stream: OpenStream,
-  options: { readonly format: StreamFormat; readonly onFailure: (error: unknown) => void },
-): Promise<void> {
-  const { format, onFailure } = options;
+export async function sendStream(response: ServerResponse, stream: OpenStream, options: SendOptions): Promise<void> {
+  const { format, read, onFailure } = options;
   const { controller } = stream;
   response.once("close", () => controller.abort());
+  if (response.destroyed) controller.abort();
   // A write that finds the connection gone says so here too; `close` has said it already.
   response.on("error", () => controller.abort());
   response.writeHead(200, {
@@ -45,14 +48,14 @@ export async function sendStream(
   response.flushHeaders();
   const heartbeat = startHeartbeat(response, format.heartbeat);
   try {
-    for await (const lines of batches) {
+    for await (const lines of read(controller.signal)) {
       if (controller.signal.aborted) break;
       heartbeat?.refresh();
       if (!response.write(format.frame(lines))) await drained(response, controller.signal);
     }
     finish(response, controller.signal.aborted);
   } catch (error) {
-    onFailure(error);
+    if (!controller.signal.aborted) onFailure(error);
     if (format.failure === undefined) response.destroy();
     else response.end(format.failure);
   } finally {

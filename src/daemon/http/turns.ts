@@ -2,6 +2,7 @@ import type { FastifyReply } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import {
+  AdmitHeaders,
   AdmitQuery,
   CancelReceipt,
   ProblemError,
@@ -36,6 +37,7 @@ export const turnRoutes: FastifyPluginAsyncZod<TurnRoutesOptions> = async (app, 
     tags,
     summary: "Admit a turn",
     description: "202 for a new turn, 200 for a repeated `request_id`; with `wait_ms` 200 and the turn's result.",
+    headers: AdmitHeaders,
     querystring: AdmitQuery,
     body: TurnRequest,
     response: {
@@ -50,7 +52,7 @@ export const turnRoutes: FastifyPluginAsyncZod<TurnRoutesOptions> = async (app, 
   };
   app.post("/v1/turns", { schema: admit }, async (request, reply) => {
     refuseWhenStopping();
-    const traceId = readTraceId(request.headers["traceparent"]);
+    const traceId = readTraceId(request.headers.traceparent);
     const { admission, isRepeat } = await service.admit(request.body, traceId === undefined ? {} : { traceId });
     const { wait_ms: waitMs } = request.query;
     if (waitMs === undefined) return reply.code(isRepeat ? 200 : 202).send(admission);
@@ -119,7 +121,7 @@ async function waitForEnd(service: TurnService, turnId: string, options: WaitOpt
   options.closing.addEventListener("abort", stop);
   options.reply.raw.once("close", stop);
   try {
-    if (options.closing.aborted) stop();
+    if (options.closing.aborted || options.reply.raw.destroyed) stop();
     return await service.waitForEnd(turnId, controller.signal);
   } finally {
     clearTimeout(timer);
