@@ -43,7 +43,8 @@ async function serve(settings: Settings): Promise<ExitCode> {
     { write: (line: string) => void process.stdout.write(redact(line)) },
   );
   const stopped = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, resolve);
+    // For good, not once: a second signal must not cut short what the first one began.
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
   });
   const daemon = await startDaemon({ settings, sandboxDirectory: SANDBOX, logger, redact });
   const signal = await stopped;

@@ -13,8 +13,12 @@ export interface EventLogOptions extends SequenceOptions {
 export interface EventLog {
   /** Gives each event the next `seq` and writes them all with one call, before any reader sees them (law 2). */
   append(events: readonly NewEvent[]): Promise<void>;
-  /** Forces what was appended to the disk. */
-  sync(): Promise<void>;
+  /**
+   * Appends the last event, durably: it is on the disk before any reader sees it.
+   *
+   * @param beforeVisible - called in between, so that whoever sees the event finds the rest of the world in accord
+   */
+  appendLast(event: NewEvent, beforeVisible: () => void): Promise<void>;
   lastSeq(): number;
   /** Hex SHA-256 over every byte so far. */
   digest(): string;
@@ -35,16 +39,26 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   let size = recovered;
   tail.advance(size, sequence.lastSeq());
 
+  async function write(events: readonly NewEvent[]): Promise<void> {
+    const bytes = sequence.render(events);
+    await writeWhole(file, bytes, size);
+    sequence.take(bytes, events.length);
+    size += bytes.length;
+  }
+
   return {
     async append(events) {
       if (events.length === 0) return;
-      const bytes = sequence.render(events);
-      await writeWhole(file, bytes, size);
-      sequence.take(bytes, events.length);
-      size += bytes.length;
+      await write(events);
       tail.advance(size, sequence.lastSeq());
     },
-    sync: () => file.sync(),
+    async appendLast(event, beforeVisible) {
+      await write([event]);
+      // The file's entry in its directory has been on the disk since the admission.
+      await file.sync();
+      beforeVisible();
+      tail.advance(size, sequence.lastSeq());
+    },
     lastSeq: sequence.lastSeq,
     digest: sequence.digest,
     async close() {

@@ -35,7 +35,10 @@ export async function findProgram(options: FindOptions): Promise<FoundProgram> {
   if (found === undefined) return { ok: false, reason: `"${options.name}" is not on PATH` };
   if (!(await isExecutable(found))) return { ok: false, reason: `${found} is missing or not executable` };
   const path = await realpath(found);
-  if (!(await isScript(path))) return { ok: true, path };
+  const interpreter = await readInterpreter(path);
+  // A script that a person names outright is taken as it is, unless it is Node's.
+  const isWrapper = options.explicit === undefined ? interpreter !== undefined : /\bnode\b/.test(interpreter ?? "");
+  if (!isWrapper) return { ok: true, path };
   const native = await findBeside(path, options.native);
   return native === undefined
     ? { ok: false, reason: `${found} is a script and no native package lies beside it` }
@@ -62,11 +65,12 @@ async function findBeside(script: string, candidates: readonly NativeCandidate[]
   return undefined;
 }
 
-async function isScript(path: string): Promise<boolean> {
+/** What stands behind `#!`; undefined for a binary. */
+async function readInterpreter(path: string): Promise<string | undefined> {
   const file = await open(path, "r");
   try {
-    const { buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
-    return buffer.toString("latin1") === "#!";
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(256), 0, 256, 0);
+    return /^#!([^\n]*)/.exec(buffer.toString("latin1", 0, bytesRead))?.[1];
   } finally {
     await file.close();
   }

@@ -27,6 +27,7 @@ export async function runTool(command: readonly string[], options: ToolOptions):
   const [file = "", ...args] = asUser(options.runAs, command);
   const result = await execa(file, args, {
     reject: false,
+    cleanup: false,
     extendEnv: false,
     env: options.env ?? {},
     cwd: options.cwd ?? "/",

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { TurnEndedData, TurnResult } from "../../protocol/index.ts";
 import type { EventLog } from "../event-log/event-log.ts";
-import { syncDirectory } from "../sessions/atomic-file.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { concludeTurn, type TurnFacts } from "./classify.ts";
 import type { TurnContext } from "./context.ts";
@@ -54,8 +53,7 @@ export async function endTurn(
     duration_ms: Math.max(0, now.getTime() - startedAt.getTime()),
     digest: log.digest(),
   };
-  await logEnd(context, turn, log, data);
-  markEnded(turn, data, now.toISOString());
+  await logEnd(context, turn, log, data, now.toISOString());
   await quietly(context, turn, () => writeResult(turn, data, now.toISOString()));
   const { status, failure } = data;
   context.logger.info(
@@ -68,8 +66,6 @@ export async function endTurn(
 export function markEnded(turn: Turn, data: TurnEndedData, endedAt: string): void {
   turn.status = data.status;
   turn.endedAt = endedAt;
-  // Kept in memory only where the disk would not take it; readers get it from the log otherwise.
-  turn.unwrittenEnd = turn.log?.lastSeq() === data.counts.events ? undefined : data;
 }
 
 /** The result of a turn from the data of its `turn.ended`. */
@@ -85,17 +81,23 @@ export function toResult({ file }: Turn, data: TurnEndedData, endedAt: string): 
   };
 }
 
-async function logEnd(context: TurnContext, turn: Turn, log: EventLog, data: TurnEndedData): Promise<void> {
+async function logEnd(
+  context: TurnContext,
+  turn: Turn,
+  log: EventLog,
+  data: TurnEndedData,
+  endedAt: string,
+): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await log.append([{ type: "turn.ended", data }]);
-      await log.sync();
-      await syncDirectory(turn.directory);
+      await log.appendLast({ type: "turn.ended", data }, () => markEnded(turn, data, endedAt));
       return;
     } catch (error) {
       if (!isStorageError(error)) throw error;
       if (attempt >= END_RETRIES) {
         context.logger.error({ turnId: turn.file.turn_id, err: error }, "end of a turn could not be written");
+        markEnded(turn, data, endedAt);
+        turn.unwrittenEnd = data;
         return;
       }
       await delay(END_RETRY_MS);

@@ -1,0 +1,27 @@
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The user the CLIs run as in tests: uid 1000 for root, else the tests' own. */
+export const CLI_USER =
+  process.getuid?.() === 0
+    ? { uid: 1000, gid: 1000, isSelf: false }
+    : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, isSelf: true };
+
+/** Absolute path of the repository. */
+export const REPOSITORY = join(import.meta.dirname, "../..");
+
+/** A directory of this test's own that the CLIs' user can reach, removed when the test is done. */
+export function temporaryDirectory(onDone: (cleanUp: () => void) => void): string {
+  const directory = mkdtempSync(join(tmpdir(), "turnd-test-"));
+  chmodSync(directory, 0o755);
+  onDone(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** A directory that belongs to the CLIs' user. */
+export function userDirectory(path: string): string {
+  mkdirSync(path, { recursive: true });
+  chownSync(path, CLI_USER.uid, CLI_USER.gid);
+  return path;
+}
