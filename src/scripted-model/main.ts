@@ -1,0 +1,17 @@
+import { parseArgs } from "node:util";
+import { startScriptedModel } from "./server.ts";
+
+const { values } = parseArgs({ options: { port: { type: "string", default: "0" } } });
+const port = Number(values.port);
+if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+  console.error(`--port must be 0-65535, got "${values.port}"`);
+  process.exit(2);
+}
+const model = await startScriptedModel({ port });
+console.log(model.url);
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    void model.close();
+  });
+}

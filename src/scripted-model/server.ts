@@ -1,0 +1,163 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { json } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import { CHAT_COMPLETIONS } from "./apis/chat-completions.ts";
+import { MESSAGES } from "./apis/messages.ts";
+import type { ModelApi } from "./apis/model-api.ts";
+import { RESPONSES } from "./apis/responses.ts";
+import type { Conversation } from "./conversation.ts";
+import { createDirector, type Director } from "./direct.ts";
+import type { Answer, Refusal, Reply, Scenario } from "./reply.ts";
+import { SCENARIOS } from "./scenarios.ts";
+
+/** A request as it was understood, for tests. */
+export interface RecordedRequest {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly conversation: Conversation;
+  readonly scenario: string;
+}
+
+/** A running scripted model. */
+export interface ScriptedModel {
+  /** Base URL for the CLIs, ending in `/v1`. */
+  readonly url: string;
+  /** The newest 500 requests, oldest first. */
+  readonly requests: readonly RecordedRequest[];
+  /** Breaks every connection, hanging ones too, and stops. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+export interface ScriptedModelOptions {
+  /** 0, the default, picks one. */
+  readonly port?: number;
+  /** Further scenarios by name; they win over those of the same name. */
+  readonly scenarios?: Readonly<Record<string, Scenario>>;
+  /** When set, a request with another key is refused with 401. */
+  readonly apiKey?: string;
+}
+
+const APIS: readonly ModelApi[] = [RESPONSES, CHAT_COMPLETIONS, MESSAGES];
+const MAX_RECORDED = 500;
+
+/**
+ * Starts a server on loopback that plays a language model for both CLIs, after a script.
+ *
+ * What it answers is decided by the conversation it is sent and by nothing else, so a resumed session shows what its
+ * history holds.
+ */
+export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
+  const requests: RecordedRequest[] = [];
+  const director = createDirector({ ...SCENARIOS, ...options.scenarios });
+  const server = createServer((request, response) => {
+    const record = (entry: RecordedRequest): void => {
+      if (requests.push(entry) > MAX_RECORDED) requests.shift();
+    };
+    serve(request, response, { director, record, apiKey: options.apiKey }).catch((error: unknown) => {
+      // A client that goes away ends its own request and nothing else.
+      response.destroy(error instanceof Error ? error : new Error(String(error)));
+    });
+  });
+  server.listen(options.port ?? 0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error(`no TCP address: ${String(address)}`);
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    requests,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Stage {
+  readonly director: Director;
+  readonly record: (entry: RecordedRequest) => void;
+  readonly apiKey: string | undefined;
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, stage: Stage): Promise<void> {
+  const path = new URL(request.url ?? "/", "http://127.0.0.1").pathname;
+  if (request.method === "GET" && path.endsWith("/models")) {
+    sendJson(response, 200, JSON.stringify({ object: "list", data: [{ id: "scripted", object: "model" }] }));
+    return;
+  }
+  const api = APIS.find((candidate) => path.endsWith(candidate.path));
+  if (request.method !== "POST" || api === undefined) {
+    sendJson(response, 404, JSON.stringify({ detail: "Not Found" }));
+    return;
+  }
+  if (stage.apiKey !== undefined && readKey(request) !== stage.apiKey) {
+    const refusal = {
+      type: "refusal",
+      status: 401,
+      code: "invalid_api_key",
+      message: "Incorrect API key provided.",
+    } as const;
+    sendJson(response, 401, api.describe(refusal));
+    return;
+  }
+  const conversation = await readConversation(request, api);
+  if (typeof conversation === "string") {
+    const refusal = { type: "refusal", status: 400, code: "invalid_request", message: conversation } as const;
+    sendJson(response, 400, api.describe(refusal));
+    return;
+  }
+  const { scenario, reply } = stage.director(conversation);
+  stage.record({ path, headers: request.headers, conversation, scenario });
+  await send(response, reply, api, conversation);
+}
+
+/** @returns the conversation, or why the body is none */
+async function readConversation(request: IncomingMessage, api: ModelApi): Promise<Conversation | string> {
+  try {
+    return api.read(await json(request));
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+async function send(response: ServerResponse, reply: Reply, api: ModelApi, conversation: Conversation): Promise<void> {
+  switch (reply.type) {
+    case "answer":
+      return stream(response, reply, api.write(reply, conversation));
+    case "refusal":
+      return sendRefusal(response, reply, api);
+    case "page":
+      response.writeHead(200, { "content-type": "text/html" }).end(reply.html);
+      return;
+    case "silence":
+      response.writeHead(200, STREAM_HEADERS).flushHeaders();
+      return;
+    case "hang":
+  }
+}
+
+const STREAM_HEADERS = { "content-type": "text/event-stream", "cache-control": "no-cache" } as const;
+
+async function stream(response: ServerResponse, answer: Answer, frames: Iterable<string>): Promise<void> {
+  response.writeHead(200, STREAM_HEADERS);
+  const isOpenEnded = answer.ending === "cut" || answer.ending === "stall";
+  await pipeline(Readable.from(frames), response, { end: !isOpenEnded });
+  // What was written goes out before the connection breaks: the client sees half an answer, not none.
+  if (answer.ending === "cut") response.write("", () => response.socket?.destroySoon());
+}
+
+function sendRefusal(response: ServerResponse, refusal: Refusal, api: ModelApi): void {
+  for (const [name, value] of Object.entries(refusal.headers ?? {})) response.setHeader(name, value);
+  sendJson(response, refusal.status, refusal.body ?? api.describe(refusal));
+}
+
+function sendJson(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(body);
+}
+
+function readKey({ headers }: IncomingMessage): string | undefined {
+  const anthropic = headers["x-api-key"];
+  return typeof anthropic === "string" ? anthropic : headers.authorization?.replace(/^Bearer /, "");
+}
