@@ -75,7 +75,7 @@ export async function startKept(kept: KeptCommand): Promise<Started> {
       cwd: kept.cwd,
     });
     keeper.nodeChildProcess.unref();
-    return await waitForStart(kept.directory, keeper);
+    return await waitForStart(kept.directory, keeper, keeper.pid);
   } finally {
     await Promise.all(files.map((file) => file.close()));
   }
@@ -113,14 +113,19 @@ interface KeeperEnd {
   readonly shortMessage?: string | undefined;
 }
 
-async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): Promise<Started> {
+async function waitForStart(
+  directory: string,
+  keeper: PromiseLike<KeeperEnd>,
+  keeperPid: number | undefined,
+): Promise<Started> {
   let ended: KeeperEnd | undefined;
   const end = Promise.resolve(keeper).then((result) => (ended = result));
   for (;;) {
     // Read after the check: a keeper that ends at once may still have started its command.
     const hasEnded = ended !== undefined;
     const started = await readStarted(directory);
-    if (started !== undefined) return started;
+    // What another keeper has written is no start of ours.
+    if (started?.keeperPid === keeperPid && started !== undefined) return started;
     if (hasEnded) throw new KeeperError(describeEnd(ended));
     await Promise.race([end, new Promise((resolve) => setTimeout(resolve, 2))]);
   }

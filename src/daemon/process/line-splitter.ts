@@ -53,18 +53,25 @@ export function createLineSplitter(maxLineBytes: number): LineSplitter {
     keep(chunk.subarray(0, first));
     const lines = [take()];
     const last = chunk.lastIndexOf(NEWLINE);
-    if (last > first) {
-      // One decoding for all whole lines of the chunk is several times faster than one for each.
-      for (const text of chunk.toString("utf8", first + 1, last).split("\n")) lines.push(limit(text));
-    }
+    if (last > first) lines.push(...splitWhole(chunk.subarray(first + 1, last)));
     if (last + 1 < chunk.length) keep(chunk.subarray(last + 1));
     return lines;
   }
 
-  function limit(text: string): SplitLine {
-    // A UTF-16 unit is at most three bytes of UTF-8, so most lines need no counting.
-    const isTruncated = text.length * 3 > maxLineBytes && Buffer.byteLength(text) > maxLineBytes;
-    return { text: isTruncated ? Buffer.from(text).subarray(0, headBytes).toString("utf8") : text, isTruncated };
+  function splitWhole(bytes: Buffer): SplitLine[] {
+    // One decoding for all lines of a chunk is several times faster than one for each.
+    if (bytes.length <= maxLineBytes)
+      return bytes
+        .toString("utf8")
+        .split("\n")
+        .map((text) => ({ text, isTruncated: false }));
+    const lines: SplitLine[] = [];
+    for (let start = 0, end = 0; end !== -1; start = end + 1) {
+      end = bytes.indexOf(NEWLINE, start);
+      keep(bytes.subarray(start, end === -1 ? bytes.length : end));
+      lines.push(take());
+    }
+    return lines;
   }
 
   return { push, flush: () => (pendingBytes > 0 ? [take()] : []) };

@@ -1,0 +1,81 @@
+import { appendFileSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { followOutput, type FollowedLine, type TakenLine } from "../../src/daemon/process/follow.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+function files(stdout: string, stderr: string) {
+  const directory = temporaryDirectory(onTestFinished);
+  const stdoutPath = join(directory, "stdout.jsonl");
+  const stderrPath = join(directory, "stderr.log");
+  writeFileSync(stdoutPath, stdout);
+  writeFileSync(stderrPath, stderr);
+  return { stdoutPath, stderrPath, maxLineBytes: 1_000_000 };
+}
+
+async function* order(taken: readonly TakenLine[]): AsyncGenerator<TakenLine> {
+  yield* taken;
+}
+
+const short = ({ source, number, text }: FollowedLine): string => `${source}:${number}:${text}`;
+
+async function collect(options: Parameters<typeof followOutput>[0]): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const batch of followOutput(options)) lines.push(...batch.lines.map(short));
+  return lines;
+}
+
+test("a complete recording gives stdout before stderr, missing final newlines and all", async () => {
+  const lines = await collect({ ...files("a\n\nb", "x\ny"), finished: AbortSignal.abort() });
+  expect(lines).toEqual(["stdout:1:a", "stdout:2:", "stdout:3:b", "stderr:1:x", "stderr:2:y"]);
+});
+
+test("lines are taken in the order in which they were taken before, then as they come", async () => {
+  const taken = order([
+    { source: "stderr", line: 1 },
+    { source: "stdout", line: 2 },
+    { source: "stdout", line: 2 },
+    { source: "stderr", line: 2 },
+  ]);
+  const lines = await collect({ ...files("a\nb\nc\n", "x\ny\nz\n"), taken, finished: AbortSignal.abort() });
+  expect(lines).toEqual(["stderr:1:x", "stdout:1:a", "stdout:2:b", "stderr:2:y", "stdout:3:c", "stderr:3:z"]);
+});
+
+test("a growing file is followed to its end, and a line is given when its newline is there", async () => {
+  const options = files("", "");
+  const finished = new AbortController();
+  const lines: string[] = [];
+  const following = (async () => {
+    for await (const batch of followOutput({ ...options, finished: finished.signal })) {
+      lines.push(...batch.lines.map(short));
+    }
+  })();
+  appendFileSync(options.stdoutPath, "one\ntw");
+  await waitFor("the first line", () => lines.length === 1);
+  appendFileSync(options.stderrPath, "warn\n");
+  await waitFor("the line of stderr", () => lines.length === 2);
+  appendFileSync(options.stdoutPath, "o\n");
+  await waitFor("the second line", () => lines.length === 3);
+  appendFileSync(options.stdoutPath, "last\nand no newline");
+  finished.abort();
+  await following;
+  expect(lines).toEqual(["stdout:1:one", "stderr:1:warn", "stdout:2:two", "stdout:3:last", "stdout:4:and no newline"]);
+});
+
+test("a file of 1 GiB streams through in bounded memory", { timeout: 300_000 }, async () => {
+  const options = files("", "");
+  const file = await open(options.stdoutPath, "w");
+  // Holes read as NUL bytes, so a sparse file is as long as it looks; a newline every 4 MiB makes lines of it.
+  for (let offset = 4_194_303; offset < 1_073_741_824; offset += 4_194_304) await file.write("\n", offset);
+  await file.close();
+  let [bytes, peakBytes] = [0, 0];
+  const before = process.memoryUsage().rss;
+  for await (const batch of followOutput({ ...options, maxLineBytes: 16_777_216, finished: AbortSignal.abort() })) {
+    for (const line of batch.lines) bytes += line.text.length + 1;
+    peakBytes = Math.max(peakBytes, process.memoryUsage().rss - before);
+  }
+  expect(bytes).toBe(1_073_741_824);
+  expect(peakBytes).toBeLessThan(400_000_000);
+});

@@ -1,0 +1,103 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { isKeeperAlive, KeeperError, readExit, startKept } from "../../src/daemon/process/keeper.ts";
+import { endKeeper, sweepTree } from "../../src/daemon/process/tree.ts";
+import { waitForExit } from "../../src/daemon/process/wait-exit.ts";
+import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+
+const FOREVER = new AbortController().signal;
+
+async function keep(command: readonly string[], prompt = "", env: Record<string, string> = {}) {
+  const directory = temporaryDirectory(onTestFinished);
+  writeFileSync(join(directory, "prompt.txt"), prompt);
+  const kept = {
+    keeperPath: join(REPOSITORY, "sandbox/keeper"),
+    directory,
+    command,
+    env: { PATH: "/usr/bin:/bin", ...env },
+    cwd: "/tmp",
+    runAs: CLI_USER,
+  };
+  const started = await startKept(kept);
+  onTestFinished(async () => {
+    await sweepTree({ started, marker: "none" });
+    await endKeeper(started);
+  });
+  return { kept, directory, started, read: (name: string) => readFileSync(join(directory, name), "utf8") };
+}
+
+test.each([
+  ["exit 7", { code: 7, signal: null }],
+  ["exit 137", { code: 137, signal: null }],
+  ["kill -KILL $$", { code: null, signal: "SIGKILL" }],
+  ["kill -INT $$", { code: null, signal: "SIGINT" }],
+])("a command that ends by `%s` is written down as such", async (script, exit) => {
+  const { directory, started } = await keep(["/bin/bash", "-c", script]);
+  expect(await waitForExit(directory, started, FOREVER)).toEqual(exit);
+});
+
+test("the prompt comes on stdin, output goes into the files, byte for byte", async () => {
+  const { directory, started, read } = await keep(["/bin/sh", "-c", "cat; echo oops >&2"], "hello\n\u0000 world");
+  await waitForExit(directory, started, FOREVER);
+  expect(read("stdout.jsonl")).toBe("hello\n\u0000 world");
+  expect(read("stderr.log")).toBe("oops\n");
+});
+
+test("the command runs as the CLIs' user, without groups, capabilities or turnd's environment", async () => {
+  const script =
+    "id -u; id -G; grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status | tr '\\t' ' '; umask; env | grep -c SECRET";
+  process.env["A_SECRET"] = "x";
+  const { directory, started, read } = await keep(["/bin/bash", "-c", script]);
+  delete process.env["A_SECRET"];
+  await waitForExit(directory, started, FOREVER);
+  const lines = read("stdout.jsonl").trim().split("\n");
+  expect(lines.slice(0, 1)).toEqual([String(CLI_USER.uid)]);
+  expect(lines).toContain("NoNewPrivs: 1");
+  expect(lines.at(-2)).toBe("0077");
+  expect(lines.at(-1)).toBe("0");
+  if (!CLI_USER.isSelf) {
+    expect(lines[1]).toBe("1000");
+    expect(lines).toContain("CapEff: 0000000000000000");
+    expect(lines).toContain("CapBnd: 0000000000000000");
+  }
+});
+
+test("SIGINT and SIGTERM have their default effect in the command", async () => {
+  const { directory, started, read } = await keep(["/bin/grep", "-E", "^Sig(Ign|Blk)", "/proc/self/status"]);
+  await waitForExit(directory, started, FOREVER);
+  expect(read("stdout.jsonl")).toBe("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+});
+
+test("the keeper holds its lock until it is ended, and outlives its command", async () => {
+  const { directory, started } = await keep(["/bin/true"]);
+  await waitForExit(directory, started, FOREVER);
+  expect(await isKeeperAlive(directory)).toBe(true);
+  await endKeeper(started);
+  expect(await isKeeperAlive(directory)).toBe(false);
+});
+
+test("a turn is never started twice", async () => {
+  const { kept, directory, started, read } = await keep(["/bin/sh", "-c", "echo ran"]);
+  await waitForExit(directory, started, FOREVER);
+  await endKeeper(started);
+  await expect(startKept(kept)).rejects.toThrow(
+    new KeeperError("the turn was started before and is not started again"),
+  );
+  expect(read("stdout.jsonl")).toBe("ran\n");
+  expect(await isKeeperAlive(directory)).toBe(false);
+});
+
+test("a command that is not there ends with 127 and a word on stderr", async () => {
+  const { directory, started, read } = await keep(["/nonexistent/cli"]);
+  expect(await waitForExit(directory, started, FOREVER)).toEqual({ code: 127, signal: null });
+  expect(read("stderr.log")).toContain("/nonexistent/cli");
+});
+
+test("an exit that nobody wrote down is null", async () => {
+  const { directory, started } = await keep(["/bin/sleep", "300"]);
+  process.kill(started.keeperPid, "SIGKILL");
+  process.kill(started.pid, "SIGKILL");
+  expect(await waitForExit(directory, started, FOREVER)).toBeNull();
+  expect(await readExit(directory)).toBeUndefined();
+});
