@@ -1,6 +1,6 @@
-import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
+import { Problem } from "../../src/protocol/index.ts";
 import { createApp, type AppOptions } from "../../src/daemon/http/app.ts";
 import { createFakeService, type FakeService } from "./fake-service.ts";
 
@@ -33,6 +33,13 @@ export async function createTestApp(options: Partial<AppOptions> = {}): Promise<
 /** Lets an app listen on a free port of loopback. */
 export async function listen(app: FastifyInstance): Promise<{ port: number; url: string }> {
   await app.listen({ host: "127.0.0.1", port: 0 });
-  const { port } = app.server.address() as AddressInfo;
+  const address = app.server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the app has no port");
+  const { port } = address;
   return { port, url: `http://127.0.0.1:${port}` };
+}
+
+/** The body of a refusal, checked to have the form of one. */
+export function problemOf(response: { json: () => unknown }): Problem["detail"] {
+  return Problem.parse(response.json()).detail;
 }

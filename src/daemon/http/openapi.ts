@@ -34,6 +34,7 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
     routePrefix: "/docs",
     staticCSP: CSP,
     theme: { title: "turnd" },
+    uiConfig: { layout: "BaseLayout" },
     transformSpecificationClone: false,
     transformSpecification: () => (document ??= describeApi(app)),
   });

@@ -60,8 +60,9 @@ export const turnRoutes: FastifyPluginAsyncZod<TurnRoutesOptions> = async (app, 
       return reply.code(200).send(await service.getResult(admission.turn_id));
     }
     const turn = service.getTurn(admission.turn_id);
-    const message = `the turn has not ended within ${waitMs} ms and goes on`;
-    throw new ProblemError("turn_running", message, { turn_id: turn.turn_id, turn });
+    const extras = { turn_id: turn.turn_id, turn };
+    if (closing.aborted) throw new ProblemError("shutting_down", "turnd is stopping; ask for the turn later", extras);
+    throw new ProblemError("turn_running", `the turn has not ended within ${waitMs} ms and goes on`, extras);
   });
 
   const list = { tags, summary: "List turns", querystring: TurnsQuery, response: { 200: TurnList, ...refusals() } };

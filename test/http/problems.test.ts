@@ -1,0 +1,160 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { Problem } from "../../src/protocol/index.ts";
+import { createTestApp, listen, problemOf } from "./test-app.ts";
+
+const json = { "content-type": "application/json" };
+
+function post(payload: string | Buffer, headers: Record<string, string> = json) {
+  return { method: "POST" as const, url: "/v1/turns", headers, payload };
+}
+
+test("a body that is not JSON is invalid_json", async () => {
+  const { app } = await createTestApp();
+  for (const payload of ['{"input":', "nope", '{"__proto__":{}}', Buffer.from('{"input":"\xff"}', "latin1")]) {
+    const response = await app.inject(post(payload));
+    expect(response.statusCode).toBe(400);
+    expect(problemOf(response).code).toBe("invalid_json");
+  }
+});
+
+test("a missing or empty body is told as such", async () => {
+  const { app } = await createTestApp();
+  for (const headers of [json, {}]) {
+    const response = await app.inject({ method: "POST", url: "/v1/turns", headers });
+    expect(response.statusCode).toBe(422);
+    expect(problemOf(response).fields).toEqual([{ path: "body", message: expect.stringContaining("object") }]);
+  }
+});
+
+test("a cancel with a content type and no body is accepted", async () => {
+  const { app, service } = await createTestApp();
+  const turn = service.addTurn();
+  const response = await app.inject({ method: "POST", url: `/v1/turns/${turn.id}/cancel`, headers: json });
+  expect(response.statusCode).toBe(200);
+});
+
+test("a body that is not sent as plain JSON is unsupported_media_type", async () => {
+  const { app } = await createTestApp();
+  const bodies = [
+    { "content-type": "text/plain" },
+    { "content-type": "application/xml" },
+    { "content-type": "nonsense" },
+    { ...json, "content-encoding": "gzip" },
+    {},
+  ];
+  for (const headers of bodies) {
+    const response = await app.inject(post('{"input":"hi"}', headers));
+    expect(response.statusCode).toBe(415);
+    expect(problemOf(response).code).toBe("unsupported_media_type");
+  }
+});
+
+test("a body beyond the limit is body_too_large and names the limit", async () => {
+  const { app } = await createTestApp({ maxBodyBytes: 1_000 });
+  const response = await app.inject(post(JSON.stringify({ input: "x".repeat(1_000) })));
+  expect(response.statusCode).toBe(413);
+  expect(problemOf(response)).toMatchObject({ code: "body_too_large", message: expect.stringContaining("1000") });
+});
+
+test("every field that does not fit is named", async () => {
+  const { app } = await createTestApp();
+  const body = { input: [{ type: "text", text: " " }, { type: "x" }], mode: "fly", foo: 1, "b/a.r": 2 };
+  const response = await app.inject(post(JSON.stringify(body)));
+  expect(response.statusCode).toBe(422);
+  const problem = problemOf(response);
+  expect(problem.code).toBe("invalid_request");
+  expect(problem.message).toContain("input.0.text: must not be empty");
+  expect(problem.fields?.map(({ path }) => path)).toEqual(["input.0.text", "input.1.type", "mode", "foo", "b/a.r"]);
+  expect(problem.fields).toContainEqual({ path: "foo", message: "unknown field" });
+});
+
+test("a value of no kind that a field takes is told the kinds", async () => {
+  const { app } = await createTestApp();
+  const response = await app.inject(post(JSON.stringify({ input: 3, executor: "cli-a" })));
+  expect(problemOf(response).fields).toEqual([{ path: "input", message: "Invalid input: expected string or array" }]);
+});
+
+test("a text beyond a MiB is refused as a field", async () => {
+  const { app } = await createTestApp({ maxBodyBytes: 3_000_000 });
+  const body = { input: "é".repeat(600_000), executor: "cli-a" };
+  const response = await app.inject(post(JSON.stringify(body)));
+  expect(problemOf(response).fields).toEqual([{ path: "input", message: expect.stringContaining("1048576") }]);
+});
+
+test("the answer to countless unknown fields stays small", async () => {
+  const { app } = await createTestApp();
+  const body = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`field${index}`, 1]));
+  const response = await app.inject(post(JSON.stringify(body)));
+  expect(problemOf(response).fields).toHaveLength(50);
+});
+
+test("queries and paths are validated, with where it went wrong", async () => {
+  const { app } = await createTestApp();
+  const query = await app.inject("/v1/turns?limit=0&status=odd&x=1");
+  expect(query.statusCode).toBe(422);
+  expect(problemOf(query).fields?.map(({ path }) => path)).toEqual(["query.status", "query.limit", "query.x"]);
+  const path = await app.inject("/v1/turns/a%2Fb");
+  expect(path.statusCode).toBe(422);
+  expect(problemOf(path).fields?.[0]?.path).toBe("path.turn_id");
+});
+
+test("what is not there is told as a problem, with the methods a path offers", async () => {
+  const { app } = await createTestApp();
+  const unknown = await app.inject("/v1/nothing?secret=1");
+  expect(unknown.statusCode).toBe(404);
+  expect(problemOf(unknown)).toMatchObject({ code: "route_not_found", message: expect.not.stringContaining("secret") });
+  const method = await app.inject({ method: "DELETE", url: "/v1/turns" });
+  expect(method.statusCode).toBe(404);
+  expect(problemOf(method).message).toContain("GET and POST");
+  expect(method.headers.allow).toBe("GET, POST");
+  for (const url of ["/v1/turns/%zz", `/v1/turns/${"x".repeat(5_000)}`]) {
+    const broken = await app.inject(url);
+    expect(broken.statusCode).toBe(404);
+    expect(problemOf(broken).code).toBe("route_not_found");
+  }
+});
+
+test("a fault is internal_error without its message, and is logged once", async () => {
+  const { app, service, logged } = await createTestApp();
+  service.sandbox = () => {
+    throw new Error("disk on fire");
+  };
+  const response = await app.inject("/v1/sandbox");
+  expect(response.statusCode).toBe(500);
+  expect(problemOf(response).code).toBe("internal_error");
+  expect(response.body).not.toContain("fire");
+  const lines = logged().split("\n");
+  expect(lines.filter((line) => line.includes("disk on fire"))).toEqual([expect.stringContaining("request failed")]);
+});
+
+test("an answer that does not fit its schema is internal_error", async () => {
+  const { app, service } = await createTestApp();
+  const sandbox = service.sandbox();
+  service.sandbox = () => ({ ...sandbox, extra: 1 });
+  const response = await app.inject("/v1/sandbox");
+  expect(response.statusCode).toBe(500);
+  expect(problemOf(response).code).toBe("internal_error");
+});
+
+test("what is not HTTP is answered in the same form", async () => {
+  const { app } = await createTestApp();
+  const { port } = await listen(app);
+  const socket = connect(port, "127.0.0.1");
+  socket.write("HELO\r\n\r\n");
+  const answer = await text(socket);
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+  const body: unknown = JSON.parse(answer.slice(answer.indexOf("\r\n\r\n")));
+  expect(Problem.parse(body).detail.code).toBe("invalid_request");
+  await app.close();
+});
+
+test("a large body on a real connection is refused with an answer", async () => {
+  const { app } = await createTestApp({ maxBodyBytes: 1_000 });
+  const { url } = await listen(app);
+  const body = JSON.stringify({ input: "x".repeat(8_000_000) });
+  const response = await fetch(`${url}/v1/turns`, { method: "POST", headers: json, body });
+  expect(response.status).toBe(413);
+  await app.close();
+});
