@@ -7,6 +7,14 @@ import { quote, STDERR_RULES } from "./stderr-rules.ts";
 /** How the process ended, where that alone decides. */
 const EXIT_RULES: readonly FailureRule[] = [
   {
+    id: "stdout-disk-full",
+    on: "stderr",
+    pattern: /panicked at [^]*No space left on device/,
+    code: "storage_error",
+    message: "The disk that holds the turn's output is full; CLI B could not print.",
+    seenIn: "cli-b/0.139.0/panic-stdout-disk-full",
+  },
+  {
     id: "exit-after-completion",
     on: "exit",
     name: new RegExp(`^${AFTER_COMPLETION}$`),
@@ -28,7 +36,7 @@ const EXIT_RULES: readonly FailureRule[] = [
     status: [101],
     code: "crashed",
     message: "CLI B panicked (exit code 101).",
-    seenIn: "contract section 2.5 [27a]",
+    seenIn: "cli-b/0.139.0/panic-reader-gone",
   },
 ];
 

@@ -1,19 +1,25 @@
 import { asTable, readPath, type TomlTable, tomlString } from "./toml.ts";
 
-/** What holds whatever the operator's file says: approvals nobody could give, and a file with the key in it. */
-const ALWAYS: readonly (readonly [string, string])[] = [
-  ["approval_policy", '"never"'],
-  ["features.shell_snapshot", "false"],
+/** A setting that wins over the file. */
+export interface Override {
+  readonly path: string;
+  readonly value: boolean | string | readonly string[];
+}
+
+/** What holds whatever the operator's file says: nobody can approve, and a snapshot is a file with the key in it. */
+const ALWAYS: readonly Override[] = [
+  { path: "approval_policy", value: "never" },
+  { path: "features.shell_snapshot", value: false },
 ];
 
 /** What holds unless the operator's file says otherwise. Source: contract sections 10 and 11. */
-const BY_DEFAULT: readonly (readonly [string, string])[] = [
-  ["check_for_update_on_startup", "false"],
-  ["analytics.enabled", "false"],
-  ["feedback.enabled", "false"],
-  ["features.plugins", "false"],
-  ["features.apps", "false"],
-  ["shell_environment_policy.ignore_default_excludes", "false"],
+const BY_DEFAULT: readonly Override[] = [
+  { path: "check_for_update_on_startup", value: false },
+  { path: "analytics.enabled", value: false },
+  { path: "feedback.enabled", value: false },
+  { path: "features.plugins", value: false },
+  { path: "features.apps", value: false },
+  { path: "shell_environment_policy.ignore_default_excludes", value: false },
 ];
 
 /** What the file makes the CLI read from its environment. */
@@ -27,13 +33,24 @@ export interface NamedVariables {
 }
 
 /** Settings that win over a file that is written as given: `-c` beats every file, a project's too (measured). */
-export function buildOverrides(table: TomlTable, hiddenVariables: readonly string[]): string[] {
-  const given = BY_DEFAULT.filter(([path]) => readPath(table, path) === undefined);
-  const overrides = [...ALWAYS, ...given].map(([path, value]) => `${path}=${value}`);
+export function buildOverrides(table: TomlTable, hiddenVariables: readonly string[]): Override[] {
+  const overrides = [...ALWAYS, ...BY_DEFAULT.filter(({ path }) => readPath(table, path) === undefined)];
   if (hiddenVariables.length === 0) return overrides;
   const own = readStrings(readPath(table, "shell_environment_policy.exclude"));
-  const excluded = [...new Set([...own, ...hiddenVariables])];
-  return [...overrides, `shell_environment_policy.exclude=[${excluded.map(tomlString).join(",")}]`];
+  return [
+    ...overrides,
+    { path: "shell_environment_policy.exclude", value: [...new Set([...own, ...hiddenVariables])] },
+  ];
+}
+
+/** An override as the CLI's `-c` takes it. */
+export function toPair({ path, value }: Override): string {
+  const written = Array.isArray(value) ? `[${value.map(tomlString).join(",")}]` : tomlValue(value);
+  return `${path}=${written}`;
+}
+
+function tomlValue(value: unknown): string {
+  return typeof value === "string" ? tomlString(value) : String(value);
 }
 
 /** The first provider with a wire protocol other than the Responses API; the CLI refuses to start with one. */

@@ -21,7 +21,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     field: /^model_not_found$/,
     code: "model_not_found",
     message: "The provider does not know the model; choose another one.",
-    seenIn: "contract section 5 [10d2]",
+    seenIn: "cli-b/0.139.0/model-not-found-400",
   },
   {
     // A 404 keeps no code; only the sentence tells an unknown model from a missing Responses API.
@@ -55,7 +55,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
       /Quota exceeded\.|hit your usage limit|out of credits|spend cap|insufficient_quota|Insufficient Balance|upgrade to Plus/i,
     code: "quota_exceeded",
     message: "The provider says that the account's quota is used up.",
-    seenIn: "contract section 5 [10g2, 10o3]",
+    seenIn: "cli-b/0.139.0/quota-in-stream",
   },
   {
     id: "auth-status",
@@ -87,7 +87,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     pattern: /ran out of room in the model's context window|context_length_exceeded|maximum context length/i,
     code: "context_overflow",
     message: "The conversation is longer than the model's context window.",
-    seenIn: "contract section 5 [10e2]",
+    seenIn: "cli-b/0.139.0/context-overflow-in-stream",
   },
   {
     id: "content-filter",
@@ -95,7 +95,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     pattern: /reason: content_filter|flagged for possible cybersecurity risk|content_policy|content management policy/i,
     code: "content_blocked",
     message: "The provider's content filter stopped the answer.",
-    seenIn: "contract section 5 [10p2]",
+    seenIn: "cli-b/0.139.0/content-filter",
   },
   {
     id: "content-code",
@@ -203,7 +203,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     pattern: /: builder error/,
     code: "config_invalid",
     message: "The provider's base_url is not a URL.",
-    seenIn: "contract section 5 [12i]",
+    seenIn: "cli-b/0.139.0/base-url-invalid",
   },
   {
     id: "network",
@@ -252,6 +252,6 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     pattern: /^stream disconnected before completion: /,
     code: "provider_error",
     message: (fact) => `The provider broke the answer off: ${quote(fact)}`,
-    seenIn: "contract section 5 [10o]",
+    seenIn: "cli-b/0.139.0/stream-failed",
   },
 ];

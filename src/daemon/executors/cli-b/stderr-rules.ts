@@ -109,6 +109,6 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /^thread '.*panicked at/,
     code: "crashed",
     message: (fact) => `CLI B panicked: ${quote(fact)}`,
-    seenIn: "contract section 2.5 [27a]",
+    seenIn: "cli-b/0.139.0/panic-reader-gone",
   },
 ];

@@ -20,8 +20,6 @@ import { createToolTracker } from "./tools.ts";
 import { NO_USAGE, subtractUsage, toUsage } from "./usage.ts";
 
 const RECONNECTING = /^Reconnecting\.\.\. (\d+)\/(\d+)(?: \((.*)\))?$/s;
-/** What the CLI says in the assistant's place when a review fails. Source: contract section 13. */
-const REVIEW_INTERRUPTED = "Review was interrupted. Please re-run /review and wait for it to complete.";
 const NOTHING: Translation = { events: [] };
 
 /**
@@ -142,7 +140,6 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
     hasItems = true;
     switch (item.type) {
       case "agent_message":
-        if (item.text === REVIEW_INTERRUPTED) return [warning("review_interrupted", item.text, native)];
         output = item.text;
         if (repeats.isRepeat(item.text)) return [];
         return [{ type: "message", data: { message_id: item.id, text: item.text }, native }];

@@ -2,7 +2,7 @@ import type { Configuration, ConfigureInput, ConfigureResult } from "../executor
 import { type CliBVariables, configPath } from "./config.ts";
 import { type CliBDetails, SandboxMode } from "./details.ts";
 import { MASK, showConfig } from "./effective.ts";
-import { buildOverrides, findUnsupportedWireApi, readNamedVariables, readProvider } from "./given-toml.ts";
+import { buildOverrides, findUnsupportedWireApi, readNamedVariables, readProvider, toPair } from "./given-toml.ts";
 import { parseToml, type TomlTable } from "./toml.ts";
 
 interface WholeInput extends ConfigureInput {
@@ -34,7 +34,7 @@ export function configureWhole({ toml, variables, env, cliName, sandboxMode }: W
   const shown = showConfig(table, () => "CLI_B_CONFIG_TOML");
   const overrides = buildOverrides(table, hidden);
   const fault = findFault(table, named.key, passed);
-  const details: CliBDetails = { source: "toml", sandboxMode: mode, toml, overrides };
+  const details: CliBDetails = { source: "toml", sandboxMode: mode, toml, overrides: overrides.map(toPair) };
   return {
     ok: true,
     configuration: {
@@ -49,11 +49,8 @@ export function configureWhole({ toml, variables, env, cliName, sandboxMode }: W
           : []),
       ],
       effective: [
-        ...shown.settings,
-        ...overrides.map((override) => {
-          const [key = override, value = ""] = override.split(/=(.*)/s);
-          return { key, value, origin: "turnd" };
-        }),
+        ...shown.settings.filter(({ key }) => !overrides.some(({ path }) => path === key)),
+        ...overrides.map(({ path, value }) => ({ key: path, value, origin: "turnd" })),
         ...hidden.filter((name) => name in passed).map((name) => ({ key: name, value: MASK, origin: name })),
       ],
       secrets: [...new Set([...shown.secrets, ...hidden.flatMap((name) => passed[name] ?? [])])],
