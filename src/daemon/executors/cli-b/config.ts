@@ -1,18 +1,8 @@
 import type { Configuration, ConfigureInput, ConfigureResult } from "../executor.ts";
-import { type CliBDetails, type RenderedSettings, SandboxMode } from "./details.ts";
+import { type CliBDetails, type CliBVariables, configPath, type RenderedSettings, SandboxMode } from "./details.ts";
 import { MASK, showConfig } from "./effective.ts";
 import { buildConfig, renderConfig } from "./rendered-config.ts";
 import { configureWhole } from "./whole-config.ts";
-
-/** CLI B's variables: empty ones count as not set, as entry scripts export them. Source: DESIGN section 9. */
-export interface CliBVariables {
-  readonly apiKey: string | undefined;
-  readonly envKey: string | undefined;
-  readonly model: string | undefined;
-  readonly baseUrl: string | undefined;
-  readonly toml: string | undefined;
-  readonly sandboxMode: string | undefined;
-}
 
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 // eslint-disable-next-line no-control-regex -- TOML allows none
@@ -46,11 +36,6 @@ export function configure({ env, cliName }: ConfigureInput): ConfigureResult {
     return { ok: true, configuration: notConfigured(sandboxMode.data) };
   }
   return configureVariables(variables, env, { cliName, sandboxMode: sandboxMode.data });
-}
-
-/** Where the configuration lies below a home. */
-export function configPath(cliName: string): string {
-  return `.${cliName}/config.toml`;
 }
 
 function given(value: string | undefined): string | undefined {

@@ -6,6 +6,16 @@ import type { Configuration } from "../executor.ts";
 export const SandboxMode = z.enum(["read-only", "workspace-write", "danger-full-access"]);
 export type SandboxMode = z.infer<typeof SandboxMode>;
 
+/** CLI B's variables: empty ones count as not set, as entry scripts export them. Source: DESIGN section 9. */
+export interface CliBVariables {
+  readonly apiKey: string | undefined;
+  readonly envKey: string | undefined;
+  readonly model: string | undefined;
+  readonly baseUrl: string | undefined;
+  readonly toml: string | undefined;
+  readonly sandboxMode: string | undefined;
+}
+
 /** The values a configuration is rendered from. */
 export const RenderedSettings = z.strictObject({ model: z.string(), baseUrl: z.string(), envKey: z.string() });
 export type RenderedSettings = z.infer<typeof RenderedSettings>;
@@ -25,6 +35,11 @@ export const CliBDetails = z.discriminatedUnion("source", [
   }),
 ]);
 export type CliBDetails = z.infer<typeof CliBDetails>;
+
+/** Where the configuration lies below a home. */
+export function configPath(cliName: string): string {
+  return `.${cliName}/config.toml`;
+}
 
 /** Reads the notes back. */
 export function readDetails(configuration: Configuration): CliBDetails {

@@ -1,6 +1,5 @@
 import type { Configuration, ConfigureInput, ConfigureResult } from "../executor.ts";
-import { type CliBVariables, configPath } from "./config.ts";
-import { type CliBDetails, SandboxMode } from "./details.ts";
+import { type CliBDetails, type CliBVariables, configPath, SandboxMode } from "./details.ts";
 import { MASK, showConfig } from "./effective.ts";
 import { buildOverrides, findUnsupportedWireApi, readNamedVariables, readProvider, toPair } from "./given-toml.ts";
 import { parseToml, type TomlTable } from "./toml.ts";
