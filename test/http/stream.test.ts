@@ -1,5 +1,8 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { AppOptions } from "../../src/daemon/http/app.ts";
 import { frameSse } from "../../src/daemon/http/sse.ts";
@@ -140,7 +143,7 @@ test("streams beyond the limit are refused until one has ended", async () => {
 
 test("a client that takes nothing costs a batch of memory, and no other client anything", async () => {
   const { app, service, events } = await serve();
-  const sockets: { writableLength: number }[] = [];
+  const sockets: Socket[] = [];
   app.server.on("connection", (socket) => sockets.push(socket));
   const turn = service.addTurn("turn-1");
   const [stalled]: IncomingMessage[] = await once(send(events, { accept: "text/event-stream" }), "response");
@@ -185,16 +188,43 @@ test("closing ends streams and waits of turns that go on", async () => {
   expect(turn.readers()).toBe(0);
 });
 
-test("closing lets a turn that has just ended send its last events", async () => {
+test("closing lets a client take the last events of a turn that has ended", async () => {
   const { app, service, events } = await serve();
   const turn = service.addTurn("turn-1");
-  const client = await openStream(events);
-  await vi.waitFor(() => expect(turn.readers()).toBe(1));
-  turn.append(warning("one"));
+  const [slow]: IncomingMessage[] = await once(send(events, { accept: "text/event-stream" }), "response");
+  turn.append(...Array.from({ length: 6_000 }, () => warning("x".repeat(4_000))));
   turn.end();
-  await app.close();
-  await client.ended();
-  expect(client.events.map(({ event }) => event)).toEqual(["warning", "end"]);
+  await vi.waitFor(() => expect(turn.pulls()).toBeGreaterThan(5));
+  const closed = app.close();
+  const body = slow === undefined ? Buffer.alloc(0) : await buffer(slow);
+  await closed;
+  expect(body.equals(await expectedFrames(service))).toBe(true);
+});
+
+test("closing lets a client take what was written and has not left yet", async () => {
+  const { app, service, events } = await serve();
+  const sockets: Socket[] = [];
+  app.server.on("connection", (socket) => sockets.push(socket));
+  const turn = service.addTurn("turn-1");
+  const [slow]: IncomingMessage[] = await once(send(events, { accept: "text/event-stream" }), "response");
+  // One event a batch, until the system takes no more and the rest waits in the daemon.
+  let sent = 0;
+  const isFull = async () => {
+    await setImmediate();
+    await setImmediate();
+    return (sockets[0]?.writableLength ?? 0) > 0;
+  };
+  while (!(await isFull())) {
+    turn.append(warning("x".repeat(30_000)));
+    sent += 1;
+    await vi.waitFor(() => expect(turn.pulls()).toBe(sent), { interval: 1 });
+  }
+  turn.end();
+  await vi.waitFor(() => expect(turn.pulls()).toBe(sent + 1), { interval: 1 });
+  const closed = app.close();
+  const body = slow === undefined ? Buffer.alloc(0) : await buffer(slow);
+  await closed;
+  expect(body.equals(await expectedFrames(service))).toBe(true);
 });
 
 test("closing does not wait for a client that takes nothing", async () => {

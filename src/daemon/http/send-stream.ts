@@ -51,9 +51,9 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
     for await (const lines of read(controller.signal)) {
       if (controller.signal.aborted) break;
       heartbeat?.refresh();
-      if (!response.write(format.frame(lines))) await drained(response, controller.signal);
+      if (!response.write(format.frame(lines))) await settled(response, "drain", controller.signal);
     }
-    finish(response, controller.signal.aborted);
+    await finish(response, controller.signal);
   } catch (error) {
     if (!controller.signal.aborted) onFailure(error);
     if (format.failure === undefined) response.destroy();
@@ -64,35 +64,46 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
   }
 }
 
-/** An answer broken off because turnd stops is ended properly, unless its client is not taking anything. */
-function finish(response: ServerResponse, isAborted: boolean): void {
-  if (isAborted && response.writableLength > 0) response.destroy();
-  else response.end();
+/**
+ * Ends the answer and waits until the system has all of it: a server that closes drops what is still with us.
+ *
+ * One that is broken off because turnd stops is ended properly too, unless its client is not taking anything.
+ */
+async function finish(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) {
+    response.end();
+    if (!response.writableFinished) await settled(response, "finish", signal);
+    if (!response.writableFinished) response.destroy();
+  } else if (response.writableLength === 0) {
+    response.end();
+  } else {
+    response.destroy();
+  }
 }
 
 function startHeartbeat(response: ServerResponse, heartbeat: StreamFormat["heartbeat"]): NodeJS.Timeout | undefined {
   if (heartbeat === undefined) return undefined;
   const timer = setTimeout(() => {
     // A client that has not taken what it was sent needs no sign of life on top.
-    if (!response.writableNeedDrain && !response.destroyed) response.write(heartbeat.bytes);
+    if (response.writableLength === 0 && !response.writableEnded) response.write(heartbeat.bytes);
     timer.refresh();
   }, heartbeat.everyMs);
   return timer;
 }
 
-/** Resolves when the client has taken what was written, has gone, or the signal aborts. */
-function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+/** Resolves at the event, which says that the client has taken what was written, when it has gone, or at an abort. */
+function settled(response: ServerResponse, event: "drain" | "finish", signal: AbortSignal): Promise<void> {
   if (signal.aborted || response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const timer = setTimeout(() => response.destroy(), STALLED_MS);
     const done = (): void => {
       clearTimeout(timer);
-      response.off("drain", done);
+      response.off(event, done);
       response.off("close", done);
       signal.removeEventListener("abort", done);
       resolve();
     };
-    response.on("drain", done);
+    response.on(event, done);
     response.on("close", done);
     signal.addEventListener("abort", done);
   });
