@@ -46,9 +46,11 @@ function chooseScenario({ entries }: Conversation): { name: string; argument: st
   return { name: DEFAULT_SCENARIO, argument: "" };
 }
 
+/** What stays the same in a retry. CLI B adds texts of the failed attempt to the history, so those do not count. */
 function fingerprint({ model, entries, identity, tools }: Conversation): string {
+  const fixed = entries.filter((entry) => entry.type !== "assistant");
   return createHash("sha256")
-    .update(JSON.stringify([model, entries, identity, tools]))
+    .update(JSON.stringify([model, fixed, identity, tools]))
     .digest("hex");
 }
 

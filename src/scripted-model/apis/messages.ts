@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { isSpoken, type Entry } from "../conversation.ts";
 import { countTokens, type Ending, type Part } from "../reply.ts";
-import { formatFrame, isProviderError, splitText, type ModelApi } from "./model-api.ts";
+import { formatFrame, isLeftOpen, isProviderError, splitText, type ModelApi } from "./model-api.ts";
 
 const Text = z.object({ type: z.string(), text: z.string().default("") });
 const Block = z.object({
@@ -56,6 +56,7 @@ export const MESSAGES: ModelApi = {
     for (const [index, part] of answer.parts.entries()) {
       yield frame("content_block_start", { index, content_block: createBlock(part) });
       for (const delta of deltas(part)) yield frame("content_block_delta", { index, delta });
+      if (isLeftOpen(index, answer)) return;
       yield frame("content_block_stop", { index });
     }
     const { ending } = answer;

@@ -18,6 +18,11 @@ export function isProviderError(ending: Answer["ending"]): ending is ProviderErr
   return typeof ending === "object";
 }
 
+/** Whether a part is left open, as the last one of an answer that breaks off. */
+export function isLeftOpen(index: number, { parts, ending }: Answer): boolean {
+  return index === parts.length - 1 && (ending === "cut" || ending === "stall");
+}
+
 /** Formats one event of a stream; the chat API has no event names. */
 export function formatFrame(data: unknown, event?: string): string {
   return `${event === undefined ? "" : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;

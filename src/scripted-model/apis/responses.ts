@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { isSpoken, parseToolInput, type Conversation, type Entry } from "../conversation.ts";
 import { countTokens, type Answer, type Part } from "../reply.ts";
-import { formatFrame, isProviderError, splitText, type ModelApi } from "./model-api.ts";
+import { formatFrame, isLeftOpen, isProviderError, splitText, type ModelApi } from "./model-api.ts";
 
 const TextPart = z.object({ type: z.string(), text: z.string().default("") });
 const Texts = z.union([z.string(), z.array(TextPart)]);
@@ -54,6 +54,7 @@ export const RESPONSES: ModelApi = {
         item: { ...item, ...EMPTY[part.type] },
       });
       yield* writeDeltas(part, place, frame);
+      if (isLeftOpen(output.length, answer)) return;
       yield frame("response.output_item.done", { output_index: output.length, item });
       output.push(item);
     }

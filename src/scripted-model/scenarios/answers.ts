@@ -19,7 +19,8 @@ export function big(_conversation: Conversation, { argument }: Cue): Reply {
     { length: Math.ceil(bytes / 16) },
     (_, index) => `line ${String(index).padStart(10, "0")}\n`,
   );
-  return say(lines.join("").slice(0, bytes));
+  // CLI A cuts white space off the end of a text.
+  return say(lines.join("").slice(0, bytes).replace(/\n$/, "."));
 }
 
 /** Thinks before it answers. */

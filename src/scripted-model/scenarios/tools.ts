@@ -67,8 +67,8 @@ function planStatus(index: number, done: number): PlanEntry["status"] {
   return index === done ? "in_progress" : "pending";
 }
 
-/** CLI A's read tool numbers the lines (`1: text`, `00001| text`); a shell prints them plainly. */
+/** CLI A's read tool numbers the lines (`1: text`; 1.3.2 begins them right after `<content>`); a shell does not. */
 function firstLine(output: string): string {
-  const numbered = /^(?:0*1[:|]) ?(.*)$/m.exec(output)?.[1];
+  const numbered = /^(?:<content>)?1: (.*)$/m.exec(output)?.[1];
   return numbered ?? plainOutput(output).split("\n")[0] ?? "";
 }
