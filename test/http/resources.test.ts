@@ -65,3 +65,15 @@ test("ready is 503 while turnd is shutting down", async () => {
   expect(response.statusCode).toBe(503);
   expect(response.json()).toMatchObject({ ready: false });
 });
+
+test("a connection has time-outs for what it sends, and none for how long turnd answers", async () => {
+  const { app } = await createTestApp();
+  const { headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections } = app.server;
+  expect({ headersTimeout, requestTimeout, keepAliveTimeout, timeout, maxConnections }).toEqual({
+    headersTimeout: 20_000,
+    requestTimeout: 120_000,
+    keepAliveTimeout: 65_000,
+    timeout: 0,
+    maxConnections: 1_010,
+  });
+});
