@@ -1,0 +1,74 @@
+// Plain JavaScript that runs on Node 20: it is what installs the Node that runs everything else.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+// The npm of Node 22.23.0. npm 11 refuses locks in which optional packages of other platforms are missing, as they are
+// on a registry that holds only a part of npm.
+const NPM = "npm@10.9.8";
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const STAMP = "node_modules/.turnd-installed";
+
+/**
+ * Installs what a command lacks: the product's packages, the CLIs of the image, and with `--tests` the CLIs that only
+ * tests need. Does nothing where the locks are installed already.
+ */
+function setUp() {
+  const isForTests = process.argv.includes("--tests");
+  for (const folder of [".", "sandbox", ...(isForTests ? ["test/pins"] : [])]) {
+    const directory = join(ROOT, folder);
+    if (!isInstalled(directory)) install(directory, folder);
+  }
+}
+
+/** @param {string} directory one that holds a package-lock.json */
+function isInstalled(directory) {
+  if (!existsSync(join(directory, "node_modules/.package-lock.json"))) return false;
+  const lock = readFileSync(join(directory, "package-lock.json"));
+  const stamp = join(directory, STAMP);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === hash(lock)) return true;
+  return holdsAll(directory, JSON.parse(String(lock)).packages);
+}
+
+/** Whether somebody else, such as a plain `npm ci`, has installed the lock. */
+function holdsAll(directory, locked) {
+  const hidden = JSON.parse(readFileSync(join(directory, "node_modules/.package-lock.json"), "utf8")).packages;
+  return Object.entries(locked).every(([path, entry]) => {
+    if (path === "") return true;
+    const installed = hidden[path];
+    return installed === undefined ? entry.optional && !isForHere(entry) : installed.version === entry.version;
+  });
+}
+
+function isForHere({ os, cpu }) {
+  return os !== undefined && os.includes(process.platform) && (cpu?.includes(process.arch) ?? true);
+}
+
+function install(directory, folder) {
+  console.error(`turnd: installing the packages of ${folder === "." ? "the repository" : folder} …`);
+  const args = ["exec", "--yes", `--package=${NPM}`, "--", "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"];
+  const { status, error } = spawnSync("npm", args, { cwd: directory, env: cleanEnv(), stdio: ["ignore", 2, 2] });
+  if (status !== 0) {
+    console.error(`turnd: npm ci failed in ${directory} (${error?.message ?? `exit code ${status}`})`);
+    process.exit(1);
+  }
+  writeFileSync(join(directory, STAMP), hash(readFileSync(join(directory, "package-lock.json"))));
+}
+
+/**
+ * The environment without what the npm that called us put into it: its folders would win over the working directory, and
+ * `node_modules/.bin/node` disappears while it runs.
+ */
+function cleanEnv() {
+  const own = Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name));
+  const path = (process.env.PATH ?? "").split(":").filter((entry) => !entry.endsWith("node_modules/.bin"));
+  return { ...Object.fromEntries(own), PATH: path.join(":") };
+}
+
+function hash(bytes) {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+setUp();

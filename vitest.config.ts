@@ -1,0 +1,31 @@
+import { defineConfig } from "vitest/config";
+
+/** `fast` runs in memory and with small processes; `real` starts the real CLIs, a gigabyte and seconds each. */
+export default defineConfig({
+  test: {
+    pool: "forks",
+    // Two cores and CLIs that take 300 MB each: more at once only makes every one of them slower.
+    maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "fast",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/e2e/**", "test/image/**", "**/node_modules/**"],
+          testTimeout: 20_000,
+          hookTimeout: 20_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "real",
+          include: ["test/e2e/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+});
