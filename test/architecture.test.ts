@@ -1,0 +1,143 @@
+import { cruise, type ICruiseResult } from "dependency-cruiser";
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+
+/** Rooms that only `turns` joins. */
+const JOINED = ["executors", "process", "event-log", "sessions", "replay"];
+
+/** What each room may import besides itself. A new edge is its own commit, with the reason. Source: DESIGN section 3. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  protocol: [],
+  executors: ["protocol"],
+  process: ["protocol"],
+  "event-log": ["protocol"],
+  sessions: ["protocol"],
+  replay: ["protocol", "event-log"],
+  turns: ["protocol", ...JOINED],
+  http: ["protocol", "turns"],
+  settings: [],
+  version: [],
+  // The files directly in src/daemon: main.ts, daemon.ts and what they were split into.
+  daemon: ["protocol", ...JOINED, "turns", "http", "settings", "version"],
+  "scripted-model": ["protocol"],
+};
+
+/** Packages and built-in modules of the rooms that must stay free of effects. */
+const PURE: Readonly<Record<string, readonly string[]>> = {
+  protocol: ["zod"],
+  executors: ["zod", "@iarna/toml", "node:path"],
+};
+
+interface Edge {
+  readonly from: string;
+  /** A file of src/, or the name of a package or a built-in module. */
+  readonly to: string;
+}
+
+let files: string[] = [];
+let edges: Edge[] = [];
+let seen = new Set<string>();
+const sources = new Map<string, string>();
+
+beforeAll(async () => {
+  const entries = await readdir("src", { recursive: true });
+  files = entries.filter((path) => path.endsWith(".ts")).map((path) => join("src", path));
+  for (const file of files) sources.set(file, withoutComments(await readFile(file, "utf8")));
+  const modules = await cruiseSources();
+  seen = new Set(modules.map(({ source }) => source));
+  edges = modules.flatMap(edgesOf);
+});
+
+test("every file on disk is seen", () => {
+  expect(files.filter((file) => !seen.has(file))).toEqual([]);
+  expect(files.length).toBeGreaterThan(50);
+});
+
+test("every import that a file writes is seen", () => {
+  const missed = files.flatMap((file) => {
+    const written = new Set(
+      [...(sources.get(file) ?? "").matchAll(/^(?:import|export|\}) .*?from "(\.[^"]+)"/gms)].map(([, path]) => path),
+    );
+    const found = new Set(edges.flatMap(({ from, to }) => (from === file && to.startsWith("src/") ? [to] : [])));
+    return written.size === found.size ? [] : [`${file}: wrote ${written.size}, found ${found.size}`];
+  });
+  expect(missed).toEqual([]);
+});
+
+test("rooms import one another only along the allowed edges", () => {
+  const forbidden = edges.filter(({ from, to }) => {
+    if (!to.startsWith("src/") || roomOf(from) === roomOf(to)) return false;
+    return ALLOWED[roomOf(from)]?.includes(roomOf(to)) !== true;
+  });
+  expect(forbidden).toEqual([]);
+});
+
+test("protocol and executors import nothing that has an effect", () => {
+  const forbidden = edges.filter(({ from, to }) => {
+    const pure = PURE[roomOf(from)];
+    return pure !== undefined && !to.startsWith("src/") && !pure.includes(to);
+  });
+  expect(forbidden).toEqual([]);
+});
+
+test("executors read no clock, no chance, no process and no network", () => {
+  expect(
+    findWritten(
+      /\b(Date\.now|new Date\(\)|Math\.random|performance\.|randomUUID|set(Timeout|Interval|Immediate)|process\.|fetch\()/,
+      "executors",
+    ),
+  ).toEqual([]);
+});
+
+test("one executor's folder never imports another's", () => {
+  const folderOf = (path: string): string | undefined => /^src\/daemon\/executors\/([^/]+)\//.exec(path)?.[1];
+  const forbidden = edges.filter(({ from, to }) => {
+    const [own, other] = [folderOf(from), folderOf(to)];
+    return own !== undefined && other !== undefined && own !== other;
+  });
+  expect(forbidden).toEqual([]);
+});
+
+test("only the two main files touch process.env and process.exit", () => {
+  const mains = ["src/daemon/main.ts", "src/scripted-model/main.ts"];
+  expect(findWritten(/\bprocess\.(env|exit)\b/).filter((file) => !mains.includes(file))).toEqual([]);
+});
+
+test("the only index.ts is that of protocol", () => {
+  expect(files.filter((file) => file.endsWith("/index.ts"))).toEqual(["src/protocol/index.ts"]);
+});
+
+/** dependency-cruiser reads TypeScript through swc: typescript 7 has no API in JavaScript. */
+async function cruiseSources(): Promise<ICruiseResult["modules"]> {
+  const { output } = await cruise(["src"], {
+    parser: "swc",
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: "node_modules" },
+  });
+  if (typeof output === "string") throw new Error(`dependency-cruiser gave text instead of a result: ${output}`);
+  return output.modules.filter(({ source }) => source.startsWith("src/"));
+}
+
+function edgesOf({ source, dependencies }: ICruiseResult["modules"][number]): Edge[] {
+  return dependencies.map((dependency) => {
+    if (dependency.resolved.startsWith("src/")) return { from: source, to: dependency.resolved };
+    return { from: source, to: dependency.coreModule ? `node:${dependency.module}` : dependency.module };
+  });
+}
+
+function roomOf(path: string): string {
+  const [, program = "", room = "", ...rest] = path.split("/");
+  if (program !== "daemon") return program;
+  if (rest.length > 0) return room;
+  const name = room.replace(/\.ts$/, "");
+  return name === "settings" || name === "version" ? name : "daemon";
+}
+
+function findWritten(pattern: RegExp, room?: string): string[] {
+  return files.filter((file) => (room === undefined || roomOf(file) === room) && pattern.test(sources.get(file) ?? ""));
+}
+
+function withoutComments(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*$/gm, "$1");
+}
