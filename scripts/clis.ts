@@ -1,0 +1,137 @@
+import { constants } from "node:fs";
+import { chmod, copyFile, link, mkdir, readdir, readFile, rename, rm, stat, symlink, readlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+
+/** Native binaries that the CLIs' user can execute. */
+export interface Clis {
+  readonly cliA: string;
+  readonly cliB: string;
+  /** Holds `rg`, which CLI A looks up on PATH; it comes with CLI B's package. */
+  readonly toolsDirectory: string;
+}
+
+export interface ProvideOptions {
+  /** Where package trees are put when the user cannot reach the installed ones; that user must be able to enter it. */
+  readonly directory: string;
+  readonly uid: number;
+  readonly gid: number;
+  /** CLI A in the version of the image (`sandbox/`) or the older one that only tests use (`test/pins/`). */
+  readonly pins?: "sandbox" | "test/pins";
+}
+
+const ROOT = dirname(import.meta.dirname);
+const VENDOR = "vendor/x86_64-unknown-linux-musl";
+
+/**
+ * Provides both CLIs to a user, from the pinned packages of this repository.
+ *
+ * Where a folder above them is closed to that user, as in a clone below a directory of mode 0700, the package trees are
+ * linked or copied whole: CLI B finds its sandbox helper beside itself.
+ * @throws if a package is not installed
+ */
+export async function provideClis({ directory, uid, gid, pins = "sandbox" }: ProvideOptions): Promise<Clis> {
+  const variant = (await hasAvx2()) ? "opencode-linux-x64" : "opencode-linux-x64-baseline";
+  const reach = (tree: string): Promise<string> => provideTree(join(ROOT, tree), directory, { uid, gid });
+  const cliA = await reach(`${pins}/node_modules/${variant}`);
+  const cliB = await reach("sandbox/node_modules/codex-linux-x64");
+  return {
+    cliA: join(cliA, "bin/opencode"),
+    cliB: join(cliB, VENDOR, "bin/codex"),
+    toolsDirectory: join(cliB, VENDOR, "codex-path"),
+  };
+}
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const Manifest = z.object({ name: z.string(), version: z.string() });
+
+async function provideTree(tree: string, directory: string, user: User): Promise<string> {
+  const manifest = Manifest.parse(JSON.parse(await readManifest(tree)));
+  if (await canUse(tree, user)) return tree;
+  const target = join(directory, "clis", `${manifest.name.replaceAll("/", "-")}-${manifest.version}`);
+  if (await exists(target)) return target;
+  // Another process may do the same: whoever renames first wins, and both trees are equal.
+  const draft = `${target}.${process.pid}`;
+  await makeOpenDirectory(join(directory, "clis"));
+  await cloneTree(tree, draft);
+  try {
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    if (!(await exists(target))) throw error;
+  }
+  return target;
+}
+
+async function readManifest(tree: string): Promise<string> {
+  return readFile(join(tree, "package.json"), "utf8").catch((error: unknown) => {
+    throw new Error(`${tree} is not installed: run \`node scripts/setup.mjs --tests\``, { cause: error });
+  });
+}
+
+/** Whether a user can enter every folder down to a tree and use what is in it. */
+async function canUse(tree: string, user: User): Promise<boolean> {
+  for (let folder = tree; ; folder = dirname(folder)) {
+    if (!allows(await stat(folder), user, 1)) return false;
+    if (folder === "/") break;
+  }
+  for (const entry of await readdir(tree, { withFileTypes: true, recursive: true })) {
+    if (entry.isSymbolicLink()) continue;
+    if (!allows(await stat(join(entry.parentPath, entry.name)), user, entry.isDirectory() ? 5 : 4)) return false;
+  }
+  return true;
+}
+
+/** @param wanted - bits of one digit of a mode: 4 to read, 1 to execute or enter */
+function allows(file: { mode: number; uid: number; gid: number }, user: User, wanted: number): boolean {
+  if (user.uid === 0) return true;
+  const shift = file.uid === user.uid ? 6 : file.gid === user.gid ? 3 : 0;
+  return ((file.mode >> shift) & wanted) === wanted;
+}
+
+async function cloneTree(from: string, to: string): Promise<void> {
+  await makeOpenDirectory(to);
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) await cloneTree(source, target);
+    else if (entry.isSymbolicLink()) await symlink(await readlink(source), target);
+    else await cloneFile(source, target);
+  }
+}
+
+/** A hard link costs nothing but has the mode of the original, which a strict umask may have closed to others. */
+async function cloneFile(source: string, target: string): Promise<void> {
+  const { mode } = await stat(source);
+  const open = mode & 0o100 ? 0o755 : 0o644;
+  if ((mode & 0o777 & open) === open) {
+    const isLinked = await link(source, target).then(
+      () => true,
+      () => false, // Another file system, or one without hard links.
+    );
+    if (isLinked) return;
+  }
+  await copyFile(source, target, constants.COPYFILE_FICLONE);
+  await chmod(target, open);
+}
+
+async function makeOpenDirectory(path: string): Promise<void> {
+  await mkdir(path, { recursive: true });
+  // The umask has had its say in mkdir.
+  await chmod(path, 0o755);
+}
+
+/** The usual build of CLI A needs AVX2 and dies of an illegal instruction without. */
+async function hasAvx2(): Promise<boolean> {
+  return /\bavx2\b/.test(await readFile("/proc/cpuinfo", "utf8"));
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
