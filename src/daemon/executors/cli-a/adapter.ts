@@ -1,0 +1,49 @@
+import type { Executor, NativeBinary } from "../executor.ts";
+import { buildArgs } from "./command.ts";
+import { configure } from "./config.ts";
+import { planHome } from "./home.ts";
+import { createCliATranslator } from "./translate.ts";
+
+const SESSION_ID = /^ses_[0-9A-Za-z]{26}$/;
+
+/** What the real packages are called, wherever the CLI goes by another name. */
+const PACKAGE_NAME = "opencode";
+const PLATFORMS: readonly { suffix: string; needs?: string }[] = [
+  { suffix: "linux-x64", needs: "avx2" },
+  { suffix: "linux-x64-baseline" },
+  { suffix: "linux-arm64" },
+];
+
+/** CLI A, driven through `run --format json`. */
+export const cliA: Executor = {
+  id: "cli-a",
+  defaultName: "cli-a",
+  contractVersion: "1.4.6",
+  capabilities: {
+    modes: ["execute", "plan"],
+    images: true,
+    output_schema: false,
+    agents: true,
+    effort: true,
+    resume: true,
+    permissions: true,
+  },
+  // It handles neither and dies of the first at once; the second serves where SIGINT is ignored. Source: section 10.
+  stopSignals: ["SIGINT", "SIGTERM"],
+  nativeBinaries: (cliName) =>
+    [...new Set([cliName, PACKAGE_NAME])].flatMap((name) =>
+      PLATFORMS.flatMap(({ suffix, ...needs }): NativeBinary[] =>
+        // Beside the wrapper's package, or nested below it.
+        ["", `${name}-ai/node_modules/`].map((parent) => ({
+          path: `${parent}${name}-${suffix}/bin/${name}`,
+          ...needs,
+        })),
+      ),
+    ),
+  configure,
+  planHome,
+  buildArgs,
+  // Anything else ends with exit code 0 and not a word. Source: contract section 3.
+  isNativeSessionId: (id) => SESSION_ID.test(id),
+  createTranslator: createCliATranslator,
+};

@@ -1,0 +1,98 @@
+import { z } from "zod";
+import type { Outcome } from "../executor.ts";
+import type { Fact } from "../rules.ts";
+import type { ModelError } from "./log-line.ts";
+import type { CliAError } from "./record.ts";
+
+/** Names of facts that are no error record: rules ask for them. */
+export const FINISH = "step_finish";
+export const FINISH_EMPTY = "step_finish without content";
+export const REJECTED_TOOL = "auto-rejected tool";
+export const USAGE_TEXT = "usage text";
+export const REJECTED_ASK = "auto-rejected permission";
+export const REQUEST_FAILED = "failed request";
+export const START_UP = "start-up message";
+export const START_UP_OF_RESUME = "start-up message of a resume";
+export const AFTER_COMPLETION = "after the last step";
+export const WITHOUT_COMPLETION = "without a last step";
+
+const word = z
+  .union([z.string(), z.number().transform(String)])
+  .optional()
+  .catch(undefined);
+const Body = z.object({
+  error: z
+    .object({ code: word, type: word, message: z.string().optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
+  code: word,
+  type: word,
+});
+const MAX_BODY_CHARACTERS = 300;
+
+/** An `error` record as something rules can look at. */
+export function toErrorFact({ name, data }: CliAError, line: number): Fact {
+  return {
+    on: "record",
+    source: "stdout",
+    line,
+    name,
+    ...describe(data.message === "" ? name : data.message, data.statusCode, data.responseBody),
+  };
+}
+
+/** A failed request of the log, under the name of its own so that no rule for plain text is tried on it. */
+export function toRequestFact(error: ModelError, line: number): Fact {
+  const reason = error.cause?.code ?? error.code;
+  const words = [error.name ?? "error", error.statusCode, error.message, reason].filter((part) => part !== undefined);
+  return {
+    on: "stderr",
+    source: "stderr",
+    line,
+    name: REQUEST_FAILED,
+    ...describe(words.join(" "), error.statusCode, error.responseBody),
+  };
+}
+
+/** How the process ended; nothing when nobody knows. */
+export function toExitFacts(exit: Outcome["exit"], isProperlyLast: boolean): Fact[] {
+  if (exit === null) return [];
+  const how = exit.signal === null ? `exit code ${exit.code}` : `killed by ${exit.signal}`;
+  const where = isProperlyLast ? AFTER_COMPLETION : WITHOUT_COMPLETION;
+  return [
+    {
+      on: "exit",
+      source: "exit",
+      text: `${how}, ${where}`,
+      name: where,
+      ...(exit.code === null ? {} : { status: exit.code }),
+      ...(exit.signal === null ? {} : { code: exit.signal }),
+    },
+  ];
+}
+
+function describe(
+  message: string,
+  status: number | undefined,
+  body: string | undefined,
+): Pick<Fact, "text" | "status" | "code"> {
+  const { code, said } = readBody(body);
+  const isSaid = said === undefined || message.includes(said);
+  return {
+    text: isSaid ? message : `${message}: ${said}`,
+    ...(status === undefined ? {} : { status }),
+    ...(code === undefined ? {} : { code }),
+  };
+}
+
+function readBody(body: string | undefined): { code?: string | undefined; said?: string | undefined } {
+  if (body === undefined || body === "") return {};
+  try {
+    const { error, code, type } = Body.parse(JSON.parse(body));
+    const words = [error?.code ?? code, error?.type ?? type].filter((part) => part !== undefined);
+    return { code: words.join(" "), said: error?.message };
+  } catch {
+    // Not a JSON body: a proxy's page, of which the beginning says enough.
+    return { said: body.slice(0, MAX_BODY_CHARACTERS) };
+  }
+}

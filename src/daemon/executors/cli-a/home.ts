@@ -1,0 +1,82 @@
+import type { ConfigFile, HomeInput, HomePlan } from "../executor.ts";
+import { addModel, readDetails, resolveModel, type CliADetails } from "./details.ts";
+import { tightenConfig } from "./permissions.ts";
+import { renderConfig } from "./rendered-config.ts";
+
+/** What the CLI reads beside its `config.json`; a tool of an earlier turn could have put it there. */
+const FORBIDDEN = [
+  "opencode.json",
+  "opencode.jsonc",
+  "config",
+  "AGENTS.md",
+  ...["agent", "command", "mode", "plugin", "skill", "tool"].flatMap((name) => [name, `${name}s`]),
+] as const;
+
+/** Switches that keep a run to its own home: no repository's or user's files, no downloads. Source: contract section 8. */
+const SWITCHES = [
+  "DISABLE_AUTOUPDATE",
+  "DISABLE_CLAUDE_CODE",
+  "DISABLE_DEFAULT_PLUGINS",
+  "DISABLE_EXTERNAL_SKILLS",
+  "DISABLE_LSP_DOWNLOAD",
+  "DISABLE_MODELS_FETCH",
+  "DISABLE_PROJECT_CONFIG",
+  "DISABLE_SHARE",
+] as const;
+
+/**
+ * What makes 1.14.34 believe that its plugin package is installed: otherwise it fetches 58 MB from npm into every home
+ * that is new (measured). 1.3.2 also wants its own version there and asks npm all the same.
+ */
+const PLUGIN_STUBS = {
+  "package.json": { dependencies: { "@opencode-ai/plugin": "*" } },
+  "package-lock.json": {
+    lockfileVersion: 3,
+    packages: { "": { dependencies: { "@opencode-ai/plugin": "*" } } },
+  },
+} as const;
+
+/**
+ * Lays out CLI A's part of a session's home: four directories and the configuration, tightened for this turn.
+ *
+ * @see contract sections 4, 7 and 8
+ */
+export function planHome(input: HomeInput): HomePlan {
+  const { home, cliName } = input;
+  const details = readDetails(input.configuration);
+  const prefix = cliName.toUpperCase().replaceAll("-", "_");
+  const configDirectory = `config/${cliName}`;
+  const config = details.source === "none" ? undefined : tighten(details, input);
+  const stubs = Object.entries(PLUGIN_STUBS).map(([name, content]) => toFile(`${configDirectory}/${name}`, content));
+  return {
+    directories: ["data", "cache", "state", configDirectory, `${configDirectory}/node_modules`],
+    files: config === undefined ? [] : [toFile(`${configDirectory}/config.json`, config), ...stubs],
+    forbidden: [
+      ...FORBIDDEN.map((name) => `${configDirectory}/${name}`),
+      `data/${cliName}/auth.json`,
+      ".opencode",
+      `.${cliName}`,
+    ].filter((path, index, paths) => paths.indexOf(path) === index),
+    env: {
+      XDG_DATA_HOME: `${home}/data`,
+      XDG_CONFIG_HOME: `${home}/config`,
+      XDG_CACHE_HOME: `${home}/cache`,
+      XDG_STATE_HOME: `${home}/state`,
+      ...Object.fromEntries(SWITCHES.map((name) => [`${prefix}_${name}`, "1"])),
+      // Even without project configuration the CLI reads `~/.opencode`, which any tool can write (measured on both
+      // versions): it looks for it here instead. The CLI's tools keep their HOME.
+      [`${prefix}_TEST_HOME`]: home,
+      ...(config === undefined ? {} : { [`${prefix}_PERMISSION`]: JSON.stringify(config["permission"]) }),
+    },
+  };
+}
+
+function tighten(details: Exclude<CliADetails, { source: "none" }>, input: HomeInput): Record<string, unknown> {
+  const { model, permissions, mode } = input;
+  const config = model === undefined ? details.config : addModel(details.config, resolveModel(details, model));
+  return tightenConfig(config, permissions, mode);
+}
+
+function toFile(path: string, content: Record<string, unknown>): ConfigFile {
+  return { path, content: renderConfig(content) };
+}

@@ -1,0 +1,104 @@
+import { z } from "zod";
+
+/** A failed request to the model, in the words of the library that made it. */
+const ModelError = z.object({
+  name: z.string().optional().catch(undefined),
+  message: z.string().optional().catch(undefined),
+  code: z.string().optional().catch(undefined),
+  statusCode: z.int().optional().catch(undefined),
+  responseBody: z.string().optional().catch(undefined),
+  isRetryable: z.boolean().optional().catch(undefined),
+  cause: z
+    .object({ code: z.string().optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
+});
+export type ModelError = z.infer<typeof ModelError>;
+
+/** One line of the CLI's own log, as far as it matters. */
+export type LogLine =
+  /** A session was created; `parent` is set for a subagent's. */
+  | { readonly kind: "session_created"; readonly sessionId: string; readonly parent: string | undefined }
+  /** A session goes on to its next step: what it tried before has worked. */
+  | { readonly kind: "step"; readonly sessionId: string }
+  /** A request to the model begins. */
+  | { readonly kind: "request"; readonly sessionId: string; readonly agent: string }
+  | { readonly kind: "request_failed"; readonly sessionId: string; readonly agent: string; readonly error: ModelError }
+  /** An answer broke off. 1.3.2 does not say whose. */
+  | { readonly kind: "answer_failed"; readonly message: string }
+  | { readonly kind: "other" };
+
+/** A log line and when it was written: the last millisecond that its printed second can mean. */
+export interface TimedLogLine {
+  readonly log: LogLine;
+  readonly latestMs: number;
+}
+
+const HEAD = /^(?:DEBUG|INFO|WARN|ERROR) +(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d) \+\d+ms service=(\S+) /;
+/** Keys stand first and are short; prompts and bodies of any length come after them. */
+const MAX_KEYS_CHARACTERS = 4_000;
+const OTHER: LogLine = { kind: "other" };
+
+/**
+ * Reads a line that the CLI's logger wrote.
+ *
+ * 1.3.2 calls a session `sessionID`, 1.14.34 `session.id`. Linear in the length of the line: a failed request is logged
+ * with its whole prompt.
+ * @returns undefined for a line that is not the logger's
+ * @see contract section 6.1
+ */
+export function readLogLine(text: string): TimedLogLine | undefined {
+  const [head, at, service] = HEAD.exec(text) ?? [];
+  if (head === undefined || service === undefined) return undefined;
+  return { log: interpret(service, text.slice(head.length)), latestMs: Date.parse(`${at}Z`) + 999 };
+}
+
+function interpret(service: string, rest: string): LogLine {
+  const keys = rest.slice(0, MAX_KEYS_CHARACTERS);
+  if (service === "session") return readCreated(keys, rest.endsWith(" created"));
+  if (service === "session.processor") return readBrokenAnswer(keys);
+  if (service === "llm") return readRequest(rest);
+  if (service !== "session.prompt" || !keys.endsWith(" loop") || keys.includes(" exiting ")) return OTHER;
+  const sessionId = readSessionId(keys);
+  return sessionId === undefined ? OTHER : { kind: "step", sessionId };
+}
+
+function readCreated(keys: string, isCreated: boolean): LogLine {
+  const sessionId = /^id=(ses_\w+) /.exec(keys)?.[1];
+  if (sessionId === undefined || !isCreated) return OTHER;
+  // The title comes after the parent, and a subagent's is the model's own text.
+  const [own = ""] = keys.split(" title=", 1);
+  return { kind: "session_created", sessionId, parent: / parentID=(ses_\w+)/.exec(own)?.[1] };
+}
+
+function readBrokenAnswer(keys: string): LogLine {
+  const message = /(?:^| )error=(.*)/s.exec(keys)?.[1];
+  if (message === undefined) return OTHER;
+  const [sentence = message] = message.split(" stack=", 1);
+  return { kind: "answer_failed", message: sentence.replace(/ process$/, "") };
+}
+
+function readRequest(rest: string): LogLine {
+  const start = rest.indexOf(" error=");
+  const keys = (start < 0 ? rest : rest.slice(0, start)).slice(0, MAX_KEYS_CHARACTERS);
+  const sessionId = readSessionId(keys);
+  const agent = /(?:^| )agent=(\S+)/.exec(keys)?.[1];
+  // A request for the session's title decides nothing.
+  if (sessionId === undefined || agent === undefined || agent === "title" || keys.includes(" small=true")) return OTHER;
+  if (start < 0) return rest.endsWith(" stream") ? { kind: "request", sessionId, agent } : OTHER;
+  return { kind: "request_failed", sessionId, agent, error: readModelError(rest.slice(start + " error=".length)) };
+}
+
+function readSessionId(keys: string): string | undefined {
+  return /(?:^| )session(?:ID|\.id)=(ses_\w+)/.exec(keys)?.[1];
+}
+
+function readModelError(logged: string): ModelError {
+  try {
+    const value: unknown = JSON.parse(logged.slice(0, logged.lastIndexOf("}") + 1));
+    return z.object({ error: ModelError }).safeParse(value).data?.error ?? {};
+  } catch {
+    // A line that was cut has no error to read; that a request failed is known all the same.
+    return {};
+  }
+}

@@ -1,0 +1,123 @@
+import { z } from "zod";
+
+/** Numbers the CLI may leave out or print as null (1.3.2 turns NaN into it). */
+const count = z.number().nonnegative().catch(0);
+const Time = z.object({ start: z.number(), end: z.number().optional() }).optional().catch(undefined);
+const part = { id: z.string(), messageID: z.string() };
+const text = { ...part, text: z.string() };
+const bag = z.record(z.string(), z.unknown());
+
+/** Tokens of one step. `total` is absent when the provider sent none. Source: contract section 1.2. */
+export const CliATokens = z.object({
+  total: z.number().optional().catch(undefined),
+  input: count,
+  output: count,
+  reasoning: count,
+  cache: z.object({ read: count, write: count }).catch({ read: 0, write: 0 }),
+});
+export type CliATokens = z.infer<typeof CliATokens>;
+
+/** How a tool call ended; calls that still run are never printed. Source: contract section 1.1. */
+export const CliAToolState = z.discriminatedUnion("status", [
+  z.object({
+    status: z.literal("completed"),
+    input: bag.catch({}),
+    output: z.string().catch(""),
+    title: z.string().catch(""),
+    metadata: bag.catch({}),
+    time: Time,
+    attachments: z.array(z.unknown()).optional().catch(undefined),
+  }),
+  z.object({
+    status: z.literal("error"),
+    input: bag.catch({}),
+    error: z.string(),
+    metadata: bag.optional().catch(undefined),
+    time: Time,
+  }),
+]);
+
+/** A finished tool call. */
+export const CliATool = z.object({ ...part, callID: z.string(), tool: z.string(), state: CliAToolState });
+export type CliATool = z.infer<typeof CliATool>;
+
+/** What went wrong, in the CLI's words. Source: contract section 5. */
+export const CliAError = z.object({
+  name: z.string(),
+  data: z
+    .object({
+      message: z.string().catch(""),
+      statusCode: z.number().optional().catch(undefined),
+      responseBody: z.string().optional().catch(undefined),
+    })
+    .catch({ message: "" }),
+});
+export type CliAError = z.infer<typeof CliAError>;
+
+const envelope = { sessionID: z.string(), timestamp: z.number().optional().catch(undefined) };
+
+/** One line of CLI A's stdout. Loose: only the fields we read. Source: contract section 1. */
+export const CliARecord = z.discriminatedUnion("type", [
+  z.object({ ...envelope, type: z.literal("step_start"), part: z.object(part) }),
+  z.object({
+    ...envelope,
+    type: z.literal("text"),
+    part: z.object({ ...text, synthetic: z.boolean().optional(), ignored: z.boolean().optional() }),
+  }),
+  z.object({ ...envelope, type: z.literal("reasoning"), part: z.object(text) }),
+  z.object({ ...envelope, type: z.literal("tool_use"), part: CliATool }),
+  z.object({
+    ...envelope,
+    type: z.literal("step_finish"),
+    part: z.object({ ...part, reason: z.string(), cost: count, tokens: CliATokens.optional().catch(undefined) }),
+  }),
+  z.object({ ...envelope, type: z.literal("error"), error: CliAError }),
+]);
+export type CliARecord = z.infer<typeof CliARecord>;
+
+/** A line, read. Of a record that is not known: what it calls itself, and whose session it says it belongs to. */
+export type ReadLine =
+  | { readonly kind: "blank" }
+  | { readonly kind: "record"; readonly record: CliARecord }
+  | {
+      readonly kind: "unknown";
+      readonly reason: "not_json" | "unknown_type" | "bad_shape";
+      readonly type?: string;
+      readonly sessionID?: string;
+    };
+
+const TYPES = new Set<string>(CliARecord.options.map((option) => option.shape.type.value));
+const optionalText = z.string().optional().catch(undefined);
+const Typed = z.object({ type: optionalText, sessionID: optionalText });
+
+/** Reads one line of stdout; never throws. */
+export function readRecord(line: string): ReadLine {
+  const plain = stripEscapes(line);
+  if (plain.trim() === "") return { kind: "blank" };
+  let value: unknown;
+  try {
+    value = JSON.parse(plain);
+  } catch {
+    // Not JSON is an answer, not an error: the line is kept.
+    return { kind: "unknown", reason: "not_json" };
+  }
+  const record = CliARecord.safeParse(value);
+  if (record.success) return { kind: "record", record: record.data };
+  const typed = Typed.safeParse(value);
+  if (!typed.success) return { kind: "unknown", reason: "bad_shape" };
+  const { type, sessionID } = typed.data;
+  return {
+    kind: "unknown",
+    reason: type === undefined || TYPES.has(type) ? "bad_shape" : "unknown_type",
+    ...(type === undefined ? {} : { type }),
+    ...(sessionID === undefined ? {} : { sessionID }),
+  };
+}
+
+// eslint-disable-next-line no-control-regex -- escape sequences are what is looked for
+const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
+
+/** Removes terminal escape sequences; JSON cannot hold a raw escape byte, so no record changes. */
+export function stripEscapes(line: string): string {
+  return line.includes("\u001b") ? line.replace(ESCAPES, "") : line;
+}

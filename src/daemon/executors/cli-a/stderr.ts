@@ -1,0 +1,170 @@
+import type { Native } from "../../../protocol/index.ts";
+import type { OutputLine, TranslatedEvent } from "../executor.ts";
+import type { Fact } from "../rules.ts";
+import { REJECTED_ASK, REQUEST_FAILED, START_UP, START_UP_OF_RESUME, toRequestFact } from "./facts.ts";
+import { classify } from "./failure.ts";
+import { readLogLine, type LogLine, type TimedLogLine } from "./log-line.ts";
+import { stripEscapes } from "./record.ts";
+
+/** What a line of stderr says of the session: a new one was made, or one goes on. */
+export interface SessionSign {
+  readonly sessionId: string;
+  readonly isNew: boolean;
+}
+
+/** Reads CLI A's stderr: its log, the notices it prints for people, and what it says when it cannot start. */
+export interface StderrReader {
+  push(line: OutputLine): { readonly events: readonly TranslatedEvent[]; readonly session?: SessionSign };
+  /**
+   * What the failure table may look at.
+   *
+   * @param lastRecordMs - timestamp of the last record on stdout: what failed before it was got over, and with any
+   * record at all the CLI did start
+   */
+  facts(lastRecordMs: number | undefined): Fact[];
+  /** Asked permissions that were rejected. */
+  rejections(): number;
+}
+
+/** The requests one agent of a session made for its present step. */
+interface Requests {
+  failures: number;
+  /** Whether the failure of the latest request has been told. */
+  isTold: boolean;
+}
+
+interface FailedRequest {
+  readonly sessionId: string;
+  readonly fact: Fact;
+  readonly latestMs: number;
+}
+
+/** Enough for every start-up message with its stack; a CLI that talks without end costs no more. */
+const MAX_FACTS = 200;
+const MAX_FACT_CHARACTERS = 2_000;
+const ASKED = "! permission requested: ";
+const REJECTED = "); auto-rejecting";
+const FALLBACK = /^!\s+(agent ".*\. Falling back to default agent)$/;
+const BROKE_OFF = "The provider's answer broke off before its end.";
+
+/** Creates a reader for one process. */
+export function createStderrReader(isResume: boolean): StderrReader {
+  const startUp: Fact[] = [];
+  const rejections: Fact[] = [];
+  const requests = new Map<string, Map<string, Requests>>();
+  let brokenAnswer: string | undefined;
+  let failed: FailedRequest | undefined;
+  let rejectionCount = 0;
+
+  function requestsOf(sessionId: string, agent: string): Requests | undefined {
+    return requests.get(sessionId)?.get(agent);
+  }
+
+  function setRequests(sessionId: string, agent: string, state: Requests): void {
+    const ofSession = requests.get(sessionId) ?? new Map<string, Requests>();
+    requests.set(sessionId, ofSession.set(agent, state));
+  }
+
+  function readLog({ log, latestMs }: TimedLogLine, native: Native): TranslatedEvent[] {
+    switch (log.kind) {
+      case "step":
+        requests.delete(log.sessionId);
+        if (failed?.sessionId === log.sessionId) failed = undefined;
+        return [];
+      case "request":
+        return startRequest(log, latestMs, native);
+      case "request_failed":
+        return failRequest(log, latestMs, native);
+      case "answer_failed":
+        brokenAnswer = log.message;
+        return [];
+      case "session_created":
+      case "other":
+        return [];
+    }
+  }
+
+  /** A request made again within one step shows that the one before came to nothing, though no line may say so. */
+  function startRequest(log: LogLine & { kind: "request" }, latestMs: number, native: Native): TranslatedEvent[] {
+    const before = requestsOf(log.sessionId, log.agent);
+    const failures = before === undefined || before.isTold ? (before?.failures ?? 0) : before.failures + 1;
+    setRequests(log.sessionId, log.agent, { failures, isTold: false });
+    const message = brokenAnswer;
+    brokenAnswer = undefined;
+    if (before === undefined || before.isTold) return [];
+    if (message === undefined) return [retry(failures, "network_error", BROKE_OFF, native)];
+    const fact = toRequestFact({ message }, native.line);
+    failed = { sessionId: log.sessionId, fact, latestMs };
+    return [retry(failures, classify([fact]).code, message, native)];
+  }
+
+  function failRequest(log: LogLine & { kind: "request_failed" }, latestMs: number, native: Native): TranslatedEvent[] {
+    const failures = (requestsOf(log.sessionId, log.agent)?.failures ?? 0) + 1;
+    setRequests(log.sessionId, log.agent, { failures, isTold: true });
+    const fact = toRequestFact(log.error, native.line);
+    failed = { sessionId: log.sessionId, fact, latestMs };
+    return log.error.isRetryable === true ? [retry(failures, classify([fact]).code, fact.text, native)] : [];
+  }
+
+  function readPlain(text: string, native: Native): TranslatedEvent[] {
+    if (text.startsWith(ASKED)) return readRejection(text, native);
+    const fallback = FALLBACK.exec(text)?.[1];
+    if (fallback !== undefined) {
+      return [{ type: "warning", data: { code: "agent_not_found", message: fallback }, native }];
+    }
+    keep(startUp, { name: isResume ? START_UP_OF_RESUME : START_UP, text, line: native.line });
+    return [];
+  }
+
+  function readRejection(text: string, native: Native): TranslatedEvent[] {
+    rejectionCount += 1;
+    keep(rejections, { name: REJECTED_ASK, text, line: native.line });
+    const asked = text.slice(ASKED.length);
+    const open = asked.indexOf(" (");
+    const permission = open < 0 ? asked : asked.slice(0, open);
+    const rest = open < 0 ? "" : asked.slice(open + 2);
+    const patterns = (rest.endsWith(REJECTED) ? rest.slice(0, -REJECTED.length) : rest).split(", ");
+    const data = { permission, ...(rest === "" ? {} : { patterns }), message: text.slice("! ".length) };
+    return [{ type: "permission.denied", data, native }];
+  }
+
+  return {
+    push(line) {
+      const text = stripEscapes(line.text);
+      const native: Native = { source: "stderr", line: line.number };
+      const timed = readLogLine(text);
+      if (timed === undefined) return { events: text.trim() === "" ? [] : readPlain(text, native) };
+      const session = readSign(timed.log);
+      return { events: readLog(timed, native), ...(session === undefined ? {} : { session }) };
+    },
+    facts(lastRecordMs) {
+      const isCurrent = failed !== undefined && (lastRecordMs === undefined || failed.latestMs >= lastRecordMs);
+      return [
+        ...rejections,
+        ...(lastRecordMs === undefined ? startUp : []),
+        ...(failed !== undefined && isCurrent ? [failed.fact] : []),
+      ];
+    },
+    rejections: () => rejectionCount,
+  };
+}
+
+function readSign(log: LogLine): SessionSign | undefined {
+  // A subagent's session is not the turn's.
+  if (log.kind === "session_created" && log.parent === undefined) return { sessionId: log.sessionId, isNew: true };
+  return log.kind === "step" ? { sessionId: log.sessionId, isNew: false } : undefined;
+}
+
+function retry(
+  attempt: number,
+  code: ReturnType<typeof classify>["code"],
+  message: string,
+  native: Native,
+): TranslatedEvent {
+  return { type: "retry", data: { attempt, code, message }, native: { ...native, type: REQUEST_FAILED } };
+}
+
+function keep(facts: Fact[], { name, text, line }: { name: string; text: string; line: number }): void {
+  if (facts.length >= MAX_FACTS) return;
+  facts.push({ on: "stderr", source: "stderr", line, name, text: text.slice(0, MAX_FACT_CHARACTERS) });
+}

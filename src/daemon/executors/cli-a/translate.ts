@@ -1,0 +1,249 @@
+import type { Native } from "../../../protocol/index.ts";
+import type {
+  Ending,
+  FailureDraft,
+  Outcome,
+  OutputLine,
+  TranslatedEvent,
+  Translation,
+  Translator,
+  TranslatorInput,
+} from "../executor.ts";
+import { toEvidence } from "../rules.ts";
+import { explainEnding, type Ended } from "./ending.ts";
+import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "./facts.ts";
+import { readRecord, stripEscapes, type CliARecord, type CliATool } from "./record.ts";
+import { createStderrReader } from "./stderr.ts";
+import { createStepTracker } from "./steps.ts";
+import { isAutoRejected, readDenial, toPlan, toToolCall, toToolEnd } from "./tools.ts";
+
+const NOTHING: Translation = { events: [] };
+/** The first line of the help text that 1.3.2 prints to stdout for arguments it does not take. */
+const USAGE = /^\S+ run \[message\.\.\]/;
+
+/**
+ * Turns what one process of CLI A prints into events.
+ *
+ * The CLI prints a tool call only when it has ended, so both of its events come from one record. A message is never
+ * marked `final`, because only the end of the turn tells.
+ * @see contract sections 1, 3 and 6
+ */
+export function createCliATranslator({ requestedSession }: TranslatorInput): Translator {
+  const steps = createStepTracker();
+  const stderr = createStderrReader(requestedSession !== null);
+  const printed = new Set<string>();
+  const callIds = new Set<string>();
+  const ended: Ended = {
+    lastRecord: undefined,
+    lastRecordMs: undefined,
+    finish: undefined,
+    error: undefined,
+    rejectedTool: undefined,
+    usageText: undefined,
+  };
+  const message = { id: "", text: "" };
+  const rejectedTools: TranslatedEvent[] = [];
+  let output: string | null = null;
+  let nativeSessionId: string | null = null;
+  let hasRecords = false;
+  let hasStrangers = false;
+  let isErrorPassed = false;
+  let halt: FailureDraft | undefined;
+
+  /** Every record names its session; the first one decides whether a resume is one. */
+  function admit(sessionId: string, native: Native): TranslatedEvent[] {
+    const isFirst = !hasRecords;
+    hasRecords = true;
+    if (isFirst && requestedSession !== null && !isSameId(requestedSession, sessionId)) {
+      nativeSessionId = sessionId;
+      halt = toStranger(requestedSession, sessionId, native.line);
+      return [];
+    }
+    if (nativeSessionId === null) return bind(sessionId, native);
+    if (isSameId(nativeSessionId, sessionId) || hasStrangers) return [];
+    hasStrangers = true;
+    return [warning("other_session", `the CLI printed a record of another session: ${sessionId}`, native)];
+  }
+
+  function bind(sessionId: string, native: Native): TranslatedEvent[] {
+    nativeSessionId = sessionId;
+    const data = { native_session_id: sessionId, resumed: requestedSession !== null };
+    return [{ type: "session.bound", data, native }];
+  }
+
+  function translate(record: CliARecord, native: Native): TranslatedEvent[] {
+    switch (record.type) {
+      case "step_start":
+        ended.rejectedTool = undefined;
+        return [...passError(), ...steps.start(record.part.messageID, native)];
+      case "text":
+        // Written by the CLI in the user's name, or never shown to the model. Source: contract section 1.3.
+        if (record.part.synthetic === true || record.part.ignored === true || record.part.text === "") return [];
+        steps.addContent("text");
+        addToOutput(record.part.messageID, record.part.text);
+        return [{ type: "message", data: { message_id: record.part.id, text: record.part.text }, native }];
+      case "reasoning":
+        return [{ type: "reasoning", data: { message_id: record.part.id, text: record.part.text }, native }];
+      case "tool_use":
+        return endTool(record.part, native);
+      case "step_finish": {
+        const { reason } = record.part;
+        ended.finish = { reason, line: native.line, hasContent: steps.hasContent() };
+        if (reason === "stop") {
+          ended.error = undefined;
+          ended.rejectedTool = undefined;
+        }
+        const finished = steps.finish(record.part, native);
+        halt = finished.halt;
+        return finished.events;
+      }
+      case "error":
+        return addError(toErrorFact(record.error, native.line), native);
+    }
+  }
+
+  /** Text that goes on within one message, with nothing in between, is one answer. */
+  function addToOutput(messageId: string, text: string): void {
+    message.text = message.id === messageId ? message.text + text : text;
+    message.id = messageId;
+    output = message.text;
+  }
+
+  function endTool(part: CliATool, native: Native): TranslatedEvent[] {
+    steps.addContent("tool");
+    message.id = "";
+    // Some providers number their calls anew in every answer.
+    const id = callIds.has(part.callID) ? part.id : part.callID;
+    callIds.add(id);
+    const call = toToolCall(part, id);
+    const denial = part.state.status === "error" ? readDenial(part.state.error, part.tool) : undefined;
+    if (isAutoRejected(part)) {
+      const text = `${part.tool}: permission rejected`;
+      ended.rejectedTool = { on: "record", source: "stdout", line: native.line, name: REJECTED_TOOL, text };
+      // Its permission and patterns stand on stderr; only where they do not, this is what can be said.
+      rejectedTools.push({ type: "permission.denied", data: { permission: part.tool, message: text }, native });
+    }
+    const entries = toPlan(part);
+    return [
+      { type: "tool.started", data: call, native },
+      ...(denial === undefined ? [] : [{ type: "permission.denied" as const, data: denial, native }]),
+      { type: "tool.ended", data: { ...call, ...toToolEnd(part) }, native },
+      ...(entries === undefined ? [] : [{ type: "plan.updated" as const, data: { entries }, native }]),
+    ];
+  }
+
+  /** Whether the turn fails with an error, only what follows tells; the same one is often printed twice. */
+  function addError(fact: NonNullable<Ended["error"]>, native: Native): TranslatedEvent[] {
+    const isRepeated = ended.error?.text === fact.text;
+    const earlier = isRepeated ? [] : passError();
+    if (!isRepeated) isErrorPassed = false;
+    ended.error = fact;
+    const denial = readDenial(fact.text, "doom_loop");
+    return denial === undefined || isRepeated
+      ? earlier
+      : [...earlier, { type: "permission.denied", data: denial, native }];
+  }
+
+  /** An error the CLI went on after. */
+  function passError(): TranslatedEvent[] {
+    if (ended.error === undefined || isErrorPassed) return [];
+    isErrorPassed = true;
+    const { text, line } = ended.error;
+    return [warning("cli_error", text, line === undefined ? undefined : { line, type: "error" })];
+  }
+
+  function pushStdout(line: OutputLine): Translation {
+    const read = line.isTruncated ? ({ kind: "unknown", reason: "not_json" } as const) : readRecord(line.text);
+    if (read.kind === "blank") return NOTHING;
+    if (read.kind === "unknown") return pushUnknown(line, read);
+    const { record } = read;
+    const id = "part" in record ? { id: record.part.id } : {};
+    const native: Native = { line: line.number, type: record.type, ...id };
+    const admitted = admit(record.sessionID, native);
+    if (halt !== undefined) return { events: [], halt };
+    noteLast(record.type, record.timestamp);
+    if ("part" in record && printed.has(record.part.id)) return { events: admitted };
+    if ("part" in record) printed.add(record.part.id);
+    const events = [...admitted, ...translate(record, native)];
+    return {
+      events,
+      ...(record.type === "step_finish" ? { isStepBoundary: true } : {}),
+      ...(halt === undefined ? {} : { halt }),
+    };
+  }
+
+  function pushUnknown(
+    line: OutputLine,
+    read: { reason: "not_json" | "unknown_type" | "bad_shape"; type?: string; sessionID?: string },
+  ): Translation {
+    const native: Native = { line: line.number, ...(read.type === undefined ? {} : { type: read.type }) };
+    const admitted = read.sessionID === undefined ? [] : admit(read.sessionID, native);
+    if (halt !== undefined) return { events: [], halt };
+    const text = stripEscapes(line.text);
+    // A record of a later version, or one that was cut off, can stand after the proof of success; noise cannot.
+    if (read.reason !== "not_json" || text.startsWith("{")) noteLast("unknown", undefined);
+    if (USAGE.test(text)) {
+      ended.usageText ??= { on: "record", source: "stdout", line: line.number, name: USAGE_TEXT, text };
+    }
+    const data = { reason: read.reason, line: line.text };
+    return { events: [...admitted, { type: "record.unknown", data, native }] };
+  }
+
+  function noteLast(type: string, timestamp: number | undefined): void {
+    ended.lastRecord = type;
+    ended.lastRecordMs = Math.max(ended.lastRecordMs ?? 0, timestamp ?? 0);
+  }
+
+  /** The log names a session before the model's first byte: a turn that is stopped before it stays resumable. */
+  function pushStderr(line: OutputLine): Translation {
+    const { events, session } = stderr.push(line);
+    if (session === undefined || nativeSessionId !== null) return { events };
+    const { sessionId, isNew } = session;
+    const isOurs = requestedSession === null ? isNew : isSameId(requestedSession, sessionId);
+    if (!isOurs) return { events };
+    return { events: [...bind(sessionId, { source: "stderr", line: line.number, id: sessionId }), ...events] };
+  }
+
+  return {
+    push(line) {
+      // Nothing of a stranger's session is passed on.
+      if (halt !== undefined) return NOTHING;
+      return line.source === "stdout" ? pushStdout(line) : pushStderr(line);
+    },
+    end(outcome: Outcome): Ending {
+      const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined);
+      const failure = halt ?? explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId });
+      const usage = steps.usage();
+      const costUsd = steps.costUsd();
+      const isBound = nativeSessionId !== null && requestedSession !== null;
+      return {
+        events: halt === undefined && stderr.rejections() === 0 ? rejectedTools : [],
+        output,
+        nativeSessionId,
+        isResumed: isBound && isSameId(nativeSessionId ?? "", requestedSession ?? ""),
+        ...(usage === undefined ? {} : { usage }),
+        ...(costUsd === 0 ? {} : { costUsd }),
+        ...(failure === undefined ? {} : { failure }),
+      };
+    },
+  };
+}
+
+function isSameId(left: string, right: string): boolean {
+  return left.toLowerCase() === right.toLowerCase();
+}
+
+function warning(code: string, text: string, native: Native | undefined): TranslatedEvent {
+  return { type: "warning", data: { code, message: text }, ...(native === undefined ? {} : { native }) };
+}
+
+/** With an empty id, or a fork, CLI A makes a new session without a word. Source: contract section 3. */
+function toStranger(requested: string, bound: string, line: number): FailureDraft {
+  return {
+    code: "resume_degraded",
+    message: `CLI A was to continue session ${JSON.stringify(requested)} and went on with ${bound} instead.`,
+    evidence: [toEvidence({ source: "stdout", line, text: `"sessionID":"${bound}"` })],
+    isProven: true,
+    rule: "stranger-session",
+  };
+}

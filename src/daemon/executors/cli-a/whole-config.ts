@@ -1,0 +1,68 @@
+import { z } from "zod";
+import type { ConfigureInput, ConfigureResult } from "../executor.ts";
+import { CliAConfig, type CliADetails } from "./details.ts";
+import { isHideable, showConfig } from "./effective.ts";
+import { readJsonc } from "./jsonc.ts";
+import { listAsks } from "./permissions.ts";
+
+interface WholeInput {
+  readonly json: string;
+  /** The single variables that are set as well. */
+  readonly single: readonly string[];
+  readonly env: ConfigureInput["env"];
+  readonly path: string;
+}
+
+const Read = z.object({
+  model: z.string().optional().catch(undefined),
+  provider: z.record(z.string(), z.object({ env: z.array(z.string()).catch([]) }).catch({ env: [] })).catch({}),
+});
+const ENV_REFERENCE = /\{env:([^}]+)\}/g;
+
+/**
+ * Takes a whole configuration as it is given.
+ *
+ * It is read only to check it, to know the variables it refers to, and to make it safe in a session's home.
+ */
+export function configureWhole({ json, single, env, path }: WholeInput): ConfigureResult {
+  const read = readJsonc(json);
+  if (!read.ok) return { ok: false, errors: [`CLI_A_JSON is not valid JSON or JSONC${read.where}`] };
+  const parsed = CliAConfig.safeParse(read.value);
+  if (!parsed.success) return { ok: false, errors: ["CLI_A_JSON must be a JSON object"] };
+  const config = parsed.data;
+  const { model, provider } = Read.parse(config);
+
+  const referred = [...json.matchAll(ENV_REFERENCE)].flatMap(([, name]) => (name === undefined ? [] : [name]));
+  const listed = Object.values(provider).flatMap((entry) => entry.env);
+  const names = [...new Set([...referred, ...listed])];
+  const passed = names.flatMap((name): [string, string][] => {
+    const value = env[name];
+    return value === undefined || value === "" ? [] : [[name, value]];
+  });
+  const shown = showConfig(config, () => "CLI_A_JSON");
+  const [first = ""] = model?.split("/", 1) ?? [];
+  const details: CliADetails = {
+    source: "json",
+    config,
+    ...(model?.includes("/") ? { provider: first } : {}),
+  };
+  return {
+    ok: true,
+    configuration: {
+      isConfigured: true,
+      files: [{ path, content: json }],
+      env: Object.fromEntries(passed),
+      warnings: [
+        ...single
+          .filter((name) => !names.includes(name))
+          .map((name) => `${name} is ignored: CLI_A_JSON is set and wins`),
+        ...referred.filter((name) => !env[name]).map((name) => `CLI_A_JSON refers to ${name}, which is not set`),
+        ...listAsks(config).map((ask) => `CLI_A_JSON leaves ${ask} on "ask"; nobody can answer, so it is denied`),
+      ],
+      effective: shown.settings,
+      secrets: [...new Set([...shown.secrets, ...passed.map(([, value]) => value).filter(isHideable)])],
+      ...(model === undefined ? {} : { model }),
+      details,
+    },
+  };
+}
