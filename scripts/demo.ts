@@ -1,0 +1,156 @@
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { ExecutorInfo, type CliName } from "../src/protocol/index.ts";
+import { startScriptedModel, type ScriptedModel } from "../src/scripted-model/server.ts";
+import { CheckFailed, expectThat } from "./demo/expect-that.ts";
+import { runTurn, type SeenTurn } from "./demo/run-turn.ts";
+import { startTurnd, type TurndProcess } from "./demo/turnd-process.ts";
+import { fillEnvironment, type FilledEnvironment } from "./fill-environment.ts";
+
+const FIRST = "Create a small program in the workspace, run it and read its output. Then tell me what it printed.";
+const SECOND = "Which file did you create before, and what did it print when you ran it?";
+
+/** One session on one CLI: a turn that writes and runs a program, and one that remembers it. */
+async function play(stage: Stage, executor: CliName): Promise<void> {
+  const { turnd, owner, signal } = stage;
+  const workspace = join(stage.workspace, executor);
+  await mkdir(workspace);
+  await chown(workspace, owner.uid, owner.gid);
+  console.log(`\n${executor}: "${FIRST}"`);
+  const first = await runTurn(turnd.url, { executor, workspace, input: FIRST }, signal);
+  expectCompleted(first);
+  const [file] = await readdir(workspace);
+  expectThat(file !== undefined, `a new file in ${workspace}`, "an empty directory");
+  const { uid } = await stat(join(workspace, file ?? ""));
+  expectThat(uid === owner.uid, `${file} belongs to uid ${owner.uid}`, `uid ${uid}`);
+  console.log(`  ✓ ${join(workspace, file ?? "")} exists and belongs to uid ${uid}`);
+
+  console.log(`\n${executor}, same session: "${SECOND}"`);
+  const second = await runTurn(turnd.url, { session_id: first.result.session_id, input: SECOND }, signal);
+  expectCompleted(second);
+  const { resumed, degraded, output } = second.result;
+  expectThat(resumed && !degraded, "the native session is resumed", `resumed ${resumed}, degraded ${degraded}`);
+  expectThat(output?.includes(basename(file ?? "")) === true, `the answer names ${file}`, String(output));
+  if (stage.isScripted(executor)) {
+    const printed = first.result.output?.split("It printed: ")[1];
+    const isQuoted = printed !== undefined && output?.includes(printed) === true;
+    expectThat(isQuoted, `the answer quotes what the program printed, "${printed}"`, String(output));
+  }
+  console.log(`  ✓ the second turn resumed ${second.result.native_session_id} and knew the first: ${output}`);
+}
+
+interface Stage {
+  readonly turnd: TurndProcess;
+  readonly owner: FilledEnvironment["owner"];
+  readonly workspace: string;
+  readonly isScripted: (executor: CliName) => boolean;
+  readonly signal: AbortSignal;
+}
+
+function expectCompleted({ events, result }: SeenTurn): void {
+  const failure = result.failure === undefined ? "" : ` ${result.failure.code}: ${result.failure.message}`;
+  expectThat(result.status === "completed", "the turn completes", `${result.status}${failure}`);
+  const isWhole = events.every(({ seq }, index) => seq === index + 1);
+  expectThat(isWhole, "seq counts from 1 without a gap", events.map(({ seq }) => seq).join(" "));
+}
+
+/** Sets the stage, plays both CLIs and clears it again, whatever happens. */
+async function demo(signal: AbortSignal): Promise<void> {
+  const base = await makeBase();
+  let model: ScriptedModel | undefined;
+  let turnd: TurndProcess | undefined;
+  try {
+    const given = withoutTurnd(process.env);
+    const real = (["cli-a", "cli-b"] as const).filter((executor) => isConfigured(given, executor));
+    model = await startScriptedModel();
+    const filled = await fillEnvironment(given, base);
+    let env: Record<string, string> = {
+      ...given,
+      ...scriptedVariables(model.url, real),
+      ...filled.env,
+      TURND_PORT: "0",
+      TURND_LOG_LEVEL: "info",
+    };
+    for (const note of filled.notes) console.log(note);
+    for (const executor of ["cli-a", "cli-b"] as const) {
+      console.log(
+        `${executor} talks to ${real.includes(executor) ? "the provider of your variables" : `a scripted model at ${model.url}`}`,
+      );
+    }
+    turnd = await startTurnd(env);
+    const info = ExecutorInfo.parse(await (await fetch(`${turnd.url}/v1/executors/cli-b`, { signal })).json());
+    if (info.sandbox?.works === false && given["CLI_B_SANDBOX_MODE"] === undefined) {
+      console.log(`CLI B's own sandbox cannot work on this machine (${info.sandbox.message ?? "no reason given"}):`);
+      console.log("its commands run without one, CLI_B_SANDBOX_MODE=danger-full-access");
+      env = { ...env, CLI_B_SANDBOX_MODE: "danger-full-access" };
+      await turnd.stop();
+      turnd = await startTurnd(env);
+    }
+    console.log(`turnd serves ${turnd.url}/v1; state, home and workspace in ${base}`);
+    const workspace = filled.env["TURND_WORKSPACE"] ?? join(base, "workspace");
+    const isScripted = (executor: CliName): boolean => !real.includes(executor);
+    const stage = { turnd, owner: filled.owner, workspace, isScripted, signal };
+    await play(stage, "cli-a");
+    await play(stage, "cli-b");
+    const code = await turnd.stop();
+    turnd = undefined;
+    expectThat(code === 0, "turnd stops with exit code 0", String(code));
+  } catch (error) {
+    if (turnd !== undefined) console.error(`\nThe end of turnd's log:\n${turnd.log.join("\n")}`);
+    throw error;
+  } finally {
+    await turnd?.stop();
+    await model?.close();
+    await rm(base, { recursive: true, force: true });
+  }
+}
+
+/** A directory that the CLIs' user can enter, which the one of TMPDIR need not be. */
+async function makeBase(): Promise<string> {
+  const isRoot = process.getuid?.() === 0;
+  const base = await mkdtemp(join(isRoot ? "/tmp" : tmpdir(), "turnd-demo-"));
+  await chmod(base, 0o711);
+  return base;
+}
+
+/** The demo has its own directories, port and token: variables of another turnd must not lead it there. */
+function withoutTurnd(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || name.startsWith("TURND_") ? [] : [[name, value]],
+    ),
+  );
+}
+
+const PROVIDER_VARIABLES: Readonly<Record<CliName, RegExp>> = {
+  "cli-a": /^CLI_A_(API_KEY|MODEL|PROVIDER|BASE_URL|PROVIDER_NPM|JSON)$/,
+  "cli-b": /^CLI_B_(API_KEY|ENV_KEY|MODEL|BASE_URL|CONFIG_TOML)$/,
+};
+
+function isConfigured(env: Readonly<Record<string, string>>, executor: CliName): boolean {
+  return Object.entries(env).some(([name, value]) => PROVIDER_VARIABLES[executor].test(name) && value !== "");
+}
+
+function scriptedVariables(url: string, real: readonly CliName[]): Record<string, string> {
+  const cliA = {
+    CLI_A_PROVIDER: "scripted",
+    CLI_A_MODEL: "scripted",
+    CLI_A_BASE_URL: url,
+    CLI_A_API_KEY: "no-key-needed",
+  };
+  const cliB = { CLI_B_MODEL: "scripted", CLI_B_BASE_URL: url, CLI_B_API_KEY: "no-key-needed" };
+  return { ...(real.includes("cli-a") ? {} : cliA), ...(real.includes("cli-b") ? {} : cliB) };
+}
+
+const stopping = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort(new Error(signal)));
+
+try {
+  await demo(stopping.signal);
+  console.log("\nEvery check held: both CLIs wrote a program, ran it, and remembered it in a second turn.");
+} catch (error) {
+  const shown = error instanceof CheckFailed || stopping.signal.aborted ? String(error) : error;
+  console.error("\nThe demo failed.", shown);
+  process.exitCode = 1;
+}

@@ -1,0 +1,70 @@
+import { constants } from "node:fs";
+import { access, chmod, chown, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { provideClis } from "./clis.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What a machine lacks that is no sandbox image. */
+export interface FilledEnvironment {
+  /** To be laid over the given environment; holds no variable that was set there, but for a longer PATH. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The user of the CLIs. */
+  readonly owner: { readonly uid: number; readonly gid: number };
+  readonly notes: readonly string[];
+}
+
+/**
+ * Fills in what turnd needs and the environment does not say: who the CLIs run as, where state, home and workspace lie,
+ * and the pinned CLIs under their real names. Makes the directories it names itself, with their right owner.
+ *
+ * @param base - where those directories go
+ */
+export async function fillEnvironment(given: Env, base: string): Promise<FilledEnvironment> {
+  const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  const runAs = given["TURND_RUN_AS"] ?? (self.uid === 0 ? "1000:1000" : "self");
+  const owner = readOwner(runAs) ?? self;
+  await makeDirectory(base, self, 0o711);
+  const clis = await provideClis({ directory: base, ...owner });
+  const env: Record<string, string> = {};
+  const fill = (name: string, value: string): boolean => {
+    if (given[name] !== undefined && given[name] !== "") return false;
+    env[name] = value;
+    return true;
+  };
+  fill("TURND_RUN_AS", runAs);
+  fill("TURND_STATE_DIR", base);
+  if (fill("TURND_HOME", join(base, "home"))) await makeDirectory(join(base, "home"), owner, 0o700);
+  if (fill("TURND_WORKSPACE", join(base, "workspace"))) await makeDirectory(join(base, "workspace"), owner, 0o755);
+  // A name of one's own means a CLI of one's own, to be found on PATH.
+  if (fill("CLI_A_NAME", "opencode")) fill("CLI_A_BIN", clis.cliA);
+  if (fill("CLI_B_NAME", "codex")) fill("CLI_B_BIN", clis.cliB);
+  const path = given["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
+  if (!(await isOnPath("rg", path))) env["PATH"] = `${path}:${clis.toolsDirectory}`;
+  const notes = self.uid === 0 ? [] : [`not root: the CLIs run as this user too, uid ${self.uid} (TURND_RUN_AS=self)`];
+  return { env, owner, notes };
+}
+
+/** @returns undefined for `self`, and for anything that turnd itself will refuse */
+function readOwner(runAs: string): FilledEnvironment["owner"] | undefined {
+  const [, uid, gid] = /^(\d+):(\d+)$/.exec(runAs) ?? [];
+  return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
+}
+
+async function makeDirectory(path: string, owner: FilledEnvironment["owner"], mode: number): Promise<void> {
+  const made = await mkdir(path, { recursive: true });
+  if (made === undefined) return;
+  await chown(path, owner.uid, owner.gid);
+  await chmod(path, mode);
+}
+
+async function isOnPath(name: string, path: string): Promise<boolean> {
+  for (const directory of path.split(":")) {
+    const isThere = await access(join(directory, name), constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return true;
+  }
+  return false;
+}

@@ -1,0 +1,33 @@
+import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fillEnvironment } from "./fill-environment.ts";
+
+// What `npm start` runs: turnd on a machine that may be no sandbox image. Variables that are set win over everything.
+const base =
+  process.getuid?.() === 0
+    ? "/var/lib/turnd"
+    : join(process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local/state"), "turnd");
+
+for (const [name, path] of [
+  ["TURND_HOME", "/home/sandbox"],
+  ["TURND_WORKSPACE", "/workspace"],
+] as const) {
+  if (process.env[name] === undefined && process.getuid?.() === 0 && (await isDirectory(path)))
+    process.env[name] = path;
+}
+
+const { env, notes } = await fillEnvironment(process.env, base);
+Object.assign(process.env, env);
+for (const note of notes) console.error(`turnd: ${note}`);
+console.error(`turnd: state in ${process.env["TURND_STATE_DIR"]}, workspace ${process.env["TURND_WORKSPACE"]}`);
+
+// In this process, so that SIGTERM arrives.
+await import("../src/daemon/main.ts");
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
