@@ -71,7 +71,8 @@ const WORDED_RULES: readonly FailureRule[] = [
     on: "record",
     pattern: /^The user (?:rejected permission|has specified a rule)/,
     code: "permission_denied",
-    message: (fact) => `A tool needed a permission that nobody could give: ${quote(fact)}`,
+    // The rules that follow in the CLI's sentence stay in the evidence.
+    message: (fact) => `A tool needed a permission it was not given: ${quote(fact).split(" Here are", 1).join("")}`,
     seenIn: "cli-a/1.3.2/doom-loop-rejected",
   },
   {

@@ -127,10 +127,12 @@ export function readDenial(error: string, fallback: string): Denial | undefined 
   if (!RULED_OUT.test(error)) return undefined;
   const [message = error] = error.split(" Here are some of the relevant rules");
   const start = error.indexOf("[");
-  const rule = start < 0 ? undefined : parseRules(error.slice(start)).findLast(({ action }) => action === "deny");
-  return rule === undefined
-    ? { permission: fallback, message }
-    : { permission: rule.permission, patterns: [rule.pattern], message };
+  const denials = start < 0 ? [] : parseRules(error.slice(start)).filter(({ action }) => action === "deny");
+  const permission = denials.at(-1)?.permission;
+  if (permission === undefined) return { permission: fallback, message };
+  // The CLI lists the rules it looked at, not the one that decided.
+  const patterns = denials.filter((rule) => rule.permission === permission).map(({ pattern }) => pattern);
+  return { permission, patterns: [...new Set(patterns)], message };
 }
 
 function parseRules(json: string): z.infer<typeof DenyRules> {
