@@ -45,10 +45,9 @@ export const ExecutorInfo = z
     version: z.string().optional(),
     contract_version: z.string().meta({ description: "The version turnd was measured against." }),
     capabilities: Capabilities,
-    sandbox: z
-      .strictObject({ works: z.boolean(), message: z.string().optional() })
-      .optional()
-      .meta({ description: "Whether the CLI's own sandbox can work here; absent where an execution turn does not use it." }),
+    sandbox: z.strictObject({ works: z.boolean(), message: z.string().optional() }).optional().meta({
+      description: "Whether the CLI's own sandbox can work here; absent where an execution turn does not use it.",
+    }),
     configuration: z.array(EffectiveSetting),
     warnings: z.array(z.string()),
   })

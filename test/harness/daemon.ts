@@ -1,4 +1,4 @@
-import { copyFileSync, chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
@@ -54,6 +54,8 @@ export function fakeEnv(directory: string): Record<string, string> {
   const bin = join(directory, "bin");
   mkdirSync(bin, { recursive: true });
   for (const name of ["fake-cli-b", "escapees"]) {
+    // Never over a program that an earlier daemon's turn may be running.
+    if (existsSync(join(bin, name))) continue;
     copyFileSync(join(REPOSITORY, "test/programs", name), join(bin, name));
     chmodSync(join(bin, name), 0o755);
   }

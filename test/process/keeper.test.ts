@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { isKeeperAlive, KeeperError, readExit, startKept } from "../../src/daemon/process/keeper.ts";
-import { endKeeper, sweepTree } from "../../src/daemon/process/tree.ts";
+import { adoptStarted, isKeeperAlive, readExit, startKept } from "../../src/daemon/process/keeper.ts";
+import { sweepTree } from "../../src/daemon/process/tree.ts";
 import { waitForExit } from "../../src/daemon/process/wait-exit.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
@@ -20,10 +20,7 @@ async function keep(command: readonly string[], prompt = "", env: Record<string,
     runAs: CLI_USER,
   };
   const started = await startKept(kept);
-  onTestFinished(async () => {
-    await sweepTree({ started, marker: "none" });
-    await endKeeper(started);
-  });
+  onTestFinished(async () => void (await sweepTree({ started, marker: "none" })));
   return { kept, directory, started, read: (name: string) => readFileSync(join(directory, name), "utf8") };
 }
 
@@ -69,23 +66,26 @@ test("SIGINT and SIGTERM have their default effect in the command", async () => 
   expect(read("stdout.jsonl")).toBe("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 });
 
-test("the keeper holds its lock until it is ended, and outlives its command", async () => {
-  const { directory, started } = await keep(["/bin/true"]);
-  await waitForExit(directory, started, FOREVER);
+test("the keeper holds its lock as long as anything of its command lives, and ends by itself", async () => {
+  const { directory, started } = await keep(["/bin/bash", "-c", "setsid sleep 300 & echo started"]);
+  expect(await waitForExit(directory, started, FOREVER)).toEqual({ code: 0, signal: null });
   expect(await isKeeperAlive(directory)).toBe(true);
-  await endKeeper(started);
+  expect((await sweepTree({ started, marker: "none" })).map((entry) => entry.command)).toEqual(["sleep"]);
   expect(await isKeeperAlive(directory)).toBe(false);
 });
 
 test("a turn is never started twice", async () => {
   const { kept, directory, started, read } = await keep(["/bin/sh", "-c", "echo ran"]);
   await waitForExit(directory, started, FOREVER);
-  await endKeeper(started);
-  await expect(startKept(kept)).rejects.toThrow(
-    new KeeperError("the turn was started before and is not started again"),
-  );
+  expect(await startKept(kept)).toEqual(started);
   expect(read("stdout.jsonl")).toBe("ran\n");
   expect(await isKeeperAlive(directory)).toBe(false);
+});
+
+test("a start whose keeper died before it let its command go is none", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  writeFileSync(join(directory, "started"), "");
+  expect(await adoptStarted(directory)).toBeUndefined();
 });
 
 test("a command that is not there ends with 127 and a word on stderr", async () => {

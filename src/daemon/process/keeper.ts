@@ -1,5 +1,6 @@
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { z } from "zod";
 import { asUser, type RunAs } from "./run-as.ts";
@@ -49,9 +50,10 @@ export class KeeperError extends Error {
 /**
  * Starts a command under a keeper of its own: prompt on stdin, stdout and stderr into files (law 1).
  *
- * The keeper is tied to nothing of this process and outlives it.
+ * The keeper is tied to nothing of this process and outlives it. Where a keeper that an earlier daemon had called up
+ * is first, its start counts and nothing is started again (law 10).
  * @returns once `started` names both processes
- * @throws {KeeperError} if the turn was started before (law 10), or the keeper could not do its work
+ * @throws {KeeperError} if the keeper could not do its work
  */
 export async function startKept(kept: KeptCommand): Promise<Started> {
   const files = await Promise.all([
@@ -75,7 +77,7 @@ export async function startKept(kept: KeptCommand): Promise<Started> {
       cwd: kept.cwd,
     });
     keeper.nodeChildProcess.unref();
-    return await waitForStart(kept.directory, keeper, keeper.pid);
+    return await waitForStart(kept.directory, keeper);
   } finally {
     await Promise.all(files.map((file) => file.close()));
   }
@@ -108,32 +110,44 @@ export async function isKeeperAlive(directory: string): Promise<boolean> {
   throw new Error(`flock failed on ${directory}/started: ${result.stderr}`);
 }
 
+/**
+ * Waits for what a keeper has begun to write into `started`, as long as that keeper lives.
+ *
+ * @returns undefined when it died first: then its command was never let go
+ */
+export async function adoptStarted(directory: string): Promise<Started | undefined> {
+  // A keeper takes its lock right after it has made the file; two looks keep that instant from being taken for its end.
+  for (let freeLooks = 0; freeLooks < 2;) {
+    const started = await readStarted(directory);
+    if (started !== undefined) return started;
+    freeLooks = (await isKeeperAlive(directory)) ? 0 : freeLooks + 1;
+    await delay(freeLooks === 0 ? 5 : 100);
+  }
+  return readStarted(directory);
+}
+
 interface KeeperEnd {
   readonly exitCode?: number | undefined;
   readonly shortMessage?: string | undefined;
 }
 
-async function waitForStart(
-  directory: string,
-  keeper: PromiseLike<KeeperEnd>,
-  keeperPid: number | undefined,
-): Promise<Started> {
+/** The keeper's exit code when another keeper has made `started` before it. */
+const ALREADY_STARTED = 3;
+
+async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): Promise<Started> {
   let ended: KeeperEnd | undefined;
   const end = Promise.resolve(keeper).then((result) => (ended = result));
   for (;;) {
-    // Read after the check: a keeper that ends at once may still have started its command.
+    // Asked before the look: a keeper that ends at once may still have started its command.
     const hasEnded = ended !== undefined;
     const started = await readStarted(directory);
-    // What another keeper has written is no start of ours.
-    if (started?.keeperPid === keeperPid && started !== undefined) return started;
-    if (hasEnded) throw new KeeperError(describeEnd(ended));
-    await Promise.race([end, new Promise((resolve) => setTimeout(resolve, 2))]);
+    if (started !== undefined) return started;
+    if (hasEnded) break;
+    await Promise.race([end, delay(2)]);
   }
-}
-
-function describeEnd(end: KeeperEnd | undefined): string {
-  if (end?.exitCode === 3) return "the turn was started before and is not started again";
-  return `the keeper could not start the CLI: ${end?.shortMessage ?? "it ended without a word"}`;
+  const other = ended?.exitCode === ALREADY_STARTED ? await adoptStarted(directory) : undefined;
+  if (other !== undefined) return other;
+  throw new KeeperError(`the keeper could not start the CLI: ${ended?.shortMessage ?? "it ended without a word"}`);
 }
 
 async function readJson(path: string): Promise<unknown> {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { KeeperError, startKept } from "./keeper.ts";
 import type { RunAs } from "./run-as.ts";
-import { endKeeper } from "./tree.ts";
+import { sweepTree } from "./tree.ts";
 
 /** What a keeper can do on this machine. */
 export type KeeperState =
@@ -15,7 +15,7 @@ export async function probeKeeper(keeperPath: string, stateDirectory: string, ru
   try {
     await writeFile(join(directory, "prompt.txt"), "");
     const started = await startKept({ keeperPath, directory, command: ["/bin/true"], env: {}, cwd: "/", runAs });
-    await endKeeper(started);
+    await sweepTree({ started, marker: directory });
     return { works: true, isSubreaper: started.isSubreaper };
   } catch (error) {
     if (error instanceof KeeperError) return { works: false, reason: error.message };

@@ -1,12 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  descendantsOf,
-  findMarked,
-  isRunning,
-  listProcesses,
-  readProcess,
-  type ProcessEntry,
-} from "./process-table.ts";
+import { childrenOf, findMarked, isRunning, readProcess, scanForChildren, type ProcessEntry } from "./process-table.ts";
 import type { Started } from "./keeper.ts";
 
 /** The environment variable that marks every process of a turn. */
@@ -26,7 +19,9 @@ export interface EndedProcess {
   readonly signal: string;
 }
 
-const SWEEP_DEADLINE_MS = 10_000;
+const SWEEP_DEADLINE_MS = 15_000;
+/** How long a keeper may take to write the exit of its command and to reap what was killed, on a loaded machine. */
+const STUCK_KEEPER_MS = 6_000;
 
 /** Something of a turn would not die within the deadline: stuck in the kernel, most likely. */
 export class SweepError extends Error {
@@ -41,7 +36,7 @@ export class SweepError extends Error {
  *
  * @param signals - sent to the CLI in order, each followed by the grace time
  * @param graceMs - milliseconds; 0 goes straight to SIGKILL
- * @returns what was ended; the keeper lives on, so that the exit status is written
+ * @returns what was ended; the exit status is written by then
  */
 export async function stopTree(
   tree: ProcessTree,
@@ -61,33 +56,44 @@ export async function stopTree(
 }
 
 /**
- * Ends whatever is left of a turn but its keeper.
+ * Ends whatever is left of a turn.
  *
  * Stops what it finds until a scan finds nothing new, then kills; a process that forks faster than one scan is frozen
- * by the next. Done when two scans in a row find nothing.
+ * by the next. An empty scan proves nothing: it is over when the keeper has ended, which it does by itself as soon as
+ * the kernel tells it that it has no child any more.
  * @throws {SweepError} if something survives the deadline
  */
 export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
   const ended = new Map<number, EndedProcess>();
   const deadline = Date.now() + SWEEP_DEADLINE_MS;
-  for (let emptyScans = 0; emptyScans < 2;) {
+  for (let emptySince: number | undefined; ;) {
+    const hadKeeper = isKeeperRunning(tree.started);
     const found = freeze(tree);
-    emptyScans = found.length === 0 ? emptyScans + 1 : 0;
     for (const entry of found) {
       signal(entry.pid, "SIGKILL");
       ended.set(entry.pid, { pid: entry.pid, command: entry.command, signal: "SIGKILL" });
     }
-    if (found.length > 0) await delay(2);
+    emptySince = found.length > 0 ? undefined : (emptySince ?? Date.now());
+    if (emptySince !== undefined) {
+      // A keeper without a tree that stays cannot write the exit: a full disk. Nothing of the turn is left all the same.
+      const isStuck = Date.now() - emptySince > STUCK_KEEPER_MS;
+      if (isStuck) await endKeeper(tree.started);
+      if (!hadKeeper || isStuck) return [...ended.values()];
+    }
     if (Date.now() > deadline) throw new SweepError(found);
+    await delay(2);
   }
-  return [...ended.values()];
 }
 
-/** Ends the keeper itself; only after its tree is empty. */
-export async function endKeeper(started: Started): Promise<void> {
-  if (findRunning(started.keeperPid, started.keeperStart) === undefined) return;
+/** Ends a keeper that does not end by itself; only after its tree is empty. */
+async function endKeeper(started: Started): Promise<void> {
+  if (!isKeeperRunning(started)) return;
   signal(started.keeperPid, "SIGKILL");
-  while (findRunning(started.keeperPid, started.keeperStart) !== undefined) await delay(2);
+  while (isKeeperRunning(started)) await delay(2);
+}
+
+function isKeeperRunning(started: Started): boolean {
+  return findRunning(started.keeperPid, started.keeperStart) !== undefined;
 }
 
 /** Whether the CLI's own process runs. */
@@ -110,30 +116,49 @@ async function waitUntilGone(started: Started, graceMs: number): Promise<boolean
   return true;
 }
 
+/**
+ * Stops everything it can find of a tree, level by level, until a look finds nothing new.
+ *
+ * The looks are bounded: what outruns even these is met again by the next round, when its parents are dead.
+ */
 function freeze(tree: ProcessTree): ProcessEntry[] {
   const frozen = new Map<number, ProcessEntry>();
-  for (let hasNew = true; hasNew;) {
+  for (let looks = 0, hasNew = true; hasNew && looks < MAX_LOOKS; looks += 1) {
     hasNew = false;
-    for (const entry of findTree(tree)) {
-      if (frozen.has(entry.pid)) continue;
-      frozen.set(entry.pid, entry);
-      signal(entry.pid, "SIGSTOP");
-      hasNew = true;
+    const level = new Set<number>();
+    for (const root of rootsOf(tree)) {
+      level.add(root);
+      hasNew = stopNew(root) || hasNew;
+    }
+    for (const pid of level) {
+      // A process that is stopped before its children are listed can have no more of them.
+      for (const child of childrenOf(pid) ?? scanForChildren(pid)) {
+        level.add(child);
+        hasNew = stopNew(child) || hasNew;
+      }
     }
   }
   return [...frozen.values()];
+
+  function stopNew(pid: number): boolean {
+    if (frozen.has(pid) || pid === tree.started.keeperPid) return false;
+    signal(pid, "SIGSTOP");
+    const entry = readProcess(pid);
+    if (entry === undefined || !isRunning(entry)) return false;
+    frozen.set(pid, entry);
+    return true;
+  }
 }
 
-function findTree({ started, marker }: ProcessTree): ProcessEntry[] {
-  const table = listProcesses();
-  const isKept = findRunning(started.keeperPid, started.keeperStart) !== undefined;
-  const roots = new Set(isKept ? [started.keeperPid] : []);
-  const cli = findRunning(started.pid, started.pidStart);
-  if (cli !== undefined) roots.add(cli.pid);
-  const below = descendantsOf(roots, table).filter((entry) => entry.pid !== cli?.pid);
-  // With a living subreaper nothing can leave the tree. Without one, the marker finds what did not empty its environment.
-  const stray = isKept && started.isSubreaper ? [] : findMarked(TURN_MARKER, marker, table);
-  return [...below, ...(cli === undefined ? [] : [cli]), ...stray].filter((entry) => entry.pid !== started.keeperPid);
+const MAX_LOOKS = 20;
+
+/** Where a tree is entered: its keeper, or without one the CLI and whatever still carries the turn's mark. */
+function* rootsOf({ started, marker }: ProcessTree): Generator<number> {
+  const isKept = isKeeperRunning(started);
+  if (isKept) yield started.keeperPid;
+  if (isKept && started.isSubreaper) return;
+  if (isCliRunning(started)) yield started.pid;
+  yield* findMarked(TURN_MARKER, marker);
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

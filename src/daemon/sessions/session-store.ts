@@ -35,10 +35,13 @@ export interface SessionStore {
   paths(sessionId: string): SessionPaths;
   /** Durable when it resolves. The caller has made sure that the id is free. */
   create(session: SessionFile): Promise<void>;
-  update(sessionId: string, change: Partial<Pick<SessionFile, "native_session_id" | "native_usage">>): Promise<void>;
+  update(sessionId: string, change: SessionChange): Promise<void>;
   /** Removes everything of a session; half a removal is finished at the next start. */
   remove(sessionId: string): Promise<void>;
 }
+
+/** What a turn changes in its session; an `undefined` value takes the old one away. */
+export type SessionChange = { readonly [K in "native_session_id" | "native_usage"]?: SessionFile[K] | undefined };
 
 export interface SessionStoreOptions {
   readonly stateDirectory: string;

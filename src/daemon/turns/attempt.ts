@@ -1,7 +1,7 @@
 import type { FailureDraft, TranslatedEvent } from "../executors/executor.ts";
 import { followOutput, type TakenLine } from "../process/follow.ts";
 import type { Started } from "../process/keeper.ts";
-import { endKeeper, stopTree, SweepError, sweepTree, type ProcessTree } from "../process/tree.ts";
+import { stopTree, SweepError, sweepTree, type ProcessTree } from "../process/tree.ts";
 import { waitForExit, type KeptExit } from "../process/wait-exit.ts";
 import { consumeOutput, type Consumed } from "./consume.ts";
 import { executorOf, type TurnContext } from "./context.ts";
@@ -33,7 +33,7 @@ export interface AttemptResult extends Consumed {
 /**
  * Follows one process of a turn to its end: translates, watches, stops when told to, sweeps (laws 1 and 6).
  *
- * Shape: resolves when the last line is translated and the tree is empty; the keeper is gone too by then.
+ * Shape: resolves when the last line is translated and the tree is empty.
  */
 export async function followAttempt(context: TurnContext, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
   const { executor } = executorOf(context, turn.file.executor);
@@ -62,7 +62,6 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
       const exit = await waitForExit(turn.directory, options.started, finished.signal);
       watch.stop();
       const sweepError = await sweepAll(tree, stopping);
-      await endKeeper(options.started);
       return { exit, sweepError };
     } finally {
       finished.abort();

@@ -37,8 +37,8 @@ export async function endTurn(
   facts: TurnFacts,
   attempt: AttemptResult | undefined,
 ): Promise<void> {
-  const usageAfter = attempt?.ending.usageAfter;
-  if (usageAfter !== undefined) await quietly(context, turn, () => saveUsage(context, turn, usageAfter));
+  // A turn that ran and told no total makes the total unknown: the next turn's difference would count this one's too.
+  if (attempt !== undefined) await quietly(context, turn, () => saveUsage(context, turn, attempt.ending.usageAfter));
   const now = context.now();
   const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);
   const data: TurnEndedData = {
@@ -105,7 +105,8 @@ async function logEnd(
   }
 }
 
-async function saveUsage(context: TurnContext, turn: Turn, usage: NonNullable<TurnEndedData["usage"]>): Promise<void> {
+async function saveUsage(context: TurnContext, turn: Turn, usage: TurnEndedData["usage"]): Promise<void> {
+  if (usage === undefined && context.sessions.get(turn.file.session_id)?.native_usage === undefined) return;
   await context.sessions.update(turn.file.session_id, { native_usage: usage });
 }
 

@@ -1,4 +1,4 @@
-import type { ExecutorInfo, Mode } from "../../protocol/index.ts";
+import type { ExecutorInfo, Mode, Permissions } from "../../protocol/index.ts";
 import type { Configuration, Executor, FailureDraft } from "../executors/executor.ts";
 import { findProgram } from "../process/find-program.ts";
 import type { RunAs } from "../process/run-as.ts";
@@ -13,7 +13,7 @@ export interface ExecutorRuntime {
   /** Finds the binary, asks its version; asked again as long as the answer was no. */
   locate(): Promise<Located>;
   /** What keeps a turn in this mode from running, decided before a process is started; undefined when nothing does. */
-  findObstacle(mode: Mode): Promise<FailureDraft | undefined>;
+  findObstacle(mode: Mode, permissions: Permissions): Promise<FailureDraft | undefined>;
   describe(): Promise<ExecutorInfo>;
 }
 
@@ -50,11 +50,11 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     () => probeSandbox(options, locate),
   );
 
-  async function findObstacle(mode: Mode): Promise<FailureDraft | undefined> {
+  async function findObstacle(mode: Mode, permissions: Permissions): Promise<FailureDraft | undefined> {
     const located = await locate();
     if (!located.ok) return ownFailure("executor_unavailable", `${cliName} cannot be run: ${located.reason}.`);
     if (configuration.fault !== undefined) return ownFailure(configuration.fault.code, configuration.fault.message);
-    if (executor.sandboxProbe?.isNeeded(configuration, mode) !== true) return undefined;
+    if (executor.sandboxProbe?.isNeeded(configuration, mode, permissions) !== true) return undefined;
     const sandbox = await probe();
     return sandbox.works
       ? undefined
@@ -66,7 +66,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
 
   async function describe(): Promise<ExecutorInfo> {
     const located = await locate();
-    const obstacle = await findObstacle("execute");
+    const obstacle = await findObstacle("execute", {});
     const isSandboxed = executor.sandboxProbe?.isNeeded(configuration, "execute") === true;
     return {
       id: executor.id,

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TranslatedEvent } from "../executors/executor.ts";
 import { startKept, type Started } from "../process/keeper.ts";
@@ -66,7 +66,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
     ...(file.effort === undefined ? {} : { effort: file.effort }),
     ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
   });
-  await writeFile(join(turn.directory, "prompt.txt"), options.prompt, { mode: 0o600 });
+  await replaceFile(join(turn.directory, "prompt.txt"), options.prompt);
   turn.file = {
     ...file,
     started_at: file.started_at ?? context.now().toISOString(),
@@ -112,6 +112,12 @@ export async function tidyHome(context: TurnContext, turn: Turn): Promise<void> 
     { do: "empty", path: "tmp" },
     { do: "remove", path: `turn/${turn.file.turn_id}` },
   ]);
+}
+
+/** As a whole: a keeper that an earlier daemon has called up may have the old file open. */
+export async function replaceFile(path: string, content: string): Promise<void> {
+  await writeFile(`${path}.new`, content, { mode: 0o600 });
+  await rename(`${path}.new`, path);
 }
 
 const SCHEMA = "output-schema.json";

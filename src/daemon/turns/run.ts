@@ -1,8 +1,7 @@
-import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openEventLog } from "../event-log/event-log.ts";
 import type { FailureDraft, TranslatedEvent } from "../executors/executor.ts";
-import { KeeperError, readStarted, type Started } from "../process/keeper.ts";
+import { adoptStarted, KeeperError, type Started } from "../process/keeper.ts";
 import { followAttempt, type AttemptResult } from "./attempt.ts";
 import { ownFailure, type TurnFacts } from "./classify.ts";
 import { executorOf, type TurnContext } from "./context.ts";
@@ -11,7 +10,7 @@ import { endTurn, markEnded, releaseReserve, takeReserve } from "./end.ts";
 import { readInput, withHistory } from "./history.ts";
 import { HomeError } from "./home.ts";
 import { degradedEvent, startedEvent } from "./own-events.ts";
-import { prepareTurn, tidyHome } from "./prepare.ts";
+import { prepareTurn, replaceFile, tidyHome } from "./prepare.ts";
 import { readProgress, takenLines, type Progress } from "./progress.ts";
 import { finishSetAside, hasSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
@@ -89,7 +88,7 @@ async function runToFacts(run: Run): Promise<RunOutcome> {
     }
     let attempt: AttemptResult;
     if (await wasStarted(turn.directory)) {
-      const started = await readStarted(turn.directory);
+      const started = await adoptStarted(turn.directory);
       if (started === undefined) return refuse(run, undefined);
       attempt = await follow(run, started);
     } else {
@@ -114,7 +113,8 @@ async function runToFacts(run: Run): Promise<RunOutcome> {
 }
 
 async function findObstacle({ context, turn }: Run): Promise<FailureDraft | undefined> {
-  return executorOf(context, turn.file.executor).findObstacle(turn.file.mode);
+  const permissions = context.sessions.get(turn.file.session_id)?.permissions ?? {};
+  return executorOf(context, turn.file.executor).findObstacle(turn.file.mode, permissions);
 }
 
 function requestedSession({ context, turn }: Run): string | null {
@@ -210,9 +210,7 @@ async function logDegraded({ turn, progress, emitter }: Run): Promise<void> {
 }
 
 async function prependHistory(directory: string, input: string, earlier: readonly string[]): Promise<string> {
-  const path = join(directory, "input.txt");
-  await writeFile(`${path}.new`, input, { mode: 0o600 });
-  await rename(`${path}.new`, path);
+  await replaceFile(join(directory, "input.txt"), input);
   return withHistory(input, earlier);
 }
 

@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { openEventLog, type EventLog } from "../../src/daemon/event-log/event-log.ts";
+import { readEvents } from "../../src/daemon/event-log/read-events.ts";
+import { createRedactor } from "../../src/daemon/event-log/redact.ts";
+import type { NewEvent } from "../../src/daemon/event-log/sequence.ts";
+import { createTail, type WritableTail } from "../../src/daemon/event-log/tail.ts";
+import { LoggedEvent } from "../../src/protocol/index.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+
+const message = (text: string): NewEvent => ({ type: "message", native: { line: 1 }, data: { message_id: "m", text } });
+
+async function openLog(
+  path: string,
+  redact: (line: string) => string = (line) => line,
+): Promise<{ log: EventLog; tail: WritableTail }> {
+  const tail = createTail(0, 0);
+  const log = await openEventLog({
+    path,
+    tail,
+    turnId: "turn-1",
+    sessionId: "session-1",
+    executor: "cli-b",
+    now: () => "2026-11-21T08:00:00.000Z",
+    redact,
+  });
+  return { log, tail };
+}
+
+const newPath = (): string => join(temporaryDirectory(onTestFinished), "events.jsonl");
+
+test("every line is a logged event, and seq has no gaps", async () => {
+  const path = newPath();
+  const { log } = await openLog(path);
+  await log.append([message("a"), message("b")]);
+  await log.append([message("c")]);
+  await log.close();
+  const events = readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => LoggedEvent.parse(JSON.parse(line)));
+  expect(events.map((event) => event.seq)).toEqual([1, 2, 3]);
+});
+
+test("the digest is SHA-256 over the bytes of the file", async () => {
+  const path = newPath();
+  const { log } = await openLog(path);
+  await log.append([message("äöü"), message("b")]);
+  expect(log.digest()).toBe(createHash("sha256").update(readFileSync(path)).digest("hex"));
+  await log.close();
+});
+
+test("a log torn at any byte of its last line goes on after the last whole one", async () => {
+  const path = newPath();
+  const { log } = await openLog(path);
+  await log.append([message("first"), message("the last line, with ünïcödé")]);
+  await log.close();
+  const whole = readFileSync(path);
+  const firstEnd = whole.indexOf(0x0a) + 1;
+  for (let length = firstEnd; length < whole.length; length += 1) {
+    writeFileSync(path, whole.subarray(0, length));
+    const { log: again, tail } = await openLog(path);
+    expect(again.lastSeq()).toBe(1);
+    expect([tail.size(), tail.lastSeq()]).toEqual([firstEnd, 1]);
+    await again.append([message("the last line, with ünïcödé")]);
+    expect(again.digest()).toBe(createHash("sha256").update(whole).digest("hex"));
+    await again.close();
+    expect(readFileSync(path)).toEqual(whole);
+  }
+});
+
+test("readers that attach at any place and time see every event after their cursor once", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  const signal = new AbortController().signal;
+  const total = 400;
+  async function read(afterSeq: number): Promise<void> {
+    const seen: number[] = [];
+    for await (const lines of readEvents(path, { afterSeq, tail, isFollowing: true, signal })) {
+      seen.push(...lines.map((line) => line.seq));
+    }
+    expect(seen).toEqual(Array.from({ length: total - afterSeq }, (_, index) => afterSeq + index + 1));
+  }
+  const readers: Promise<void>[] = [];
+  for (let seq = 1; seq <= total; seq += 1) {
+    await log.append([message(`event ${seq} ${"x".repeat(seq * 7)}`)]);
+    for (let reader = 0; reader < 3; reader += 1) readers.push(read(Math.floor((seq * reader) / 2)));
+  }
+  await log.close();
+  expect(readers.length).toBeGreaterThanOrEqual(1_000);
+  await Promise.all(readers);
+});
+
+test("a reader that does not follow ends after what is there", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  await log.append([message("a")]);
+  const seen: string[] = [];
+  const signal = new AbortController().signal;
+  for await (const lines of readEvents(path, { afterSeq: 0, tail, isFollowing: false, signal })) {
+    seen.push(...lines.map((line) => line.type));
+  }
+  expect(seen).toEqual(["message"]);
+  await log.close();
+});
+
+test("the last event is on the disk, and the world in accord, before a reader sees it", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  let wasVisible: boolean | undefined;
+  await log.appendLast(message("end"), () => (wasVisible = tail.lastSeq() > 0));
+  expect(wasVisible).toBe(false);
+  expect(tail.lastSeq()).toBe(1);
+  await log.close();
+});
+
+test("a secret never reaches the file, plain, in JSON, or in JSON within JSON", async () => {
+  const path = newPath();
+  const secret = 'sk-"quoted"\\and\\slashed';
+  const { log } = await openLog(path, createRedactor([secret, "short", ""]));
+  await log.append([message(secret), message(JSON.stringify({ key: secret })), message("short words stay")]);
+  await log.close();
+  const text = readFileSync(path, "utf8");
+  expect(text).not.toContain("slashed");
+  expect(text.match(/\[redacted\]/g)).toHaveLength(2);
+  expect(text).toContain("short words stay");
+});

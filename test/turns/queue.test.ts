@@ -1,0 +1,140 @@
+import { expect, onTestFinished, test } from "vitest";
+import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
+import type { TestDaemon } from "../harness/daemon.ts";
+
+const status = async (turnd: TestDaemon, turnId: string): Promise<string> =>
+  (await turnd.request("GET", `/v1/turns/${turnId}`)).body.status;
+
+async function ended(turnd: TestDaemon, turnIds: readonly string[]): Promise<string[]> {
+  for (const turnId of turnIds) {
+    for await (const frame of turnd.follow(turnId)) if (frame.event === "end") break;
+  }
+  const snapshots = await Promise.all(turnIds.map((id) => turnd.request("GET", `/v1/turns/${id}`)));
+  return snapshots
+    .map((answer) => answer.body)
+    .toSorted((a, b) => (a.started_at < b.started_at ? -1 : 1))
+    .map((snapshot) => snapshot.turn_id);
+}
+
+test("turns of a session run one at a time, first in first out", async () => {
+  const turnd = await fakeDaemon();
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const turns = [];
+  for (let index = 0; index < 5; index += 1) turns.push(await turnd.admit({ ...session, input: "sleep 0.05" }));
+  expect(turns.map((turn) => turn.queue_position).slice(1)).toEqual([1, 2, 3, 4]);
+  const ids = turns.map((turn) => turn.turn_id);
+  expect(await ended(turnd, ids)).toEqual(ids);
+});
+
+test("a session with many turns does not keep another waiting for all of them", async () => {
+  const turnd = await fakeDaemon({ TURND_MAX_TURNS: "1" });
+  const many = [];
+  for (let index = 0; index < 6; index += 1) {
+    many.push(await turnd.admit({ executor: "cli-b", session_id: "session-many", input: "sleep 0.05" }));
+  }
+  const one = await turnd.admit({ executor: "cli-b", session_id: "session-one", input: "hello" });
+  const order = await ended(
+    turnd,
+    [...many, one].map((turn) => turn.turn_id),
+  );
+  expect(order.indexOf(one.turn_id)).toBeLessThanOrEqual(2);
+});
+
+test("reject on a busy session is a problem that names the running turn", async () => {
+  const turnd = await fakeDaemon();
+  const running = await turnd.admit({ executor: "cli-b", session_id: "session-1", input: "hang" });
+  await waitFor("the turn to run", async () => (await status(turnd, running.turn_id)) === "running");
+  const answer = await turnd.request("POST", "/v1/turns", {
+    session_id: "session-1",
+    input: "x",
+    queue_policy: "reject",
+  });
+  expect([answer.status, answer.body.detail.code]).toEqual([409, "session_busy"]);
+  expect(answer.body.detail.turn.turn_id).toBe(running.turn_id);
+});
+
+test("a full queue is a 429 with Retry-After", async () => {
+  const turnd = await fakeDaemon({ TURND_MAX_QUEUED: "2", TURND_MAX_TURNS: "1" });
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const first = await turnd.admit({ ...session, input: "hang" });
+  await waitFor("the turn to run", async () => (await status(turnd, first.turn_id)) === "running");
+  await turnd.admit({ ...session, input: "x" });
+  await turnd.admit({ ...session, input: "x" });
+  const answer = await turnd.request("POST", "/v1/turns", { ...session, input: "x" });
+  expect([answer.status, answer.body.detail.code]).toEqual([429, "queue_full"]);
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+});
+
+test("cancel works on a waiting turn: one event, and the others keep their order", async () => {
+  const turnd = await fakeDaemon();
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const first = await turnd.admit({ ...session, input: "sleep 0.5" });
+  const second = await turnd.admit({ ...session, input: "x" });
+  const third = await turnd.admit({ ...session, input: "y" });
+  const receipt = (await turnd.request("POST", `/v1/turns/${second.turn_id}/cancel`)).body;
+  expect(receipt).toMatchObject({ status: "cancelled", already_ended: false, ended: [] });
+  expect((await turnd.events(second.turn_id)).map((event) => event.type)).toEqual(["turn.ended"]);
+  await ended(turnd, [first.turn_id, third.turn_id]);
+  expect(await status(turnd, third.turn_id)).toBe("completed");
+});
+
+test("waiting turns survive a restart in order", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory, { TURND_MAX_TURNS: "1" });
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const turns = [await first.admit({ ...session, input: "hang" })];
+  for (let index = 0; index < 4; index += 1) turns.push(await first.admit({ ...session, input: "hello" }));
+  await waitFor("the turn to run", async () => (await status(first, turns[0]?.turn_id ?? "")) === "running");
+  expect(await first.stop()).toBe(0);
+  const second = await fakeDaemonIn(directory, { TURND_MAX_TURNS: "1" });
+  const ids = turns.map((turn) => turn.turn_id);
+  expect(await ended(second, ids)).toEqual(ids);
+  expect((await second.request("GET", `/v1/turns/${ids[0]}/result`)).body.failure.code).toBe("daemon_stopped");
+  for (const id of ids.slice(1)) expect(await status(second, id)).toBe("completed");
+});
+
+test("steer takes over at a step boundary and continues the same native session", async () => {
+  const turnd = await fakeDaemon();
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const running = await turnd.admit({ ...session, input: "hello\ntool one\npaced 500 0.02" });
+  await waitFor("a tool to end", async () =>
+    (await turnd.events(running.turn_id)).some((event) => event.type === "tool.ended"),
+  );
+  const steered = await turnd.run({ session_id: "session-1", input: "instead", queue_policy: "steer" });
+  const result = (await turnd.request("GET", `/v1/turns/${running.turn_id}/result`)).body;
+  expect(result).toMatchObject({ status: "cancelled", cancelled_by: "steer" });
+  expect(steered).toMatchObject({ status: "completed", resumed: true, native_session_id: result.native_session_id });
+});
+
+test("a steer that meets no boundary stops the turn after the longest wait", async () => {
+  const turnd = await fakeDaemon({ TURND_STEER_WAIT_MS: "300" });
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const running = await turnd.admit({ ...session, input: "open-tool sleep\nhang" });
+  await waitFor("the turn to run", async () => (await turnd.events(running.turn_id)).length >= 3);
+  expect((await turnd.run({ session_id: "session-1", input: "now", queue_policy: "steer" })).status).toBe("completed");
+  expect((await turnd.request("GET", `/v1/turns/${running.turn_id}/result`)).body.cancelled_by).toBe("steer");
+});
+
+test("steers and queued turns that meet a turn's last instant are each run once", async () => {
+  const turnd = await fakeDaemon({ TURND_MAX_TURNS: "8" });
+  async function race(index: number): Promise<void> {
+    const session = { executor: "cli-b", session_id: `session-${index}` };
+    const mark = `${turnd.workspace}/ran-${index}`;
+    const first = await turnd.admit({ ...session, input: `touch ${mark}-a\nhello` });
+    for await (const frame of turnd.follow(first.turn_id)) if (frame.event === "message") break;
+    const [steer, queued] = await Promise.all([
+      turnd.run({ ...session, input: `touch ${mark}-b`, queue_policy: "steer" }),
+      turnd.run({ ...session, input: `touch ${mark}-c` }),
+    ]);
+    expect([steer.status, queued.status]).toEqual(["completed", "completed"]);
+    const { readFileSync } = await import("node:fs");
+    for (const name of ["b", "c"]) expect(readFileSync(`${mark}-${name}`, "utf8").trim().split("\n")).toHaveLength(1);
+    const result = (await turnd.request("GET", `/v1/turns/${first.turn_id}/result`)).body;
+    expect(result.status === "completed" || result.cancelled_by === "steer").toBe(true);
+  }
+  for (let round = 0; round < 5; round += 1) {
+    await Promise.all(Array.from({ length: 8 }, (_, index) => race(1000 + round * 8 + index)));
+  }
+});

@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { LoggedEvent } from "../../src/protocol/index.ts";
+import type { TestDaemon } from "../harness/daemon.ts";
+import { fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+/** Asserts that a turn's log is whole: dense, one end, right digest, each paced line once and in order. */
+function checkLog(turnd: TestDaemon, sessionId: string, turnId: string, paced: number): void {
+  const path = join(turnd.state, "sessions", sessionId, "turns", turnId, "events.jsonl");
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  const events = lines.map((line) => LoggedEvent.parse(JSON.parse(line)));
+  expect(events.map((event) => event.seq)).toEqual(events.map((_, index) => index + 1));
+  expect(events.filter((event) => event.type === "turn.started")).toHaveLength(1);
+  const end = events.at(-1);
+  expect(events.filter((event) => event.type === "turn.ended")).toHaveLength(1);
+  if (end?.type !== "turn.ended") throw new Error("no turn.ended");
+  expect([end.data.status, end.data.failure, end.data.exit]).toEqual([
+    "completed",
+    undefined,
+    { code: 0, signal: null },
+  ]);
+  const texts = events.flatMap((event) => (event.type === "message" ? [event.data.text] : []));
+  expect(texts).toEqual(Array.from({ length: paced }, (_, index) => `paced ${index + 1}`));
+
+  expect(end.data.digest).toBe(
+    createHash("sha256")
+      .update(`${lines.slice(0, -1).join("\n")}\n`)
+      .digest("hex"),
+  );
+}
+
+test(
+  "a turn is taken up after kill -9 at any instant: no event lost, none twice, the exit known",
+  { timeout: 600_000 },
+  async () => {
+    const directory = temporaryDirectory(onTestFinished);
+    let turnd = await fakeDaemonIn(directory);
+    const paced = 40;
+    let kills = 0;
+    for (let turn = 0; kills < 100; turn += 1) {
+      const session_id = `session-${turn}`;
+      const { turn_id } = await turnd.admit({ executor: "cli-b", session_id, input: `paced ${paced} 0.04` });
+      const isOver = async (): Promise<boolean> =>
+        ["completed", "failed"].includes((await turnd.request("GET", `/v1/turns/${turn_id}`)).body.status);
+      while (!(await isOver())) {
+        await delay(Math.random() * 150);
+        turnd.kill("SIGKILL");
+        await turnd.exited;
+        kills += 1;
+        turnd = await fakeDaemonIn(directory);
+      }
+      checkLog(turnd, session_id, turn_id, paced);
+    }
+  },
+);
+
+test("a client goes on with Last-Event-ID across a restart, without a gap or a repeat", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const { turn_id } = await first.admit({ executor: "cli-b", input: "paced 60 0.02" });
+  const seen: string[] = [];
+  const killed = new AbortController();
+  try {
+    for await (const frame of first.follow(turn_id, { signal: killed.signal })) {
+      seen.push(frame.id ?? "");
+      if (seen.length === 20) first.kill("SIGKILL");
+    }
+  } catch {
+    // The connection broke with the daemon, as it should.
+  }
+  await first.exited;
+  const second = await fakeDaemonIn(directory);
+  let last = "";
+  for await (const frame of second.follow(turn_id, { afterSeq: Number(seen.at(-1)) })) {
+    seen.push(frame.id ?? "");
+    last = frame.event ?? "";
+  }
+  expect(last).toBe("end");
+  expect(seen).toEqual(seen.map((_, index) => String(index + 1)));
+});
+
+test("a turn whose keeper is gone too ends as daemon_stopped, and its session is resumable", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const { turn_id, session_id } = await first.admit({ executor: "cli-b", input: "hello\nhang" });
+  await waitFor("the first message", async () =>
+    (await first.events(turn_id)).some((event) => event.type === "message"),
+  );
+  first.kill("SIGKILL");
+  await first.exited;
+  const started = JSON.parse(
+    readFileSync(join(first.state, "sessions", session_id, "turns", turn_id, "started"), "utf8"),
+  );
+  process.kill(started.keeper, "SIGKILL");
+  process.kill(started.pid, "SIGKILL");
+  const second = await fakeDaemonIn(directory);
+  for await (const frame of second.follow(turn_id)) if (frame.event === "end") break;
+  const result = (await second.request("GET", `/v1/turns/${turn_id}/result`)).body;
+  expect(result).toMatchObject({ status: "failed", failure: { code: "daemon_stopped", retryable: true } });
+  expect(await second.run({ session_id, input: "again" })).toMatchObject({ status: "completed", resumed: true });
+});
+
+test("SIGTERM ends what runs as daemon_stopped, leaves nothing alive, and exits 0", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const running = await first.admit({ executor: "cli-b", input: "ignore-signals\nhello\nhang" });
+  await waitFor("the first message", async () =>
+    (await first.events(running.turn_id)).some((event) => event.type === "message"),
+  );
+  const started = JSON.parse(
+    readFileSync(join(first.state, "sessions", running.session_id, "turns", running.turn_id, "started"), "utf8"),
+  );
+  expect(await first.stop()).toBe(0);
+  for (const pid of [started.keeper, started.pid]) expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+  const second = await fakeDaemonIn(directory);
+  const result = (await second.request("GET", `/v1/turns/${running.turn_id}/result`)).body;
+  expect(result.failure.code).toBe("daemon_stopped");
+});
+
+test("a lost result.json costs nothing: the result comes from the log", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const result = await first.run({ executor: "cli-b", input: "hello" });
+  await first.stop();
+  rmSync(join(first.state, "sessions", result.session_id, "turns", result.turn_id, "result.json"));
+  const second = await fakeDaemonIn(directory);
+  expect((await second.request("GET", `/v1/turns/${result.turn_id}/result`)).body).toEqual(result);
+});
