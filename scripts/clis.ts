@@ -1,5 +1,18 @@
 import { constants } from "node:fs";
-import { chmod, copyFile, link, mkdir, readdir, readFile, rename, rm, stat, symlink, readlink } from "node:fs/promises";
+import {
+  chmod,
+  copyFile,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  readlink,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 
@@ -49,14 +62,19 @@ interface User {
 
 const Manifest = z.object({ name: z.string(), version: z.string() });
 
-async function provideTree(tree: string, directory: string, user: User): Promise<string> {
+/**
+ * Provides one package tree to a user: as it lies where that user can reach it, else linked or copied below a directory.
+ *
+ * @returns where the user finds it
+ */
+export async function provideTree(tree: string, directory: string, user: User): Promise<string> {
   const manifest = Manifest.parse(JSON.parse(await readManifest(tree)));
   if (await canUse(tree, user)) return tree;
   const target = join(directory, "clis", `${manifest.name.replaceAll("/", "-")}-${manifest.version}`);
   if (await exists(target)) return target;
-  // Another process may do the same: whoever renames first wins, and both trees are equal.
-  const draft = `${target}.${process.pid}`;
   await makeOpenDirectory(join(directory, "clis"));
+  // Somebody else may do the same: whoever renames first wins, and both trees are equal.
+  const draft = await mkdtemp(`${target}.`);
   await cloneTree(tree, draft);
   try {
     await rename(draft, target);
