@@ -214,9 +214,8 @@ function refuseWhatItCannot(request: TurnRequest, id: string, can: Capabilities)
 function refuseIfBusy({ queue, store, context }: AdmissionParts, request: TurnRequest, sessionId: string): void {
   if (request.queue_policy === "reject" && queue.isBusy(sessionId)) {
     const running = queue.running(sessionId) ?? store.ofSession(sessionId).at(-1);
-    throw new ProblemError("session_busy", `session ${sessionId} is busy; wait for its turn or enqueue`, {
-      ...(running === undefined ? {} : { turn_id: running.file.turn_id, turn: toSnapshot(running, 0) }),
-    });
+    const extras = running === undefined ? {} : { turn_id: running.file.turn_id, turn: toSnapshot(running, 0) };
+    throw new ProblemError("session_busy", `session ${sessionId} is busy; wait for its turn or enqueue`, extras);
   }
   if (queue.waitingCount() >= context.limits.maxQueued) {
     throw new ProblemError(

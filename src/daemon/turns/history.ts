@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { LoggedEvent } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 
 /** One earlier turn, as far as a new native session needs to know of it. */
@@ -61,8 +62,8 @@ async function readPastTurn(directory: string): Promise<PastTurn | undefined> {
     })) {
       for (const line of lines) {
         if (line.type !== "message") continue;
-        const event: { data: { text: string } } = JSON.parse(line.bytes.toString("utf8"));
-        messages.push(event.data.text);
+        const event = LoggedEvent.parse(JSON.parse(line.bytes.toString("utf8")));
+        if (event.type === "message") messages.push(event.data.text);
       }
     }
     return { input: await readInput(directory), output: messages.join("\n\n") };

@@ -98,7 +98,7 @@ async function runToFacts(run: Run): Promise<RunOutcome> {
     }
     if (isLostResume(attempt)) {
       await tellDegraded(run, attempt);
-      if (turn.file.resume_policy === "continue" && turn.file.ended_by == null) {
+      if (turn.file.resume_policy === "continue" && (turn.file.ended_by ?? null) === null) {
         await setAsideResume(turn.directory);
         attempt = await start(run, null);
       }
@@ -159,8 +159,8 @@ async function follow(run: Run, started: Started): Promise<AttemptResult> {
     onStop: (stop) => {
       turn.stop = stop;
       // A stop that was asked for before there was anything to stop, by this daemon or an earlier one.
-      const asked = turn.stopRequested ?? turn.file.ended_by;
-      if (asked != null) stop(asked);
+      const asked = turn.stopRequested ?? turn.file.ended_by ?? undefined;
+      if (asked !== undefined) stop(asked);
       if (emitter.fault() !== undefined) stop("storage");
     },
     onStepBoundary: options.onStepBoundary,

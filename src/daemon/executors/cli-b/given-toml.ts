@@ -57,7 +57,7 @@ function tomlValue(value: unknown): string {
 export function findUnsupportedWireApi(table: TomlTable): { provider: string; wireApi: string } | undefined {
   for (const [provider, settings] of Object.entries(asTable(table["model_providers"]))) {
     const wireApi = asTable(settings)["wire_api"];
-    if (wireApi !== undefined && wireApi !== "responses") return { provider, wireApi: String(wireApi) };
+    if (wireApi !== undefined && wireApi !== "responses") return { provider, wireApi: JSON.stringify(wireApi) };
   }
   return undefined;
 }

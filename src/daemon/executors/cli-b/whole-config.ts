@@ -68,7 +68,7 @@ function findFault(
   const unsupported = findUnsupportedWireApi(table);
   if (unsupported !== undefined) {
     const { provider, wireApi } = unsupported;
-    const message = `CLI B speaks the Responses API alone: CLI_B_CONFIG_TOML gives provider "${provider}" wire_api "${wireApi}"; set it to "responses".`;
+    const message = `CLI B speaks the Responses API alone: CLI_B_CONFIG_TOML gives provider "${provider}" wire_api ${wireApi}; set it to "responses".`;
     return { code: "executor_unavailable", message };
   }
   if (keyName === undefined || keyName in passed) return undefined;
