@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../../src/daemon/executors/cli-a/adapter.ts";
 import type { Ending, FailureDraft } from "../../../src/daemon/executors/executor.ts";
@@ -6,7 +7,12 @@ import { concludeTurn } from "../../../src/daemon/turns/classify.ts";
 import { EndedBy } from "../../../src/daemon/turns/turn-file.ts";
 import { listRecordings, play, SHARED_RECORDINGS, type Recording } from "../recordings.ts";
 
-const recordings = listRecordings(SHARED_RECORDINGS, "cli-a");
+const shared = listRecordings(SHARED_RECORDINGS, "cli-a");
+const fixtures = listRecordings(join(import.meta.dirname, "../../../fixtures"), "cli-a");
+const recordings = [
+  ...shared.map((recording) => ({ ...recording, name: `shared ${recording.name}` })),
+  ...fixtures.map((recording) => ({ ...recording, name: `fixture ${recording.name}` })),
+];
 
 function conclude(recording: Recording, ending: Ending, halt: FailureDraft | undefined) {
   return concludeTurn({
@@ -45,10 +51,11 @@ const played = recordings.map((recording) => {
 const own = played.filter(({ ending }) => ending.failure?.rule !== "stranger-session");
 const finished = own.filter(({ expected, halts }) => halts === 0 && expected.usage !== null);
 
-// Without the folder there is nothing to compare with; the fixtures are.
-describe.runIf(existsSync(SHARED_RECORDINGS))("the shared recordings of CLI A", () => {
+describe("the recordings of CLI A", () => {
   test("are all there", () => {
-    expect(recordings.length).toBeGreaterThanOrEqual(129);
+    expect(fixtures.length).toBeGreaterThanOrEqual(100);
+    // The folder is shared by the project's sessions; on other machines the fixtures are what there is.
+    if (existsSync(SHARED_RECORDINGS)) expect(shared.length).toBeGreaterThanOrEqual(129);
   });
 
   test.each(played)("$name ends as labelled", ({ expected, conclusion }) => {
@@ -57,7 +64,7 @@ describe.runIf(existsSync(SHARED_RECORDINGS))("the shared recordings of CLI A", 
     if (expected.status === "failed") expect([expected.code, ...expected.also]).toContain(code);
   });
 
-  test("have at least 95 % of the first codes, not only defensible ones", () => {
+  test("have their first code, not only a defensible one", () => {
     const failed = played.filter(({ expected }) => expected.status === "failed");
     const others = failed.filter(({ expected, conclusion }) => conclusion.failure?.code !== expected.code);
     expect(others.map(({ name, conclusion }) => `${name} ${conclusion.failure?.code}`)).toEqual([]);

@@ -9,10 +9,10 @@ import type {
   Translator,
   TranslatorInput,
 } from "../executor.ts";
-import { toEvidence } from "../rules.ts";
 import { explainEnding, type Ended } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "./facts.ts";
 import { readRecord, stripEscapes, type CliARecord, type CliATool } from "./record.ts";
+import { createSessionGate } from "./session.ts";
 import { createStderrReader } from "./stderr.ts";
 import { createStepTracker } from "./steps.ts";
 import { isAutoRejected, readDenial, toPlan, toToolCall, toToolEnd } from "./tools.ts";
@@ -29,6 +29,7 @@ const USAGE = /^\S+ run \[message\.\.\]/;
  * @see contract sections 1, 3 and 6
  */
 export function createCliATranslator({ requestedSession }: TranslatorInput): Translator {
+  const session = createSessionGate(requestedSession);
   const steps = createStepTracker();
   const stderr = createStderrReader(requestedSession !== null);
   const printed = new Set<string>();
@@ -44,31 +45,15 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
   const message = { id: "", text: "" };
   const rejectedTools: TranslatedEvent[] = [];
   let output: string | null = null;
-  let nativeSessionId: string | null = null;
   let hasRecords = false;
-  let hasStrangers = false;
   let isErrorPassed = false;
   let halt: FailureDraft | undefined;
 
-  /** Every record names its session; the first one decides whether a resume is one. */
-  function admit(sessionId: string, native: Native): TranslatedEvent[] {
-    const isFirst = !hasRecords;
+  function admit(sessionId: string, native: Native): readonly TranslatedEvent[] {
     hasRecords = true;
-    if (isFirst && requestedSession !== null && !isSameId(requestedSession, sessionId)) {
-      nativeSessionId = sessionId;
-      halt = toStranger(requestedSession, sessionId, native.line);
-      return [];
-    }
-    if (nativeSessionId === null) return bind(sessionId, native);
-    if (isSameId(nativeSessionId, sessionId) || hasStrangers) return [];
-    hasStrangers = true;
-    return [warning("other_session", `the CLI printed a record of another session: ${sessionId}`, native)];
-  }
-
-  function bind(sessionId: string, native: Native): TranslatedEvent[] {
-    nativeSessionId = sessionId;
-    const data = { native_session_id: sessionId, resumed: requestedSession !== null };
-    return [{ type: "session.bound", data, native }];
+    const admitted = session.admitRecord(sessionId, native);
+    halt = admitted.halt;
+    return admitted.events;
   }
 
   function translate(record: CliARecord, native: Native): TranslatedEvent[] {
@@ -194,14 +179,10 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
     ended.lastRecordMs = Math.max(ended.lastRecordMs ?? 0, timestamp ?? 0);
   }
 
-  /** The log names a session before the model's first byte: a turn that is stopped before it stays resumable. */
   function pushStderr(line: OutputLine): Translation {
-    const { events, session } = stderr.push(line);
-    if (session === undefined || nativeSessionId !== null) return { events };
-    const { sessionId, isNew } = session;
-    const isOurs = requestedSession === null ? isNew : isSameId(requestedSession, sessionId);
-    if (!isOurs) return { events };
-    return { events: [...bind(sessionId, { source: "stderr", line: line.number, id: sessionId }), ...events] };
+    const { events, session: sign } = stderr.push(line);
+    if (sign === undefined) return { events };
+    return { events: [...session.admitSign(sign, { source: "stderr", line: line.number }), ...events] };
   }
 
   return {
@@ -212,15 +193,15 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
     },
     end(outcome: Outcome): Ending {
       const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined);
+      const nativeSessionId = session.id();
       const failure = halt ?? explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId });
       const usage = steps.usage();
       const costUsd = steps.costUsd();
-      const isBound = nativeSessionId !== null && requestedSession !== null;
       return {
         events: halt === undefined && stderr.rejections() === 0 ? rejectedTools : [],
         output,
         nativeSessionId,
-        isResumed: isBound && isSameId(nativeSessionId ?? "", requestedSession ?? ""),
+        isResumed: session.isResumed(),
         ...(usage === undefined ? {} : { usage }),
         ...(costUsd === 0 ? {} : { costUsd }),
         ...(failure === undefined ? {} : { failure }),
@@ -229,21 +210,6 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
   };
 }
 
-function isSameId(left: string, right: string): boolean {
-  return left.toLowerCase() === right.toLowerCase();
-}
-
 function warning(code: string, text: string, native: Native | undefined): TranslatedEvent {
   return { type: "warning", data: { code, message: text }, ...(native === undefined ? {} : { native }) };
-}
-
-/** With an empty id, or a fork, CLI A makes a new session without a word. Source: contract section 3. */
-function toStranger(requested: string, bound: string, line: number): FailureDraft {
-  return {
-    code: "resume_degraded",
-    message: `CLI A was to continue session ${JSON.stringify(requested)} and went on with ${bound} instead.`,
-    evidence: [toEvidence({ source: "stdout", line, text: `"sessionID":"${bound}"` })],
-    isProven: true,
-    rule: "stranger-session",
-  };
 }
