@@ -70,7 +70,8 @@ async function demo(signal: AbortSignal): Promise<void> {
       ...scriptedVariables(model.url, real),
       ...filled.env,
       TURND_PORT: "0",
-      TURND_LOG_LEVEL: "info",
+      // Long enough for a loaded machine and a slow provider, short enough for somebody who watches.
+      TURND_TURN_TIMEOUT_MS: real.length > 0 ? "300000" : "120000",
     };
     for (const note of filled.notes) console.log(note);
     for (const executor of ["cli-a", "cli-b"] as const) {

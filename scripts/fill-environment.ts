@@ -18,14 +18,12 @@ export interface FilledEnvironment {
  * Fills in what turnd needs and the environment does not say: who the CLIs run as, where state, home and workspace lie,
  * and the pinned CLIs under their real names. Makes the directories it names itself, with their right owner.
  *
- * @param base - where those directories go
+ * @param base - the state directory, unless the environment names one; home and workspace go below it
  */
 export async function fillEnvironment(given: Env, base: string): Promise<FilledEnvironment> {
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   const runAs = given["TURND_RUN_AS"] ?? (self.uid === 0 ? "1000:1000" : "self");
   const owner = readOwner(runAs) ?? self;
-  await makeDirectory(base, self, 0o711);
-  const clis = await provideClis({ directory: base, ...owner });
   const env: Record<string, string> = {};
   const fill = (name: string, value: string): boolean => {
     if (given[name] !== undefined && given[name] !== "") return false;
@@ -34,8 +32,11 @@ export async function fillEnvironment(given: Env, base: string): Promise<FilledE
   };
   fill("TURND_RUN_AS", runAs);
   fill("TURND_STATE_DIR", base);
-  if (fill("TURND_HOME", join(base, "home"))) await makeDirectory(join(base, "home"), owner, 0o700);
-  if (fill("TURND_WORKSPACE", join(base, "workspace"))) await makeDirectory(join(base, "workspace"), owner, 0o755);
+  const state = env["TURND_STATE_DIR"] ?? given["TURND_STATE_DIR"] ?? base;
+  await makeDirectory(state, self, 0o711);
+  if (fill("TURND_HOME", join(state, "home"))) await makeDirectory(join(state, "home"), owner, 0o700);
+  if (fill("TURND_WORKSPACE", join(state, "workspace"))) await makeDirectory(join(state, "workspace"), owner, 0o755);
+  const clis = await provideClis({ directory: state, ...owner });
   // A name of one's own means a CLI of one's own, to be found on PATH.
   if (fill("CLI_A_NAME", "opencode")) fill("CLI_A_BIN", clis.cliA);
   if (fill("CLI_B_NAME", "codex")) fill("CLI_B_BIN", clis.cliB);
