@@ -145,7 +145,8 @@ function scriptedVariables(url: string, real: readonly CliName[]): Record<string
 }
 
 const stopping = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopping.abort(new Error(signal)));
+// For good, not once: a library that sees itself as the only listener left would end the process before it is cleared.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort(new Error(signal)));
 
 try {
   await demo(stopping.signal);
