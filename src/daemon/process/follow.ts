@@ -33,7 +33,7 @@ export interface FollowOptions {
 
 /** Change notices are a hint: a file system may not give them. */
 const POLL_MS = 250;
-const CHUNK_BYTES = 262_144;
+const CHUNK_BYTES = 131_072;
 
 /**
  * Reads the lines of a turn's two files, growing or complete: the one way output comes in (law 1).
@@ -97,7 +97,7 @@ async function openLines(path: string, source: "stdout" | "stderr", maxLineBytes
   let ahead: FollowedLine[] = [];
   let [bytesRead, sizeBytes, count] = [0, 0, 0];
 
-  const number = (lines: SplitLine[]): FollowedLine[] => lines.map((line) => ({ ...line, source, number: ++count }));
+  const number = (lines: SplitLine[]): FollowedLine[] => lines.map(({ text, isTruncated }) => ({ source, number: ++count, text, isTruncated }));
 
   async function takeChunk(): Promise<FollowedLine[] | undefined> {
     if (ahead.length > 0) return ahead.splice(0);
