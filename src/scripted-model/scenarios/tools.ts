@@ -44,12 +44,14 @@ export function todo(conversation: Conversation): Reply {
   return act(conversation, { type: "plan", entries });
 }
 
-/** Makes n small tool calls, five unless told, one a step. */
+/** `<n>:<seconds>`: makes n tool calls, five unless told, one a step; each takes so many seconds, none unless told. */
 export function many(conversation: Conversation, { argument }: Cue): Reply {
-  const count = numberOr(argument, 5);
+  const [times = "", pause = ""] = argument.split(":");
+  const [count, seconds] = [numberOr(times, 5), numberOr(pause, 0)];
   const step = currentTurn(conversation).outcomes.length + 1;
   if (step > count) return say(`Made ${count} calls.`);
-  return act(conversation, { type: "run", command: `echo step ${step} of ${count}`, purpose: `Step ${step}` });
+  const command = `${seconds > 0 ? `sleep ${seconds}; ` : ""}echo step ${step} of ${count}`;
+  return act(conversation, { type: "run", command, purpose: `Step ${step}` });
 }
 
 /** The number a marker carries, or what to take when it carries none. */
