@@ -18,6 +18,8 @@ export interface RecordedRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly conversation: Conversation;
+  /** What was parsed, for what no scenario needs: images, schemas. */
+  readonly body: unknown;
   readonly scenario: string;
 }
 
@@ -121,23 +123,28 @@ async function serve(request: IncomingMessage, response: ServerResponse, stage: 
     sendJson(response, 401, api.describe(refusal));
     return;
   }
-  const conversation = await readConversation(request, api);
-  if (typeof conversation === "string") {
-    const refusal = { type: "refusal", status: 400, code: "invalid_request", message: conversation } as const;
+  const read = await readConversation(request, api);
+  if (typeof read === "string") {
+    const refusal = { type: "refusal", status: 400, code: "invalid_request", message: read } as const;
     sendJson(response, 400, api.describe(refusal));
     return;
   }
+  const { conversation, body } = read;
   const { scenario, reply } = stage.director(conversation);
-  stage.record({ path, headers: request.headers, conversation, scenario });
+  stage.record({ path, headers: request.headers, conversation, body, scenario });
   if (stage.thinkMs > 0) await setTimeout(stage.thinkMs);
   if (reply.type === "answer") await stream(response, reply.ending, api.write(reply, conversation), stage.frameGapMs);
   else send(response, reply, api);
 }
 
 /** @returns the conversation, or why the body is none */
-async function readConversation(request: IncomingMessage, api: ModelApi): Promise<Conversation | string> {
+async function readConversation(
+  request: IncomingMessage,
+  api: ModelApi,
+): Promise<Pick<RecordedRequest, "conversation" | "body"> | string> {
   try {
-    return api.read(await json(request));
+    const body = await json(request);
+    return { conversation: api.read(body), body };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
