@@ -22,6 +22,7 @@ export default defineConfig({
         test: {
           name: "real",
           include: ["test/e2e/**/*.test.ts"],
+          globalSetup: ["test/harness/provide-clis.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -1,4 +1,3 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
@@ -9,7 +8,8 @@ import { CLI_USER, REPOSITORY, userDirectory } from "./temporary.ts";
 export interface DaemonOptions {
   /** Holds state, home and workspace; a second daemon on it goes on where the first stopped. */
   readonly directory: string;
-  readonly env?: Readonly<Record<string, string>>;
+  /** Laid over what every daemon of a test has; says which CLIs there are. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** One frame of an event stream. */
@@ -49,28 +49,6 @@ export interface Answer {
   readonly text: string;
 }
 
-/** Environment of a daemon whose CLI B is the fake one, and whose CLI A is not there. */
-export function fakeEnv(directory: string): Record<string, string> {
-  const bin = join(directory, "bin");
-  mkdirSync(bin, { recursive: true });
-  for (const name of ["fake-cli-b", "escapees"]) {
-    // Never over a program that an earlier daemon's turn may be running.
-    if (existsSync(join(bin, name))) continue;
-    copyFileSync(join(REPOSITORY, "test/programs", name), join(bin, name));
-    chmodSync(join(bin, name), 0o755);
-  }
-  return {
-    CLI_B_NAME: "fake-cli-b",
-    // Named outright: a script found on PATH would be taken for a Node wrapper.
-    CLI_B_BIN: join(bin, "fake-cli-b"),
-    PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`,
-    CLI_B_API_KEY: "FAKE-KEY-FOR-TESTS",
-    CLI_B_MODEL: "model-x",
-    CLI_B_BASE_URL: "http://127.0.0.1:9/v1",
-    CLI_B_SANDBOX_MODE: "danger-full-access",
-  };
-}
-
 /** Starts a daemon and waits until it listens. */
 export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
   const workspace = userDirectory(join(options.directory, "workspace"));
@@ -84,7 +62,6 @@ export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
       TURND_HOME: join(options.directory, "home"),
       TURND_WORKSPACE: workspace,
       TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000",
-      ...fakeEnv(options.directory),
       ...options.env,
     },
     reject: false,

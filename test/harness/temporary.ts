@@ -25,3 +25,8 @@ export function userDirectory(path: string): string {
   chownSync(path, CLI_USER.uid, CLI_USER.gid);
   return path;
 }
+
+/** Gives a file to the CLIs' user. */
+export function userFile(path: string): void {
+  chownSync(path, CLI_USER.uid, CLI_USER.gid);
+}

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, inject } from "vitest";
+import type { CliName } from "../../src/protocol/index.ts";
+import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from "../../src/scripted-model/server.ts";
+import { startDaemon, type TestDaemon } from "./daemon.ts";
+import { processesNaming } from "./processes.ts";
+import type { PinnedClis } from "./provide-clis.ts";
+import { temporaryDirectory } from "./temporary.ts";
+
+/** One pinned version of a real CLI. */
+export interface RealCli {
+  readonly executor: CliName;
+  readonly version: Exclude<keyof PinnedClis, "tools">;
+}
+
+export const CLI_A: readonly RealCli[] = [
+  { executor: "cli-a", version: "1.14.34" },
+  { executor: "cli-a", version: "1.3.2" },
+];
+export const CLI_B: RealCli = { executor: "cli-b", version: "0.139.0" };
+export const REAL_CLIS: readonly RealCli[] = [...CLI_A, CLI_B];
+
+/** What stands for a key in every test; found nowhere it should not be. */
+export const KEY = "FAKE-SENTINEL-KEY-0123456789";
+
+/** A daemon with one real CLI, and the model behind it. */
+export interface Stage {
+  readonly turnd: TestDaemon;
+  readonly model: ScriptedModel;
+  /** Holds the daemon's state, home and workspace. */
+  readonly directory: string;
+  /** Ends the daemon by a signal. */
+  end(signal: NodeJS.Signals): Promise<void>;
+  /** Starts another one on the same directories. */
+  start(): Promise<void>;
+}
+
+export interface StageOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly model?: ScriptedModelOptions;
+}
+
+/**
+ * One daemon and one scripted model for all tests of a `describe`: the CLIs take seconds, a turn each is enough.
+ *
+ * @returns how a test gets at them
+ */
+export function shareStage(cli: RealCli, options: StageOptions = {}): () => Stage {
+  let stage: (Stage & { close(): Promise<void> }) | undefined;
+  beforeAll(async () => {
+    stage = await startStage(cli, options);
+  });
+  afterAll(() => stage?.close());
+  return () => {
+    if (stage === undefined) throw new Error("the daemon did not start");
+    return stage;
+  };
+}
+
+async function startStage(cli: RealCli, options: StageOptions): Promise<Stage & { close(): Promise<void> }> {
+  const cleanUps: (() => void)[] = [];
+  const directory = temporaryDirectory((cleanUp) => cleanUps.push(cleanUp));
+  const model = await startScriptedModel(options.model);
+  const env = { ...realEnv(cli, model.url), ...options.env };
+  let turnd = await startDaemon({ directory, env });
+  return {
+    get turnd() {
+      return turnd;
+    },
+    model,
+    directory,
+    async end(signal) {
+      turnd.kill(signal);
+      await turnd.exited;
+    },
+    async start() {
+      turnd = await startDaemon({ directory, env });
+    },
+    async close() {
+      await turnd.stop();
+      await model.close();
+      // Law 6, for whatever the tests of this daemon did: everything it started has the directory in its environment.
+      const left = processesNaming(`${directory}/`, "environ");
+      for (const cleanUp of cleanUps) cleanUp();
+      if (left.length > 0) throw new Error(`processes left behind: ${left.join(" ")}`);
+    },
+  };
+}
+
+/** Environment of a daemon with one real CLI whose provider is a scripted model. */
+export function realEnv({ executor, version }: RealCli, modelUrl: string): Record<string, string> {
+  const clis = inject("clis");
+  // Nobody listens there: what a CLI wants from anywhere but loopback fails at once.
+  const nowhere = "http://127.0.0.1:9";
+  return {
+    PATH: `/usr/local/bin:/usr/bin:/bin:${clis.tools}`,
+    HTTP_PROXY: nowhere,
+    HTTPS_PROXY: nowhere,
+    NO_PROXY: "127.0.0.1",
+    CLI_A_NAME: "opencode",
+    CLI_A_BIN: clis[executor === "cli-a" ? version : "1.14.34"],
+    CLI_A_PROVIDER: "scripted",
+    CLI_A_MODEL: "scripted",
+    CLI_A_BASE_URL: modelUrl,
+    CLI_A_API_KEY: KEY,
+    CLI_B_NAME: "codex",
+    CLI_B_BIN: clis["0.139.0"],
+    CLI_B_MODEL: "scripted",
+    CLI_B_BASE_URL: modelUrl,
+    CLI_B_API_KEY: KEY,
+    // As in the image, where the container is the boundary.
+    CLI_B_SANDBOX_MODE: "danger-full-access",
+  };
+}
