@@ -22,8 +22,10 @@ export interface Executor {
   /** The version the contract was measured on. */
   readonly contractVersion: string;
   readonly capabilities: Capabilities;
+  /** The variables `configure` reads, for people. */
+  readonly variables: readonly Variable[];
   /**
-   * Signals that ask the CLI to stop, in order; each but the last is given the grace time. What remains is killed.
+   * Signals that ask the CLI to stop, in order; they share the grace time. What remains is killed.
    * @see contracts/cli-a.md section 10, cli-b.md section 9
    */
   readonly stopSignals: readonly ("SIGINT" | "SIGTERM")[];
@@ -39,8 +41,22 @@ export interface Executor {
   isNativeSessionId(id: string): boolean;
   /** One translator a process. */
   createTranslator(input: TranslatorInput): Translator;
+  /**
+   * Which files keep every session from starting, after a resume that failed by this rule: a store that cannot be read.
+   * They are set aside, not deleted, before a fresh session starts. Absent when such a store cannot come to be.
+   *
+   * @param rule - `rule` of the resume's `FailureDraft`
+   * @returns paths relative to the session's home
+   */
+  corruptState?(rule: string, cliName: string): readonly string[];
   /** How to find out whether the CLI's own sandbox can work here; absent when it has none. */
   readonly sandboxProbe?: SandboxProbe;
+}
+
+/** A variable of the operator's, as the reference documents it. */
+export interface Variable {
+  readonly name: string;
+  readonly meaning: string;
 }
 
 /** A candidate for the native binary. `path` is relative to the `node_modules` directory that holds the wrapper's package. */

@@ -97,7 +97,8 @@ async function openLines(path: string, source: "stdout" | "stderr", maxLineBytes
   let ahead: FollowedLine[] = [];
   let [bytesRead, sizeBytes, count] = [0, 0, 0];
 
-  const number = (lines: SplitLine[]): FollowedLine[] => lines.map(({ text, isTruncated }) => ({ source, number: ++count, text, isTruncated }));
+  const number = (lines: SplitLine[]): FollowedLine[] =>
+    lines.map(({ text, isTruncated }) => ({ source, number: ++count, text, isTruncated }));
 
   async function takeChunk(): Promise<FollowedLine[] | undefined> {
     if (ahead.length > 0) return ahead.splice(0);

@@ -34,8 +34,8 @@ export class SweepError extends Error {
 /**
  * Asks the CLI to stop, then ends everything it started (law 6).
  *
- * @param signals - sent to the CLI in order, each followed by the grace time
- * @param graceMs - milliseconds; 0 goes straight to SIGKILL
+ * @param signals - sent to the CLI in order; they share the grace time
+ * @param graceMs - milliseconds in all; 0 goes straight to SIGKILL
  * @returns what was ended; the exit status is written by then
  */
 export async function stopTree(
@@ -49,7 +49,7 @@ export async function stopTree(
     if (cli === undefined) break;
     signal(cli.pid, name);
     ended.set(cli.pid, { pid: cli.pid, command: cli.command, signal: name });
-    if (await waitUntilGone(tree.started, graceMs)) break;
+    if (await waitUntilGone(tree.started, graceMs / signals.length)) break;
   }
   for (const entry of await sweepTree(tree)) ended.set(entry.pid, entry);
   return [...ended.values()];

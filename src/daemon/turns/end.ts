@@ -1,10 +1,13 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { TurnEndedData, TurnResult } from "../../protocol/index.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { AttemptResult } from "./attempt.ts";
-import { concludeTurn, type TurnFacts } from "./classify.ts";
+import { concludeTurn, ownFailure, type TurnFacts } from "./classify.ts";
 import type { TurnContext } from "./context.ts";
 import { isStorageError } from "./emitter.ts";
 import type { Turn } from "./turn.ts";
@@ -15,14 +18,38 @@ const RESERVE = "reserve";
 const END_RETRIES = 10;
 const END_RETRY_MS = 200;
 
-/** Takes the room for the last event. */
+/** Takes the room for the last event; where there is none left already, the turn's own writes will tell. */
 export async function takeReserve(directory: string): Promise<void> {
-  await writeFile(join(directory, RESERVE), Buffer.alloc(RESERVE_BYTES), { mode: 0o600 });
+  try {
+    await writeFile(join(directory, RESERVE), Buffer.alloc(RESERVE_BYTES), { mode: 0o600 });
+  } catch (error) {
+    if (!isStorageError(error)) throw error;
+    await releaseReserve(directory);
+  }
 }
 
-/** Gives that room free. */
+/** Gives that room free; a file system that has become read-only has none to give. */
 export async function releaseReserve(directory: string): Promise<void> {
-  await rm(join(directory, RESERVE), { force: true });
+  await rm(join(directory, RESERVE), { force: true }).catch((error: unknown) => {
+    if (!isStorageError(error)) throw error;
+  });
+}
+
+/** Ends, in memory alone, a turn whose log cannot even be opened for writing. The next start tries again. */
+export async function endWithoutLog(context: TurnContext, turn: Turn, error: Error): Promise<void> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(join(turn.directory, "events.jsonl")), hash);
+  const halt = ownFailure("storage_error", `The turn's log cannot be written: ${error.message}`);
+  const data: TurnEndedData = {
+    ...concludeTurn({ endedBy: null, halt, exit: null, isDegraded: false }),
+    counts: { events: turn.tail.lastSeq() + 1, records: 0, unknown: 0, tools: 0, retries: 0 },
+    duration_ms: 0,
+    digest: hash.digest("hex"),
+  };
+  context.logger.error({ turnId: turn.file.turn_id, err: error }, "turn's log cannot be written");
+  markEnded(turn, data, context.now().toISOString());
+  turn.unwrittenEnd = data;
+  turn.tail.end();
 }
 
 /**

@@ -10,7 +10,7 @@ import { writeTurnFile } from "./turn-file.ts";
 
 /** A turn's process, ready to be started. */
 export interface Prepared {
-  /** Told once the turn has started: what had to be removed. */
+  /** Told once the turn has started: what had to be removed or set aside. */
   readonly warnings: readonly TranslatedEvent[];
   readonly start: () => Promise<Started>;
 }
@@ -43,7 +43,9 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
     ...(file.model === undefined ? {} : { model: file.model }),
   });
   const attachments = await readAttachments(turn);
-  const removed = await changeHome(context, home, [
+  const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
+  const changed = await changeHome(context, home, [
+    ...setAside.map((path): HomeCommand => ({ do: "set_aside", path })),
     ...["tmp", ...plan.directories].map((path): HomeCommand => ({ do: "make", path })),
     ...plan.forbidden.map((path): HomeCommand => ({ do: "remove", path })),
     ...plan.files.map(({ path, content }): HomeCommand => ({ do: "write", path, content })),
@@ -90,9 +92,14 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
     [TURN_MARKER]: file.turn_id,
   };
   return {
-    warnings: removed.map((path) => ({
+    warnings: changed.map((path) => ({
       type: "warning",
-      data: { code: "configuration_removed", message: `${path} in the session's home is not turnd's and was removed.` },
+      data: setAside.includes(path)
+        ? { code: "state_set_aside", message: `${path} in the session's home cannot be read and was moved aside.` }
+        : {
+            code: "configuration_removed",
+            message: `${path} in the session's home is not turnd's and was removed.`,
+          },
     })),
     start: () =>
       startKept({

@@ -11,10 +11,10 @@ import { readInput, withHistory } from "./history.ts";
 import { HomeError } from "./home.ts";
 import { degradedEvent, startedEvent } from "./own-events.ts";
 import { prepareTurn, replaceFile, tidyHome } from "./prepare.ts";
-import { readProgress, takenLines, type Progress } from "./progress.ts";
-import { finishSetAside, hasSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
+import { readProgress, takenLines } from "./progress.ts";
+import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
-import { writeTurnFile } from "./turn-file.ts";
+import { writeTurnFile, type TurnFile } from "./turn-file.ts";
 
 /** What a run needs to know of the turn's surroundings. */
 export interface RunOptions {
@@ -48,7 +48,15 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
     }
     await takeReserve(turn.directory);
     const emitter = createEmitter(log, progress, () => turn.stop?.("storage"));
-    const run: Run = { context, turn, options, progress, emitter, logPath };
+    const run: Run = {
+      context,
+      turn,
+      options,
+      emitter,
+      logPath,
+      hasToldStarted: progress.hasStarted,
+      hasToldDegraded: progress.isDegraded,
+    };
     const { facts, attempt } = await runToFacts(run);
     await releaseReserve(turn.directory);
     await endTurn(context, turn, log, facts, attempt);
@@ -66,9 +74,10 @@ interface Run {
   readonly context: TurnContext;
   readonly turn: Turn;
   readonly options: RunOptions;
-  readonly progress: Progress;
   readonly emitter: Emitter;
   readonly logPath: string;
+  hasToldStarted: boolean;
+  hasToldDegraded: boolean;
 }
 
 /** What is known when nothing runs any more. */
@@ -81,10 +90,10 @@ async function runToFacts(run: Run): Promise<RunOutcome> {
   const { turn, context } = run;
   try {
     await finishSetAside(turn.directory);
-    if (turn.file.degraded !== undefined && turn.file.resume_policy === "continue") {
-      // An earlier daemon had given the resume up and got no further.
-      await logDegraded(run);
-      if (!(await hasSetAside(turn.directory))) await setAsideResume(turn.directory);
+    // An earlier daemon had given the resume up and got no further: the plain files are still that resume's.
+    const isResumes = (turn.file.requested_session ?? null) !== null;
+    if (turn.file.degraded !== undefined && isResumes && turn.file.resume_policy === "continue") {
+      await setAsideResume(turn.directory);
     }
     let attempt: AttemptResult;
     if (await wasStarted(turn.directory)) {
@@ -94,10 +103,17 @@ async function runToFacts(run: Run): Promise<RunOutcome> {
     } else {
       const obstacle = await findObstacle(run);
       if (obstacle !== undefined || turn.stopRequested !== undefined) return refuse(run, obstacle);
-      attempt = await start(run, turn.file.degraded === undefined ? requestedSession(run) : null);
+      const requested = requestedSession(run);
+      const malformed = findMalformed(run, requested);
+      if (malformed !== undefined) {
+        if (turn.file.resume_policy === "fail") return refuse(run, ownFailure("resume_degraded", malformed.reason));
+        await saveDegraded(turn, malformed);
+      }
+      attempt = await start(run, malformed === undefined ? requested : null);
     }
     if (isLostResume(attempt)) {
-      await tellDegraded(run, attempt);
+      await saveDegraded(turn, lostResume(run, attempt));
+      await tellDegraded(run);
       if (turn.file.resume_policy === "continue" && (turn.file.ended_by ?? null) === null) {
         await setAsideResume(turn.directory);
         attempt = await start(run, null);
@@ -117,13 +133,21 @@ async function findObstacle({ context, turn }: Run): Promise<FailureDraft | unde
   return executorOf(context, turn.file.executor).findObstacle(turn.file.mode, permissions);
 }
 
+/** The native session to go on with. */
 function requestedSession({ context, turn }: Run): string | null {
-  const nativeId = context.sessions.get(turn.file.session_id)?.native_session_id;
-  return nativeId ?? null;
+  if (turn.file.degraded !== undefined) return null;
+  return context.sessions.get(turn.file.session_id)?.native_session_id ?? null;
+}
+
+/** An id that is none never reaches the CLI, which might silently start anew with it. */
+function findMalformed({ context, turn }: Run, id: string | null): Degraded | undefined {
+  const { executor } = executorOf(context, turn.file.executor);
+  if (id === null || executor.isNativeSessionId(id)) return undefined;
+  return { requested: id, reason: `"${id}" is no session id of ${executor.id}.`, set_aside: [] };
 }
 
 async function start(run: Run, requested: string | null): Promise<AttemptResult> {
-  const { context, turn, options, emitter, progress } = run;
+  const { context, turn, options, emitter } = run;
   const runtime = executorOf(context, turn.file.executor);
   const located = await runtime.locate();
   if (!located.ok) throw new KeeperError(`${runtime.cliName} cannot be run: ${located.reason}`);
@@ -136,12 +160,14 @@ async function start(run: Run, requested: string | null): Promise<AttemptResult>
     requestedSession: requested,
     prompt,
   });
-  if (!progress.hasStarted && turn.file.degraded === undefined) {
+  if (!run.hasToldStarted) {
+    run.hasToldStarted = true;
     const { mode, model, trace_id: traceId } = turn.file;
     await emitter.own([
       startedEvent({ cliName: runtime.cliName, cliVersion: located.version, mode, model, requested, traceId }),
     ]);
   }
+  await tellDegraded(run);
   await emitter.own(prepared.warnings);
   return follow(run, await prepared.start());
 }
@@ -189,24 +215,29 @@ function isLostResume(attempt: AttemptResult): boolean {
   return !attempt.hasEmitted;
 }
 
-/** First on the disk, then in the log: a daemon that is killed in between tells it at its next start. */
-async function tellDegraded(run: Run, attempt: AttemptResult): Promise<void> {
-  const { turn } = run;
-  if (turn.file.degraded === undefined) {
-    turn.file = {
-      ...turn.file,
-      degraded: { requested: turn.file.requested_session ?? "", reason: attempt.degradedReason },
-    };
-    await writeTurnFile(turn.directory, turn.file);
-  }
-  await logDegraded(run);
+type Degraded = NonNullable<TurnFile["degraded"]>;
+
+function lostResume({ context, turn }: Run, attempt: AttemptResult): Degraded {
+  const { executor, cliName } = executorOf(context, turn.file.executor);
+  const rule = (attempt.halt ?? attempt.ending.failure)?.rule ?? "";
+  return {
+    requested: turn.file.requested_session ?? "",
+    reason: attempt.degradedReason,
+    set_aside: [...(executor.corruptState?.(rule, cliName) ?? [])],
+  };
 }
 
-async function logDegraded({ turn, progress, emitter }: Run): Promise<void> {
-  const { degraded } = turn.file;
-  if (degraded !== undefined && !progress.isDegraded) {
-    await emitter.own([degradedEvent(degraded.requested, degraded.reason)]);
-  }
+/** First on the disk, then in the log: a daemon that is killed in between tells it at its next start. */
+async function saveDegraded(turn: Turn, degraded: Degraded): Promise<void> {
+  turn.file = { ...turn.file, degraded };
+  await writeTurnFile(turn.directory, turn.file);
+}
+
+async function tellDegraded(run: Run): Promise<void> {
+  const { degraded } = run.turn.file;
+  if (degraded === undefined || run.hasToldDegraded) return;
+  run.hasToldDegraded = true;
+  await run.emitter.own([degradedEvent(degraded.requested, degraded.reason)]);
 }
 
 async function prependHistory(directory: string, input: string, earlier: readonly string[]): Promise<string> {

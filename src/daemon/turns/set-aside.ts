@@ -9,11 +9,6 @@ export function wasStarted(directory: string): Promise<boolean> {
   return exists(join(directory, "started"));
 }
 
-/** Whether a resume of this turn has been set aside: then the plain names belong to a later process. */
-export function hasSetAside(directory: string): Promise<boolean> {
-  return exists(join(directory, "resume.started"));
-}
-
 /**
  * Moves the files of a resume that came to nothing to `resume.*`.
  *
@@ -28,7 +23,8 @@ export async function setAsideResume(directory: string): Promise<void> {
 /** Finishes a move that an earlier daemon had begun. */
 export async function finishSetAside(directory: string): Promise<void> {
   const hasBegun = await exists(join(directory, "resume.exit.json"));
-  if (hasBegun && !(await hasSetAside(directory))) await setAsideResume(directory);
+  const isDone = await exists(join(directory, "resume.started"));
+  if (hasBegun && !isDone) await setAsideResume(directory);
 }
 
 function exists(path: string): Promise<boolean> {

@@ -53,7 +53,14 @@ export const TurnFile = z.object({
   requested_session: z.string().nullable().optional(),
   usage_before: Usage.optional(),
   /** A resume that came to nothing: the plain files belong to a fresh native session. */
-  degraded: z.object({ requested: z.string(), reason: z.string() }).optional(),
+  degraded: z
+    .object({
+      requested: z.string(),
+      reason: z.string(),
+      /** Files of the home that would keep that session from starting too; they are set aside first. */
+      set_aside: z.array(z.string()).default([]),
+    })
+    .optional(),
   ended_by: EndedBy.optional(),
 });
 export type TurnFile = z.infer<typeof TurnFile>;

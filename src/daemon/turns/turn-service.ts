@@ -5,7 +5,8 @@ import type { SessionFile } from "../sessions/session-store.ts";
 import { createAdmission } from "./admission.ts";
 import type { TurnContext } from "./context.ts";
 import { describeSandbox, checkReadiness } from "./describe.ts";
-import { toResult } from "./end.ts";
+import { isStorageError } from "./emitter.ts";
+import { endWithoutLog, toResult } from "./end.ts";
 import { createTurnQueue } from "./queue.ts";
 import { runTurn } from "./run.ts";
 import type { TurnService } from "./service.ts";
@@ -58,6 +59,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         onStepBoundary: () => steering.atStepBoundary(turn),
       });
     } catch (error) {
+      if (isStorageError(error)) return await endWithoutLog(context, turn, error);
       // A bug of ours: the turn stays on disk without an end, and the next start takes it up again.
       logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be finished");
       turn.status = "failed";

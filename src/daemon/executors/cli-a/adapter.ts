@@ -1,7 +1,8 @@
 import type { Executor, NativeBinary } from "../executor.ts";
 import { buildArgs } from "./command.ts";
-import { configure } from "./config.ts";
+import { configure, VARIABLES } from "./config.ts";
 import { planHome } from "./home.ts";
+import { CORRUPT_ON_RESUME } from "./stderr-rules.ts";
 import { createCliATranslator } from "./translate.ts";
 
 const SESSION_ID = /^ses_[0-9A-Za-z]{26}$/;
@@ -28,6 +29,7 @@ export const cliA: Executor = {
     resume: true,
     permissions: true,
   },
+  variables: VARIABLES,
   // It handles neither and dies of the first at once; the second serves where SIGINT is ignored. Source: section 10.
   stopSignals: ["SIGINT", "SIGTERM"],
   nativeBinaries: (cliName) =>
@@ -46,4 +48,7 @@ export const cliA: Executor = {
   // Anything else ends with exit code 0 and not a word. Source: contract section 3.
   isNativeSessionId: (id) => SESSION_ID.test(id),
   createTranslator: createCliATranslator,
+  // The three belong together: what was written last may be in the log beside the database alone. Source: section 3.
+  corruptState: (rule, cliName) =>
+    rule === CORRUPT_ON_RESUME ? ["", "-wal", "-shm"].map((end) => `data/${cliName}/${cliName}.db${end}`) : [],
 };

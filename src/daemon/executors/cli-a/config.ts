@@ -1,4 +1,4 @@
-import type { Configuration, ConfigureInput, ConfigureResult } from "../executor.ts";
+import type { Configuration, ConfigureInput, ConfigureResult, Variable } from "../executor.ts";
 import type { CliADetails } from "./details.ts";
 import { isHideable, showConfig } from "./effective.ts";
 import { buildConfig, renderConfig } from "./rendered-config.ts";
@@ -11,6 +11,17 @@ const REQUIRED = {
   CLI_A_BASE_URL: "the provider's address, such as https://host/v1",
 } as const;
 const SINGLE = [...Object.keys(REQUIRED), "CLI_A_PROVIDER_NPM"];
+
+/** The variables of CLI A's configuration, for people. */
+export const VARIABLES: readonly Variable[] = [
+  ...Object.entries(REQUIRED).map(([name, meaning]) => ({ name, meaning: `${meaning}; needed with the other three` })),
+  {
+    name: "CLI_A_PROVIDER_NPM",
+    meaning:
+      "the provider's package; default: the Anthropic one for the provider anthropic, else the OpenAI-compatible one",
+  },
+  { name: "CLI_A_JSON", meaning: "the whole configuration, written as given; wins over the others" },
+];
 
 const ANTHROPIC = "@ai-sdk/anthropic";
 const OPENAI_COMPATIBLE = "@ai-sdk/openai-compatible";

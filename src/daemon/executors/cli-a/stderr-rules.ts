@@ -2,6 +2,9 @@ import type { FailureRule } from "../rules.ts";
 import { REJECTED_ASK, START_UP, START_UP_OF_RESUME } from "./facts.ts";
 import { quote } from "./provider-rules.ts";
 
+/** Id of the rule for a resume that failed because nobody can read the store; a fresh session could not start there either. */
+export const CORRUPT_ON_RESUME = "store-corrupt-on-resume";
+
 const ANY_START = new RegExp(`^${START_UP}`);
 const FRESH_START = new RegExp(`^${START_UP}$`);
 const RESUMING = new RegExp(`^${START_UP_OF_RESUME}$`);
@@ -38,7 +41,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     isProven: false,
   },
   {
-    id: "store-corrupt-on-resume",
+    id: CORRUPT_ON_RESUME,
     on: "stderr",
     name: RESUMING,
     pattern: /PRAGMA |SQLITE_(?:CORRUPT|NOTADB)|database disk image is malformed|file is not a database/,

@@ -1,6 +1,6 @@
 import type { Executor, NativeBinary } from "../executor.ts";
 import { buildArgs } from "./command.ts";
-import { configure } from "./config.ts";
+import { configure, VARIABLES } from "./config.ts";
 import { chooseSandboxMode, readDetails } from "./details.ts";
 import { planHome } from "./home.ts";
 import { createCliBTranslator } from "./translate.ts";
@@ -28,6 +28,7 @@ export const cliB: Executor = {
     resume: true,
     permissions: true,
   },
+  variables: VARIABLES,
   // SIGINT ends it in 50 to 160 ms whatever it does; SIGTERM leaves more behind. Source: contract section 9.
   stopSignals: ["SIGINT", "SIGTERM"],
   nativeBinaries: () =>

@@ -1,4 +1,4 @@
-import type { Configuration, ConfigureInput, ConfigureResult } from "../executor.ts";
+import type { Configuration, ConfigureInput, ConfigureResult, Variable } from "../executor.ts";
 import { type CliBDetails, type CliBVariables, configPath, type RenderedSettings, SandboxMode } from "./details.ts";
 import { MASK, showConfig } from "./effective.ts";
 import { buildConfig, renderConfig } from "./rendered-config.ts";
@@ -7,6 +7,26 @@ import { configureWhole } from "./whole-config.ts";
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 // eslint-disable-next-line no-control-regex -- TOML allows none
 const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/** The variables of CLI B's configuration, for people. */
+export const VARIABLES: readonly Variable[] = [
+  {
+    name: "CLI_B_API_KEY",
+    meaning: "the provider's key; needed with model and base URL, unless another variable holds it",
+  },
+  {
+    name: "CLI_B_ENV_KEY",
+    meaning: "name of the variable that holds the key instead; else OPENAI_API_KEY is looked at",
+  },
+  { name: "CLI_B_MODEL", meaning: "the model CLI B asks for" },
+  { name: "CLI_B_BASE_URL", meaning: "the provider's address, such as https://host/v1; it must implement /responses" },
+  { name: "CLI_B_CONFIG_TOML", meaning: "the whole config.toml, written as given; wins over the others" },
+  {
+    name: "CLI_B_SANDBOX_MODE",
+    meaning:
+      "of an execution turn: read-only, workspace-write (default) or danger-full-access, where the container is the boundary",
+  },
+];
 
 /**
  * Reads CLI B's variables.

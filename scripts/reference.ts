@@ -1,0 +1,103 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { z } from "zod";
+import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+import { SettingsSchema } from "../src/daemon/settings.ts";
+import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS } from "../src/protocol/index.ts";
+import { OPENAPI_PATH } from "./openapi.ts";
+
+/** Where the reference is kept. */
+export const REFERENCE_PATH = new URL("../docs/reference.md", import.meta.url);
+
+const Operation = z.object({ summary: z.string().optional() });
+const OpenApi = z.object({ paths: z.record(z.string(), z.record(z.string(), Operation)) });
+const JsonSchema = z.looseObject({
+  anyOf: z.array(z.unknown()).optional(),
+  oneOf: z.array(z.unknown()).optional(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+  required: z.array(z.string()).optional(),
+  const: z.unknown().optional(),
+  $ref: z.string().optional(),
+});
+
+/** The reference as the sources have it now: settings, routes, events, failures, problems. */
+export function renderReference(): string {
+  return `${[
+    "# Reference",
+    "Made from the source by `node scripts/reference.ts`; a test fails when it is stale. Shapes of bodies: `openapi.json`.",
+    "## Settings",
+    "All from the environment, checked once at the start. A bad value stops turnd with its name, its value and what is allowed. An empty variable counts as not set.",
+    table(["variable", "default", "meaning"], settingRows()),
+    "### Configuration of the CLIs",
+    table(
+      ["variable", "meaning"],
+      EXECUTORS.flatMap(({ variables }) => variables.map(({ name, meaning }) => [`\`${name}\``, meaning])),
+    ),
+    "## Routes",
+    table(["route", "does"], routeRows()),
+    "## Events",
+    "One JSON line each; `v`, `seq`, `at`, `turn_id`, `session_id`, `executor` and `type` in every one, `native` where it comes from a line of the CLI's. `?` marks what may be absent.",
+    table(["type", "data"], eventRows()),
+    "## Failures",
+    "Why a turn did not complete: `failure.code` of its result.",
+    table(
+      ["code", "because", "retryable", "user_action"],
+      Object.entries(FAILURE_ADVICE).map(([code, advice]) => [
+        `\`${code}\``,
+        advice.meaning,
+        advice.retryable ? "yes" : "no",
+        `\`${advice.userAction}\``,
+      ]),
+    ),
+    "## Problems",
+    "Why a request was refused: `detail.code` of the body.",
+    table(
+      ["code", "status"],
+      Object.entries(PROBLEM_STATUS).map(([code, status]) => [`\`${code}\``, String(status)]),
+    ),
+  ].join("\n\n")}\n`;
+}
+
+function settingRows(): string[][] {
+  return Object.entries(SettingsSchema.shape).map(([name, schema]) => {
+    const fallback: unknown = schema.safeParse(undefined).data;
+    const shown =
+      fallback === undefined || fallback === "" ? "–" : `\`${JSON.stringify(fallback).replaceAll('"', "")}\``;
+    return [`\`${name}\``, shown, schema.meta()?.description ?? ""];
+  });
+}
+
+function routeRows(): string[][] {
+  const { paths } = OpenApi.parse(JSON.parse(readFileSync(OPENAPI_PATH, "utf8")));
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, { summary }]) => [`\`${method.toUpperCase()} ${path}\``, summary ?? ""]),
+  );
+}
+
+function eventRows(): string[][] {
+  const schema = z.toJSONSchema(LoggedEvent, { reused: "inline" });
+  const members = resolve(schema, schema);
+  return (members.oneOf ?? members.anyOf ?? []).map((member) => {
+    const { properties = {} } = JsonSchema.parse(member);
+    const type = JsonSchema.parse(properties["type"]).const;
+    const data = resolve(properties["data"], schema);
+    const required = new Set(data.required);
+    const fields = Object.keys(data.properties ?? {}).map((name) => (required.has(name) ? name : `${name}?`));
+    return [`\`${String(type)}\``, fields.map((field) => `\`${field}\``).join(" ")];
+  });
+}
+
+function resolve(part: unknown, root: unknown): z.infer<typeof JsonSchema> {
+  const parsed = JsonSchema.parse(part);
+  const name = parsed.$ref?.split("/").at(-1);
+  if (name === undefined) return parsed;
+  const { $defs } = z.looseObject({ $defs: z.record(z.string(), z.unknown()) }).parse(root);
+  return JsonSchema.parse($defs[name]);
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+if (import.meta.main) writeFileSync(REFERENCE_PATH, renderReference());

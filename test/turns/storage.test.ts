@@ -1,0 +1,55 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect, onTestFinished, test } from "vitest";
+import { fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+/** Only root can mount; the figures of a full and a read-only disk are the kernel's own then. */
+const IS_ROOT = process.getuid?.() === 0;
+
+/** A daemon whose state lies on a small disk of its own. */
+async function onSmallDisk(sizeMb: number) {
+  const directory = temporaryDirectory(onTestFinished);
+  const state = join(directory, "state");
+  mkdirSync(state, { mode: 0o711 });
+  await execa("mount", ["-t", "tmpfs", "-o", `size=${sizeMb}m,mode=711`, "turnd-test", state]);
+  onTestFinished(async () => void (await execa("umount", ["--lazy", state])));
+  return { state, turnd: await fakeDaemonIn(directory) };
+}
+
+test.runIf(IS_ROOT)(
+  "a turn that fills the disk ends as storage_error; what was written is kept and served",
+  async () => {
+    const { turnd, state } = await onSmallDisk(8);
+    const before = await turnd.run({ executor: "cli-b", input: "before" });
+    const result = await turnd.run({ executor: "cli-b", input: "hello\nbytes 100000000\nhang" });
+    expect(result.failure?.code).toBe("storage_error");
+    expect(result.counts.records).toBeGreaterThan(2);
+    const events = await turnd.events(result.turn_id);
+    expect(events.some((event) => event.type === "message" && event.data.text === "hello")).toBe(true);
+    expect(events.at(-1)?.type).toBe("turn.ended");
+    expect((await turnd.request("GET", `/v1/turns/${before.turn_id}/result`)).body).toEqual(before);
+    expect((await turnd.request("GET", "/v1/health")).status).toBe(200);
+    const stdout = readFileSync(join(state, "sessions", result.session_id, "turns", result.turn_id, "stdout.jsonl"));
+    expect(stdout.length).toBeGreaterThan(1_000_000);
+  },
+);
+
+test.runIf(IS_ROOT)("a state directory that becomes read-only refuses turns, and what is there is served", async () => {
+  const { turnd, state } = await onSmallDisk(64);
+  const before = await turnd.run({ executor: "cli-b", input: "before" });
+  const running = await turnd.admit({ executor: "cli-b", input: "hello\nhang" });
+  await waitFor("the turn", async () =>
+    (await turnd.events(running.turn_id)).some((event) => event.type === "message"),
+  );
+  // Over itself, since what is open for writing keeps a file system from being made read-only as a whole.
+  await execa("mount", ["--bind", state, state]);
+  onTestFinished(async () => void (await execa("umount", ["--lazy", state])));
+  await execa("mount", ["-o", "remount,bind,ro", state]);
+  const refused = await turnd.request("POST", "/v1/turns", { executor: "cli-b", input: "after" });
+  expect([refused.status, refused.body.detail.code]).toEqual([507, "storage_full"]);
+  expect((await turnd.request("GET", `/v1/turns/${before.turn_id}/result`)).body).toEqual(before);
+  expect((await turnd.request("POST", `/v1/turns/${running.turn_id}/cancel`)).body.status).toBe("cancelled");
+});
