@@ -88,9 +88,9 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     paths,
     async create(session) {
       const { root, home, turns } = paths(session.session_id);
-      await mkdir(root, { recursive: true, mode: 0o711 });
-      await mkdir(turns, { recursive: true, mode: 0o700 });
-      await mkdir(home, { recursive: true, mode: 0o700 });
+      await makeDirectory(root, 0o711);
+      await makeDirectory(turns, 0o700);
+      await makeDirectory(home, 0o700);
       await chown(home, options.owner.uid, options.owner.gid);
       await save(session);
       await syncDirectory(base);
@@ -108,6 +108,15 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       await removeRest(`${root}${REMOVED}`, options);
     },
   };
+}
+
+/** An attempt that broke off may have left it; a recursive mkdir would hide why a new one cannot be made. */
+async function makeDirectory(path: string, mode: number): Promise<void> {
+  try {
+    await mkdir(path, { mode });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
 }
 
 async function removeRest(root: string, { emptyAsOwner }: SessionStoreOptions): Promise<void> {

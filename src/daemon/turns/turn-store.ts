@@ -121,7 +121,7 @@ async function loadTurn(directory: string): Promise<Turn | undefined> {
 /** Whole lines of an unfinished log: bytes and number. */
 async function measureLog(directory: string): Promise<[size: number, lines: number]> {
   let [size, lines, offset] = [0, 0, 0];
-  const file = await open(join(directory, "events.jsonl"), "a+", 0o600);
+  const file = await open(join(directory, "events.jsonl"), "r");
   try {
     const buffer = Buffer.allocUnsafe(262_144);
     for (;;) {
@@ -142,7 +142,7 @@ const LAST_CHUNK_BYTES = 65_536;
 
 /** The last whole line of a file; undefined when it has none or ends in the middle of one. */
 async function readLastLine(path: string): Promise<string | undefined> {
-  const file = await open(path, "a+", 0o600);
+  const file = await open(path, "r");
   try {
     const { size } = await file.stat();
     let tail = Buffer.alloc(0);
