@@ -50,12 +50,14 @@ test("the prompt reaches the CLI byte for byte, and neither it nor a key stands 
 
 test("the CLI gets the allow-listed environment, its own variables, and nothing else of turnd's", async () => {
   const turnd = await fakeDaemon({ TURND_PASS_ENV: "EXTRA_ONE", EXTRA_ONE: "1", EXTRA_TWO: "2", TZ: "UTC" });
-  const { output } = await turnd.run({ executor: "cli-b", input: "env" });
+  const { output, session_id, turn_id } = await turnd.run({ executor: "cli-b", input: "env" });
   const names = output?.split("\n").map((line) => line.split("=")[0]);
   expect(names).toEqual(expect.arrayContaining(["PATH", "HOME", "TMPDIR", "TZ", "EXTRA_ONE", "CLI_B_API_KEY"]));
   expect(names).not.toContain("EXTRA_TWO");
   expect(names?.filter((name) => name?.startsWith("TURND_"))).toEqual(["TURND_TURN_ID"]);
   expect(output).toContain("CLI_B_API_KEY=[redacted]");
+  const kept = readFileSync(join(turnd.state, "sessions", session_id, "turns", turn_id, "result.json"), "utf8");
+  expect(kept).toContain("CLI_B_API_KEY=[redacted]");
 });
 
 test("the CLI runs as the CLIs' user in the turn's workspace", async () => {

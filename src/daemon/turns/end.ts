@@ -4,7 +4,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import type { TurnEndedData, TurnResult } from "../../protocol/index.ts";
+import { TurnEndedData, type TurnResult } from "../../protocol/index.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { concludeTurn, ownFailure, type TurnFacts } from "./classify.ts";
@@ -68,7 +68,7 @@ export async function endTurn(
   if (attempt !== undefined) await quietly(context, turn, () => saveUsage(context, turn, attempt.ending.usageAfter));
   const now = context.now();
   const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);
-  const data: TurnEndedData = {
+  const data = withoutSecrets(context, {
     ...concludeTurn(facts),
     counts: {
       events: log.lastSeq() + 1,
@@ -79,7 +79,7 @@ export async function endTurn(
     },
     duration_ms: Math.max(0, now.getTime() - startedAt.getTime()),
     digest: log.digest(),
-  };
+  });
   await logEnd(context, turn, log, data, now.toISOString());
   await quietly(context, turn, () => writeResult(turn, data, now.toISOString()));
   const { status, failure } = data;
@@ -87,6 +87,11 @@ export async function endTurn(
     { turnId: turn.file.turn_id, status, code: failure?.code, durationMs: data.duration_ms },
     "turn ended",
   );
+}
+
+/** Law 8: the log takes secrets out by itself, `result.json` and a result in memory do not. */
+function withoutSecrets({ redact }: TurnContext, data: TurnEndedData): TurnEndedData {
+  return TurnEndedData.parse(JSON.parse(redact(JSON.stringify(data))));
 }
 
 /** Remembers that a turn has ended, and how. */
