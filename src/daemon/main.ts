@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
@@ -9,7 +10,6 @@ import { RecordingError } from "./replay/recording.ts";
 import { printReplays } from "./replay-command.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
 import { HomeError } from "./turns/home.ts";
-import { readFile } from "node:fs/promises";
 
 const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
        turnd render                      write the CLIs' configurations from the environment
@@ -55,11 +55,15 @@ async function serve(settings: Settings): Promise<ExitCode> {
 }
 
 async function render(settings: Settings): Promise<ExitCode> {
-  const configured = readConfigurations(settings);
-  const faults = configured.flatMap(({ configuration }) => configuration.fault?.message ?? []);
-  if (faults.length > 0) throw new SettingsError(faults);
-  for (const { configuration } of configured) {
-    for (const warning of configuration.warnings) process.stderr.write(`turnd: warning: ${warning}\n`);
+  const configured = readConfigurations(settings).filter(({ configuration }) => configuration.isConfigured);
+  const faults = configured.flatMap(({ configuration }) => configuration.fault ?? []);
+  // A key may come later, with the daemon's own environment; a CLI that would refuse its configuration may not.
+  const isLater = (fault: (typeof faults)[number]): boolean => fault.code === "credential_missing";
+  const refused = faults.filter((fault) => !isLater(fault));
+  if (refused.length > 0) throw new SettingsError(refused.map((fault) => fault.message));
+  const warnings = configured.flatMap(({ configuration }) => configuration.warnings);
+  for (const warning of [...warnings, ...faults.filter(isLater).map((fault) => fault.message)]) {
+    process.stderr.write(`turnd: warning: ${warning}\n`);
   }
   const home = settings.values.TURND_HOME;
   const homeWriter = await readFile(join(SANDBOX, "write-home"), "utf8");

@@ -61,7 +61,7 @@ export const SettingsSchema = z.object({
     .meta({ description: "Level of the log on stdout" }),
   TURND_PASS_ENV: z
     .string()
-    .regex(/^([A-Za-z_][A-Za-z0-9_]*([ ,]|$))*$/)
+    .regex(/^([A-Za-z_][A-Za-z0-9_]*([ ,]+|$))*$/)
     .default("")
     .meta({ description: "Names of further variables the CLIs get, separated by commas or spaces" }),
   CLI_A_NAME: name("cli-a").meta({ description: "What CLI A is called in this image" }),

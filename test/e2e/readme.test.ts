@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { execa } from "execa";
+import { expect, onTestFinished, test } from "vitest";
+import { REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
+
+const README = readFileSync(join(REPOSITORY, "README.md"), "utf8");
+const REPLAYING = readFileSync(join(REPOSITORY, "docs/replaying.md"), "utf8");
+
+/** The shell blocks of a document. */
+const blocks = (text: string): string[] => [...text.matchAll(/```sh\n([^]*?)```/g)].map((match) => match[1] ?? "");
+
+function find(text: string, part: string): string {
+  const block = blocks(text).find((candidate) => candidate.includes(part));
+  if (block === undefined) throw new Error(`no command with ${part}`);
+  return block;
+}
+
+const run = (script: string, env: Record<string, string> = {}) =>
+  execa("bash", ["-euo", "pipefail", "-c", script], { cwd: REPOSITORY, env, reject: false, stdin: "ignore" });
+
+test("the one command runs a real turn on each CLI", { timeout: 300_000 }, async () => {
+  const result = await run(find(README, "npm run demo"));
+  expect(result.exitCode, result.stdout + result.stderr).toBe(0);
+  expect(result.stdout).toMatch(/cli-a[^]*cli-b[^]*Every check held/);
+});
+
+test(
+  "what `npm start` serves answers the README's curl with events, and SIGTERM ends it with 0",
+  { timeout: 300_000 },
+  async () => {
+    const directory = temporaryDirectory(onTestFinished);
+    const child = execa("npm", ["start"], {
+      cwd: REPOSITORY,
+      env: {
+        TURND_PORT: "0",
+        TURND_STATE_DIR: join(directory, "state"),
+        TURND_HOME: userDirectory(join(directory, "home")),
+        TURND_WORKSPACE: userDirectory(join(directory, "workspace")),
+      },
+      reject: false,
+      stdin: "ignore",
+      buffer: false,
+    });
+    onTestFinished(() => void child.kill("SIGTERM"));
+    const { promise: address, resolve } = Promise.withResolvers<string>();
+    const lines = createInterface({ input: child.stdout });
+    lines.on("line", (line) => {
+      const url = /"url":"http:\/\/([^"]+)"[^}]*"msg":"listening"/.exec(line)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    const host = await Promise.race([
+      address,
+      child.then(() => {
+        throw new Error("npm start ended before it listened");
+      }),
+    ]);
+    const result = await run(find(README, "text/event-stream").replaceAll("127.0.0.1:8091", host));
+    expect(result.exitCode, result.stderr).toBe(0);
+    expect(result.stdout).toMatch(/^id: 1$[^]*^event: end$/m);
+    child.kill("SIGTERM");
+    expect((await child).exitCode).toBe(0);
+  },
+);
+
+test("the commands that replay do", async () => {
+  const one = await run(find(README, "replay --summary"));
+  expect([one.exitCode, one.stdout.includes("rate_limited")]).toEqual([0, true]);
+  const many = await run(find(REPLAYING, "replay --summary"));
+  expect(many.exitCode, many.stderr).toBe(0);
+  expect(many.stdout).toMatch(/"type":"turn.ended"[^]*labelled: status \d+\/\d+ \(100.0 %\)/);
+});
+
+test("every npm script that the README names is there", () => {
+  const manifest: { scripts: Record<string, string> } = JSON.parse(
+    readFileSync(join(REPOSITORY, "package.json"), "utf8"),
+  );
+  const named = [...README.matchAll(/`npm (?:run )?(start|test|demo|check|bench|soak)`/g)].map(
+    (match) => match[1] ?? "",
+  );
+  expect(named.length).toBeGreaterThanOrEqual(6);
+  expect(named.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
+});
