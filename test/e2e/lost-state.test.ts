@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { CLI_A, REAL_CLIS, shareStage, type Stage } from "../harness/real-daemon.ts";
+
+/** Directory, below a session's home, of what a CLI needs to resume. */
+const NATIVE_STATE = { "cli-a": "data/opencode", "cli-b": "codex/sessions" } as const;
+
+const GARBAGE = "garbage, ".repeat(1_000);
+
+/** A session with one turn that told the model something. */
+async function startSession({ turnd }: Stage, executor: "cli-a" | "cli-b", word: string) {
+  const { session_id, native_session_id } = await turnd.run({ executor, input: `My word is ${word}. @@text:Noted.@@` });
+  return { session_id, native: native_session_id, home: join(turnd.state, "sessions", session_id, "home") };
+}
+
+describe.each(REAL_CLIS)("$executor $version", (cli) => {
+  const stage = shareStage(cli);
+  const { executor } = cli;
+
+  test("lost native state is told before anything else, and a fresh session is given the history", async () => {
+    const { turnd, model } = stage();
+    const { session_id, native, home } = await startSession(stage(), executor, "marmalade");
+    const state = join(home, NATIVE_STATE[executor]);
+    for (const name of readdirSync(state)) rmSync(join(state, name), { recursive: true });
+
+    const before = model.requests.length;
+    const failed = await turnd.run({ session_id, input: "@@tool-ok@@", resume_policy: "fail" });
+    expect(failed).toMatchObject({ status: "failed", degraded: true, failure: { code: "resume_degraded" } });
+    const types = (await turnd.events(failed.turn_id)).map(({ type }) => type);
+    expect(types).toEqual(["turn.started", "session.degraded", "turn.ended"]);
+    expect(model.requests.length).toBe(before);
+
+    const fresh = await turnd.run({ session_id, input: "@@recall@@" });
+    expect(fresh).toMatchObject({ status: "completed", resumed: false, degraded: true });
+    expect(fresh.native_session_id).not.toBe(native);
+    expect(fresh.output).toContain("My word is marmalade.");
+    const events = await turnd.events(fresh.turn_id);
+    expect(events.map(({ type }) => type).slice(0, 3)).toEqual(["turn.started", "session.degraded", "session.bound"]);
+    expect(events[1]?.data).toMatchObject({ code: "resume_degraded", requested: native });
+  });
+});
+
+describe.each(CLI_A)("$executor $version", (cli) => {
+  const stage = shareStage(cli);
+
+  test("a corrupt database is moved aside, not deleted, and the turn completes degraded", async () => {
+    const { turnd } = stage();
+    const { session_id, home } = await startSession(stage(), "cli-a", "rhubarb");
+    const database = join(home, "data/opencode/opencode.db");
+    // The log beside the database holds all of a young one, and would restore it.
+    for (const path of [database, `${database}-wal`]) writeFileSync(path, GARBAGE);
+
+    const failed = await turnd.run({ session_id, input: "@@text@@", resume_policy: "fail" });
+    expect(failed).toMatchObject({ status: "failed", failure: { code: "resume_degraded" } });
+    expect(readFileSync(database, "utf8")).toMatch(/^garbage/);
+
+    const result = await turnd.run({ session_id, input: "@@recall@@" });
+    expect(result).toMatchObject({ status: "completed", degraded: true });
+    expect(result.output).toContain("My word is rhubarb.");
+    expect(readFileSync(`${database}.aside-1`, "utf8")).toBe(GARBAGE);
+    const warnings = (await turnd.events(result.turn_id)).filter((event) => event.type === "warning");
+    expect(warnings[0]?.data).toMatchObject({ code: "state_set_aside" });
+
+    const next = await turnd.run({ session_id, input: "@@text@@" });
+    expect(next).toMatchObject({ resumed: true, degraded: false, native_session_id: result.native_session_id });
+  });
+});
