@@ -1,0 +1,33 @@
+import { describe, expect, test } from "vitest";
+import { CLI_B, shareStage } from "../harness/real-daemon.ts";
+
+const PIXEL =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+describe("cli-b 0.139.0", () => {
+  const stage = shareStage(CLI_B);
+  const executor = "cli-b";
+
+  test("an image reaches the provider", async () => {
+    const { turnd, model } = stage();
+    const input = [
+      { type: "text", text: "What is this? @@text:A pixel.@@" },
+      { type: "image", data_url: PIXEL },
+    ];
+    expect(await turnd.run({ executor, input })).toMatchObject({ status: "completed", output: "A pixel." });
+    expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('"image_url":"data:image/png;base64,');
+  });
+
+  test("an output schema reaches the provider, and the answer comes as it is", async () => {
+    const { turnd, model } = stage();
+    const schema = {
+      type: "object",
+      properties: { word: { type: "string" } },
+      required: ["word"],
+      additionalProperties: false,
+    };
+    const result = await turnd.run({ executor, input: '@@text:{"word":"plum"}@@', output_schema: schema });
+    expect(result).toMatchObject({ status: "completed", output: '{"word":"plum"}' });
+    expect(model.requests.at(-1)?.body).toMatchObject({ text: { format: { type: "json_schema", schema } } });
+  });
+});

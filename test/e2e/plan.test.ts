@@ -1,0 +1,34 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { act } from "../../src/scripted-model/scenarios/act.ts";
+import { currentTurn } from "../../src/scripted-model/conversation.ts";
+import { say, type Scenario } from "../../src/scripted-model/reply.ts";
+import { REAL_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { userFile } from "../harness/temporary.ts";
+
+/** Writes a file by a command, whatever the file tools may do. */
+const command: Scenario = (conversation) => {
+  const [outcome] = currentTurn(conversation).outcomes;
+  if (outcome !== undefined) return say(`The command gave: ${outcome.output}`);
+  return act(conversation, { type: "run", command: "echo written > by-command.txt", purpose: "Writes a file" });
+};
+
+describe.each(REAL_CLIS)("$executor $version", (cli) => {
+  const stage = shareStage(cli, { model: { scenarios: { command } } });
+  const { executor } = cli;
+
+  test("a planning turn cannot write, by a file tool or by a command", async () => {
+    const { turnd } = stage();
+    const path = join(turnd.workspace, "notes.txt");
+    writeFileSync(path, "first line\n");
+    userFile(path);
+    for (const input of ["@@edit@@", "@@command@@"]) {
+      const { status, failure } = await turnd.run({ executor, mode: "plan", input });
+      // A machine whose kernel allows no sandbox cannot plan with CLI B, and says so.
+      expect(["completed", "sandbox_unavailable"]).toContain(failure?.code ?? status);
+    }
+    expect(readFileSync(path, "utf8")).toBe("first line\n");
+    expect(existsSync(join(turnd.workspace, "by-command.txt"))).toBe(false);
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { CLI_A, CLI_B, KEY, REAL_CLIS, shareStage } from "../harness/real-daemon.ts";
+
+describe.each(REAL_CLIS)("$executor $version", (cli) => {
+  const stage = shareStage(cli, { model: { apiKey: `not-${KEY}` } });
+
+  test("a wrong key ends the turn as auth_failed, with the lines that say so", async () => {
+    const result = await stage().turnd.run({ executor: cli.executor, input: "@@text@@" });
+    expect(result).toMatchObject({
+      status: "failed",
+      failure: { code: "auth_failed", retryable: false, user_action: "credentials" },
+    });
+    expect(result.failure?.evidence[0]?.text).toMatch(/401|Incorrect API key/);
+  });
+});
+
+// They wait for time-outs: all at once.
+describe.concurrent.each(CLI_A)("$executor $version", (cli) => {
+  const stage = shareStage(cli);
+
+  test("a rate limit that never ends is ended by the idle time-out, as rate_limited", async ({ expect }) => {
+    const { turnd } = stage();
+    // Longer than the CLI takes to start on a loaded machine: it retries for ever without a word on stdout.
+    const result = await turnd.run({ executor: "cli-a", input: "@@rate-limit@@", idle_timeout_ms: 25_000 });
+    expect(result).toMatchObject({ status: "failed", failure: { code: "rate_limited", retryable: true } });
+    expect(result.failure?.evidence[0]).toMatchObject({ source: "stderr", text: expect.stringContaining("429") });
+    expect(result.duration_ms).toBeGreaterThanOrEqual(25_000);
+    const retries = (await turnd.events(result.turn_id)).filter((event) => event.type === "retry");
+    expect(retries.length).toBeGreaterThan(0);
+    expect(retries[0]?.data.code).toBe("rate_limited");
+  });
+});
+
+describe.concurrent("cli-b 0.139.0", () => {
+  const stage = shareStage(CLI_B);
+  const executor = "cli-b";
+
+  test("a provider without the Responses API is executor_unavailable", async ({ expect }) => {
+    const result = await stage().turnd.run({ executor, input: "@@no-api@@" });
+    expect(result).toMatchObject({ status: "failed", failure: { code: "executor_unavailable" } });
+  });
+
+  test("a provider that takes the request and never answers is ended by the idle time-out", async ({ expect }) => {
+    const result = await stage().turnd.run({ executor, input: "@@hang@@", idle_timeout_ms: 5_000 });
+    expect(result).toMatchObject({
+      status: "failed",
+      failure: { code: "idle_timeout", retryable: true },
+      exit: { code: 1, signal: null },
+    });
+  });
+});

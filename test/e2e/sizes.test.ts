@@ -1,0 +1,28 @@
+import { describe, expect, test } from "vitest";
+import { REAL_CLIS, shareStage } from "../harness/real-daemon.ts";
+
+/** Numbered lines of so many bytes, so that a gap shows. */
+function numberedLines(bytes: number): string {
+  const lines = Array.from({ length: bytes / 16 }, (_, index) => `line ${String(index).padStart(10, "0")}\n`);
+  return lines.join("").slice(0, bytes - 1);
+}
+
+describe.each(REAL_CLIS)("$executor $version", (cli) => {
+  // A long answer that comes in one burst makes CLI A end before it has printed it: a pace that stays one under load.
+  const stage = shareStage(cli, { model: { frameGapMs: 20 } });
+  const { executor } = cli;
+
+  test("an answer of 2 MB arrives whole", async () => {
+    const result = await stage().turnd.run({ executor, input: "@@big:2000000@@" });
+    expect(result).toMatchObject({ status: "completed" });
+    expect(result.output === `${numberedLines(2_000_000)}.`).toBe(true);
+  });
+
+  test("a prompt of 900 KB arrives whole", async () => {
+    const { turnd, model } = stage();
+    const prompt = `${numberedLines(900_000)}\n@@text:Read.@@`;
+    expect(await turnd.run({ executor, input: prompt })).toMatchObject({ status: "completed", output: "Read." });
+    const sent = model.requests.at(-1)?.conversation.entries.findLast((entry) => entry.type === "user");
+    expect(sent?.text.trim() === prompt).toBe(true);
+  });
+});
