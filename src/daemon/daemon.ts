@@ -1,6 +1,7 @@
 import { chown, mkdir, readFile } from "node:fs/promises";
 import type { Server } from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { readConfigurations, renderConfigurations, type ConfiguredExecutor } from "./configurations.ts";
 import type { Executor } from "./executors/executor.ts";
@@ -67,7 +68,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       url,
       async stop() {
         isShuttingDown = true;
-        await service.shutDown();
+        const isBound = await within(service.shutDown(), values.TURND_SHUTDOWN_MS);
+        // What is left is taken up by the next start: its files and its keeper are there.
+        if (!isBound) logger.error({ boundMs: values.TURND_SHUTDOWN_MS }, "turns did not end within the bound");
         await app.close();
         await lock.release();
       },
@@ -147,6 +150,14 @@ async function createContext(
     now: () => new Date(),
     logger,
   };
+}
+
+/** Whether some work was done within a bound of time. */
+async function within(work: Promise<void>, boundMs: number): Promise<boolean> {
+  const late = new AbortController();
+  const isDone = await Promise.race([work.then(() => true), delay(boundMs, false, { signal: late.signal })]);
+  late.abort();
+  return isDone;
 }
 
 function describeKeeper(keeper: KeeperState, isSelf: boolean): string[] {

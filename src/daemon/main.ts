@@ -36,7 +36,7 @@ async function main(args: readonly string[]): Promise<ExitCode> {
   }
 }
 
-async function serve(settings: Settings): Promise<ExitCode> {
+async function serve(settings: Settings): Promise<never> {
   const redact = createRedactor(secretsOf(settings));
   const logger = pino(
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
@@ -51,7 +51,8 @@ async function serve(settings: Settings): Promise<ExitCode> {
   logger.info({ signal }, "stopping");
   await daemon.stop();
   logger.info("stopped");
-  return 0;
+  // What did not end within the bound must not keep this process.
+  process.exit(0);
 }
 
 async function render(settings: Settings): Promise<ExitCode> {

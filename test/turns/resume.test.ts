@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../harness/daemon.ts";
-import { fakeDaemon } from "../harness/fake-daemon.ts";
+import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
 
 /** A session with one turn, whose native state is then lost. */
 async function lostSession(): Promise<{ turnd: TestDaemon; native: string | undefined; home: string }> {
@@ -59,4 +60,22 @@ test("a stranger's session is killed before anything of it is passed on", async 
   const events = await turnd.events(result.turn_id);
   expect(events.map((event) => event.type)).toEqual(["turn.started", "session.degraded", "turn.ended"]);
   expect((await turnd.request("GET", "/v1/sessions/session-1")).body.native_session_id).toBe(first.native_session_id);
+});
+
+test("a native id of the wrong form never reaches the CLI", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  await first.run({ executor: "cli-b", session_id: "session-1", input: "hello" });
+  await first.stop();
+  const file = join(first.state, "sessions/session-1/session.json");
+  const session: Record<string, unknown> = JSON.parse(readFileSync(file, "utf8"));
+  writeFileSync(file, JSON.stringify({ ...session, native_session_id: "--last" }));
+  const second = await fakeDaemonIn(directory);
+  const refused = await second.run({ session_id: "session-1", input: "args", resume_policy: "fail" });
+  expect(refused).toMatchObject({ status: "failed", failure: { code: "resume_degraded" } });
+  expect((await second.events(refused.turn_id)).map((event) => event.type)).toEqual(["turn.ended"]);
+  const fresh = await second.run({ session_id: "session-1", input: "args" });
+  expect(fresh).toMatchObject({ status: "completed", resumed: false, degraded: true });
+  const types = (await second.events(fresh.turn_id)).map((event) => event.type);
+  expect(types.slice(0, 3)).toEqual(["turn.started", "session.degraded", "session.bound"]);
 });

@@ -4,7 +4,7 @@ import type { Started } from "../process/keeper.ts";
 import { stopTree, SweepError, sweepTree, type ProcessTree } from "../process/tree.ts";
 import { waitForExit, type KeptExit } from "../process/wait-exit.ts";
 import { consumeOutput, type Consumed } from "./consume.ts";
-import { executorOf, type TurnContext } from "./context.ts";
+import { executorOf, type TurnContext, type TurnLimits } from "./context.ts";
 import type { Turn } from "./turn.ts";
 import { writeTurnFile, type EndedBy } from "./turn-file.ts";
 import { startWatch } from "./watch.ts";
@@ -110,8 +110,14 @@ async function stopProcess(
       context.logger.error({ turnId: turn.file.turn_id, err: error }, "reason of a stop could not be written");
     }
   }
-  // What was asked to stop for no fault of its own gets its grace; a stranger's session must not print another line.
-  turn.ended.push(...(await stopTree(tree, signals, reason === "halt" ? 0 : context.limits.cancelGraceMs)));
+  turn.ended.push(...(await stopTree(tree, signals, graceOf(reason, context.limits))));
+}
+
+function graceOf(reason: StopReason, { cancelGraceMs, shutdownMs }: TurnLimits): number {
+  // A stranger's session must not print another line.
+  if (reason === "halt") return 0;
+  // Half of the bound is for what comes after: sweeping, and telling the end.
+  return reason === "shutdown" ? Math.min(cancelGraceMs, shutdownMs / 2) : cancelGraceMs;
 }
 
 /** A sweep that fails is told of, not thrown: the turn ends all the same (law 3). */

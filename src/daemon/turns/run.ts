@@ -57,9 +57,10 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
       hasToldStarted: progress.hasStarted,
       hasToldDegraded: progress.isDegraded,
     };
-    const { facts, attempt } = await runToFacts(run);
+    const outcome = await runToFacts(run);
     await releaseReserve(turn.directory);
-    await endTurn(context, turn, log, facts, attempt);
+    if (outcome === undefined) return;
+    await endTurn(context, turn, log, outcome.facts, outcome.attempt);
   } finally {
     turn.log = undefined;
     turn.stop = undefined;
@@ -86,7 +87,8 @@ interface RunOutcome {
   readonly attempt?: AttemptResult;
 }
 
-async function runToFacts(run: Run): Promise<RunOutcome> {
+/** @returns undefined when the daemon stops before anything was started: the turn waits for the next start */
+async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
   const { turn, context } = run;
   try {
     await finishSetAside(turn.directory);
@@ -102,6 +104,7 @@ async function runToFacts(run: Run): Promise<RunOutcome> {
       attempt = await follow(run, started);
     } else {
       const obstacle = await findObstacle(run);
+      if (turn.stopRequested === "shutdown") return undefined;
       if (obstacle !== undefined || turn.stopRequested !== undefined) return refuse(run, obstacle);
       const requested = requestedSession(run);
       const malformed = findMalformed(run, requested);
