@@ -62,7 +62,9 @@ function install(directory, folder) {
  * `node_modules/.bin/node` disappears while it runs.
  */
 function cleanEnv() {
-  const own = Object.entries(process.env).filter(([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name));
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name),
+  );
   const path = (process.env.PATH ?? "").split(":").filter((entry) => !entry.endsWith("node_modules/.bin"));
   return { ...Object.fromEntries(own), PATH: path.join(":") };
 }
