@@ -13,8 +13,8 @@ export default defineConfig({
           name: "fast",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "test/image/**", "**/node_modules/**"],
-          testTimeout: 20_000,
-          hookTimeout: 20_000,
+          testTimeout: 90_000,
+          hookTimeout: 60_000,
         },
       },
       {

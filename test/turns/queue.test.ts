@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
@@ -117,7 +118,7 @@ test("a steer that meets no boundary stops the turn after the longest wait", asy
   expect((await turnd.request("GET", `/v1/turns/${running.turn_id}/result`)).body.cancelled_by).toBe("steer");
 });
 
-test("steers and queued turns that meet a turn's last instant are each run once", async () => {
+test("steers and queued turns that meet a turn's last instant are each run once", { timeout: 300_000 }, async () => {
   const turnd = await fakeDaemon({ TURND_MAX_TURNS: "8" });
   async function race(index: number): Promise<void> {
     const session = { executor: "cli-b", session_id: `session-${index}` };
@@ -129,7 +130,6 @@ test("steers and queued turns that meet a turn's last instant are each run once"
       turnd.run({ ...session, input: `touch ${mark}-c` }),
     ]);
     expect([steer.status, queued.status]).toEqual(["completed", "completed"]);
-    const { readFileSync } = await import("node:fs");
     for (const name of ["b", "c"]) expect(readFileSync(`${mark}-${name}`, "utf8").trim().split("\n")).toHaveLength(1);
     const result = (await turnd.request("GET", `/v1/turns/${first.turn_id}/result`)).body;
     expect(result.status === "completed" || result.cancelled_by === "steer").toBe(true);

@@ -1,5 +1,5 @@
 import type { Evidence, FailureCode } from "../../protocol/index.ts";
-import type { FailureDraft } from "./executor.ts";
+import type { FailureDraft, Outcome } from "./executor.ts";
 
 /** Something a process left behind that a rule can look at. */
 export interface Fact {
@@ -56,6 +56,26 @@ export function decideFailure(rules: readonly FailureRule[], facts: readonly Fac
     }
   }
   return undefined;
+}
+
+/**
+ * How the process ended, as something rules can look at; nothing when nobody knows.
+ *
+ * @param where - in the CLI's own words, whether a proper last record came before it; rules find it as `name`
+ */
+export function toExitFacts(exit: Outcome["exit"], where: string): Fact[] {
+  if (exit === null) return [];
+  const how = exit.signal === null ? `exit code ${exit.code}` : `killed by ${exit.signal}`;
+  return [
+    {
+      on: "exit",
+      source: "exit",
+      text: `${how}, ${where}`,
+      name: where,
+      ...(exit.code === null ? {} : { status: exit.code }),
+      ...(exit.signal === null ? {} : { code: exit.signal }),
+    },
+  ];
 }
 
 /** Quotes a fact, cut to a bounded length. */

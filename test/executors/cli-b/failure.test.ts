@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import { toExitFacts, toProviderFact } from "../../../src/daemon/executors/cli-b/facts.ts";
+import { toProviderFact, WITHOUT_COMPLETION } from "../../../src/daemon/executors/cli-b/facts.ts";
+import { toExitFacts } from "../../../src/daemon/executors/rules.ts";
 import { classify, RULES } from "../../../src/daemon/executors/cli-b/failure.ts";
 import type { FailureDraft, Outcome } from "../../../src/daemon/executors/executor.ts";
 import { listRecordings, play } from "../recordings.ts";
@@ -132,8 +133,8 @@ test("a start-up message over several lines is read whole", () => {
 });
 
 test("an exit names code and signal as evidence", () => {
-  expect(toExitFacts({ code: null, signal: "SIGKILL" }, false)[0]?.text).toBe(
+  expect(toExitFacts({ code: null, signal: "SIGKILL" }, WITHOUT_COMPLETION)[0]?.text).toBe(
     "killed by SIGKILL, without turn.completed",
   );
-  expect(toExitFacts(null, false)).toEqual([]);
+  expect(toExitFacts(null, WITHOUT_COMPLETION)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import type { FailureDraft, Outcome } from "../executor.ts";
-import type { Fact } from "../rules.ts";
-import { FINISH, FINISH_EMPTY, toExitFacts } from "./facts.ts";
+import { toExitFacts, type Fact } from "../rules.ts";
+import { AFTER_COMPLETION, FINISH, FINISH_EMPTY, WITHOUT_COMPLETION } from "./facts.ts";
 import { classify } from "./failure.ts";
 
 /** What the records of a process come to, kept up to date while they are read. */
@@ -42,7 +42,7 @@ export function explainEnding(input: EndingInput): FailureDraft | undefined {
   const isProperlyLast = ended.lastRecord === FINISH && ended.finish?.reason === "stop" && ended.error === undefined;
   if (isProperlyLast && exit?.code === 0) return undefined;
 
-  const exits = wasStopped ? [] : toExitFacts(exit, isProperlyLast);
+  const exits = wasStopped ? [] : toExitFacts(exit, isProperlyLast ? AFTER_COMPLETION : WITHOUT_COMPLETION);
   const failure = classify(isProperlyLast ? exits : [...toRecordFacts(ended), ...exits, ...stderr]);
   if (failure.isProven || wasStopped) return failure;
   if (exit === null) return toLost(failure);

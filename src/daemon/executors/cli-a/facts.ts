@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Outcome } from "../executor.ts";
 import type { Fact } from "../rules.ts";
 import type { ModelError } from "./log-line.ts";
 import type { CliAError } from "./record.ts";
@@ -52,23 +51,6 @@ export function toRequestFact(error: ModelError, line: number): Fact {
     name: REQUEST_FAILED,
     ...describe(words.join(" "), error.statusCode, error.responseBody),
   };
-}
-
-/** How the process ended; nothing when nobody knows. */
-export function toExitFacts(exit: Outcome["exit"], isProperlyLast: boolean): Fact[] {
-  if (exit === null) return [];
-  const how = exit.signal === null ? `exit code ${exit.code}` : `killed by ${exit.signal}`;
-  const where = isProperlyLast ? AFTER_COMPLETION : WITHOUT_COMPLETION;
-  return [
-    {
-      on: "exit",
-      source: "exit",
-      text: `${how}, ${where}`,
-      name: where,
-      ...(exit.code === null ? {} : { status: exit.code }),
-      ...(exit.signal === null ? {} : { code: exit.signal }),
-    },
-  ];
 }
 
 function describe(

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { readJsonLine } from "../json-line.ts";
 
 /** Numbers the CLI may leave out or print as null (1.3.2 turns NaN into it). */
 const count = z.number().nonnegative().catch(0);
@@ -92,18 +93,12 @@ const Typed = z.object({ type: optionalText, sessionID: optionalText });
 
 /** Reads one line of stdout; never throws. */
 export function readRecord(line: string): ReadLine {
-  const plain = stripEscapes(line);
-  if (plain.trim() === "") return { kind: "blank" };
-  let value: unknown;
-  try {
-    value = JSON.parse(plain);
-  } catch {
-    // Not JSON is an answer, not an error: the line is kept.
-    return { kind: "unknown", reason: "not_json" };
-  }
-  const record = CliARecord.safeParse(value);
+  const read = readJsonLine(line);
+  if (read.kind === "blank") return read;
+  if (read.kind === "not_json") return { kind: "unknown", reason: "not_json" };
+  const record = CliARecord.safeParse(read.value);
   if (record.success) return { kind: "record", record: record.data };
-  const typed = Typed.safeParse(value);
+  const typed = Typed.safeParse(read.value);
   if (!typed.success) return { kind: "unknown", reason: "bad_shape" };
   const { type, sessionID } = typed.data;
   return {
@@ -112,12 +107,4 @@ export function readRecord(line: string): ReadLine {
     ...(type === undefined ? {} : { type }),
     ...(sessionID === undefined ? {} : { sessionID }),
   };
-}
-
-// eslint-disable-next-line no-control-regex -- escape sequences are what is looked for
-const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
-
-/** Removes terminal escape sequences; JSON cannot hold a raw escape byte, so no record changes. */
-export function stripEscapes(line: string): string {
-  return line.includes("\u001b") ? line.replace(ESCAPES, "") : line;
 }

@@ -4,7 +4,7 @@ import type { Fact } from "../rules.ts";
 import { REJECTED_ASK, REQUEST_FAILED, START_UP, START_UP_OF_RESUME, toRequestFact } from "./facts.ts";
 import { classify } from "./failure.ts";
 import { readLogLine, type LogLine, type TimedLogLine } from "./log-line.ts";
-import { stripEscapes } from "./record.ts";
+import { stripEscapes } from "../json-line.ts";
 
 /** What a line of stderr says of the session: a new one was made, or one goes on. */
 export interface SessionSign {

@@ -11,7 +11,8 @@ import type {
 } from "../executor.ts";
 import { explainEnding, type Ended } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "./facts.ts";
-import { readRecord, stripEscapes, type CliARecord, type CliATool } from "./record.ts";
+import { stripEscapes } from "../json-line.ts";
+import { readRecord, type CliARecord, type CliATool } from "./record.ts";
 import { createSessionGate } from "./session.ts";
 import { createStderrReader } from "./stderr.ts";
 import { createStepTracker } from "./steps.ts";

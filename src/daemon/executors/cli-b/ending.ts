@@ -1,6 +1,6 @@
 import type { FailureDraft, Outcome, TranslatorInput } from "../executor.ts";
-import type { Fact } from "../rules.ts";
-import { toExitFacts } from "./facts.ts";
+import { toExitFacts, type Fact } from "../rules.ts";
+import { AFTER_COMPLETION, WITHOUT_COMPLETION } from "./facts.ts";
 import { classify } from "./failure.ts";
 import type { CliBRecord } from "./record.ts";
 
@@ -45,7 +45,7 @@ export function explainEnding({
 
   const said = ended.failed ?? ended.error;
   const records = said ?? (wasStopped ? ended.retryCause : undefined);
-  const exits = wasStopped ? [] : toExitFacts(exit, isCompletedLast);
+  const exits = wasStopped ? [] : toExitFacts(exit, isCompletedLast ? AFTER_COMPLETION : WITHOUT_COMPLETION);
   const failure = classify([...(records === undefined ? [] : [records]), ...exits, ...stderr]);
   if (failure.isProven || wasStopped) return failure;
   if (exit === null) return lostFailure(failure);

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Outcome } from "../executor.ts";
 import type { Fact } from "../rules.ts";
 
 /** Said of a provider's message: whether the turn had an item before it. */
@@ -33,23 +32,6 @@ export function toProviderFact(message: string, at: { line: number; hasItems: bo
     ...(status === undefined ? {} : { status: Number(status) }),
     ...(code === undefined ? {} : { code }),
   };
-}
-
-/** How the process ended, as something rules can look at; nothing when nobody knows. */
-export function toExitFacts(exit: Outcome["exit"], isCompletedLast: boolean): Fact[] {
-  if (exit === null) return [];
-  const how = exit.signal === null ? `exit code ${exit.code}` : `killed by ${exit.signal}`;
-  const where = isCompletedLast ? AFTER_COMPLETION : WITHOUT_COMPLETION;
-  return [
-    {
-      on: "exit",
-      source: "exit",
-      text: `${how}, ${where}`,
-      name: where,
-      ...(exit.code === null ? {} : { status: exit.code }),
-      ...(exit.signal === null ? {} : { code: exit.signal }),
-    },
-  ];
 }
 
 function readCode(body: string): string | undefined {

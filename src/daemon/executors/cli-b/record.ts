@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { readJsonLine } from "../json-line.ts";
 
 /** What every item has; status words vary by item and are read where they are used. */
 const item = { id: z.string() };
@@ -94,28 +95,14 @@ const Typed = z.object({ type: z.string(), item: z.object({ type: z.string() }).
 
 /** Reads one line of stdout; never throws. */
 export function readRecord(text: string): ReadLine {
-  const plain = stripEscapes(text);
-  if (plain.trim() === "") return { kind: "blank" };
-  let value: unknown;
-  try {
-    value = JSON.parse(plain);
-  } catch {
-    // Not JSON is an answer, not an error: the line is kept.
-    return { kind: "unknown", reason: "not_json" };
-  }
-  const record = CliBRecord.safeParse(value);
+  const read = readJsonLine(text);
+  if (read.kind === "blank") return read;
+  if (read.kind === "not_json") return { kind: "unknown", reason: "not_json" };
+  const record = CliBRecord.safeParse(read.value);
   if (record.success) return { kind: "record", record: record.data };
-  const typed = Typed.safeParse(value);
+  const typed = Typed.safeParse(read.value);
   if (!typed.success) return { kind: "unknown", reason: "bad_shape" };
   const { type, item: inner } = typed.data;
   const isKnown = RECORD_TYPES.has(type) && (inner === undefined || ITEM_TYPES.has(inner.type));
   return { kind: "unknown", reason: isKnown ? "bad_shape" : "unknown_type", type };
-}
-
-// eslint-disable-next-line no-control-regex -- escape sequences are what is looked for
-const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
-
-/** Removes terminal escape sequences; JSON cannot hold a raw escape byte, so no record changes. */
-export function stripEscapes(text: string): string {
-  return text.includes("\u001b") ? text.replace(ESCAPES, "") : text;
 }

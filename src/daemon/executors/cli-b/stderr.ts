@@ -1,6 +1,6 @@
 import type { OutputLine, TranslatedEvent } from "../executor.ts";
 import type { Fact } from "../rules.ts";
-import { stripEscapes } from "./record.ts";
+import { stripEscapes } from "../json-line.ts";
 
 /** Reads CLI B's stderr: log lines, and what it says when it cannot start. */
 export interface StderrReader {
