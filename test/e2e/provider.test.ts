@@ -18,7 +18,7 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
 describe.concurrent.each(CLI_A)("$executor $version", (cli) => {
   const stage = shareStage(cli);
 
-  test("a rate limit that never ends is ended by the idle time-out, as rate_limited", async ({ expect }) => {
+  test("a rate limit that never ends is ended by the idle time-out, as rate_limited", async () => {
     const { turnd } = stage();
     // Longer than the CLI takes to start on a loaded machine: it retries for ever without a word on stdout.
     const result = await turnd.run({ executor: "cli-a", input: "@@rate-limit@@", idle_timeout_ms: 25_000 });
@@ -35,12 +35,12 @@ describe.concurrent("cli-b 0.139.0", () => {
   const stage = shareStage(CLI_B);
   const executor = "cli-b";
 
-  test("a provider without the Responses API is executor_unavailable", async ({ expect }) => {
+  test("a provider without the Responses API is executor_unavailable", async () => {
     const result = await stage().turnd.run({ executor, input: "@@no-api@@" });
     expect(result).toMatchObject({ status: "failed", failure: { code: "executor_unavailable" } });
   });
 
-  test("a provider that takes the request and never answers is ended by the idle time-out", async ({ expect }) => {
+  test("a provider that takes the request and never answers is ended by the idle time-out", async () => {
     const result = await stage().turnd.run({ executor, input: "@@hang@@", idle_timeout_ms: 5_000 });
     expect(result).toMatchObject({
       status: "failed",

@@ -1,22 +1,10 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { listProcesses } from "../../src/daemon/process/process-table.ts";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemon } from "../harness/fake-daemon.ts";
+import { processesNaming } from "../harness/processes.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 let marks = 0;
-
-/** Processes that name a mark in their command line. */
-function marked(mark: string): number[] {
-  return listProcesses().flatMap(({ pid, state }) => {
-    try {
-      return state !== "Z" && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(mark) ? [pid] : [];
-    } catch {
-      return []; // It ended meanwhile.
-    }
-  });
-}
 
 const newMark = (): string => String(2_000_000 + (process.pid % 10_000) * 100 + marks++);
 
@@ -32,9 +20,9 @@ async function startZoo(turnd: TestDaemon, rest: string) {
 test("cancel answers when the tree is empty, with a receipt of what was ended", async () => {
   const turnd = await fakeDaemon({ TURND_CANCEL_GRACE_MS: "200" });
   const { mark, turnId } = await startZoo(turnd, "ignore-signals\nhang");
-  expect(marked(mark).length).toBeGreaterThanOrEqual(7);
+  expect(processesNaming(mark).length).toBeGreaterThanOrEqual(7);
   const receipt = (await turnd.request("POST", `/v1/turns/${turnId}/cancel`)).body;
-  expect(marked(mark)).toEqual([]);
+  expect(processesNaming(mark)).toEqual([]);
   expect(receipt).toMatchObject({ turn_id: turnId, status: "cancelled", already_ended: false });
   expect(receipt.ended.length).toBeGreaterThanOrEqual(8);
   expect(receipt.ended.every((entry: { signal: string }) => entry.signal.startsWith("SIG"))).toBe(true);
@@ -60,15 +48,15 @@ test("a normal end is swept too", async () => {
   const turnd = await fakeDaemon();
   const mark = newMark();
   expect((await turnd.run({ executor: "cli-b", input: `shell escapees ${mark}\nready` })).status).toBe("completed");
-  expect(marked(mark)).toEqual([]);
+  expect(processesNaming(mark)).toEqual([]);
 });
 
 test("another session's processes are not touched", async () => {
   const turnd = await fakeDaemon();
   const [one, other] = [await startZoo(turnd, "hang"), await startZoo(turnd, "hang")];
   await turnd.request("POST", `/v1/turns/${one.turnId}/cancel`);
-  expect(marked(one.mark)).toEqual([]);
-  expect(marked(other.mark).length).toBeGreaterThanOrEqual(7);
+  expect(processesNaming(one.mark)).toEqual([]);
+  expect(processesNaming(other.mark).length).toBeGreaterThanOrEqual(7);
 });
 
 test("deleting a session cancels and sweeps its turn first", async () => {
@@ -90,7 +78,7 @@ test("deleting a session cancels and sweeps its turn first", async () => {
   })();
   await isFollowing;
   expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
-  expect(marked(mark)).toEqual([]);
+  expect(processesNaming(mark)).toEqual([]);
   await following;
   expect(types.at(-1)).toBe("end");
   expect((await turnd.request("GET", `/v1/turns/${turn_id}`)).body.detail.code).toBe("turn_not_found");
@@ -103,8 +91,8 @@ test("100 rounds of the zoo leave no survivor", { timeout: 600_000 }, async () =
     const { mark, turnId } = await startZoo(turnd, "ignore-signals\nhang");
     await turnd.request("POST", `/v1/turns/${turnId}/cancel`);
     seen.push(mark);
-    expect(marked(mark)).toEqual([]);
+    expect(processesNaming(mark)).toEqual([]);
   }
   for (let rounds = 0; rounds < 25; rounds += 1) await Promise.all([round(), round(), round(), round()]);
-  expect(seen.flatMap(marked)).toEqual([]);
+  expect(seen.flatMap((mark) => processesNaming(mark))).toEqual([]);
 });

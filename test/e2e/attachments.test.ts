@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { CLI_B, shareStage } from "../harness/real-daemon.ts";
+import { CLI_B, REAL_CLIS, shareStage } from "../harness/real-daemon.ts";
 
 const PIXEL =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-describe("cli-b 0.139.0", () => {
-  const stage = shareStage(CLI_B);
-  const executor = "cli-b";
+describe.each(REAL_CLIS)("$executor $version", (cli) => {
+  const stage = shareStage(cli);
 
   test("an image reaches the provider", async () => {
     const { turnd, model } = stage();
@@ -14,9 +13,14 @@ describe("cli-b 0.139.0", () => {
       { type: "text", text: "What is this? @@text:A pixel.@@" },
       { type: "image", data_url: PIXEL },
     ];
-    expect(await turnd.run({ executor, input })).toMatchObject({ status: "completed", output: "A pixel." });
-    expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('"image_url":"data:image/png;base64,');
+    const result = await turnd.run({ executor: cli.executor, input });
+    expect(result).toMatchObject({ status: "completed", output: "A pixel." });
+    expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('"data:image/png;base64,');
   });
+});
+
+describe("cli-b 0.139.0", () => {
+  const stage = shareStage(CLI_B);
 
   test("an output schema reaches the provider, and the answer comes as it is", async () => {
     const { turnd, model } = stage();
@@ -26,7 +30,8 @@ describe("cli-b 0.139.0", () => {
       required: ["word"],
       additionalProperties: false,
     };
-    const result = await turnd.run({ executor, input: '@@text:{"word":"plum"}@@', output_schema: schema });
+    const input = '@@text:{"word":"plum"}@@';
+    const result = await turnd.run({ executor: "cli-b", input, output_schema: schema });
     expect(result).toMatchObject({ status: "completed", output: '{"word":"plum"}' });
     expect(model.requests.at(-1)?.body).toMatchObject({ text: { format: { type: "json_schema", schema } } });
   });
