@@ -1,7 +1,9 @@
-import { chown, mkdir } from "node:fs/promises";
+import { access, chown } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Configuration, Executor } from "./executors/executor.ts";
 import { EXECUTORS } from "./executors/registry.ts";
 import type { RunAs } from "./process/run-as.ts";
+import { makeDirectories, makeDirectory } from "./sessions/directories.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 import { changeHome } from "./turns/home.ts";
 
@@ -46,8 +48,15 @@ export async function renderConfigurations(
   target: { readonly home: string; readonly runAs: RunAs; readonly homeWriter: string },
 ): Promise<string[]> {
   const { home, runAs, homeWriter } = target;
-  const made = await mkdir(home, { recursive: true, mode: 0o700 });
-  if (made !== undefined && !runAs.isSelf) await chown(home, runAs.uid, runAs.gid);
+  const isNew = await access(home).then(
+    () => false,
+    () => true,
+  );
+  if (isNew) {
+    await makeDirectories(dirname(home), 0o755);
+    await makeDirectory(home, 0o700);
+    if (!runAs.isSelf) await chown(home, runAs.uid, runAs.gid);
+  }
   const files = configured.flatMap(({ configuration }) => configuration.files);
   await changeHome(
     { homeWriter, runAs },

@@ -1,4 +1,4 @@
-import { chown, mkdir, readFile } from "node:fs/promises";
+import { chown, readFile } from "node:fs/promises";
 import type { Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -8,6 +8,7 @@ import type { Executor } from "./executors/executor.ts";
 import { createApp } from "./http/app.ts";
 import { holdLock } from "./process/lock.ts";
 import { probeKeeper, type KeeperState } from "./process/probe-keeper.ts";
+import { makeDirectories, makeDirectory } from "./sessions/directories.ts";
 import { openSessionStore } from "./sessions/session-store.ts";
 import type { Settings } from "./settings.ts";
 import type { TurnContext } from "./turns/context.ts";
@@ -42,7 +43,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, logger } = options;
   const { values } = settings;
   const configured = readConfigurations(settings);
-  await mkdir(values.TURND_STATE_DIR, { recursive: true, mode: 0o711 });
+  await makeDirectories(values.TURND_STATE_DIR, 0o711);
   const lock = await holdLock(join(values.TURND_STATE_DIR, "lock"), `pid ${process.pid}`);
   try {
     const context = await createContext(options, configured);
@@ -90,7 +91,7 @@ async function createContext(
   const keeperPath = join(sandboxDirectory, "keeper");
   const homeWriter = await readFile(join(sandboxDirectory, "write-home"), "utf8");
   const scratchDirectory = join(stateDirectory, "scratch");
-  await mkdir(scratchDirectory, { recursive: true, mode: 0o700 });
+  await makeDirectory(scratchDirectory, 0o700);
   if (!runAs.isSelf) await chown(scratchDirectory, runAs.uid, runAs.gid);
   const keeper = await probeKeeper(keeperPath, stateDirectory, runAs);
   const warnings = [

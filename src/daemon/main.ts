@@ -46,7 +46,10 @@ async function serve(settings: Settings): Promise<never> {
     // For good, not once: a second signal must not cut short what the first one began.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
   });
-  const daemon = await startDaemon({ settings, sandboxDirectory: SANDBOX, logger, redact });
+  const starting = startDaemon({ settings, sandboxDirectory: SANDBOX, logger, redact });
+  const daemon = await Promise.race([starting, stopped.then(() => undefined)]);
+  // Told to stop before it had begun: there is nothing to end yet that the next start would not take up.
+  if (daemon === undefined) process.exit(0);
   const signal = await stopped;
   logger.info({ signal }, "stopping");
   await daemon.stop();

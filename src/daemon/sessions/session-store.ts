@@ -1,8 +1,9 @@
-import { chown, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { chown, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CallerId, CliName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.ts";
+import { makeDirectory } from "./directories.ts";
 
 /** `session.json`: what is known of a session besides its turns. */
 export const SessionFile = z.object({
@@ -62,7 +63,7 @@ const REMOVED = ".removed";
  */
 export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
   const base = join(options.stateDirectory, "sessions");
-  await mkdir(base, { recursive: true, mode: 0o711 });
+  await makeDirectory(base, 0o711);
   const sessions = new Map<string, SessionFile>();
   for (const name of await readdir(base)) {
     if (name.endsWith(REMOVED)) await removeRest(join(base, name), options);
@@ -108,15 +109,6 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       await removeRest(`${root}${REMOVED}`, options);
     },
   };
-}
-
-/** An attempt that broke off may have left it; a recursive mkdir would hide why a new one cannot be made. */
-async function makeDirectory(path: string, mode: number): Promise<void> {
-  try {
-    await mkdir(path, { mode });
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-  }
 }
 
 async function removeRest(root: string, { emptyAsOwner }: SessionStoreOptions): Promise<void> {

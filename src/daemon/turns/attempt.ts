@@ -68,7 +68,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     }
   }
   const ended = waitForEnd();
-  const consumed = await consumeOutput({
+  const consuming = consumeOutput({
     translator: executor.createTranslator({
       requestedSession: options.requestedSession,
       ...(turn.file.cli_version === undefined ? {} : { cliVersion: turn.file.cli_version }),
@@ -90,6 +90,12 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     },
     onStepBoundary: options.onStepBoundary,
     outcome: async () => ({ exit: (await ended).exit, wasStopped: stopping !== undefined }),
+  });
+  // A bug of ours must not leave the process to itself (law 6).
+  const consumed = await consuming.catch(async (error: unknown) => {
+    stop("halt");
+    await ended;
+    throw error;
   });
   return { ...consumed, ...(await ended) };
 }

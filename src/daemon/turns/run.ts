@@ -124,10 +124,8 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
     }
     return conclude(run, attempt);
   } catch (error) {
-    const failure = toStartFailure(error);
-    if (failure === undefined) throw error;
     context.logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be run");
-    return refuse(run, failure);
+    return refuse(run, toFailureOfOurs(error));
   }
 }
 
@@ -279,8 +277,9 @@ function refuse({ turn }: Run, halt: FailureDraft | undefined): RunOutcome {
   };
 }
 
-function toStartFailure(error: unknown): FailureDraft | undefined {
+/** What kept turnd from running a turn; a bug of its own is told as what it is, and the turn ends all the same (law 3). */
+function toFailureOfOurs(error: unknown): FailureDraft {
   if (error instanceof KeeperError) return ownFailure("executor_unavailable", error.message);
   if (error instanceof HomeError || isStorageError(error)) return ownFailure("storage_error", error.message);
-  return undefined;
+  return ownFailure("unknown", `turnd itself failed: ${error instanceof Error ? error.message : String(error)}`);
 }
