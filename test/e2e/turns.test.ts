@@ -53,7 +53,7 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     const result = await turnd.run({ executor, input: "@@tool-fail@@" });
     expect(result.status).toBe("completed");
     const ended = (await turnd.events(result.turn_id)).filter((event) => event.type === "tool.ended");
-    expect(ended).toMatchObject([{ data: { kind: "execute", exit_code: 3 } }]);
+    expect(ended).toMatchObject([{ data: { kind: "execute", status: "failed", exit_code: 3 } }]);
     // Both of its outputs, in whichever order the CLI read them.
     expect(ended[0]?.data.output?.text.trim().split("\n").toSorted()).toEqual(["broken", "partial"]);
     expect(result.output).toMatch(/partial|broken/);

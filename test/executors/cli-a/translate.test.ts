@@ -122,7 +122,7 @@ describe("tools", () => {
   test("one record gives the beginning and the end of a call", () => {
     const { events } = translate([
       tool("bash", {
-        status: "completed",
+        status: "failed",
         input: { command: "exit 3" },
         output: "ü\n",
         title: "run it",

@@ -81,7 +81,10 @@ export function toToolCall({ tool, state }: CliATool, id: string): ToolStarted {
   };
 }
 
-/** How a call ended. A command's exit code other than 0 is a completed call, as for the CLI. */
+/**
+ * How a call ended. For CLI A a command that ran is completed whatever its exit code; a client gets one meaning for both
+ * CLIs, and CLI B's is that a command which exits with another code than 0 has failed.
+ */
 export function toToolEnd({ tool, state }: CliATool): Omit<ToolEnded, keyof ToolStarted> {
   const duration = state.time?.end === undefined ? undefined : state.time.end - state.time.start;
   const common = duration === undefined || duration < 0 ? {} : { duration_ms: duration };
@@ -91,7 +94,7 @@ export function toToolEnd({ tool, state }: CliATool): Omit<ToolEnded, keyof Tool
   const invalid = tool === "invalid" ? (InvalidInput.parse(state.input).error ?? state.output) : undefined;
   const changes = toChanges(tool, state.input, metadata);
   return {
-    status: invalid === undefined ? "completed" : "failed",
+    status: invalid === undefined && (metadata.exit ?? 0) === 0 ? "completed" : "failed",
     output: { text: state.output, bytes: Buffer.byteLength(state.output), truncated: metadata.truncated },
     ...(metadata.exit === undefined ? {} : { exit_code: metadata.exit }),
     ...(changes.length === 0 ? {} : { changes }),
