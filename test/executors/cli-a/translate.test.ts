@@ -122,7 +122,7 @@ describe("tools", () => {
   test("one record gives the beginning and the end of a call", () => {
     const { events } = translate([
       tool("bash", {
-        status: "failed",
+        status: "completed",
         input: { command: "exit 3" },
         output: "ü\n",
         title: "run it",
@@ -135,7 +135,7 @@ describe("tools", () => {
       name: "bash",
       kind: "execute",
       title: "run it",
-      status: "completed",
+      status: "failed",
       exit_code: 3,
       duration_ms: 15,
       output: { text: "ü\n", bytes: 3, truncated: false },
