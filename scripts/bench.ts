@@ -1,0 +1,45 @@
+import { availableParallelism, loadavg, totalmem } from "node:os";
+import { benchIdleMemory, benchStart } from "./bench/daemon.ts";
+import { showFigures, type Figure } from "./bench/figures.ts";
+import { benchLatency } from "./bench/latency.ts";
+import { benchReplay } from "./bench/replay.ts";
+import { withDaemon, withDirectory, type Stage } from "./bench/stage.ts";
+import { benchBurst, benchTrivialTurn } from "./bench/turns.ts";
+
+/** A daemon of its own for each measure: what one leaves in memory or on disk is not the next one's business. */
+const MEASURES: Readonly<Record<string, (directory: string) => Promise<Figure | Figure[]>>> = {
+  "replay-a": (directory) => benchReplay("cli-a", directory),
+  "replay-b": (directory) => benchReplay("cli-b", directory),
+  latency: (directory) => withDaemon(directory, warm(benchLatency)),
+  burst: (directory) => withDaemon(directory, warm(benchBurst)),
+  turn: (directory) => withDaemon(directory, warm(benchTrivialTurn)),
+  start: benchStart,
+  memory: (directory) => withDaemon(directory, benchIdleMemory),
+};
+
+/** The first turn of a daemon compiles what all later ones use. */
+function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promise<T> {
+  return async (stage) => {
+    await stage.turnd.run({ executor: "cli-b", input: "burst 500" });
+    return measure(stage);
+  };
+}
+
+/** Runs the measures named on the command line, or all, and prints one table. */
+async function main(named: readonly string[]): Promise<void> {
+  const unknown = named.find((name) => MEASURES[name] === undefined);
+  if (unknown !== undefined) throw new Error(`no measure "${unknown}"; there are ${Object.keys(MEASURES).join(" ")}`);
+  const figures: Figure[] = [];
+  for (const [name, measure] of Object.entries(MEASURES)) {
+    if (named.length > 0 && !named.includes(name)) continue;
+    figures.push(...[await withDirectory(measure)].flat());
+  }
+  const memoryGiB = (totalmem() / 2 ** 30).toFixed(0);
+  const [load = 0] = loadavg();
+  console.log(
+    `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores, ${memoryGiB} GiB, ` +
+      `Node ${process.versions.node}, load ${load.toFixed(1)}\n\n${showFigures(figures)}`,
+  );
+}
+
+await main(process.argv.slice(2));

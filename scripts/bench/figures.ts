@@ -1,0 +1,33 @@
+/** One line of the table: what turnd does, and what nothing but the necessary does in the same run. */
+export interface Figure {
+  readonly measure: string;
+  readonly turnd: string;
+  readonly yardstick: string;
+  /** turnd's figure over the yardstick's. */
+  readonly ratio: number;
+  readonly target?: string;
+}
+
+/** Prints figures as a Markdown table. */
+export function showFigures(figures: readonly Figure[]): string {
+  const rows = figures.map(({ measure, turnd, yardstick, ratio, target }) => [
+    measure,
+    turnd,
+    yardstick,
+    ratio.toFixed(2),
+    target ?? "",
+  ]);
+  const table = [["measure", "turnd", "yardstick", "ratio", "target"], ...rows];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  const rule = line(widths.map((width) => "-".repeat(width)));
+  const [head = [], ...body] = table;
+  return [line(head), rule, ...body.map(line)].join("\n");
+}
+
+/** The value below which a share of all lie; sorts a copy. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
