@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fakeEnv } from "../../test/harness/fake-env.ts";
 import { percentile, type Figure } from "./figures.ts";
@@ -58,19 +58,19 @@ export async function benchTrivialTurn(stage: Stage): Promise<Figure> {
   };
 }
 
-/** Runs the fake CLI on its own, its output into a file as in a turn. @returns milliseconds to its exit */
+/** Runs the fake CLI on its own, its input and output files as in a turn. @returns milliseconds to its exit */
 async function timeAlone({ directory }: Stage, input: string): Promise<number> {
   const home = mkdtempSync(join(directory, "alone-"));
+  writeFileSync(join(home, "prompt.txt"), input);
   const { CLI_B_BIN = "" } = fakeEnv(directory);
-  const out = openSync(join(home, "stdout.jsonl"), "a");
+  const files = [openSync(join(home, "prompt.txt"), "r"), openSync(join(home, "stdout.jsonl"), "a")];
   try {
     const startedAt = now();
-    const child = spawn(CLI_B_BIN, { stdio: ["pipe", out, "inherit"], env: { FAKE_CLI_B_HOME: home } });
-    child.stdin.end(input);
-    const [code]: unknown[] = await once(child, "exit");
-    if (code !== 0) throw new Error(`the CLI alone ended with ${String(code)}`);
+    const child = spawn(CLI_B_BIN, { stdio: [...files, "inherit"], env: { FAKE_CLI_B_HOME: home } });
+    const exit = await once(child, "exit");
+    if (exit[0] !== 0) throw new Error(`the CLI alone ended with ${String(exit[0])}`);
     return now() - startedAt;
   } finally {
-    closeSync(out);
+    files.forEach(closeSync);
   }
 }
