@@ -47,6 +47,15 @@ export const EventsQuery = z.strictObject({
   }),
 });
 
+/** Query of `GET /v1/sessions/{session_id}/events`. */
+export const SessionEventsQuery = z.strictObject({
+  after: z.string().optional().meta({
+    description: "`<turn_id>:<seq>`: send what comes after that event. The header `Last-Event-ID` wins over it.",
+  }),
+  follow: EventsQuery.shape.follow,
+  verbose: EventsQuery.shape.verbose,
+});
+
 /** Headers of `GET /v1/turns/{turn_id}/events` that mean something; others pass. */
 export const EventsHeaders = z.looseObject({
   "last-event-id": z.string().optional().meta({

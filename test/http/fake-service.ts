@@ -194,6 +194,10 @@ export function createFakeService(): FakeService {
       return getTurn(turnId);
     },
     readEvents,
+    // Proved against the real service in test/turns/session-events.test.ts.
+    readSessionEvents(): never {
+      throw new ProblemError("session_not_found", "the fake has no sessions with events");
+    },
     async createSession(request) {
       const id = request.session_id ?? `session-${sessions.size + 1}`;
       if (sessions.has(id)) throw new ProblemError("session_exists", `session ${id} exists`);

@@ -6,6 +6,8 @@ export interface LoggedLine {
   readonly seq: number;
   readonly type: string;
   readonly bytes: Buffer;
+  /** What a client comes back with, where that is not `seq`. */
+  readonly id?: string;
 }
 
 export interface ReadOptions {

@@ -1,4 +1,24 @@
 import { ProblemError } from "../../protocol/index.ts";
+import type { SessionCursor } from "../turns/service.ts";
+
+/**
+ * The event of a session's stream after which a client wants to read; undefined for all.
+ *
+ * @throws {ProblemError} bad_cursor
+ */
+export function readSessionCursor(
+  header: string | string[] | undefined,
+  query: string | undefined,
+): SessionCursor | undefined {
+  const [name, value] = header === undefined ? ["after", query] : ["Last-Event-ID", header];
+  if (value === undefined) return undefined;
+  const [, turnId, seq] = (typeof value === "string" ? /^([A-Za-z0-9._:-]{1,64}):(\d{1,15})$/.exec(value) : null) ?? [];
+  if (turnId === undefined) {
+    const got = JSON.stringify(String(value).slice(0, 100));
+    throw new ProblemError("bad_cursor", `${name} must be <turn_id>:<seq>, got ${got}`);
+  }
+  return { turnId, seq: Number(seq) };
+}
 
 /**
  * The `seq` after which a client wants to read, 0 for all.

@@ -1,8 +1,17 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { EventsHeaders, EventsQuery, LoggedEvent, ProblemError, SlimEvent, TurnPath } from "../../protocol/index.ts";
+import {
+  EventsHeaders,
+  EventsQuery,
+  LoggedEvent,
+  ProblemError,
+  SessionEventsQuery,
+  SessionPath,
+  SlimEvent,
+  TurnPath,
+} from "../../protocol/index.ts";
 import type { LoggedLine, TurnService } from "../turns/service.ts";
-import { readCursor } from "./cursor.ts";
+import { readCursor, readSessionCursor } from "./cursor.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { renderProblem } from "./problem.ts";
 import { refusals } from "./refusals.ts";
@@ -41,7 +50,22 @@ const schema = {
   },
 } as const;
 
-/** `GET /v1/turns/{turn_id}/events`. */
+const sessionSchema = {
+  tags: ["sessions"],
+  summary: "Read the events of all turns of a session",
+  description:
+    "As for a turn, one turn after the other in the order of their admission; `id` is `<turn_id>:<seq>`. " +
+    "Server-sent events stay open for the turns still to come, until the client leaves or the session is deleted.",
+  params: SessionPath,
+  querystring: SessionEventsQuery,
+  headers: EventsHeaders,
+  response: {
+    200: schema.response[200],
+    ...refusals("session_not_found", "cursor_beyond_end", "bad_cursor", "too_many_streams"),
+  },
+} as const;
+
+/** `GET /v1/turns/{turn_id}/events` and `GET /v1/sessions/{session_id}/events`. */
 export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, options) => {
   const { service, streams, heartbeatMs } = options;
 
@@ -56,7 +80,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
     const hasEnded = turn.status !== "queued" && turn.status !== "running";
     if (hasEnded && afterSeq === turn.last_seq) return reply.code(204).send();
 
-    const isSse = /\btext\/event-stream\b/i.test(request.headers.accept ?? "");
+    const isSse = wantsSse(request.headers.accept);
     const isSlim = query.verbose === "false";
     const format = isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim);
     const stream = streams.open(turn.turn_id);
@@ -70,7 +94,44 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
     });
     return reply;
   });
+
+  app.get(
+    "/v1/sessions/:session_id/events",
+    { schema: sessionSchema, exposeHeadRoute: false },
+    async (request, reply) => {
+      const { session_id: sessionId } = request.params;
+      const cursor = readSessionCursor(request.headers["last-event-id"], request.query.after);
+      const isSse = wantsSse(request.headers.accept);
+      const isSlim = request.query.verbose === "false";
+      const isFollowing = isSse || request.query.follow === "true";
+      const stream = streams.open(sessionId);
+      const { signal } = stream.controller;
+      let lines: ReturnType<TurnService["readSessionEvents"]>;
+      try {
+        // Refused before the connection is taken over, while a problem can still be answered.
+        lines = service.readSessionEvents(sessionId, {
+          isFollowing,
+          signal,
+          ...(cursor === undefined ? {} : { cursor }),
+        });
+      } catch (error) {
+        stream.release();
+        throw error;
+      }
+      reply.hijack();
+      await sendStream(reply.raw, stream, {
+        format: isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim),
+        read: () => lines,
+        onFailure: (error) => request.log.error({ err: error, sessionId }, "event stream failed"),
+      });
+      return reply;
+    },
+  );
 };
+
+function wantsSse(accept: string | undefined): boolean {
+  return /\btext\/event-stream\b/i.test(accept ?? "");
+}
 
 function sseFormat(isSlim: boolean, heartbeatMs: number): StreamFormat {
   return {

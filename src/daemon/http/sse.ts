@@ -13,7 +13,7 @@ function eventName(type: string): string {
 
 /** Everything of a frame that comes before its data. */
 export function frameHead(line: LoggedLine): string {
-  return `id: ${line.seq}\nevent: ${eventName(line.type)}\ndata: `;
+  return `id: ${line.id ?? line.seq}\nevent: ${eventName(line.type)}\ndata: `;
 }
 
 /** Bytes a frame adds to its data. */

@@ -11,8 +11,9 @@ import type {
   TurnSnapshot,
 } from "../../protocol/index.ts";
 import type { LoggedLine } from "../event-log/read-events.ts";
+import type { SessionCursor, SessionEventsOptions, SessionLine } from "./session-events.ts";
 
-export type { LoggedLine };
+export type { LoggedLine, SessionCursor };
 
 /** What the HTTP room may ask of the daemon. Refusals are thrown as `ProblemError`. */
 export interface TurnService {
@@ -32,6 +33,9 @@ export interface TurnService {
   cancel(turnId: string): Promise<CancelReceipt>;
   findRequest(requestId: string): TurnSnapshot;
   readEvents(turnId: string, options: ReadEventsOptions): AsyncIterable<readonly LoggedLine[]>;
+
+  /** Reads over all turns of a session. @throws {ProblemError} session_not_found, bad_cursor, cursor_beyond_end */
+  readSessionEvents(sessionId: string, options: SessionEventsOptions): AsyncIterable<readonly SessionLine[]>;
 
   createSession(request: SessionRequest): Promise<Session>;
   listSessions(): Session[];

@@ -11,6 +11,7 @@ import { createTurnQueue } from "./queue.ts";
 import { runTurn } from "./run.ts";
 import type { TurnService } from "./service.ts";
 import { wasStarted } from "./set-aside.ts";
+import { readSessionEvents } from "./session-events.ts";
 import { createSteering } from "./steer.ts";
 import { openTombstones } from "./tombstones.ts";
 import { openTurnStore, readEnd } from "./turn-store.ts";
@@ -159,6 +160,21 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         ...options,
         ...(turn.tail.isEnded() ? {} : { tail: turn.tail }),
       });
+    },
+
+    readSessionEvents(sessionId, options) {
+      findSession(sessionId);
+      const { cursor } = options;
+      const turn = cursor === undefined ? undefined : store.get(cursor.turnId);
+      if (cursor !== undefined && turn?.file.session_id !== sessionId) {
+        throw new ProblemError("bad_cursor", `session ${sessionId} has no turn ${cursor.turnId}`);
+      }
+      const lastSeq = turn?.tail.lastSeq() ?? 0;
+      if (cursor !== undefined && cursor.seq > lastSeq) {
+        const message = `the cursor ${cursor.turnId}:${cursor.seq} is beyond the turn's last event, ${lastSeq}`;
+        throw new ProblemError("cursor_beyond_end", message, { turn_id: cursor.turnId, last_seq: lastSeq });
+      }
+      return readSessionEvents(store, sessionId, options);
     },
 
     async createSession(request) {

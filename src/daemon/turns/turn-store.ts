@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LoggedEvent, type TurnEndedData } from "../../protocol/index.ts";
-import { createTail } from "../event-log/tail.ts";
+import { createTail, type WritableTail } from "../event-log/tail.ts";
 import { syncDirectory } from "../sessions/atomic-file.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import { createTurn, type Turn } from "./turn.ts";
@@ -20,6 +20,8 @@ export interface TurnStore {
   /** Durable when it resolves: the turn is admitted then (law 10). */
   add(file: TurnFile, input: TurnInputFiles): Promise<Turn>;
   forgetSession(sessionId: string): void;
+  /** Resolves when the session gets another turn or is forgotten, or when the signal aborts. */
+  grown(sessionId: string, signal: AbortSignal): Promise<void>;
 }
 
 /** What a turn is given besides `turn.json`. */
@@ -39,6 +41,7 @@ export async function openTurnStore({ sessions, onUnreadable }: TurnStoreOptions
   const turns = new Map<string, Turn>();
   const requests = new Map<string, Turn>();
   const bySession = new Map<string, Turn[]>();
+  const growth = new Map<string, WritableTail>();
   let lastOrder = 0;
 
   function remember(turn: Turn): void {
@@ -83,6 +86,7 @@ export async function openTurnStore({ sessions, onUnreadable }: TurnStoreOptions
       await syncDirectory(base);
       const turn = createTurn(file, directory, createTail(0, 0));
       remember(turn);
+      growth.get(file.session_id)?.advance(0, file.order);
       return turn;
     },
     forgetSession(sessionId) {
@@ -91,6 +95,13 @@ export async function openTurnStore({ sessions, onUnreadable }: TurnStoreOptions
         requests.delete(turn.file.request_id);
       }
       bySession.delete(sessionId);
+      growth.get(sessionId)?.end();
+      growth.delete(sessionId);
+    },
+    grown(sessionId, signal) {
+      const tail = growth.get(sessionId) ?? createTail(0, 0);
+      growth.set(sessionId, tail);
+      return tail.changed(signal);
     },
   };
 }
