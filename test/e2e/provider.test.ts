@@ -29,6 +29,12 @@ describe.concurrent.each(CLI_A)("$executor $version", (cli) => {
     expect(retries.length).toBeGreaterThan(0);
     expect(retries[0]?.data.code).toBe("rate_limited");
   });
+
+  test("answers that are none end the turn: 1.3.2 alone would ask again for ever", async () => {
+    const result = await stage().turnd.run({ executor: "cli-a", input: "@@html@@" });
+    expect(result).toMatchObject({ status: "failed", failure: { code: "provider_error" } });
+    expect(result.counts.records).toBeLessThan(100);
+  });
 });
 
 describe.concurrent("cli-b 0.139.0", () => {
