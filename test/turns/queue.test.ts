@@ -22,9 +22,12 @@ async function ended(turnd: TestDaemon, turnIds: readonly string[]): Promise<str
 test("turns of a session run one at a time, first in first out", async () => {
   const turnd = await fakeDaemon();
   const session = { executor: "cli-b", session_id: "session-1" };
+  const first = await turnd.admit({ ...session, input: "hang" });
+  await waitFor("the turn to run", async () => (await status(turnd, first.turn_id)) === "running");
   const turns = [];
-  for (let index = 0; index < 5; index += 1) turns.push(await turnd.admit({ ...session, input: "sleep 0.05" }));
-  expect(turns.map((turn) => turn.queue_position).slice(1)).toEqual([1, 2, 3, 4]);
+  for (let index = 0; index < 4; index += 1) turns.push(await turnd.admit({ ...session, input: "hello" }));
+  expect(turns.map((turn) => turn.queue_position)).toEqual([1, 2, 3, 4]);
+  await turnd.request("POST", `/v1/turns/${first.turn_id}/cancel`);
   const ids = turns.map((turn) => turn.turn_id);
   expect(await ended(turnd, ids)).toEqual(ids);
 });
@@ -94,6 +97,20 @@ test("waiting turns survive a restart in order", async () => {
   expect(await ended(second, ids)).toEqual(ids);
   expect((await second.request("GET", `/v1/turns/${ids[0]}/result`)).body.failure.code).toBe("daemon_stopped");
   for (const id of ids.slice(1)) expect(await status(second, id)).toBe("completed");
+});
+
+test("what was put first in line is first again after a restart", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const running = await first.admit({ ...session, input: "open-tool sleep\nhang" });
+  await waitFor("the turn to run", async () => (await status(first, running.turn_id)) === "running");
+  const waiting = await first.admit({ ...session, input: "hello" });
+  const steer = await first.admit({ ...session, input: "instead", queue_policy: "steer" });
+  expect(await first.stop()).toBe(0);
+  const second = await fakeDaemonIn(directory);
+  const ids = [running, steer, waiting].map((turn) => turn.turn_id);
+  expect(await ended(second, ids)).toEqual(ids);
 });
 
 test("steer takes over at a step boundary and continues the same native session", async () => {

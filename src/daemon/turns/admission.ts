@@ -16,8 +16,8 @@ import { checkWorkspace } from "./workspace.ts";
 export interface Admission {
   admit(request: TurnRequest, traceId: string | undefined): Promise<{ turn: Turn; isRepeat: boolean }>;
   createSession(request: SessionRequest): Promise<SessionFile>;
-  /** Runs something while nothing is admitted. */
-  whileClosed<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when what is being admitted at this moment has been. */
+  settled(): Promise<void>;
   /** Refuses everything from now on; resolves when what was being admitted has been. */
   close(): Promise<void>;
 }
@@ -27,6 +27,8 @@ export interface AdmissionParts {
   readonly store: TurnStore;
   readonly queue: TurnQueue;
   readonly tombstones: Tombstones;
+  /** Whether a session is being deleted: nothing is let into it any more. */
+  readonly isLeaving: (sessionId: string) => boolean;
   /** Puts an admitted turn in line by its policy. */
   readonly enqueue: (turn: Turn) => void;
 }
@@ -57,6 +59,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
   async function resolveSession(request: TurnRequest, workspace: string): Promise<SessionFile> {
     const existing = request.session_id === undefined ? undefined : context.sessions.get(request.session_id);
+    if (existing !== undefined && parts.isLeaving(existing.session_id)) throw sessionNotFound(request.session_id);
     if (existing !== undefined) return existing;
     if (request.executor === undefined) throw sessionNotFound(request.session_id);
     return makeSession({
@@ -130,7 +133,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
         return makeSession({ ...request, workspace });
       });
     },
-    whileClosed: (work) => gate.add(work),
+    settled: () => gate.add(() => Promise.resolve()),
     async close() {
       isClosed = true;
       await gate.onIdle();

@@ -36,8 +36,10 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   const tombstones = await openTombstones(context.stateDirectory);
   const steering = createSteering(context.limits.steerWaitMs);
   const queue = createTurnQueue({ maxTurns: context.limits.maxTurns, run });
+  const leaving = new Set<string>();
   const admission = createAdmission({
     context,
+    isLeaving: (sessionId) => leaving.has(sessionId),
     store,
     queue,
     tombstones,
@@ -77,7 +79,10 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     .filter((turn) => !hasEnded(turn));
   const started = new Set<Turn>();
   for (const turn of unfinished) if (await wasStarted(turn.directory)) started.add(turn);
-  for (const turn of unfinished.toSorted((a, b) => Number(started.has(b)) - Number(started.has(a)))) {
+  // What was running goes on; what had been put first in line is first again, the latest before the others.
+  const rank = ({ file }: Turn, hasRun: boolean): number =>
+    hasRun ? -Infinity : file.queue_policy === "steer" ? -file.order : 0;
+  for (const turn of unfinished.toSorted((a, b) => rank(a, started.has(a)) - rank(b, started.has(b)) || 0)) {
     logger.info({ turnId: turn.file.turn_id, wasStarted: started.has(turn) }, "turn taken up again");
     queue.push(turn);
   }
@@ -184,8 +189,11 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     getSession: (sessionId) => toSession(findSession(sessionId)),
     async deleteSession(sessionId) {
       findSession(sessionId);
-      // Nothing can be admitted into it meanwhile.
-      await admission.whileClosed(async () => {
+      if (leaving.has(sessionId)) throw new ProblemError("session_not_found", `session ${sessionId} is being deleted`);
+      leaving.add(sessionId);
+      try {
+        // Whoever was let in before this is there to be stopped; nobody else is let in.
+        await admission.settled();
         const turns = store.ofSession(sessionId);
         await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
         await tombstones.add(
@@ -193,7 +201,9 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         );
         store.forgetSession(sessionId);
         await sessions.remove(sessionId);
-      });
+      } finally {
+        leaving.delete(sessionId);
+      }
       logger.info({ sessionId }, "session deleted");
     },
 
