@@ -31,7 +31,7 @@ test("cancel answers when the tree is empty, with a receipt of what was ended", 
 });
 
 test("CLI B is asked by SIGINT first", async () => {
-  const turnd = await fakeDaemon();
+  const turnd = await fakeDaemon({ TURND_CANCEL_GRACE_MS: "40000" });
   const { turn_id } = await turnd.admit({ executor: "cli-b", input: "hello\nhang" });
   await waitFor("the message", async () => (await turnd.events(turn_id)).some((event) => event.type === "message"));
   const receipt = (await turnd.request("POST", `/v1/turns/${turn_id}/cancel`)).body;

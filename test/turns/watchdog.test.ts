@@ -9,10 +9,10 @@ test("a CLI that prints nothing at all ends by the start time-out", async () => 
 
 test("silence on stdout ends by the idle time-out, and a byte now and then keeps it going", async () => {
   const turnd = await fakeDaemon();
-  const idle = await turnd.run({ executor: "cli-b", input: "hello\nhang", idle_timeout_ms: 400 });
+  const idle = await turnd.run({ executor: "cli-b", input: "hello\nhang", idle_timeout_ms: 4_000 });
   expect(idle.failure?.code).toBe("idle_timeout");
   expect(idle.output).toBe("hello");
-  const busy = await turnd.run({ executor: "cli-b", input: "paced 12 0.2", idle_timeout_ms: 2_000 });
+  const busy = await turnd.run({ executor: "cli-b", input: "paced 32 0.2", idle_timeout_ms: 5_000 });
   expect(busy.status).toBe("completed");
 });
 
@@ -26,7 +26,7 @@ test("noise on stderr alone does not keep a turn from its idle time-out", async 
 
 test("a busy turn ends by the turn time-out", async () => {
   const turnd = await fakeDaemon();
-  const result = await turnd.run({ executor: "cli-b", input: "paced 1000 0.05", timeout_ms: 800 });
+  const result = await turnd.run({ executor: "cli-b", input: "paced 1000 0.05", timeout_ms: 5_000 });
   expect(result.failure).toMatchObject({ code: "turn_timeout", retryable: false });
   expect(result.counts.records).toBeGreaterThan(2);
 });
