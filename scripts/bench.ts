@@ -32,7 +32,7 @@ async function main(named: readonly string[]): Promise<void> {
   const figures: Figure[] = [];
   for (const [name, measure] of Object.entries(MEASURES)) {
     if (named.length > 0 && !named.includes(name)) continue;
-    figures.push(...[await withDirectory(measure)].flat());
+    figures.push(...[await withDirectory("turnd-bench", measure)].flat());
   }
   const memoryGiB = (totalmem() / 2 ** 30).toFixed(0);
   const [load = 0] = loadavg();

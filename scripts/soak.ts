@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { waitFor } from "../test/harness/wait-for.ts";
 import { withDirectory } from "./bench/stage.ts";
-import { faultsOfState, faultsOfTurn, leftovers } from "./soak/find-faults.ts";
+import { faultsOfState, inspectTurn, leftovers } from "./soak/find-faults.ts";
 import { startMortalDaemon } from "./soak/mortal-daemon.ts";
 import { playTurn, type Admitted, type Counts } from "./soak/play-turn.ts";
 import { createRandom } from "./soak/random.ts";
@@ -42,7 +42,12 @@ async function soak(directory: string, seed: number, seconds: number): Promise<s
   const turnd = await daemon.current();
   await waitFor("an idle daemon", () => leftovers(turnd, directory, mark).length === 0, 10_000).catch(() => undefined);
   faults.push(...leftovers(turnd, directory, mark));
-  for (const turn of admitted) faults.push(...faultsOfTurn(turnd, turn));
+  const endings = new Map<string, number>();
+  for (const turn of admitted) {
+    const { ending, faults: found } = inspectTurn(turnd, turn);
+    endings.set(ending, (endings.get(ending) ?? 0) + 1);
+    faults.push(...found);
+  }
   if (admitted.length !== counts.turns) faults.push(`${counts.turns} turns were asked for, ${admitted.length} ended`);
   else faults.push(...faultsOfState(turnd, admitted));
   const code = await turnd.stop();
@@ -51,6 +56,7 @@ async function soak(directory: string, seed: number, seconds: number): Promise<s
   console.log(
     `${new Date().toISOString().slice(0, 10)}, seed ${seed}, ${Math.round((performance.now() - startedAt) / 1000)} s\n` +
       `${counts.turns} turns of ${SESSIONS} sessions, ${events} events, each read by two clients\n` +
+      `${[...endings].map(([ending, count]) => `${count} ${ending}`).join(", ")}\n` +
       `${daemon.kills()} kill -9, ${counts.cancels} cancels, ${counts.steers} steers, ` +
       `${counts.retries} retried requests, ${counts.connections} connections\n${faults.length} faults`,
   );
@@ -68,6 +74,6 @@ const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9));
 console.log(`seed ${seed}`);
-const faults = await withDirectory((directory) => soak(directory, seed, Number(values.seconds ?? 600)));
+const faults = await withDirectory("turnd-soak", (directory) => soak(directory, seed, Number(values.seconds ?? 600)));
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;

@@ -16,6 +16,8 @@ const watcher = watch(path, read);
 let [offset, rest] = [0, ""];
 const latencies: number[] = [];
 read();
+// What was there before this thread has waited for it, not the other way round.
+latencies.length = 0;
 
 function read(): void {
   const size = readSync(file, buffer, 0, buffer.length, offset);

@@ -24,8 +24,8 @@ export async function withDaemon<T>(directory: string, use: (stage: Stage) => Pr
 }
 
 /** Runs something with a directory that the CLIs' user can enter, removed when it has ended. */
-export async function withDirectory<T>(use: (directory: string) => Promise<T>): Promise<T> {
-  const directory = mkdtempSync(join(tmpdir(), "turnd-bench-"));
+export async function withDirectory<T>(name: string, use: (directory: string) => Promise<T>): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), `${name}-`));
   chmodSync(directory, 0o755);
   try {
     return await use(directory);

@@ -6,15 +6,17 @@ import type { TestDaemon } from "../../test/harness/daemon.ts";
 import { processesNaming } from "../../test/harness/processes.ts";
 import type { Admitted } from "./play-turn.ts";
 
-/** What is wrong with a turn's log and its witness, one sentence a fault. */
-export function faultsOfTurn(turnd: TestDaemon, turn: Admitted): string[] {
+/** How a turn ended, and what is wrong with its log and its witness, one sentence a fault. */
+export function inspectTurn(turnd: TestDaemon, turn: Admitted): { ending: string; faults: string[] } {
   const faults: string[] = [];
   const path = join(turnd.state, "sessions", turn.sessionId, "turns", turn.turnId, "events.jsonl");
   const lines = readFileSync(path, "utf8").trimEnd().split("\n");
   const events = lines.map((line) => LoggedEvent.parse(JSON.parse(line)));
   const ends = events.filter((event) => event.type === "turn.ended");
   const [end] = ends;
-  if (end?.type !== "turn.ended" || ends.length !== 1) return [`${path}: ${ends.length} turn.ended`];
+  if (end?.type !== "turn.ended" || ends.length !== 1) {
+    return { ending: "none", faults: [`${path}: ${ends.length} turn.ended`] };
+  }
   if (events.some((event, index) => event.seq !== index + 1)) faults.push(`${path}: seq is not dense`);
   if (events.length !== turn.lastSeq) faults.push(`${path}: ${events.length} events, the reader saw ${turn.lastSeq}`);
   const before = lines.slice(0, -1).map((line) => `${line}\n`);
@@ -22,7 +24,7 @@ export function faultsOfTurn(turnd: TestDaemon, turn: Admitted): string[] {
   const runs = countRuns(turn.witness);
   if (runs > 1) faults.push(`request ${turn.requestId} was executed ${runs} times`);
   if (end.data.status === "completed" && runs !== 1) faults.push(`${path}: completed, but was executed ${runs} times`);
-  return faults;
+  return { ending: end.data.failure?.code ?? end.data.status, faults };
 }
 
 function countRuns(witness: string): number {
