@@ -177,7 +177,6 @@ export const TurnEvent = z.discriminatedUnion("type", [
   events.turnEnded,
 ]);
 export type TurnEvent = z.infer<typeof TurnEvent>;
-export type EventType = TurnEvent["type"];
 
 /** Where in the CLI's output an event comes from. `line` is 1-based in stdout.jsonl, or in stderr.log when `source` says so. */
 export const Native = z

@@ -112,9 +112,6 @@ export interface ConfigFile {
   readonly content: string;
 }
 
-/** What a session may not do; it can only tighten what the operator configured. */
-export type SessionPermissions = Permissions;
-
 export interface HomeInput {
   /** Absolute path of the session's home. */
   readonly home: string;

@@ -1,3 +1,4 @@
+// Over 300 lines: one translator, a block for each of its record types; split, each part would need the same makers.
 import { describe, expect, test } from "vitest";
 import type { TranslatedEvent } from "../../../src/daemon/executors/executor.ts";
 import { error, OTHER_SESSION, record, SESSION, stepFinish, stepStart, text, tool, translate, types } from "./lines.ts";
