@@ -4,6 +4,10 @@ import { z } from "zod";
 export const CliName = z.enum(["cli-a", "cli-b"]).meta({ id: "CliName" });
 export type CliName = z.infer<typeof CliName>;
 
+/** What runs a turn: a CLI, or `replay`, which plays a recording of one. */
+export const ExecutorName = z.enum([...CliName.options, "replay"]).meta({ id: "ExecutorName" });
+export type ExecutorName = z.infer<typeof ExecutorName>;
+
 /** What a turn may be asked to do. */
 export const Mode = z.enum(["execute", "plan", "review"]).meta({
   id: "Mode",

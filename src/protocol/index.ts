@@ -3,6 +3,7 @@ export * from "./executors.ts";
 export * from "./failures.ts";
 export * from "./problems.ts";
 export * from "./requests.ts";
+export * from "./recordings.ts";
 export * from "./responses.ts";
 export * from "./sandbox.ts";
 export * from "./sessions.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CliName } from "./executors.ts";
+import { CliName, ExecutorName } from "./executors.ts";
 import { CallerId, Metadata } from "./turns.ts";
 
 /** What a session's CLI may not do. It can only tighten what the operator configured. */
@@ -28,7 +28,7 @@ export type SessionRequest = z.infer<typeof SessionRequest>;
 export const Session = z
   .strictObject({
     session_id: z.string(),
-    executor: CliName,
+    executor: ExecutorName,
     workspace: z.string(),
     permissions: Permissions,
     metadata: Metadata.optional(),

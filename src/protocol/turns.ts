@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
-import { CliName, Mode } from "./executors.ts";
+import { CliName, ExecutorName, Mode } from "./executors.ts";
 
 /** The caller's own id of a request or session. */
 export const CallerId = z
@@ -130,7 +130,7 @@ export type TurnAdmission = z.infer<typeof TurnAdmission>;
 
 /** A turn as it stands. */
 export const TurnSnapshot = TurnAdmission.extend({
-  executor: CliName,
+  executor: ExecutorName,
   mode: Mode,
   workspace: z.string(),
   model: z.string().optional(),
@@ -147,7 +147,7 @@ export const TurnResult = TurnEndedData.extend({
   turn_id: z.string(),
   request_id: z.string(),
   session_id: z.string(),
-  executor: CliName,
+  executor: ExecutorName,
   metadata: Metadata.optional(),
   ended_at: z.iso.datetime(),
 }).meta({ id: "TurnResult" });

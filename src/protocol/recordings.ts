@@ -1,0 +1,160 @@
+import { z } from "zod";
+import { Exit, Usage } from "./events.ts";
+import { CliName, Mode } from "./executors.ts";
+import { FailureCode } from "./failures.ts";
+import { CallerId, Metadata } from "./turns.ts";
+
+/** What turnd itself did to end a turn. Source: DESIGN section 4. */
+export const TurnEndedBy = z
+  .enum([
+    "cancel",
+    "steer",
+    "session_deleted",
+    "start_timeout",
+    "idle_timeout",
+    "turn_timeout",
+    "output_limit",
+    "shutdown",
+  ])
+  .meta({ id: "TurnEndedBy", description: "What turnd itself did to end a turn." });
+export type TurnEndedBy = z.infer<typeof TurnEndedBy>;
+
+/** Free text of a recorded turn; its output is another matter. */
+const text = z.string().max(8_192);
+
+/**
+ * The facts of a recorded turn that its output does not show: `turn.json`, as far as a replay reads it. A turn that has
+ * `created_at` and no `started_at` was admitted and never ran.
+ */
+export const RecordedTurn = z
+  .strictObject({
+    executor: CliName,
+    cli_name: text.optional().meta({ description: "What the CLI was called in the image that ran it." }),
+    cli_version: text.optional(),
+    args: listOf(text, 1_000).optional(),
+    mode: Mode.optional(),
+    model: text.optional(),
+    requested_session: text
+      .nullable()
+      .optional()
+      .meta({ description: "The native session that the process was to go on with." }),
+    ended_by: TurnEndedBy.nullable().optional(),
+    usage_before: Usage.optional(),
+    degraded: z
+      .strictObject({ requested: text, reason: text })
+      .optional()
+      .meta({ description: "A resume that came to nothing. What it printed is left out: nobody was shown any of it." }),
+    halted: z
+      .strictObject({ code: FailureCode, message: text })
+      .optional()
+      .meta({ description: "Why turnd itself failed the turn, such as `executor_unavailable` before any process." }),
+    turn_id: text.optional(),
+    session_id: text.optional(),
+    trace_id: text.optional(),
+    created_at: z.iso.datetime().optional(),
+    started_at: z.iso.datetime().optional(),
+    note: text.optional(),
+  })
+  .meta({ id: "RecordedTurn" });
+export type RecordedTurn = z.infer<typeof RecordedTurn>;
+
+const at = z.iso.datetime();
+
+/** Something that happened in a recorded turn, in the order of its events. */
+export const TimelineEntry = z
+  .discriminatedUnion("type", [
+    z.strictObject({ type: z.literal("started"), at }),
+    z.strictObject({
+      type: z.literal("line"),
+      at,
+      source: z.literal("stderr").optional(),
+      line: z.int().positive(),
+    }),
+    z.strictObject({ type: z.literal("degraded"), at }),
+    z.strictObject({ type: z.literal("warning"), at, code: text, message: z.string().max(65_536) }),
+    z.strictObject({ type: z.literal("ended"), at }),
+  ])
+  .meta({
+    id: "TimelineEntry",
+    description:
+      "`line`: this line of stdout, or of stderr, and all before it had been taken when its events were logged. " +
+      "`degraded` and `warning`: turnd itself said so here.",
+  });
+export type TimelineEntry = z.infer<typeof TimelineEntry>;
+
+/** A part of a recorded file: text, or bytes that are not valid UTF-8. */
+export const RecordedPiece = z
+  .union([
+    z.string().refine((value) => value.isWellFormed(), "must not hold half of a surrogate pair"),
+    z.strictObject({ base64: z.base64() }),
+  ])
+  .meta({ id: "RecordedPiece" });
+export type RecordedPiece = z.infer<typeof RecordedPiece>;
+
+const pieces = listOf(RecordedPiece, Infinity).meta({
+  description:
+    "The file is these pieces one after the other, byte for byte: a string is its UTF-8, an object the bytes that are " +
+    "none. A line is a piece with its newline, unless it is very long or holds such bytes.",
+});
+
+/** A recording as one JSON document: what `GET /v1/turns/{turn_id}/recording` exports and a replay takes. */
+export const RecordingDocument = z
+  .strictObject({
+    v: z.literal(1),
+    turn: RecordedTurn,
+    exit: Exit.nullable().meta({ description: "null when nobody saw the process end." }),
+    input: z
+      .string()
+      .optional()
+      .meta({ description: "The caller's text. A replay shows it and does nothing with it." }),
+    stdout: pieces,
+    stderr: pieces,
+    timeline: listOf(TimelineEntry, Infinity)
+      .optional()
+      .meta({ description: "What was taken when; without it stdout is read before stderr." }),
+  })
+  .meta({ id: "RecordingDocument" });
+export type RecordingDocument = z.infer<typeof RecordingDocument>;
+
+/** How fast a recording is played. */
+export const ReplaySpeed = z
+  .union([z.literal("max"), z.number().min(0.001).max(1_000_000)])
+  .meta({ id: "ReplaySpeed", description: "`max`, or a factor: 1 as it was recorded, 10 ten times as fast." });
+export type ReplaySpeed = z.infer<typeof ReplaySpeed>;
+
+/** Body of `POST /v1/replays`. Unknown fields are refused. */
+export const ReplayRequest = z
+  .strictObject({
+    recording: RecordingDocument,
+    speed: ReplaySpeed.default("max"),
+    session_id: CallerId.optional().meta({
+      description: "A session of replays to add to, or the id of one to be made.",
+    }),
+    request_id: CallerId.optional().meta({ description: "A request is executed at most once per id." }),
+    metadata: Metadata.optional(),
+  })
+  .meta({ id: "ReplayRequest" });
+export type ReplayRequest = z.infer<typeof ReplayRequest>;
+
+/**
+ * An array that is refused at its first wrong element: each of a hostile body's million must not cost a kilobyte.
+ *
+ * @param most - elements
+ */
+function listOf<T extends z.ZodType>(element: T, most: number) {
+  const id = z.globalRegistry.get(element)?.id;
+  const { $schema: _dialect, ...inline } = z.toJSONSchema(element);
+  const items = id === undefined ? inline : { $ref: `#/components/schemas/${id}` };
+  return z
+    .custom<readonly z.output<T>[]>((value) => Array.isArray(value), "Invalid input: expected array")
+    .superRefine((list, context) => {
+      if (list.length > most) context.addIssue({ code: "custom", message: `at most ${most} entries` });
+      for (const [index, value] of list.entries()) {
+        const issues = element.safeParse(value).error?.issues;
+        if (issues === undefined) continue;
+        for (const issue of issues) context.addIssue({ ...issue, path: [index, ...issue.path] });
+        return;
+      }
+    })
+    .meta({ type: "array", items, ...(most === Infinity ? {} : { maxItems: most }) });
+}
