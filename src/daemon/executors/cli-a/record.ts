@@ -6,7 +6,10 @@ const count = z.number().nonnegative().catch(0);
 const Time = z.object({ start: z.number(), end: z.number().optional() }).optional().catch(undefined);
 const part = { id: z.string(), messageID: z.string() };
 const text = { ...part, text: z.string() };
-const bag = z.record(z.string(), z.unknown());
+/** Handed on as it is: a copy would cost time, and zod's own leaves out a key such as `__proto__`. */
+const bag = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+);
 
 /** Tokens of one step. `total` is absent when the provider sent none. Source: contract section 1.2. */
 export const CliATokens = z.object({

@@ -57,7 +57,7 @@ export function createSessionGate(requested: string | null): SessionGate {
 }
 
 function isSameId(left: string, right: string): boolean {
-  return left.toLowerCase() === right.toLowerCase();
+  return left === right || left.toLowerCase() === right.toLowerCase();
 }
 
 /** With an empty id, or a fork, CLI A makes a new session without a word. Source: contract section 3. */

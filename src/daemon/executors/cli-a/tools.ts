@@ -44,7 +44,7 @@ const line = z.int().positive().optional().catch(undefined);
 const Input = z.object({ filePath: text, path: text, offset: line, oldString: z.string().optional().catch(undefined) });
 const Metadata = z.object({
   exit: z.int().optional().catch(undefined),
-  truncated: z.boolean().catch(false),
+  truncated: z.boolean().optional().catch(undefined),
   exists: z.boolean().optional().catch(undefined),
   diff: text,
   filepath: text,
@@ -95,7 +95,7 @@ export function toToolEnd({ tool, state }: CliATool): Omit<ToolEnded, keyof Tool
   const changes = toChanges(tool, state.input, metadata);
   return {
     status: invalid === undefined && (metadata.exit ?? 0) === 0 ? "completed" : "failed",
-    output: { text: state.output, bytes: Buffer.byteLength(state.output), truncated: metadata.truncated },
+    output: { text: state.output, bytes: Buffer.byteLength(state.output), truncated: metadata.truncated ?? false },
     ...(metadata.exit === undefined ? {} : { exit_code: metadata.exit }),
     ...(changes.length === 0 ? {} : { changes }),
     ...(invalid === undefined ? {} : { error: invalid }),
@@ -160,7 +160,12 @@ function toErrorStatus(error: string): ToolStatus {
 
 type Change = NonNullable<ToolEnded["changes"]>[number];
 
-function toChanges(tool: string, input: Record<string, unknown>, metadata: z.infer<typeof Metadata>): Change[] {
+function toChanges(
+  tool: string,
+  input: Readonly<Record<string, unknown>>,
+  metadata: z.infer<typeof Metadata>,
+): Change[] {
+  if (toKind(tool) !== "edit") return [];
   const { filePath, oldString } = Input.parse(input);
   switch (tool) {
     case "write": {

@@ -12,6 +12,7 @@ import type {
 import { explainEnding, type Ended } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "./facts.ts";
 import { stripEscapes } from "../json-line.ts";
+import { createRecentIds } from "../recent-ids.ts";
 import { readRecord, type CliARecord, type CliATool } from "./record.ts";
 import { createSessionGate } from "./session.ts";
 import { createStderrReader } from "./stderr.ts";
@@ -19,6 +20,8 @@ import { createStepTracker } from "./steps.ts";
 import { isAutoRejected, readDenial, toPlan, toToolCall, toToolEnd } from "./tools.ts";
 
 const NOTHING: Translation = { events: [] };
+/** A part that is printed once more, or a call's number that is given once more, comes within an answer or two. */
+const MAX_RECENT = 1_000;
 /** The first line of the help text that 1.3.2 prints to stdout for arguments it does not take. */
 const USAGE = /^\S+ run \[message\.\.\]/;
 
@@ -33,8 +36,8 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
   const session = createSessionGate(requestedSession);
   const steps = createStepTracker();
   const stderr = createStderrReader(requestedSession !== null);
-  const printed = new Set<string>();
-  const callIds = new Set<string>();
+  const printed = createRecentIds(MAX_RECENT);
+  const callIds = createRecentIds(MAX_RECENT);
   const ended: Ended = {
     lastRecord: undefined,
     lastRecordMs: undefined,
@@ -100,6 +103,7 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
     message.id = "";
     // Some providers number their calls anew in every answer.
     const id = callIds.has(part.callID) ? part.id : part.callID;
+    callIds.add(part.callID);
     callIds.add(id);
     const call = toToolCall(part, id);
     const denial = part.state.status === "error" ? readDenial(part.state.error, part.tool) : undefined;
