@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
@@ -87,8 +86,11 @@ async function readLabel(directory: string): Promise<z.infer<typeof Label> | und
   return text === undefined ? undefined : Label.parse(JSON.parse(text));
 }
 
-async function write(out: Writable, text: string | Buffer): Promise<void> {
-  if (!out.write(text)) await once(out, "drain");
+/** Resolves when the stream has taken the bytes: their memory is used again, and nothing piles up. */
+function write(out: Writable, text: string | Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    out.write(text, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 function percent(count: number, of: number): string {

@@ -22,7 +22,7 @@ export async function replayLines(
     redact: (line) => line,
     keepsOrder: options.keepsOrder ?? false,
     write: (lines) => {
-      parts.push(lines);
+      parts.push(Buffer.from(lines));
       return Promise.resolve();
     },
   });

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import type { CliName, Native, TurnEvent } from "../../protocol/index.ts";
+import { createLineBuffer } from "./line-buffer.ts";
 
 /** An event before it has its place. */
 export type NewEvent = TurnEvent & { readonly native?: Native | undefined };
@@ -17,10 +18,14 @@ export interface SequenceOptions {
 
 /** Numbers events and renders them, one JSON line each, and keeps count of what was taken. */
 export interface Sequence {
-  /** Lines, newlines included, for events that would come next; nothing is taken yet. */
+  /**
+   * Lines, newlines included, for events that would come next; nothing is taken yet.
+   *
+   * Shape: the bytes are good until the next call, which writes over them.
+   */
   render(events: readonly NewEvent[]): Buffer;
   /** Counts lines that have come to stay. */
-  take(lines: Buffer, count: number): void;
+  take(bytes: Buffer, count: number): void;
   lastSeq(): number;
   /** Hex SHA-256 over every byte taken. */
   digest(): string;
@@ -41,22 +46,24 @@ export function createSequence(options: SequenceOptions, start?: SequenceStart):
   // Written out by hand: this is what each event of a burst costs, and most of a line is the same in every one.
   const ids = `"turn_id":${JSON.stringify(turnId)},"session_id":${JSON.stringify(sessionId)},"executor":"${executor}"`;
 
+  const lines = createLineBuffer();
+
   return {
     render(events) {
       const stamp = `"at":"${now()}",${ids}`;
-      let lines = "";
       let seq = count;
+      lines.clear();
       for (const { type, native, data } of events) {
         seq += 1;
         const origin = native === undefined ? "" : `"native":${JSON.stringify(native)},`;
         // `type` stands before anything that may hold free text: readers find it without parsing the data.
         const line = `{"v":1,"seq":${seq},${stamp},"type":"${type}",${origin}"data":${JSON.stringify(data)}}`;
-        lines += `${redact(line)}\n`;
+        lines.add(`${redact(line)}\n`);
       }
-      return Buffer.from(lines);
+      return lines.bytes();
     },
-    take(lines, taken) {
-      hash.update(lines);
+    take(bytes, taken) {
+      hash.update(bytes);
       count += taken;
     },
     lastSeq: () => count,

@@ -33,7 +33,7 @@ export interface FollowOptions {
 
 /** Change notices are a hint: a file system may not give them. */
 const POLL_MS = 250;
-const CHUNK_BYTES = 131_072;
+const CHUNK_BYTES = 65_536;
 
 /**
  * Reads the lines of a turn's two files, growing or complete: the one way output comes in (law 1).

@@ -15,7 +15,10 @@ export interface ReplayOptions {
   readonly maxLineBytes: number;
   readonly now: () => Date;
   readonly redact: (line: string) => string;
-  /** Takes rendered lines, newlines included; resolves when more may come. */
+  /**
+   * Takes rendered lines, newlines included; resolves when more may come. Their memory is used again then: what is to
+   * be kept is copied.
+   */
   readonly write: (lines: Buffer) => Promise<void>;
   /** Take the lines in the order of the recording's events, where it has them. */
   readonly keepsOrder: boolean;
