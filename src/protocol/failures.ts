@@ -66,6 +66,8 @@ export interface FailureAdvice {
   readonly userAction: UserAction;
   /** Completes the sentence "The turn failed because …". */
   readonly meaning: string;
+  /** Completes a message that says what happened: what a person can do about it. */
+  readonly remedy: string;
 }
 
 /** The one table over the closed list: retry, ask a person, or give up. */
@@ -74,61 +76,145 @@ export const FAILURE_ADVICE: Readonly<Record<FailureCode, FailureAdvice>> = {
     retryable: false,
     userAction: "operator",
     meaning: "the CLI is missing, cannot start, or its provider does not speak the API it needs",
+    remedy: "have the operator mend the CLI's installation or its provider settings",
   },
-  config_invalid: { retryable: false, userAction: "settings", meaning: "the CLI's configuration is not valid" },
-  credential_missing: { retryable: false, userAction: "credentials", meaning: "no API key is set" },
-  auth_failed: { retryable: false, userAction: "credentials", meaning: "the provider refused the API key (401, 403)" },
-  quota_exceeded: { retryable: false, userAction: "billing", meaning: "the account has no quota or credit left" },
-  rate_limited: { retryable: true, userAction: "retry", meaning: "the provider limits the rate of requests (429)" },
-  model_not_found: { retryable: false, userAction: "settings", meaning: "the provider does not know the model" },
+  config_invalid: {
+    retryable: false,
+    userAction: "settings",
+    meaning: "the CLI's configuration is not valid",
+    remedy: "correct the CLI's configuration",
+  },
+  credential_missing: {
+    retryable: false,
+    userAction: "credentials",
+    meaning: "no API key is set",
+    remedy: "set the provider's API key",
+  },
+  auth_failed: {
+    retryable: false,
+    userAction: "credentials",
+    meaning: "the provider refused the API key (401, 403)",
+    remedy: "set an API key that the provider accepts",
+  },
+  quota_exceeded: {
+    retryable: false,
+    userAction: "billing",
+    meaning: "the account has no quota or credit left",
+    remedy: "raise the quota or add credit at the provider",
+  },
+  rate_limited: {
+    retryable: true,
+    userAction: "retry",
+    meaning: "the provider limits the rate of requests (429)",
+    remedy: "send the turn again later",
+  },
+  model_not_found: {
+    retryable: false,
+    userAction: "settings",
+    meaning: "the provider does not know the model",
+    remedy: "choose a model that the provider has",
+  },
   context_overflow: {
     retryable: false,
     userAction: "shorten",
     meaning: "the conversation is longer than the model's context",
+    remedy: "shorten the input or start a new session",
   },
   invalid_request: {
     retryable: false,
     userAction: "settings",
     meaning: "the provider or the CLI refused the request as malformed",
+    remedy: "correct the request or the setting it comes from",
   },
-  content_blocked: { retryable: false, userAction: "none", meaning: "a content filter or policy blocked the answer" },
-  output_limit: { retryable: false, userAction: "shorten", meaning: "the answer reached the model's output limit" },
+  content_blocked: {
+    retryable: false,
+    userAction: "none",
+    meaning: "a content filter or policy blocked the answer",
+    remedy: "word the input differently",
+  },
+  output_limit: {
+    retryable: false,
+    userAction: "shorten",
+    meaning: "the answer reached the model's output limit",
+    remedy: "ask for a shorter answer or raise the model's output limit",
+  },
   provider_error: {
     retryable: true,
     userAction: "retry",
     meaning: "the provider failed (5xx, overloaded, malformed answer)",
+    remedy: "send the turn again later",
   },
   network_error: {
     retryable: true,
     userAction: "retry",
     meaning: "the provider could not be reached or the connection broke",
+    remedy: "send the turn again, and check the provider's address and the network if it fails again",
   },
-  provider_timeout: { retryable: true, userAction: "retry", meaning: "the provider did not answer in time" },
+  provider_timeout: {
+    retryable: true,
+    userAction: "retry",
+    meaning: "the provider did not answer in time",
+    remedy: "send the turn again later",
+  },
   permission_denied: {
     retryable: false,
     userAction: "settings",
     meaning: "a tool needed a permission that nobody could give",
+    remedy: "allow it in the settings or ask for work that does not need it",
   },
   sandbox_unavailable: {
     retryable: false,
     userAction: "operator",
     meaning: "the CLI's own sandbox cannot work on this machine and the mode needs it",
+    remedy: "have the operator make the CLI's sandbox work or switch it off",
   },
-  resume_degraded: { retryable: false, userAction: "none", meaning: "the native session could not be continued" },
-  start_timeout: { retryable: true, userAction: "retry", meaning: "the CLI printed nothing within the start time-out" },
-  idle_timeout: { retryable: true, userAction: "retry", meaning: "the CLI printed nothing for the idle time-out" },
-  turn_timeout: { retryable: false, userAction: "shorten", meaning: "the turn ran longer than its time-out" },
+  resume_degraded: {
+    retryable: false,
+    userAction: "none",
+    meaning: "the native session could not be continued",
+    remedy: "start a new session, or let the turn go on without the old one (resume_policy continue)",
+  },
+  start_timeout: {
+    retryable: true,
+    userAction: "retry",
+    meaning: "the CLI printed nothing within the start time-out",
+    remedy: "send the turn again",
+  },
+  idle_timeout: {
+    retryable: true,
+    userAction: "retry",
+    meaning: "the CLI printed nothing for the idle time-out",
+    remedy: "send the turn again, with a longer idle_timeout_ms where silence is expected",
+  },
+  turn_timeout: {
+    retryable: false,
+    userAction: "shorten",
+    meaning: "the turn ran longer than its time-out",
+    remedy: "ask for less in one turn or give it a longer timeout_ms",
+  },
   storage_error: {
     retryable: false,
     userAction: "operator",
     meaning: "a disk is full or not writable, or the output limit was reached",
+    remedy: "have the operator make room on the disk or make it writable",
   },
-  crashed: { retryable: true, userAction: "retry", meaning: "the CLI ended abnormally" },
+  crashed: { retryable: true, userAction: "retry", meaning: "the CLI ended abnormally", remedy: "send the turn again" },
   output_incomplete: {
     retryable: true,
     userAction: "retry",
     meaning: "the CLI ended without proof that the turn was completed",
+    remedy: "send the turn again",
   },
-  daemon_stopped: { retryable: true, userAction: "retry", meaning: "turnd or the sandbox stopped while the turn ran" },
-  unknown: { retryable: false, userAction: "operator", meaning: "nothing the CLI left behind shows why" },
+  daemon_stopped: {
+    retryable: true,
+    userAction: "retry",
+    meaning: "turnd or the sandbox stopped while the turn ran",
+    remedy: "send the turn again",
+  },
+  unknown: {
+    retryable: false,
+    userAction: "operator",
+    meaning: "nothing the CLI left behind shows why",
+    remedy: "have the operator look at the turn's recording",
+  },
 };

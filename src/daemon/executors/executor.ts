@@ -1,6 +1,7 @@
 import type {
   Capabilities,
   CliName,
+  DecidedOn,
   EffectiveSetting,
   Evidence,
   FailureCode,
@@ -10,6 +11,7 @@ import type {
   TurnEvent,
   Usage,
 } from "../../protocol/index.ts";
+import type { Fact, FailureRule } from "./rules.ts";
 
 /**
  * Our code for one CLI: configuration, command, records, failures. Pure: no files, no processes, no network, no clock.
@@ -39,6 +41,8 @@ export interface Executor {
   buildArgs(invocation: Invocation): string[];
   /** Whether an id has the form of the CLI's own session ids; anything else never reaches the CLI. */
   isNativeSessionId(id: string): boolean;
+  /** Every rule that can decide a failure, in deciding order: the documented table. */
+  readonly failureRules: readonly DescribedRule[];
   /** One translator a process. */
   createTranslator(input: TranslatorInput): Translator;
   /**
@@ -51,6 +55,12 @@ export interface Executor {
   corruptState?(rule: string, cliName: string): readonly string[];
   /** How to find out whether the CLI's own sandbox can work here; absent when it has none. */
   readonly sandboxProbe?: SandboxProbe;
+  /**
+   * How to find out whether the provider speaks the API that this CLI cannot do without.
+   *
+   * Absent when the CLI speaks more than one; undefined when the configuration does not tell whom to ask.
+   */
+  probeProvider?(configuration: Configuration): ProviderProbe | undefined;
 }
 
 /** A variable of the operator's, as the reference documents it. */
@@ -71,6 +81,30 @@ export interface SandboxProbe {
   readonly args: readonly string[];
   /** Whether a turn in this mode needs the sandbox under this configuration; a session's permissions can call for it. */
   isNeeded(configuration: Configuration, mode: Mode, permissions?: Permissions): boolean;
+}
+
+/** A POST request that costs no tokens, since it names no model and holds no prompt; and what its answer proves. */
+export interface ProviderProbe {
+  readonly url: string;
+  /** The key among them: never shown. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  judge(answer: ProviderAnswer): ProviderVerdict;
+}
+
+export interface ProviderAnswer {
+  readonly status: number;
+  /** Its head, when it is long. */
+  readonly body: string;
+}
+
+/** `unproven` is no obstacle: the turn runs, and fails with its own cause if it has to. */
+export interface ProviderVerdict {
+  readonly api: "present" | "absent" | "unproven";
+  /** One sentence, without anything from the headers or the body. */
+  readonly message: string;
+  /** What a person can do about it, to be read after "; ". */
+  readonly remedy?: string;
 }
 
 export interface ConfigureInput {
@@ -207,18 +241,48 @@ export interface Ending {
   readonly costUsd?: number;
   /** Of the native session so far, for the next turn's `usageBefore`. */
   readonly usageAfter?: Usage;
-  /** Absent: completed, with the positive evidence the contract names (law 4). */
+  /** Absent: completed, as `proof` shows (law 4). */
   readonly failure?: FailureDraft;
+  /** The positive evidence the contract names; there exactly when `failure` is not. */
+  readonly proof?: Proof;
+}
+
+/** What proves that a process completed its turn. */
+export interface Proof {
+  readonly evidence: readonly Evidence[];
+  /** A recording in which it stands. */
+  readonly seenIn: string;
+}
+
+/** A rule as people are told of it. */
+export interface DescribedRule {
+  readonly rule: string;
+  readonly code: FailureCode;
+  readonly on: DecidedOn;
+  /** `<executor>/<version>/<case>`, or the section it comes from. */
+  readonly seenIn: string;
+}
+
+/** What a table's decision rests on: enough to try every rule again, for whoever asks how it came about. */
+export interface Basis {
+  readonly rules: readonly FailureRule[];
+  readonly facts: readonly Fact[];
 }
 
 /** A failure before the advice of its code is added. */
 export interface FailureDraft {
   readonly code: FailureCode;
-  /** One sentence a person can act on. */
+  /** What happened, one sentence. */
   readonly message: string;
+  /** What a person can do about it, to be read after "; ". Absent: what the code's advice says. */
+  readonly remedy?: string;
   readonly evidence: readonly Evidence[];
   /** True when the CLI's own words show the cause; false for what is only inferred from how it ended. */
   readonly isProven: boolean;
-  /** Id of the rule that decided, for `--explain`. */
+  /** Id of the rule that decided, and where it looked. */
   readonly rule: string;
+  readonly on: DecidedOn;
+  readonly seenIn?: string;
+  /** The table this came from, and what its rules were tried on; absent for what no table decided. */
+  readonly basis?: Basis;
 }

@@ -1,5 +1,5 @@
-import type { Evidence, FailureCode } from "../../protocol/index.ts";
-import type { FailureDraft, Outcome } from "./executor.ts";
+import type { Evidence, FailureCode, TriedRule } from "../../protocol/index.ts";
+import type { Basis, DescribedRule, FailureDraft, Outcome } from "./executor.ts";
 
 /** Something a process left behind that a rule can look at. */
 export interface Fact {
@@ -7,8 +7,10 @@ export interface Fact {
   readonly on: "record" | "exit" | "stderr";
   readonly source: Evidence["source"];
   readonly line?: number;
-  /** What is quoted as evidence and what patterns are tried on. */
+  /** What patterns are tried on and messages quote. */
   readonly text: string;
+  /** The line's own words, where `text` is put together from several: evidence is what stands in the file. */
+  readonly words?: string;
   /** Structured fields, where the record has them. */
   readonly status?: number;
   readonly name?: string;
@@ -25,8 +27,10 @@ export interface FailureRule {
   readonly name?: RegExp;
   readonly field?: RegExp;
   readonly pattern?: RegExp;
-  /** One sentence a person can act on; a function may quote what the fact says. */
+  /** What happened, one sentence; a function may quote what the fact says. */
   readonly message: string | ((fact: Fact) => string);
+  /** What a person can do about it, to be read after "; ". Absent: what the code's advice says. */
+  readonly remedy?: string;
   /** `<executor>/<version>/<case>` of the recording it was seen in, or the contract's section when none could be made. */
   readonly seenIn: string;
   /** False for a row that only infers a cause from how the process ended. */
@@ -35,27 +39,72 @@ export interface FailureRule {
 
 /** Quoted text is bounded so that no event grows with what a provider sends. */
 const MAX_EVIDENCE_CHARACTERS = 600;
+const MAX_QUOTE_CHARACTERS = 300;
 
 /**
  * Finds the first rule of an ordered table that a fact satisfies.
  *
  * @param facts - most telling first; within one rule the first fact that matches is the evidence
- * @returns undefined when no rule matches
+ * @param nothingKnown - the message when no rule matches
  */
-export function decideFailure(rules: readonly FailureRule[], facts: readonly Fact[]): FailureDraft | undefined {
+export function decideFailure(
+  rules: readonly FailureRule[],
+  facts: readonly Fact[],
+  nothingKnown: string,
+): FailureDraft {
+  const basis = { rules, facts };
   for (const rule of rules) {
     const fact = facts.find((candidate) => matches(rule, candidate));
     if (fact !== undefined) {
       return {
         code: rule.code,
         message: typeof rule.message === "string" ? rule.message : rule.message(fact),
+        ...(rule.remedy === undefined ? {} : { remedy: rule.remedy }),
         evidence: [toEvidence(fact)],
         isProven: rule.isProven ?? true,
         rule: rule.id,
+        on: rule.on,
+        seenIn: rule.seenIn,
+        basis,
       };
     }
   }
-  return undefined;
+  return { ...NOTHING_KNOWN, message: nothingKnown, evidence: [], isProven: false, basis };
+}
+
+/** The rule for what no rule explains. */
+export const NOTHING_KNOWN = {
+  rule: "nothing-known",
+  code: "unknown",
+  on: "exit",
+  seenIn: "DESIGN section 6",
+} as const satisfies DescribedRule;
+
+/** A table as people are told of it. */
+export function describeRules(rules: readonly FailureRule[]): DescribedRule[] {
+  return rules.map(({ id, code, on, seenIn }) => ({ rule: id, code, on, seenIn }));
+}
+
+/**
+ * Tries every rule of a table, each on its own: the first that matches is the one that decided.
+ *
+ * Shape: in deciding order; whatever matches is `outranked`, since only what decides a turn besides tells which has won.
+ */
+export function tryRules({ rules, facts }: Basis): TriedRule[] {
+  return rules.map((rule) => {
+    const { id, on, code, seenIn } = rule;
+    const fact = facts.find((candidate) => matches(rule, candidate));
+    const tried = { rule: id, verdict: code, on, seen_in: seenIn };
+    return fact === undefined
+      ? { ...tried, outcome: "no_match" }
+      : { ...tried, outcome: "outranked", evidence: toEvidence(fact) };
+  });
+}
+
+/** What the provider or the CLI said, for a message: in quotation marks, on one line, of a length that fits a sentence. */
+export function quote({ text }: Pick<Fact, "text">): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return `“${line.length > MAX_QUOTE_CHARACTERS ? `${line.slice(0, MAX_QUOTE_CHARACTERS)}…` : line}”`;
 }
 
 /**
@@ -79,9 +128,9 @@ export function toExitFacts(exit: Outcome["exit"], where: string): Fact[] {
 }
 
 /** Quotes a fact, cut to a bounded length. */
-export function toEvidence(fact: Pick<Fact, "source" | "line" | "text">): Evidence {
-  const text =
-    fact.text.length > MAX_EVIDENCE_CHARACTERS ? `${fact.text.slice(0, MAX_EVIDENCE_CHARACTERS)}…` : fact.text;
+export function toEvidence(fact: Pick<Fact, "source" | "line" | "text" | "words">): Evidence {
+  const whole = fact.words ?? fact.text;
+  const text = whole.length > MAX_EVIDENCE_CHARACTERS ? `${whole.slice(0, MAX_EVIDENCE_CHARACTERS)}…` : whole;
   return { source: fact.source, ...(fact.line === undefined ? {} : { line: fact.line }), text };
 }
 

@@ -1,12 +1,7 @@
-import {
-  FAILURE_ADVICE,
-  type Exit,
-  type Failure,
-  type FailureCode,
-  type TurnEndedData,
-  type Usage,
-} from "../../protocol/index.ts";
+import type { DecidedOn, Evidence, Exit, TurnEndedData, Verdict } from "../../protocol/index.ts";
 import type { Ending, FailureDraft } from "../executors/executor.ts";
+import { ACTS, KEEPER_LOST, ownFailure, toDraft, type Act } from "./acts.ts";
+import { toFailure } from "./failure.ts";
 import type { EndedBy } from "./turn-file.ts";
 
 /** Everything that decides how a turn is told to have ended. */
@@ -25,15 +20,23 @@ export interface TurnFacts {
 /** The part of `turn.ended` that says what became of the turn. */
 export type Conclusion = Omit<TurnEndedData, "counts" | "duration_ms" | "digest">;
 
-const CANCELLED = { cancel: "request", steer: "steer", session_deleted: "session_deleted" } as const;
+/** Something that can decide how a turn ended. */
+export interface Candidate {
+  readonly rule: string;
+  readonly on: DecidedOn;
+  readonly verdict?: Verdict;
+  readonly seenIn?: string;
+  /** What speaks for it; absent when it does not apply. */
+  readonly evidence?: readonly Evidence[];
+  /** Of a failure. */
+  readonly draft?: FailureDraft;
+  /** Of a cancelled turn. */
+  readonly cancelledBy?: NonNullable<TurnEndedData["cancelled_by"]>;
+}
 
-/**
- * Decides how a turn ended: what turnd itself did, then what the CLI's own words show (laws 3 and 4).
- *
- * Proof of completion outweighs a watchdog or a shutdown that came too late; a proven cause outweighs the watchdog that
- * noticed it. A cancel is a cancel.
- */
+/** Decides how a turn ended, by the first candidate that applies (laws 3 and 4). */
 export function concludeTurn(facts: TurnFacts): Conclusion {
+  const { cancelledBy, draft } = decide(facts);
   const common = {
     output: facts.ending?.output ?? null,
     ...(facts.ending?.nativeSessionId ? { native_session_id: facts.ending.nativeSessionId } : {}),
@@ -42,57 +45,68 @@ export function concludeTurn(facts: TurnFacts): Conclusion {
     ...usageOf(facts.ending),
     ...(facts.exit === null ? {} : { exit: facts.exit }),
   };
-  const { endedBy } = facts;
-  if (endedBy === "cancel" || endedBy === "steer" || endedBy === "session_deleted") {
-    return { status: "cancelled", cancelled_by: CANCELLED[endedBy], ...common };
-  }
-  const draft = facts.halt ?? decide(endedBy, facts);
+  if (cancelledBy !== undefined) return { status: "cancelled", cancelled_by: cancelledBy, ...common };
   return draft === undefined
     ? { status: "completed", ...common }
     : { status: "failed", failure: toFailure(draft), ...common };
 }
 
-/** Completes a draft with the advice of its code. */
-export function toFailure({ code, message, evidence }: FailureDraft): Failure {
-  const { retryable, userAction } = FAILURE_ADVICE[code];
-  return { code, message, retryable, user_action: userAction, evidence: [...evidence] };
+/** The candidate that decides. */
+export function decide(facts: TurnFacts): Candidate {
+  const applying = listCandidates(facts).find(({ evidence }) => evidence !== undefined);
+  return applying ?? fromDraft(ownFailure("unknown", "Nothing shows how the turn ended."));
 }
 
-/** A failure that turnd itself knows of, without a line of the CLI's to quote. */
-export function ownFailure(code: FailureCode, message: string): FailureDraft {
-  return { code, message, evidence: [{ source: "turnd", text: message }], isProven: true, rule: `turnd/${code}` };
+/**
+ * Everything that can decide how a turn ended, in deciding order: what turnd itself did, then what the process left behind.
+ *
+ * Proof of completion outweighs a watchdog or a shutdown that came too late; a proven cause outweighs the watchdog that
+ * noticed it. A cancel is a cancel.
+ */
+export function listCandidates({ endedBy, ending, halt, exit }: TurnFacts): readonly Candidate[] {
+  const acts = (...names: readonly Act[]): Candidate[] => names.map((name) => fromAct(name, name === endedBy));
+  const failure = ending?.failure;
+  // A halt is what the process's end says too.
+  const cause = failure === undefined || failure === halt ? [] : [fromDraft(failure)];
+  const isProven = failure?.isProven === true;
+  return [
+    ...acts("cancel", "steer", "session_deleted"),
+    halt === undefined ? { rule: "turnd/halt", on: "turnd" } : fromDraft(halt),
+    ...acts("output_limit"),
+    fromProof(exit?.code === 0 ? ending?.proof : undefined),
+    ...acts("shutdown"),
+    ...(isProven ? cause : []),
+    ...acts("start_timeout", "idle_timeout", "turn_timeout"),
+    fromDraft(KEEPER_LOST, endedBy === null && exit === null),
+    ...(isProven ? [] : cause),
+  ];
 }
 
-function decide(
-  endedBy: Exclude<EndedBy, keyof typeof CANCELLED>,
-  { ending, exit }: TurnFacts,
-): FailureDraft | undefined {
-  if (endedBy === "output_limit") {
-    return ownFailure("storage_error", "The CLI printed more than TURND_MAX_OUTPUT_BYTES allows and was ended.");
-  }
-  const isComplete = ending !== undefined && ending.failure === undefined && exit?.code === 0;
-  if (isComplete) return undefined;
-  switch (endedBy) {
-    case null:
-      return exit === null && !ending?.failure?.isProven
-        ? ownFailure("daemon_stopped", "The sandbox or the turn's keeper stopped while the turn ran.")
-        : ending?.failure;
-    case "shutdown":
-      return ownFailure("daemon_stopped", "turnd was stopped while the turn ran.");
-    case "start_timeout":
-    case "idle_timeout":
-    case "turn_timeout":
-      return ending?.failure?.isProven === true ? ending.failure : ownFailure(endedBy, WATCHDOG_MESSAGE[endedBy]);
-  }
+function fromAct(act: Act, hasHappened: boolean): Candidate {
+  const { code, cancelledBy, message } = ACTS[act];
+  if (cancelledBy === undefined) return fromDraft(toDraft(act, code), hasHappened);
+  const cancelled = { rule: `turnd/${act}`, on: "turnd", verdict: "cancelled", cancelledBy } as const;
+  return hasHappened ? { ...cancelled, evidence: [{ source: "turnd", text: message }] } : cancelled;
 }
 
-const WATCHDOG_MESSAGE = {
-  start_timeout: "The CLI printed nothing after its start; it was ended by TURND_START_TIMEOUT_MS.",
-  idle_timeout: "The CLI printed nothing new for too long; it was ended by the idle time-out.",
-  turn_timeout: "The turn ran longer than its time-out and was ended.",
-} as const;
+function fromProof(proof: Ending["proof"]): Candidate {
+  const { evidence, seenIn } = proof ?? {};
+  return {
+    rule: "completed",
+    on: "record",
+    verdict: "completed",
+    ...(seenIn === undefined ? {} : { seenIn }),
+    ...(evidence === undefined ? {} : { evidence }),
+  };
+}
 
-function usageOf(ending: Ending | undefined): { usage?: Usage; cost_usd?: number } {
+function fromDraft(draft: FailureDraft, applies = true): Candidate {
+  const { rule, on, code, seenIn, evidence } = draft;
+  const described = { rule, on, verdict: code, ...(seenIn === undefined ? {} : { seenIn }), draft };
+  return applies ? { ...described, evidence } : described;
+}
+
+function usageOf(ending: Ending | undefined): { usage?: TurnEndedData["usage"]; cost_usd?: number } {
   return {
     ...(ending?.usage === undefined ? {} : { usage: ending.usage }),
     ...(ending?.costUsd === undefined ? {} : { cost_usd: ending.costUsd }),

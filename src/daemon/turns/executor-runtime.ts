@@ -3,7 +3,9 @@ import type { Configuration, Executor, FailureDraft } from "../executors/executo
 import { findProgram } from "../process/find-program.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { runTool } from "../process/run-tool.ts";
-import { ownFailure } from "./classify.ts";
+import { ownFailure } from "./acts.ts";
+import { toMessage } from "./failure.ts";
+import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 
 /** An executor in this sandbox: its binary, its configuration, and whether it can run. */
 export interface ExecutorRuntime {
@@ -14,7 +16,8 @@ export interface ExecutorRuntime {
   locate(): Promise<Located>;
   /** What keeps a turn in this mode from running, decided before a process is started; undefined when nothing does. */
   findObstacle(mode: Mode, permissions: Permissions): Promise<FailureDraft | undefined>;
-  describe(): Promise<ExecutorInfo>;
+  /** @param provider - `known`: told without waiting for the provider, by its last answer if there is one */
+  describe(provider: "asked" | "known"): Promise<ExecutorInfo>;
 }
 
 export type Located =
@@ -32,15 +35,21 @@ export interface ExecutorRuntimeOptions {
   readonly runAs: RunAs;
   /** A directory of that user's, for what the CLI writes even when it is asked for its version alone. */
   readonly scratchDirectory: string;
+  /** Whether the provider is asked if it speaks the API that the CLI needs: `TURND_PROBE_PROVIDER`. */
+  readonly isProviderProbed: boolean;
+  readonly now: () => Date;
 }
 
 /** CLI A alone takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
 const VERSION_TIMEOUT_MS = 30_000;
 const PROBE_TIMEOUT_MS = 30_000;
+/** An empty request is refused in a round trip; whoever takes longer proves nothing. */
+const PROVIDER_TIMEOUT_MS = 5_000;
+const MAX_EVIDENCE_CHARACTERS = 300;
 
 /** Makes the runtime side of an executor. Nothing is looked up before it is asked for. */
 export function createExecutorRuntime(options: ExecutorRuntimeOptions): ExecutorRuntime {
-  const { executor, configuration, cliName } = options;
+  const { executor, configuration, cliName, env, now } = options;
   const locate = keepWhen(
     (located: Located) => located.ok,
     () => locateCli(options),
@@ -50,39 +59,66 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     () => probeSandbox(options, locate),
   );
 
-  async function findObstacle(mode: Mode, permissions: Permissions): Promise<FailureDraft | undefined> {
+  const question = options.isProviderProbed ? executor.probeProvider?.(configuration) : undefined;
+  const check = question && createProviderCheck({ probe: question, env, now, timeoutMs: PROVIDER_TIMEOUT_MS });
+  const askProvider = async (): Promise<ProviderState | undefined> => check?.ask();
+
+  async function decide(
+    mode: Mode,
+    permissions: Permissions,
+    provider = askProvider,
+  ): Promise<FailureDraft | undefined> {
     const located = await locate();
     if (!located.ok) return ownFailure("executor_unavailable", `${cliName} cannot be run: ${located.reason}.`);
-    if (configuration.fault !== undefined) return ownFailure(configuration.fault.code, configuration.fault.message);
+    // The message of a fault names the variable to set.
+    if (configuration.fault !== undefined) return ownFailure(configuration.fault.code, configuration.fault.message, "");
+    const state = await provider();
+    if (state?.api === "absent") return toObstacle(state);
     if (executor.sandboxProbe?.isNeeded(configuration, mode, permissions) !== true) return undefined;
     const sandbox = await probe();
     return sandbox.works
       ? undefined
       : ownFailure(
           "sandbox_unavailable",
-          `The sandbox of ${cliName} cannot work here (${sandbox.message}). Allow user namespaces, or set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary.`,
+          `The sandbox of ${cliName} cannot work here (${sandbox.message}).`,
+          "allow user namespaces, or set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary",
         );
   }
 
-  async function describe(): Promise<ExecutorInfo> {
+  async function describe(provider: "asked" | "known"): Promise<ExecutorInfo> {
     const located = await locate();
-    const obstacle = await findObstacle("execute", {});
+    const obstacle = await decide("execute", {}, provider === "asked" ? askProvider : async () => check?.known());
+    const state = check?.known();
     const isSandboxed = executor.sandboxProbe?.isNeeded(configuration, "execute") === true;
     return {
       id: executor.id,
       name: cliName,
       available: obstacle === undefined,
-      ...(obstacle === undefined ? {} : { unavailable: { code: obstacle.code, message: obstacle.message } }),
+      ...(obstacle === undefined ? {} : { unavailable: { code: obstacle.code, message: toMessage(obstacle) } }),
       ...(located.ok ? { binary: located.path, version: located.version } : {}),
       contract_version: executor.contractVersion,
       capabilities: executor.capabilities,
       ...(isSandboxed && located.ok ? { sandbox: await describeSandbox(probe) } : {}),
+      ...(state === undefined ? {} : { provider: describeProvider(state) }),
       configuration: [...configuration.effective],
       warnings: [...configuration.warnings],
     };
   }
 
-  return { executor, cliName, configuration, locate, findObstacle, describe };
+  return {
+    executor,
+    cliName,
+    configuration,
+    locate,
+    findObstacle: (mode, permissions) => decide(mode, permissions),
+    describe,
+  };
+}
+
+function toObstacle({ message, remedy, url, answer }: ProviderState): FailureDraft {
+  const failure = ownFailure("executor_unavailable", message, remedy);
+  const said = `POST ${url} was answered ${answer?.status}: ${answer?.body.slice(0, MAX_EVIDENCE_CHARACTERS)}`;
+  return { ...failure, evidence: [{ source: "turnd", text: said }], rule: "turnd/provider_api_absent" };
 }
 
 interface SandboxState {

@@ -1,11 +1,12 @@
 import { access } from "node:fs/promises";
-import type { TurnEndedData } from "../../protocol/index.ts";
+import type { Decision, TurnEndedData } from "../../protocol/index.ts";
 import { createSequence, type NewEvent } from "../event-log/sequence.ts";
 import type { Executor } from "../executors/executor.ts";
 import { followOutput } from "../process/follow.ts";
 import { idsOf, type Recording } from "../replay/recording.ts";
-import { concludeTurn } from "./classify.ts";
+import { concludeTurn, type TurnFacts } from "./classify.ts";
 import { consumeOutput } from "./consume.ts";
+import { explainTurn } from "./decision.ts";
 import { degradedEvent, startedEvent } from "./own-events.ts";
 import { takenLines } from "./progress.ts";
 import { EndedBy } from "./turn-file.ts";
@@ -22,6 +23,8 @@ export interface ReplayOptions {
   readonly write: (lines: Buffer) => Promise<void>;
   /** Take the lines in the order of the recording's events, where it has them. */
   readonly keepsOrder: boolean;
+  /** Told how the end was decided. */
+  readonly explain?: (decision: Decision) => void;
 }
 
 /**
@@ -79,14 +82,16 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
   if (!consumed.hasEmitted && turn.requested_session !== null) {
     await emit([degradedEvent(turn.requested_session, consumed.degradedReason)]);
   }
+  const facts: TurnFacts = {
+    endedBy,
+    ending: consumed.ending,
+    ...(consumed.halt === undefined ? {} : { halt: consumed.halt }),
+    exit,
+    isDegraded: turn.degraded !== undefined || !consumed.hasEmitted,
+  };
+  options.explain?.(explainTurn(facts));
   const data: TurnEndedData = {
-    ...concludeTurn({
-      endedBy,
-      ending: consumed.ending,
-      ...(consumed.halt === undefined ? {} : { halt: consumed.halt }),
-      exit,
-      isDegraded: turn.degraded !== undefined || !consumed.hasEmitted,
-    }),
+    ...concludeTurn(facts),
     counts: { events: sequence.lastSeq() + 1, ...consumed.counts },
     duration_ms: options.now().getTime() - startedAt.getTime(),
     digest: sequence.digest(),

@@ -113,8 +113,8 @@ test("a signal from outside outweighs a retry under way", () => {
   expect(explain([RATE_LIMITED_RETRY], { exit: { code: null, signal: "SIGKILL" } })?.code).toBe("crashed");
 });
 
-test("an end nobody saw is said to be one", () => {
-  expect(explain([COMPLETED], { exit: null })).toMatchObject({ code: "daemon_stopped", isProven: false });
+test("an end nobody saw proves nothing", () => {
+  expect(explain([COMPLETED], { exit: null })).toMatchObject({ code: "unknown", isProven: false });
 });
 
 test("a resume that ends without a word and without a thread has come to nothing", () => {

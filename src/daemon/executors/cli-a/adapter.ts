@@ -1,6 +1,7 @@
 import type { Executor, NativeBinary } from "../executor.ts";
 import { buildArgs } from "./command.ts";
 import { configure, VARIABLES } from "./config.ts";
+import { FAILURE_RULES } from "./failure.ts";
 import { planHome } from "./home.ts";
 import { CORRUPT_ON_RESUME } from "./stderr-rules.ts";
 import { createCliATranslator } from "./translate.ts";
@@ -47,6 +48,7 @@ export const cliA: Executor = {
   buildArgs,
   // Anything else ends with exit code 0 and not a word. Source: contract section 3.
   isNativeSessionId: (id) => SESSION_ID.test(id),
+  failureRules: FAILURE_RULES,
   createTranslator: createCliATranslator,
   // The three belong together: what was written last may be in the log beside the database alone. Source: section 3.
   corruptState: (rule, cliName) =>

@@ -1,7 +1,7 @@
-import type { FailureDraft, Outcome } from "../executor.ts";
-import { toExitFacts, type Fact } from "../rules.ts";
+import type { Ending, Outcome } from "../executor.ts";
+import { toEvidence, toExitFacts, type Fact } from "../rules.ts";
 import { AFTER_COMPLETION, FINISH, FINISH_EMPTY, WITHOUT_COMPLETION } from "./facts.ts";
-import { classify } from "./failure.ts";
+import { classify, explainLostResume } from "./failure.ts";
 
 /** What the records of a process come to, kept up to date while they are read. */
 export interface Ended {
@@ -33,49 +33,35 @@ interface EndingInput {
  * Law 4: CLI A exits with 0 for nearly every failure, so the proof is a last record `step_finish` with reason `stop`,
  * and no error after the last answer. Where turnd ended the process itself, neither its exit nor what is missing proves
  * anything; the CLI's own words still do.
- * @returns undefined for a completed turn
  * @see contract sections 0 and 5
  */
-export function explainEnding(input: EndingInput): FailureDraft | undefined {
+export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "proof"> {
   const { ended, outcome, stderr, requestedSession, nativeSessionId } = input;
   const { exit, wasStopped } = outcome;
-  const isProperlyLast = ended.lastRecord === FINISH && ended.finish?.reason === "stop" && ended.error === undefined;
-  if (isProperlyLast && exit?.code === 0) return undefined;
-
-  const exits = wasStopped ? [] : toExitFacts(exit, isProperlyLast ? AFTER_COMPLETION : WITHOUT_COMPLETION);
-  const failure = classify(isProperlyLast ? exits : [...toRecordFacts(ended), ...exits, ...stderr]);
-  if (failure.isProven || wasStopped) return failure;
-  if (exit === null) return toLost(failure);
-  const hasNoSession = requestedSession !== null && nativeSessionId === null;
-  return hasNoSession && exit.code !== null ? toDegraded(failure, requestedSession) : failure;
+  const { finish } = ended;
+  const isProperlyLast = ended.lastRecord === FINISH && finish?.reason === "stop" && ended.error === undefined;
+  const exits = toExitFacts(exit, isProperlyLast ? AFTER_COMPLETION : WITHOUT_COMPLETION);
+  if (isProperlyLast && exit?.code === 0) {
+    return { proof: { evidence: [toFinishFact(finish), ...exits].map(toEvidence), seenIn: "cli-a/1.3.2/text-answer" } };
+  }
+  const said = isProperlyLast ? [] : toRecordFacts(ended);
+  const facts = [...said, ...(wasStopped ? [] : exits), ...(isProperlyLast ? [] : stderr)];
+  const failure = classify(facts);
+  if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
+  if (requestedSession === null || nativeSessionId !== null) return { failure };
+  // A malformed id, for one, leaves neither a record nor a word. Source: contract section 3.
+  return { failure: explainLostResume(requestedSession, facts) };
 }
 
 function toRecordFacts({ error, rejectedTool, usageText, finish, lastRecord }: Ended): Fact[] {
   const facts = [error, rejectedTool, usageText].filter((fact) => fact !== undefined);
-  if (finish === undefined || finish.reason === "stop" || lastRecord !== FINISH) return facts;
-  const { reason, line, hasContent } = finish;
+  return finish === undefined || finish.reason === "stop" || lastRecord !== FINISH
+    ? facts
+    : [...facts, toFinishFact(finish)];
+}
+
+function toFinishFact({ reason, line, hasContent }: NonNullable<Ended["finish"]>): Fact {
   const name = hasContent ? FINISH : FINISH_EMPTY;
-  return [
-    ...facts,
-    { on: "record", source: "stdout", line, name, code: reason, text: `step_finish, reason ${reason}` },
-  ];
-}
-
-/** A malformed id, for one, leaves neither a record nor a word. Source: contract section 3. */
-function toDegraded(failure: FailureDraft, requested: string): FailureDraft {
-  return {
-    ...failure,
-    code: "resume_degraded",
-    message: `CLI A ended before it continued session ${JSON.stringify(requested)}.`,
-    rule: "resume-came-to-nothing",
-  };
-}
-
-function toLost(failure: FailureDraft): FailureDraft {
-  return {
-    ...failure,
-    code: "daemon_stopped",
-    message: "Nobody saw how CLI A ended: its keeper is gone.",
-    rule: "exit-not-known",
-  };
+  const words = `"reason":${JSON.stringify(reason)}`;
+  return { on: "record", source: "stdout", line, name, code: reason, text: `step_finish, reason ${reason}`, words };
 }

@@ -36,32 +36,39 @@ export function toErrorFact({ name, data }: CliAError, line: number): Fact {
     source: "stdout",
     line,
     name,
-    ...describe(data.message === "" ? name : data.message, data.statusCode, data.responseBody),
+    ...describe([data.message === "" ? name : data.message], data.statusCode, data.responseBody),
   };
 }
 
 /** A failed request of the log, under the name of its own so that no rule for plain text is tried on it. */
 export function toRequestFact(error: ModelError, line: number): Fact {
   const reason = error.cause?.code ?? error.code;
-  const words = [error.name ?? "error", error.statusCode, error.message, reason].filter((part) => part !== undefined);
+  const words = [error.name ?? "error", error.statusCode?.toString(), error.message, reason];
   return {
     on: "stderr",
     source: "stderr",
     line,
     name: REQUEST_FAILED,
-    ...describe(words.join(" "), error.statusCode, error.responseBody),
+    ...describe(
+      words.filter((part) => part !== undefined),
+      error.statusCode,
+      error.responseBody,
+    ),
   };
 }
 
 function describe(
-  message: string,
+  parts: readonly string[],
   status: number | undefined,
   body: string | undefined,
-): Pick<Fact, "text" | "status" | "code"> {
+): Pick<Fact, "text" | "words" | "status" | "code"> {
   const { code, said } = readBody(body);
-  const isSaid = said === undefined || message.includes(said);
+  const message = parts.join(" ");
+  const unsaid = said === undefined || said === "" || message.includes(said) ? [] : [said];
   return {
-    text: isSaid ? message : `${message}: ${said}`,
+    text: [message, ...unsaid].join(": "),
+    // The parts stand apart in the line.
+    words: [...parts, ...unsaid].join(" … "),
     ...(status === undefined ? {} : { status }),
     ...(code === undefined ? {} : { code }),
   };

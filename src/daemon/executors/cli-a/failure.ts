@@ -1,7 +1,7 @@
-import type { FailureDraft } from "../executor.ts";
-import { decideFailure, type Fact, type FailureRule } from "../rules.ts";
+import type { DescribedRule, FailureDraft } from "../executor.ts";
+import { decideFailure, describeRules, NOTHING_KNOWN, quote, type Fact, type FailureRule } from "../rules.ts";
 import { AFTER_COMPLETION, FINISH, WITHOUT_COMPLETION } from "./facts.ts";
-import { LOG_ANSWER_RULES, quote } from "./provider-rules.ts";
+import { LOG_ANSWER_RULES } from "./provider-rules.ts";
 import { RECORD_RULES } from "./record-rules.ts";
 import { STDERR_RULES } from "./stderr-rules.ts";
 
@@ -75,13 +75,42 @@ export const RULES: readonly FailureRule[] = [
 
 /** Decides why a process did not complete its turn; facts are looked at in the order of the table. */
 export function classify(facts: readonly Fact[]): FailureDraft {
-  return (
-    decideFailure(RULES, facts) ?? {
-      code: "unknown",
-      message: "CLI A left nothing behind that shows why it did not complete the turn.",
-      evidence: [],
-      isProven: false,
-      rule: "nothing-known",
-    }
-  );
+  return decideFailure(RULES, facts, "CLI A left nothing behind that shows why it did not complete the turn.");
 }
+
+/** Where the table only guesses why a resume failed, that the session never answered says more. */
+export function explainLostResume(requested: string, facts: readonly Fact[]): FailureDraft {
+  const message = `CLI A ended before it continued session ${JSON.stringify(requested)}.`;
+  return decideFailure([{ ...CAME_TO_NOTHING, message }, ...RULES], facts, message);
+}
+
+const CAME_TO_NOTHING: FailureRule = {
+  id: "resume-came-to-nothing",
+  on: "exit",
+  code: "resume_degraded",
+  message: "CLI A ended before it continued the session.",
+  seenIn: "cli-a/1.3.2/resume-malformed-id",
+  isProven: false,
+};
+
+/** Decided while the CLI still runs: it must not go on. */
+export const STRANGER_SESSION = {
+  rule: "stranger-session",
+  code: "resume_degraded",
+  on: "record",
+  seenIn: "cli-a/1.3.2/resume-becomes-fork",
+} as const;
+export const AIMLESS_STEPS = {
+  rule: "aimless-steps",
+  code: "provider_error",
+  on: "record",
+  seenIn: "cli-a/1.3.2/aimless-steps",
+} as const;
+
+/** Every rule of CLI A, in deciding order. */
+export const FAILURE_RULES: readonly DescribedRule[] = [
+  STRANGER_SESSION,
+  AIMLESS_STEPS,
+  ...describeRules([CAME_TO_NOTHING, ...RULES]),
+  NOTHING_KNOWN,
+];

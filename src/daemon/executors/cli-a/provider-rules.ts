@@ -1,13 +1,5 @@
-import type { Fact, FailureRule } from "../rules.ts";
+import { quote, type FailureRule } from "../rules.ts";
 import { REQUEST_FAILED } from "./facts.ts";
-
-const MAX_QUOTE_CHARACTERS = 300;
-
-/** What the provider or the CLI said, cut to a length that fits a sentence. */
-export function quote({ text }: Fact): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > MAX_QUOTE_CHARACTERS ? `${line.slice(0, MAX_QUOTE_CHARACTERS)}…` : line;
-}
 
 /**
  * What a provider's answer means: structured fields first, then its words.

@@ -1,6 +1,6 @@
-import type { FailureRule } from "../rules.ts";
+import { quote, type FailureRule } from "../rules.ts";
 import { FINISH_EMPTY, REJECTED_TOOL, USAGE_TEXT } from "./facts.ts";
-import { quote, RECORD_ANSWER_RULES } from "./provider-rules.ts";
+import { RECORD_ANSWER_RULES } from "./provider-rules.ts";
 
 /** Errors that have a name of their own. */
 const NAMED_RULES: readonly FailureRule[] = [
@@ -53,7 +53,8 @@ const WORDED_RULES: readonly FailureRule[] = [
     on: "record",
     pattern: /^(?:Agent|Command) not found: /,
     code: "invalid_request",
-    message: quote,
+    message: (fact) => `CLI A knows no such agent or command: ${quote(fact)}`,
+    remedy: "name one that CLI A has",
     seenIn: "cli-a/1.3.2/unknown-command",
   },
   {
@@ -61,7 +62,8 @@ const WORDED_RULES: readonly FailureRule[] = [
     on: "record",
     pattern: /ProviderInitError/,
     code: "executor_unavailable",
-    message: "CLI A could not load the provider's package; set CLI_A_PROVIDER_NPM to one that comes with it.",
+    message: "CLI A could not load the provider's package.",
+    remedy: "set CLI_A_PROVIDER_NPM to a package that comes with it",
     seenIn: "contract section 4",
   },
   {
@@ -70,7 +72,8 @@ const WORDED_RULES: readonly FailureRule[] = [
     pattern: /^The user (?:rejected permission|has specified a rule)/,
     code: "permission_denied",
     // The rules that follow in the CLI's sentence stay in the evidence.
-    message: (fact) => `A tool needed a permission it was not given: ${quote(fact).split(" Here are", 1).join("")}`,
+    message: ({ text }) =>
+      `A tool needed a permission it was not given: ${quote({ text: text.split(" Here are", 1).join("") })}`,
     seenIn: "cli-a/1.3.2/doom-loop-rejected",
   },
   {
@@ -158,7 +161,8 @@ const FINISH_RULES: readonly FailureRule[] = [
     name: new RegExp(`^${FINISH_EMPTY}$`),
     field: /^(?:unknown|other)$/,
     code: "provider_error",
-    message: "The provider's answer was empty and did not say why it ended; it may not be a stream of that API at all.",
+    message: "The provider's answer was empty and did not say why it ended.",
+    remedy: "check that the provider's address speaks the API it is configured for",
     seenIn: "cli-a/1.14.34/answer-is-no-stream",
   },
   {

@@ -1,6 +1,7 @@
 import type { Native } from "../../../protocol/index.ts";
 import type { FailureDraft, TranslatedEvent } from "../executor.ts";
 import { toEvidence } from "../rules.ts";
+import { STRANGER_SESSION } from "./failure.ts";
 import type { SessionSign } from "./stderr.ts";
 
 /** Which native session a process works in: every record and parts of the log name one. */
@@ -63,10 +64,9 @@ function isSameId(left: string, right: string): boolean {
 /** With an empty id, or a fork, CLI A makes a new session without a word. Source: contract section 3. */
 function toStranger(requested: string, bound: string, line: number): FailureDraft {
   return {
-    code: "resume_degraded",
+    ...STRANGER_SESSION,
     message: `CLI A was to continue session ${JSON.stringify(requested)} and went on with ${bound} instead.`,
     evidence: [toEvidence({ source: "stdout", line, text: `"sessionID":"${bound}"` })],
     isProven: true,
-    rule: "stranger-session",
   };
 }

@@ -1,6 +1,5 @@
-import type { FailureRule } from "../rules.ts";
+import { quote, type FailureRule } from "../rules.ts";
 import { REJECTED_ASK, START_UP, START_UP_OF_RESUME } from "./facts.ts";
-import { quote } from "./provider-rules.ts";
 
 /** Id of the rule for a resume that failed because nobody can read the store; a fresh session could not start there either. */
 export const CORRUPT_ON_RESUME = "store-corrupt-on-resume";
@@ -36,7 +35,8 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /^Error: Session not found$/,
     code: "unknown",
     message:
-      "CLI A could not make a session; a server password in its environment, or a server it was to use, prevents it.",
+      "CLI A could not make a session: a server password in its environment, or a server it was to use, prevents it.",
+    remedy: "have the operator take these out of its environment",
     seenIn: "cli-a/1.3.2/inherited-server-password",
     isProven: false,
   },
@@ -56,6 +56,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /PRAGMA |SQLITE_|database disk image is malformed|file is not a database/,
     code: "storage_error",
     message: "CLI A cannot read the store of its sessions.",
+    remedy: "start a new session",
     seenIn: "cli-a/1.14.34/corrupt-store",
   },
   {
@@ -93,6 +94,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /current working directory was deleted/,
     code: "executor_unavailable",
     message: "CLI A cannot start: its working directory is gone.",
+    remedy: "choose a workspace that exists",
     seenIn: "cli-a/1.3.2/cwd-deleted",
   },
   {

@@ -1,6 +1,7 @@
 import type { Native, Usage } from "../../../protocol/index.ts";
 import type { FailureDraft, TranslatedEvent } from "../executor.ts";
 import { toEvidence } from "../rules.ts";
+import { AIMLESS_STEPS } from "./failure.ts";
 import type { CliARecord } from "./record.ts";
 import { addUsage, toUsage } from "./usage.ts";
 
@@ -77,10 +78,9 @@ export function createStepTracker(): StepTracker {
 
 function toHalt(reason: string, line: number): FailureDraft {
   return {
-    code: "provider_error",
-    message: `The provider's answers end without saying why, and CLI A asks again without end; stopped after ${MAX_AIMLESS_STEPS} such steps.`,
-    evidence: [toEvidence({ source: "stdout", line, text: `step_finish, reason ${reason}` })],
+    ...AIMLESS_STEPS,
+    message: `The provider's answers end without saying why, and CLI A asked again without end until it was stopped after ${MAX_AIMLESS_STEPS} such steps.`,
+    evidence: [toEvidence({ source: "stdout", line, text: `"reason":${JSON.stringify(reason)}` })],
     isProven: true,
-    rule: "aimless-steps",
   };
 }

@@ -109,7 +109,8 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
     const denial = part.state.status === "error" ? readDenial(part.state.error, part.tool) : undefined;
     if (isAutoRejected(part)) {
       const text = `${part.tool}: permission rejected`;
-      ended.rejectedTool = { on: "record", source: "stdout", line: native.line, name: REJECTED_TOOL, text };
+      const words = part.state.status === "error" ? part.state.error : text;
+      ended.rejectedTool = { on: "record", source: "stdout", line: native.line, name: REJECTED_TOOL, text, words };
       // Its permission and patterns stand on stderr; only where they do not, this is what can be said.
       rejectedTools.push({ type: "permission.denied", data: { permission: part.tool, message: text }, native });
     }
@@ -199,7 +200,10 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
     end(outcome: Outcome): Ending {
       const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined);
       const nativeSessionId = session.id();
-      const failure = halt ?? explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId });
+      const explained =
+        halt === undefined
+          ? explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId })
+          : { failure: halt };
       const usage = steps.usage();
       const costUsd = steps.costUsd();
       return {
@@ -209,7 +213,7 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
         isResumed: session.isResumed(),
         ...(usage === undefined ? {} : { usage }),
         ...(costUsd === 0 ? {} : { costUsd }),
-        ...(failure === undefined ? {} : { failure }),
+        ...explained,
       };
     },
   };

@@ -2,7 +2,9 @@ import type { Executor, NativeBinary } from "../executor.ts";
 import { buildArgs } from "./command.ts";
 import { configure, VARIABLES } from "./config.ts";
 import { chooseSandboxMode, readDetails } from "./details.ts";
+import { FAILURE_RULES } from "./failure.ts";
 import { planHome } from "./home.ts";
+import { probeProvider } from "./provider-probe.ts";
 import { createCliBTranslator } from "./translate.ts";
 
 const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -40,7 +42,9 @@ export const cliB: Executor = {
   buildArgs,
   // Anything else is taken for a thread's name and silently starts a new thread. Source: contract section 4.
   isNativeSessionId: (id) => SESSION_ID.test(id),
+  failureRules: FAILURE_RULES,
   createTranslator: createCliBTranslator,
+  probeProvider,
   sandboxProbe: {
     // Read-only, since the writable sandbox also fails in a directory its user cannot write to (measured).
     args: ["sandbox", "-c", 'sandbox_mode="read-only"', "--", "/bin/true"],

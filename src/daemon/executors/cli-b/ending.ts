@@ -1,13 +1,15 @@
-import type { FailureDraft, Outcome, TranslatorInput } from "../executor.ts";
-import { toExitFacts, type Fact } from "../rules.ts";
+import type { Ending, Outcome, TranslatorInput } from "../executor.ts";
+import { toEvidence, toExitFacts, type Fact } from "../rules.ts";
 import { AFTER_COMPLETION, WITHOUT_COMPLETION } from "./facts.ts";
-import { classify } from "./failure.ts";
+import { classify, explainLostResume } from "./failure.ts";
 import type { CliBRecord } from "./record.ts";
 
 /** What the records of a process come to, kept up to date while they are read. */
 export interface Ended {
   /** Type of the last record; "unknown" for one this version does not know. */
   lastRecord: CliBRecord["type"] | "unknown" | undefined;
+  /** The last `turn.completed`. */
+  completed: Pick<Fact, "source" | "line" | "text"> | undefined;
   /** A final `error` whose `turn.failed` has not been seen. */
   error: Fact | undefined;
   /** The message of `turn.failed`. */
@@ -29,43 +31,22 @@ interface EndingInput {
  *
  * Law 4: only exit code 0 and `turn.completed` as the last record are proof of success. Where turnd ended the process
  * itself, neither its exit nor what is missing proves anything; its own words still do.
- * @returns undefined for a completed turn
  * @see contract section 2.5
  */
-export function explainEnding({
-  ended,
-  outcome,
-  stderr,
-  input,
-  nativeSessionId,
-}: EndingInput): FailureDraft | undefined {
+export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | "proof"> {
+  const { ended, outcome, stderr, input, nativeSessionId } = explained;
   const { exit, wasStopped } = outcome;
-  const isCompletedLast = ended.lastRecord === "turn.completed";
-  if (isCompletedLast && exit?.code === 0) return undefined;
-
+  const completed = ended.lastRecord === "turn.completed" ? ended.completed : undefined;
+  const exits = toExitFacts(exit, completed !== undefined ? AFTER_COMPLETION : WITHOUT_COMPLETION);
+  if (completed !== undefined && exit?.code === 0) {
+    return { proof: { evidence: [completed, ...exits].map(toEvidence), seenIn: "cli-b/0.139.0/text-answer" } };
+  }
   const said = ended.failed ?? ended.error;
   const records = said ?? (wasStopped ? ended.retryCause : undefined);
-  const exits = wasStopped ? [] : toExitFacts(exit, isCompletedLast ? AFTER_COMPLETION : WITHOUT_COMPLETION);
-  const failure = classify([...(records === undefined ? [] : [records]), ...exits, ...stderr]);
-  if (failure.isProven || wasStopped) return failure;
-  if (exit === null) return lostFailure(failure);
+  const facts = [...(records === undefined ? [] : [records]), ...(wasStopped ? [] : exits), ...stderr];
+  const failure = classify(facts);
+  if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
   const { requestedSession } = input;
-  if (requestedSession !== null && nativeSessionId === null && exit.code !== null && failure.code === "unknown") {
-    return {
-      ...failure,
-      code: "resume_degraded",
-      message: `CLI B ended before it continued thread ${JSON.stringify(requestedSession)}.`,
-      rule: "resume-came-to-nothing",
-    };
-  }
-  return failure;
-}
-
-function lostFailure(failure: FailureDraft): FailureDraft {
-  return {
-    ...failure,
-    code: "daemon_stopped",
-    message: "Nobody saw how CLI B ended: its keeper is gone.",
-    rule: "exit-not-known",
-  };
+  if (requestedSession === null || nativeSessionId !== null || failure.code !== "unknown") return { failure };
+  return { failure: explainLostResume(requestedSession, facts) };
 }

@@ -1,8 +1,8 @@
-import type { FailureDraft } from "../executor.ts";
-import { decideFailure, type Fact, type FailureRule } from "../rules.ts";
+import type { DescribedRule, FailureDraft } from "../executor.ts";
+import { decideFailure, describeRules, NOTHING_KNOWN, quote, type Fact, type FailureRule } from "../rules.ts";
 import { AFTER_COMPLETION } from "./facts.ts";
 import { PROVIDER_RULES } from "./provider-rules.ts";
-import { quote, STDERR_RULES } from "./stderr-rules.ts";
+import { STDERR_RULES } from "./stderr-rules.ts";
 
 /** How the process ended, where that alone decides. */
 const EXIT_RULES: readonly FailureRule[] = [
@@ -11,7 +11,7 @@ const EXIT_RULES: readonly FailureRule[] = [
     on: "stderr",
     pattern: /panicked at [^]*No space left on device/,
     code: "storage_error",
-    message: "The disk that holds the turn's output is full; CLI B could not print.",
+    message: "CLI B could not print: the disk that holds the turn's output is full.",
     seenIn: "cli-b/0.139.0/panic-stdout-disk-full",
   },
   {
@@ -83,13 +83,35 @@ export const RULES: readonly FailureRule[] = [...PROVIDER_RULES, ...EXIT_RULES, 
 
 /** Decides why a process did not complete its turn; facts are looked at in the order of the table. */
 export function classify(facts: readonly Fact[]): FailureDraft {
-  return (
-    decideFailure(RULES, facts) ?? {
-      code: "unknown",
-      message: "Nothing CLI B left behind shows how the turn ended.",
-      evidence: [],
-      isProven: false,
-      rule: "nothing-known",
-    }
-  );
+  return decideFailure(RULES, facts, "Nothing CLI B left behind shows how the turn ended.");
 }
+
+/** Where the table only guesses why a resume failed, that the thread never answered says more. */
+export function explainLostResume(requested: string, facts: readonly Fact[]): FailureDraft {
+  const message = `CLI B ended before it continued thread ${JSON.stringify(requested)}.`;
+  return decideFailure([{ ...CAME_TO_NOTHING, message }, ...RULES], facts, message);
+}
+
+const CAME_TO_NOTHING: FailureRule = {
+  id: "resume-came-to-nothing",
+  on: "exit",
+  code: "resume_degraded",
+  message: "CLI B ended before it continued the thread.",
+  seenIn: "contract section 4",
+  isProven: false,
+};
+
+/** Decided while the CLI still runs: it must not go on. */
+export const STRANGER_THREAD = {
+  rule: "stranger-thread",
+  code: "resume_degraded",
+  on: "record",
+  seenIn: "cli-b/0.139.0/resume-malformed-id",
+} as const;
+
+/** Every rule of CLI B, in deciding order. */
+export const FAILURE_RULES: readonly DescribedRule[] = [
+  STRANGER_THREAD,
+  ...describeRules([CAME_TO_NOTHING, ...RULES]),
+  NOTHING_KNOWN,
+];

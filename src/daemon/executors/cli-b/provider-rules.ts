@@ -1,6 +1,5 @@
-import type { FailureRule } from "../rules.ts";
+import { quote, type FailureRule } from "../rules.ts";
 import { AFTER_ITEMS, BEFORE_ITEMS } from "./facts.ts";
-import { quote } from "./stderr-rules.ts";
 
 const is5xx = (status: number): boolean => status >= 500;
 const is4xx = (status: number): boolean => status >= 400 && status < 500;
@@ -20,7 +19,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     on: "record",
     field: /^model_not_found$/,
     code: "model_not_found",
-    message: "The provider does not know the model; choose another one.",
+    message: "The provider does not know the model.",
     seenIn: "cli-b/0.139.0/model-not-found-400",
   },
   {
@@ -29,7 +28,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     on: "record",
     pattern: /\bmodel\b[^"\n]{0,200}(?:does not exist|not found)/i,
     code: "model_not_found",
-    message: "The provider does not know the model; choose another one.",
+    message: "The provider does not know the model.",
     seenIn: "cli-b/0.139.0/model-not-found",
   },
   {
@@ -128,6 +127,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     status: [429],
     code: "rate_limited",
     message: "The provider limits the rate of requests (429), or the account's quota is used up.",
+    remedy: "send the turn again later, and look at the account's quota if it fails again",
     seenIn: "cli-b/0.139.0/rate-limited",
   },
   {
@@ -144,6 +144,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     status: [404, 405, 501],
     code: "executor_unavailable",
     message: (fact) => `The provider does not speak the Responses API that CLI B needs (${fact.status} on /responses).`,
+    remedy: "have the operator choose a provider that does",
     seenIn: "cli-b/0.139.0/no-responses-api",
   },
   {
@@ -153,6 +154,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     name: new RegExp(`^${BEFORE_ITEMS}$`),
     code: "executor_unavailable",
     message: "The provider answered with something that is not a Responses API stream.",
+    remedy: "have the operator choose a provider that speaks the Responses API",
     seenIn: "cli-b/0.139.0/not-a-responses-stream",
   },
   {
@@ -203,6 +205,7 @@ export const PROVIDER_RULES: readonly FailureRule[] = [
     pattern: /: builder error/,
     code: "config_invalid",
     message: "The provider's base_url is not a URL.",
+    remedy: "correct CLI_B_BASE_URL",
     seenIn: "cli-b/0.139.0/base-url-invalid",
   },
   {

@@ -1,9 +1,4 @@
-import type { Fact, FailureRule } from "../rules.ts";
-
-/** What a fact says, short and on one line, for a message. */
-export function quote(fact: Fact): string {
-  return fact.text.replace(/\s+/g, " ").trim().slice(0, 300);
-}
+import { quote, type FailureRule } from "../rules.ts";
 
 /** What CLI B says on stderr when it cannot start, or cannot go on. Source: contract sections 3, 4 and 6. */
 export const STDERR_RULES: readonly FailureRule[] = [
@@ -20,7 +15,8 @@ export const STDERR_RULES: readonly FailureRule[] = [
     on: "stderr",
     pattern: /`wire_api = "chat"` is no longer supported|unknown variant .* expected `responses`/,
     code: "executor_unavailable",
-    message: 'CLI B speaks the Responses API alone: set wire_api = "responses" and a provider that has it.',
+    message: "CLI B speaks the Responses API alone, and its configuration asks for another one.",
+    remedy: 'set wire_api = "responses" and a provider that has it',
     seenIn: "cli-b/0.139.0/wire-api-chat",
   },
   {
@@ -29,6 +25,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /Not inside a trusted directory/,
     code: "invalid_request",
     message: "CLI B refused to run outside a git repository.",
+    remedy: "choose a workspace that is one",
     seenIn: "cli-b/0.139.0/not-a-git-repository",
   },
   {
@@ -37,6 +34,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /No prompt provided/,
     code: "invalid_request",
     message: "CLI B got no prompt.",
+    remedy: "give the turn an input",
     seenIn: "cli-b/0.139.0/resume-without-prompt",
   },
   {
@@ -45,6 +43,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /input_too_large|Input exceeds the maximum length/,
     code: "invalid_request",
     message: "The input is longer than the 1 048 576 characters CLI B takes.",
+    remedy: "shorten it",
     seenIn: "cli-b/0.139.0/prompt-too-large",
   },
   {
@@ -61,6 +60,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /Specify --uncommitted, --base, --commit/,
     code: "invalid_request",
     message: "CLI B was not told what to review.",
+    remedy: "name what to review",
     seenIn: "cli-b/0.139.0/review-without-target",
   },
   {
@@ -69,6 +69,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /Output schema file .* is not valid JSON|Failed to read output schema file/,
     code: "invalid_request",
     message: "CLI B cannot read the output schema.",
+    remedy: "correct the request's output_schema",
     seenIn: "cli-b/0.139.0/output-schema-invalid",
   },
   {
@@ -101,6 +102,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /^Error: No such file or directory \(os error 2\)/,
     code: "invalid_request",
     message: "The working directory does not exist.",
+    remedy: "choose a workspace that does",
     seenIn: "cli-b/0.139.0/workspace-missing",
   },
   {

@@ -12,7 +12,7 @@ import type {
 import { toEvidence } from "../rules.ts";
 import { explainEnding, type Ended } from "./ending.ts";
 import { toProviderFact } from "./facts.ts";
-import { classify } from "./failure.ts";
+import { classify, STRANGER_THREAD } from "./failure.ts";
 import { readRecord, type CliBItem, type CliBRecord } from "./record.ts";
 import { createRepeatFilter } from "./repeats.ts";
 import { createStderrReader } from "./stderr.ts";
@@ -33,7 +33,13 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
   const tools = createToolTracker();
   const repeats = createRepeatFilter();
   const stderr = createStderrReader();
-  const ended: Ended = { lastRecord: undefined, error: undefined, failed: undefined, retryCause: undefined };
+  const ended: Ended = {
+    lastRecord: undefined,
+    completed: undefined,
+    error: undefined,
+    failed: undefined,
+    retryCause: undefined,
+  };
   let nativeSessionId: string | null = null;
   let output: string | null = null;
   let usageAfter: Ending["usageAfter"];
@@ -72,6 +78,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       case "item.completed":
         return { events: completeItem(record.item, native), isStepBoundary: tools.isIdle() };
       case "turn.completed":
+        ended.completed = { source: "stdout", line: native.line, text: `"type":"${record.type}"` };
         if (record.usage !== undefined) usageAfter = toUsage(record.usage);
         ended.failed = undefined;
         ended.error = undefined;
@@ -195,7 +202,10 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
     end(outcome: Outcome): Ending {
       const before = input.requestedSession === null ? NO_USAGE : input.usageBefore;
       const usage = usageAfter && before && subtractUsage(usageAfter, before);
-      const failure = halt ?? explainEnding({ ended, outcome, stderr: stderr.facts(), input, nativeSessionId });
+      const explained =
+        halt === undefined
+          ? explainEnding({ ended, outcome, stderr: stderr.facts(), input, nativeSessionId })
+          : { failure: halt };
       return {
         events: tools.interrupt(),
         output,
@@ -203,7 +213,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
         isResumed: halt === undefined && input.requestedSession !== null && nativeSessionId !== null,
         ...(usage === undefined ? {} : { usage }),
         ...(usageAfter === undefined ? {} : { usageAfter }),
-        ...(failure === undefined ? {} : { failure }),
+        ...explained,
       };
     },
   };
@@ -230,10 +240,9 @@ function otherThread(threadId: string, native: Native): TranslatedEvent {
 /** CLI B starts a new thread without a word when it takes the id for a name. Source: contract section 4 [09b, 09c]. */
 function strangerFailure(requested: string, bound: string, line: number): FailureDraft {
   return {
-    code: "resume_degraded",
+    ...STRANGER_THREAD,
     message: `CLI B was to continue thread ${JSON.stringify(requested)} and started ${bound} instead.`,
     evidence: [toEvidence({ source: "stdout", line, text: `{"type":"thread.started","thread_id":"${bound}"}` })],
     isProven: true,
-    rule: "stranger-thread",
   };
 }
