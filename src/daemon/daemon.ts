@@ -117,6 +117,8 @@ async function createContext(
         env: baseEnv,
         runAs,
         scratchDirectory,
+        isProviderProbed: values.TURND_PROBE_PROVIDER === "on",
+        now: () => new Date(),
         ...(explicitBinary === undefined ? {} : { explicitBinary }),
       }),
     );

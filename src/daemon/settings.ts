@@ -55,6 +55,10 @@ export const SettingsSchema = z.object({
   TURND_SHUTDOWN_MS: integer(8_000, 100, 10 * MINUTE).meta({ description: "Bound of a stop by SIGTERM" }),
   TURND_STEER_WAIT_MS: integer(30_000, 0, 60 * MINUTE).meta({ description: "Longest wait for a step boundary" }),
   TURND_SSE_HEARTBEAT_MS: integer(15_000, 100, 10 * MINUTE).meta({ description: "Comment frames on idle streams" }),
+  TURND_PROBE_PROVIDER: z.enum(["on", "off"]).default("on").meta({
+    description:
+      "Whether CLI B's provider is asked, before a turn, if it has the Responses API: an empty request that costs no tokens",
+  }),
   TURND_LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal"])
     .default("info")

@@ -52,6 +52,19 @@ export const ExecutorInfo = z
     sandbox: z.strictObject({ works: z.boolean(), message: z.string().optional() }).optional().meta({
       description: "Whether the CLI's own sandbox can work here; absent where an execution turn does not use it.",
     }),
+    provider: z
+      .strictObject({
+        url: z.string(),
+        api: z.enum(["present", "absent", "unproven"]),
+        message: z.string(),
+        checked_at: z.iso.datetime(),
+      })
+      .optional()
+      .meta({
+        description:
+          "Whether the provider speaks the API this CLI needs, by a request that costs no tokens; absent where it was " +
+          "not asked. `unproven` keeps no turn from running.",
+      }),
     configuration: z.array(EffectiveSetting),
     warnings: z.array(z.string()),
   })

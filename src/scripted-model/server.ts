@@ -48,6 +48,8 @@ export interface ScriptedModelOptions {
    * ended, in half of all turns under its sandbox; with 50 in one of twelve, with 100 in none.
    */
   readonly thinkMs?: number;
+  /** Ends of paths that are answered as by a server without that API, such as `/responses`. */
+  readonly without?: readonly string[];
   /** When set, a request with another key is refused with 401. */
   readonly apiKey?: string;
 }
@@ -72,6 +74,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
       director,
       record,
       apiKey: options.apiKey,
+      without: options.without ?? [],
       frameGapMs: options.frameGapMs ?? 3,
       thinkMs: options.thinkMs ?? 150,
     }).catch((error: unknown) => {
@@ -98,6 +101,7 @@ interface Stage {
   readonly director: Director;
   readonly record: (entry: RecordedRequest) => void;
   readonly apiKey: string | undefined;
+  readonly without: readonly string[];
   readonly frameGapMs: number;
   readonly thinkMs: number;
 }
@@ -108,7 +112,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, stage: 
     sendJson(response, 200, JSON.stringify({ object: "list", data: [{ id: "scripted", object: "model" }] }));
     return;
   }
-  const api = APIS.find((candidate) => path.endsWith(candidate.path));
+  const api = APIS.find((candidate) => path.endsWith(candidate.path) && !stage.without.includes(candidate.path));
   if (request.method !== "POST" || api === undefined) {
     sendJson(response, 404, JSON.stringify({ detail: "Not Found" }));
     return;

@@ -55,3 +55,15 @@ describe.concurrent("cli-b 0.139.0", () => {
     });
   });
 });
+
+describe.concurrent("cli-b 0.139.0 and a provider that has no such address", () => {
+  const stage = shareStage(CLI_B, { model: { without: ["/responses"] } });
+
+  test("the turn fails before the CLI starts, and the provider never sees the prompt", async () => {
+    const { turnd, model } = stage();
+    const result = await turnd.run({ executor: "cli-b", input: "@@text@@" });
+    expect(result).toMatchObject({ status: "failed", failure: { code: "executor_unavailable" } });
+    expect((await turnd.events(result.turn_id)).map(({ type }) => type)).toEqual(["turn.ended"]);
+    expect(model.requests).toEqual([]);
+  });
+});

@@ -17,7 +17,8 @@ export function describeSandbox(context: TurnContext): SandboxInfo {
 
 /** Whether a turn could run now: state writable, workspace usable, at least one executor available. */
 export async function checkReadiness(context: TurnContext): Promise<Readiness> {
-  const executors = await Promise.all([...context.executors.values()].map((runtime) => runtime.describe()));
+  // A probe of this sandbox must not wait for a provider elsewhere.
+  const executors = await Promise.all([...context.executors.values()].map((runtime) => runtime.describe("known")));
   const checks = [
     await check("state", () => access(context.stateDirectory, constants.W_OK)),
     await check("workspace", () =>

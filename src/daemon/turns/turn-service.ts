@@ -207,11 +207,11 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       logger.info({ sessionId }, "session deleted");
     },
 
-    listExecutors: () => Promise.all([...context.executors.values()].map((runtime) => runtime.describe())),
+    listExecutors: () => Promise.all([...context.executors.values()].map((runtime) => runtime.describe("asked"))),
     async getExecutor(id) {
       const runtime = [...context.executors.values()].find((candidate) => candidate.executor.id === id);
       if (runtime === undefined) throw new ProblemError("executor_not_found", `there is no executor ${id}`);
-      return runtime.describe();
+      return runtime.describe("asked");
     },
     sandbox: () => describeSandbox(context),
     readiness: () => checkReadiness(context),

@@ -69,11 +69,17 @@ describe("the single variables", () => {
     expect(warnings).toEqual([expect.stringContaining("CLI_A_BASE_URL")]);
   });
 
-  test("warn of a package that does not come with the CLI", () => {
-    expect(configure({ ...SET, CLI_A_PROVIDER_NPM: "@ai-sdk/mistral" }).warnings).toEqual([
-      expect.stringContaining("@ai-sdk/mistral"),
-    ]);
+  test("make the executor unavailable with a package that does not come with the CLI", () => {
+    expect(configure({ ...SET, CLI_A_PROVIDER_NPM: "ollama-ai-provider" }).fault).toEqual({
+      code: "executor_unavailable",
+      message: expect.stringMatching(/^CLI_A_PROVIDER_NPM: .*ollama-ai-provider/),
+    });
   });
+
+  test.each(["@ai-sdk/openai", "@ai-sdk/google-vertex/anthropic", "@openrouter/ai-sdk-provider"])(
+    "take %s, which comes with the CLI",
+    (npm) => expect(configure({ ...SET, CLI_A_PROVIDER_NPM: npm }).fault).toBeUndefined(),
+  );
 
   test("that are half a set name each one that is missing", () => {
     const errors = errorsOf({ CLI_A_API_KEY: KEY, CLI_A_PROVIDER: "", CLI_A_MODEL: "m" });
@@ -135,6 +141,15 @@ describe("CLI_A_JSON", () => {
     const { env: passed, secrets } = configure(env);
     expect(passed).toEqual({ LAB_KEY: "value-of-lab-key", LAB_LIST: "listed-value" });
     expect(secrets).toEqual(["value-of-lab-key", "listed-value"]);
+  });
+
+  test("makes the executor unavailable with a package of the selected provider that would be fetched from npm", () => {
+    const withPackage = (npm: string, model = "lab/m1") =>
+      configure({ CLI_A_JSON: JSON.stringify({ model, provider: { lab: { npm }, other: {} } }) }).fault;
+    expect(withPackage("ollama-ai-provider")).toMatchObject({ code: "executor_unavailable" });
+    expect(withPackage("@ai-sdk/groq")).toBeUndefined();
+    expect(withPackage("file:///opt/provider")).toBeUndefined();
+    expect(withPackage("ollama-ai-provider", "other/m1")).toBeUndefined();
   });
 
   test("warns of what it leaves on ask, of variables that are missing and of those it overrules", () => {

@@ -1,4 +1,5 @@
 import type { Configuration, ConfigureInput, ConfigureResult, Variable } from "../executor.ts";
+import { isBundled, notBundled } from "./bundled.ts";
 import type { CliADetails } from "./details.ts";
 import { isHideable, showConfig } from "./effective.ts";
 import { buildConfig, renderConfig } from "./rendered-config.ts";
@@ -18,15 +19,13 @@ export const VARIABLES: readonly Variable[] = [
   {
     name: "CLI_A_PROVIDER_NPM",
     meaning:
-      "the provider's package; default: the Anthropic one for the provider anthropic, else the OpenAI-compatible one",
+      "the provider's package; one that comes with the CLI; default: the Anthropic one for the provider anthropic, else the OpenAI-compatible one",
   },
   { name: "CLI_A_JSON", meaning: "the whole configuration, written as given; wins over the others" },
 ];
 
 const ANTHROPIC = "@ai-sdk/anthropic";
 const OPENAI_COMPATIBLE = "@ai-sdk/openai-compatible";
-/** Packages inside the binary; any other is fetched from npm at the first turn. Source: contract section 4. */
-const BUNDLED: readonly string[] = [ANTHROPIC, OPENAI_COMPATIBLE, "@ai-sdk/openai"];
 const PROVIDER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 // eslint-disable-next-line no-control-regex -- no setting has any
@@ -85,10 +84,7 @@ function configureVariables(given: (name: string) => string | undefined, cliName
     errors.push("CLI_A_PROVIDER must be one word of letters, digits, and . _ -");
   }
   if (givenModel !== "" && model === "") errors.push("CLI_A_MODEL names a provider but no model");
-  if (!PACKAGE.test(npm)) errors.push("CLI_A_PROVIDER_NPM must be the name of an npm package");
-  else if (!BUNDLED.includes(npm)) {
-    warnings.push(`CLI_A_PROVIDER_NPM: ${npm} does not come with CLI A; it is fetched from npm at the first turn`);
-  }
+  if (!isBundled(npm) && !PACKAGE.test(npm)) errors.push("CLI_A_PROVIDER_NPM must be the name of an npm package");
   if (baseUrl !== "") errors.push(...checkBaseUrl(baseUrl));
   if (errors.length > 0) return { ok: false, errors };
 
@@ -114,6 +110,7 @@ function configureVariables(given: (name: string) => string | undefined, cliName
       effective: showConfig(config, (key) => origins[key] ?? "turnd").settings,
       secrets: isHideable(apiKey) ? [apiKey] : [],
       model: `${provider}/${model}`,
+      ...(isBundled(npm) ? {} : { fault: notBundled("CLI_A_PROVIDER_NPM", npm) }),
       details,
     },
   };

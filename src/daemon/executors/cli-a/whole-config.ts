@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ConfigureInput, ConfigureResult } from "../executor.ts";
+import { isBundled, notBundled } from "./bundled.ts";
 import { CliAConfig, type CliADetails } from "./details.ts";
 import { isHideable, showConfig } from "./effective.ts";
 import { readJsonc } from "./jsonc.ts";
@@ -13,9 +14,10 @@ interface WholeInput {
   readonly path: string;
 }
 
+const Provider = z.object({ env: z.array(z.string()).catch([]), npm: z.string().optional().catch(undefined) });
 const Read = z.object({
   model: z.string().optional().catch(undefined),
-  provider: z.record(z.string(), z.object({ env: z.array(z.string()).catch([]) }).catch({ env: [] })).catch({}),
+  provider: z.record(z.string(), Provider.catch({ env: [] })).catch({}),
 });
 const ENV_REFERENCE = /\{env:([^}]+)\}/g;
 
@@ -41,6 +43,8 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
   });
   const shown = showConfig(config, () => "CLI_A_JSON");
   const [first = ""] = model?.split("/", 1) ?? [];
+  // Without one the CLI takes the package it knows the provider by.
+  const { npm } = provider[first] ?? {};
   const details: CliADetails = {
     source: "json",
     config,
@@ -62,6 +66,7 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
       effective: shown.settings,
       secrets: [...new Set([...shown.secrets, ...passed.map(([, value]) => value).filter(isHideable)])],
       ...(model === undefined ? {} : { model }),
+      ...(npm === undefined || isBundled(npm) ? {} : { fault: notBundled("CLI_A_JSON", npm) }),
       details,
     },
   };
