@@ -13,7 +13,9 @@ import { HomeError } from "./turns/home.ts";
 
 const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
        turnd render                      write the CLIs' configurations from the environment
-       turnd replay [--summary] <dir>…   print the events of recordings as JSON lines
+       turnd replay [--summary | --explain] <dir>…
+                                         print the events of recordings as JSON lines, a line about each,
+                                         or how the end of each was decided
 `;
 
 /** Exit codes: 0 done, 1 a fault that the message names, 2 wrong arguments. */
@@ -80,15 +82,20 @@ async function render(settings: Settings): Promise<ExitCode> {
 async function replay(args: readonly string[]): Promise<ExitCode> {
   const { values, positionals } = parseArgs({
     args: [...args],
-    options: { summary: { type: "boolean", default: false } },
+    options: { summary: { type: "boolean", default: false }, explain: { type: "boolean", default: false } },
     allowPositionals: true,
   });
   if (positionals.length === 0) {
     process.stderr.write(USAGE);
     return 2;
   }
+  if (values.summary && values.explain) {
+    process.stderr.write(`turnd: --summary and --explain show different things: give one of them\n${USAGE}`);
+    return 2;
+  }
   const redact = createRedactor([]);
-  return printReplays(positionals, { isSummary: values.summary, redact, out: process.stdout, err: process.stderr });
+  const show = values.summary ? "summary" : values.explain ? "decision" : "events";
+  return printReplays(positionals, { show, redact, out: process.stdout, err: process.stderr });
 }
 
 function secretsOf(settings: Settings): string[] {

@@ -2,14 +2,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { z } from "zod";
-import type { TurnEndedData } from "../protocol/index.ts";
+import type { Decision, TurnEndedData } from "../protocol/index.ts";
 import { findExecutor } from "./executors/registry.ts";
 import { openRecording, RecordingError } from "./replay/recording.ts";
+import { formatExplanation } from "./replay-explain.ts";
 import { replayRecording } from "./turns/replay.ts";
 
 export interface PrintOptions {
-  /** One line a recording instead of its events. */
-  readonly isSummary: boolean;
+  /** A recording's events, one line about it, or how its end was decided. */
+  readonly show: "events" | "summary" | "decision";
   readonly redact: (line: string) => string;
   readonly out: Writable;
   readonly err: Writable;
@@ -21,7 +22,8 @@ const Label = z.object({ status: z.string(), code: z.string().nullable(), also: 
 const MAX_LINE_BYTES = 16_777_216;
 
 /**
- * Prints recordings: their unified events as JSON lines, or a summary line each and the accuracy against their labels.
+ * Prints recordings: their unified events as JSON lines, a summary line each and the accuracy against their labels, or
+ * how the end of each was decided.
  *
  * @returns 0, or 1 when a directory could not be replayed
  */
@@ -31,14 +33,14 @@ export async function printReplays(directories: readonly string[], options: Prin
   for (const directory of directories) {
     try {
       const ended = await replayOne(directory, options);
-      if (options.isSummary) await summarise(directory, ended, score, options);
+      if (options.show === "summary") await summarise(directory, ended, score, options);
     } catch (error) {
       if (!(error instanceof RecordingError)) throw error;
       hasFault = true;
       options.err.write(`turnd: ${error.message}\n`);
     }
   }
-  if (options.isSummary && score.labelled > 0) {
+  if (options.show === "summary" && score.labelled > 0) {
     const share = (count: number): string => `${count}/${score.labelled} (${percent(count, score.labelled)})`;
     await write(options.out, `labelled: status ${share(score.status)}, code ${share(score.code)}\n`);
   }
@@ -49,14 +51,18 @@ async function replayOne(directory: string, options: PrintOptions): Promise<Turn
   const recording = await openRecording(directory);
   const executor = findExecutor(recording.turn.executor);
   if (executor === undefined) throw new RecordingError(directory, `no executor ${recording.turn.executor}`);
-  return replayRecording(recording, {
+  let decision: Decision | undefined;
+  const ended = await replayRecording(recording, {
     executor,
     maxLineBytes: MAX_LINE_BYTES,
     now: () => new Date(),
     redact: options.redact,
     keepsOrder: true,
-    write: (lines) => (options.isSummary ? Promise.resolve() : write(options.out, lines)),
+    write: (lines) => (options.show === "events" ? write(options.out, lines) : Promise.resolve()),
+    ...(options.show === "decision" ? { explain: (made: Decision) => void (decision = made) } : {}),
   });
+  if (decision !== undefined) await write(options.out, options.redact(formatExplanation(directory, ended, decision)));
+  return ended;
 }
 
 async function summarise(
