@@ -121,13 +121,13 @@ test("a Node wrapper without its platform package fails turns", async () => {
 
 test("a provider package that would be fetched from npm fails turns before a process starts", async () => {
   const turnd = await fakeDaemon({
-    CLI_A_BIN: "/bin/echo",
+    CLI_A_BIN: "/bin/bash",
     CLI_A_PROVIDER: "lab",
     CLI_A_MODEL: "m",
     CLI_A_BASE_URL: "http://127.0.0.1:9/v1",
     CLI_A_API_KEY: "FAKE-KEY-FOR-TESTS",
     CLI_A_PROVIDER_NPM: "ollama-ai-provider",
   });
-  // `echo --version` stands for a CLI that is there.
+  // `bash --version` stands for a CLI that is there.
   await expectUnavailable(turnd, "cli-a", /ollama-ai-provider/);
 });
