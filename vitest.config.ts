@@ -1,6 +1,9 @@
 import { defineConfig } from "vitest/config";
 
-/** `fast` runs in memory and with small processes; `real` starts the real CLIs, a gigabyte and seconds each. */
+/**
+ * `fast` runs in memory and with small processes; `real` starts the real CLIs, a gigabyte and seconds each; `image` builds
+ * and starts the sandbox image, where a container engine answers.
+ */
 export default defineConfig({
   test: {
     pool: "forks",
@@ -23,6 +26,16 @@ export default defineConfig({
           name: "real",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/harness/provide-clis.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "image",
+          include: ["test/image/**/*.test.ts"],
+          globalSetup: ["test/harness/provide-image.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { TurnAdmission } from "../../src/protocol/index.ts";
 import { readChecked } from "../../test/harness/checking-reader.ts";
-import type { Answer } from "../../test/harness/daemon.ts";
+import type { Answer } from "../../test/harness/client.ts";
 import type { MortalDaemon } from "./mortal-daemon.ts";
 import type { Random } from "./random.ts";
 

@@ -36,6 +36,8 @@ export interface ScriptedModel {
 export interface ScriptedModelOptions {
   /** 0, the default, picks one. */
   readonly port?: number;
+  /** Address it listens on, loopback unless told; a container reaches its host by another. */
+  readonly host?: string;
   /** Further scenarios by name; they win over those of the same name. */
   readonly scenarios?: Readonly<Record<string, Scenario>>;
   /**
@@ -58,7 +60,7 @@ const APIS: readonly ModelApi[] = [RESPONSES, CHAT_COMPLETIONS, MESSAGES];
 const MAX_RECORDED = 500;
 
 /**
- * Starts a server on loopback that plays a language model for both CLIs, after a script.
+ * Starts a server that plays a language model for both CLIs, after a script.
  *
  * What it answers is decided by the conversation it is sent and by nothing else, so a resumed session shows what its
  * history holds.
@@ -82,12 +84,13 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
       response.destroy(error instanceof Error ? error : new Error(String(error)));
     });
   });
-  server.listen(options.port ?? 0, "127.0.0.1");
+  const host = options.host ?? "127.0.0.1";
+  server.listen(options.port ?? 0, host);
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error(`no TCP address: ${String(address)}`);
   return {
-    url: `http://127.0.0.1:${address.port}/v1`,
+    url: `http://${host}:${address.port}/v1`,
     requests,
     close: () =>
       new Promise((resolve) => {

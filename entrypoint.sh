@@ -1,0 +1,160 @@
+#!/bin/bash
+# Starts the sandbox: checks what it was given, renders the CLIs' configurations, then runs turnd and the front (nginx) until
+# it is told to stop. A command given to the container runs instead of them, as the CLIs' user.
+#
+# Exit codes: 0 stopped as told; the command's own; or a fault, which the last lines of the log explain:
+#   10 user or capabilities   11 home   12 state   13 workspace   14 /tmp   15 /run
+#   16 a setting or a configuration is refused   17 turnd or the front kept ending
+#
+# turnd and the front are started again when they end by themselves: a new turnd takes running turns up again and loses none.
+set -u
+trap 'exit 0' TERM INT
+
+SANDBOX=/opt/turnd/sandbox
+RUN=/run/sandbox
+HOME_DIRECTORY=${TURND_HOME:-/home/sandbox}
+STATE=${TURND_STATE_DIR:-/var/lib/turnd}
+WORKSPACE=${TURND_WORKSPACE:-/workspace}
+MOST_RESTARTS=5 # in a minute, of both together
+
+say() { echo "sandbox: $*" >&2; }
+fault() { say "$2" && exit "$1"; }
+
+# as <uid> <gid> <command…>: without groups or capabilities, and unable to regain any. As nobody else where that is us.
+as() {
+    local uid=$1 gid=$2
+    shift 2
+    [ "$uid" != "$SELF" ] || exec "$@"
+    exec setpriv --reuid="$uid" --regid="$gid" --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs -- "$@"
+}
+user_can_use() (as "$USER_ID" "$GROUP_ID" test -r "$1" -a -w "$1" -a -x "$1")
+
+check_user() {
+    SELF=$(id -u)
+    local run_as=${TURND_RUN_AS:-1000:1000}
+    [ "$run_as" != self ] || run_as=$SELF:$(id -g)
+    USER_ID=${run_as%:*} GROUP_ID=${run_as#*:}
+    [ "$SELF" = 0 ] || [ "$SELF" = "$USER_ID" ] ||
+        fault 10 "started as uid $SELF: start the container as root, or set TURND_RUN_AS=self"
+    (as "$USER_ID" "$GROUP_ID" true) ||
+        fault 10 "cannot become uid $USER_ID: the container needs the capabilities SETUID, SETGID and SETPCAP"
+}
+
+# Gives a directory of a volume that another image has written to a user, contents first: a second start goes on where a
+# first was cut off. A folder of the host that was mounted in is not ours to give away unasked.
+adopt() { # <directory> <uid:gid> [find expression that leaves things out]
+    local directory=$1 owner=$2 root
+    shift 2
+    root=$(findmnt --noheadings --output FSROOT --target "$directory")
+    case ${TURND_ADOPT_VOLUMES:-auto}:$root in
+    yes:* | auto:/ | auto:*/volumes/*) ;;
+    *) return 1 ;;
+    esac
+    say "giving $directory, which belongs to uid $(stat -c %u "$directory"), to $owner"
+    find "$directory" -xdev -depth -mindepth 1 "$@" ! -uid "${owner%:*}" -exec chown -h "$owner" {} + &&
+        chown "$owner" "$directory" && chmod u+rwx "$directory"
+}
+
+check_users_directory() { # <exit code> <what it is> <directory>
+    local code=$1 what=$2 directory=$3
+    [ -d "$directory" ] || mkdir -p "$directory" || fault "$code" "the $what $directory cannot be made"
+    user_can_use "$directory" || { [ "$SELF" = 0 ] && adopt "$directory" "$USER_ID:$GROUP_ID" && user_can_use "$directory"; } ||
+        fault "$code" "the $what $directory ($(stat -c 'uid %u, mode %a' "$directory")) cannot be used by uid $USER_ID: give it to that user, mount a volume there, or set TURND_ADOPT_VOLUMES=yes"
+}
+
+check_tmp() {
+    user_can_use /tmp || chmod 1777 /tmp 2>/dev/null
+    user_can_use /tmp || fault 14 "/tmp cannot be used by uid $USER_ID: mount a tmpfs there"
+}
+
+check_state() {
+    mkdir -p "$STATE" 2>/dev/null
+    [ -d "$STATE" ] && [ -w "$STATE" ] || fault 12 "the state $STATE cannot be written: mount a volume there"
+    [ "$SELF" = 0 ] || return 0
+    if [ "$(stat -c %u "$STATE")" != 0 ] && [ "$USER_ID" != 0 ]; then
+        adopt "$STATE" 0:0 ! -path "$STATE/sessions/*/home" ! -path "$STATE/sessions/*/home/*" ||
+            fault 12 "the state $STATE belongs to uid $(stat -c %u "$STATE"), who could forge it: give it to root, or set TURND_ADOPT_VOLUMES=yes"
+    fi
+    chmod 0711 "$STATE" || fault 12 "the mode of $STATE cannot be set: the container needs the capability FOWNER"
+    local home
+    for home in "$STATE"/sessions/*/home; do
+        [ ! -d "$home" ] || [ "$(stat -c %u "$home")" = "$USER_ID" ] || adopt "$home" "$USER_ID:$GROUP_ID" ||
+            fault 12 "$home cannot be used by uid $USER_ID: give it to that user, or set TURND_ADOPT_VOLUMES=yes"
+    done
+}
+
+render_front() {
+    [ "${TURND_PORT:-8091}" = 8091 ] || fault 16 "TURND_PORT is $TURND_PORT: the front of this image expects turnd on 8091"
+    mkdir -p "$RUN/nginx" 2>/dev/null && [ -w "$RUN" ] || fault 15 "$RUN cannot be made: mount a tmpfs at /run"
+    "$SANDBOX/render-front" "$RUN" || exit 16
+    FRONT_ID=$SELF FRONT_GROUP_ID=$(id -g)
+    [ "$SELF" != 0 ] || { FRONT_ID=$(id -u www-data) FRONT_GROUP_ID=$(id -g www-data); }
+    chown "$FRONT_ID:$FRONT_GROUP_ID" "$RUN/nginx" && chmod 0700 "$RUN/nginx" || fault 15 "$RUN/nginx cannot be given to the front"
+}
+
+# The front knows no key: its environment is empty.
+start_front() {
+    (as "$FRONT_ID" "$FRONT_GROUP_ID" env -i /usr/sbin/nginx -e stderr -c "$SANDBOX/nginx.conf") &
+    FRONT=$!
+}
+start_turnd() {
+    turnd serve &
+    TURND=$!
+}
+
+# Turns first, so that the front can still tell how they ended.
+stop() { # <exit code>
+    trap '' TERM INT
+    kill -TERM "$TURND" 2>/dev/null && wait "$TURND"
+    kill -QUIT "$FRONT" 2>/dev/null
+    for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$FRONT" 2>/dev/null && sleep 0.05; done
+    exit "$1"
+}
+
+serve() {
+    local ended status name restarts=0 since=0
+    trap 'stop 0' TERM INT
+    start_turnd
+    start_front
+    while :; do
+        wait -n -p ended "$TURND" "$FRONT"
+        status=$?
+        if [ "$ended" = "$TURND" ]; then name=turnd; else name='the front'; fi
+        [ $((SECONDS - since)) -le 60 ] || restarts=0
+        [ $restarts -gt 0 ] || since=$SECONDS
+        restarts=$((restarts + 1))
+        [ $status -le 128 ] || status="$status, SIG$(kill -l $status)"
+        if [ $restarts -gt $MOST_RESTARTS ]; then
+            say "$name ended by itself (exit code $status) once more: giving up after $MOST_RESTARTS restarts in a minute"
+            stop 17
+        fi
+        say "$name ended by itself (exit code $status): starting it again ($restarts of $MOST_RESTARTS in a minute)"
+        sleep "0.$((restarts - 1))"
+        if [ "$name" = turnd ]; then
+            start_turnd
+        else
+            # A worker outlives its master and would keep the port.
+            pkill -KILL -U "$FRONT_ID" -x nginx
+            start_front
+        fi
+    done
+}
+
+check_user
+check_users_directory 11 home "$HOME_DIRECTORY"
+check_users_directory 13 workspace "$WORKSPACE"
+check_tmp
+turnd render >/dev/null || exit 16
+if [ $# -gt 0 ]; then
+    unset TURND_TOKEN TURND_TOKEN_FILE
+    export HOME=$HOME_DIRECTORY USER=sandbox LOGNAME=sandbox SHELL=/bin/bash
+    as "$USER_ID" "$GROUP_ID" "$@"
+fi
+check_state
+render_front
+[ -n "${TURND_TOKEN:-}${TURND_TOKEN_FILE:-}" ] ||
+    say "warning: no TURND_TOKEN: whoever reaches port 8080 can run turns and open a shell; publish it to loopback alone, or behind your own authentication"
+case $(readlink -f /usr/local/bin/opencode) in
+*/opencode-linux-x64/*) grep -qw avx2 /proc/cpuinfo || say "warning: this CPU has no AVX2: CLI A dies of an illegal instruction; build with --build-arg CLI_A_CPU=baseline" ;;
+esac
+serve

@@ -1,0 +1,168 @@
+import { execa } from "execa";
+import { GenericContainer, Wait, type ExecResult, type StartedTestContainer } from "testcontainers";
+import { afterAll, beforeAll, describe, inject } from "vitest";
+import { startScriptedModel, type ScriptedModel } from "../../src/scripted-model/server.ts";
+import { createClient, type Client } from "./client.ts";
+import { LABEL } from "./provide-image.ts";
+
+// What a run has made is removed by provide-image.ts; the image that would do it cannot be had without internet.
+process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";
+
+/** What stands for a key and for the token in every container; found nowhere it should not be. */
+export const KEY = "FAKE-SENTINEL-KEY-0123456789";
+export const TOKEN = "FAKE-SENTINEL-TOKEN-0123456789";
+
+const PUBLIC_PORT = 8080;
+const START_LIMIT_MS = 60_000;
+
+/** How a container is started. */
+export interface SandboxOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Names of volumes by the directory where they are mounted. */
+  readonly volumes?: Readonly<Record<string, string>>;
+  /** Mount options by directory. */
+  readonly tmpfs?: Readonly<Record<string, string>>;
+  readonly hasReadOnlyRoot?: boolean;
+  /** Drops all capabilities but these. */
+  readonly capabilities?: readonly string[];
+  readonly user?: string;
+  /** Runs instead of turnd and the front. */
+  readonly command?: readonly string[];
+}
+
+/** A running container of the image, and a client of its public port that carries the token. */
+export interface Sandbox extends Client {
+  readonly container: StartedTestContainer;
+  /** Runs a command inside, as root unless told. Its output is both streams in one. */
+  exec(command: readonly string[], user?: string): Promise<ExecResult>;
+  /** Everything printed so far, by turnd, the front and the entrypoint. */
+  log(): Promise<string>;
+  /** `docker stop`, which keeps the container. */
+  stop(): Promise<{ exitCode: number; durationMs: number }>;
+  remove(): Promise<void>;
+}
+
+/** `describe` of what needs an engine; skipped where none answers, which the run has said loudly. */
+export const describeImage = describe.skipIf(inject("image").skipped !== undefined);
+
+/** Starts the image and waits until turnd answers through the front. The run's end removes what a test leaves. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const container = await toContainer(options)
+    .withEnvironment({ TURND_TOKEN: TOKEN, ...options.env })
+    .withExposedPorts(PUBLIC_PORT)
+    .withWaitStrategy(Wait.forHttp("/v1/health", PUBLIC_PORT))
+    .withStartupTimeout(START_LIMIT_MS)
+    .start();
+  const url = `http://${container.getHost()}:${container.getMappedPort(PUBLIC_PORT)}`;
+  const docker = async (...args: string[]): Promise<string> =>
+    (await execa("docker", [...args, container.getId()], { all: true })).all;
+  return {
+    ...createClient(url, { authorization: `Bearer ${TOKEN}` }),
+    container,
+    exec: (command, user = "0") => container.exec([...command], { user }),
+    log: () => docker("logs"),
+    async stop() {
+      const begun = performance.now();
+      await docker("stop");
+      const durationMs = performance.now() - begun;
+      return { durationMs, exitCode: Number(await docker("inspect", "--format", "{{.State.ExitCode}}")) };
+    },
+    async remove() {
+      await docker("rm", "--force", "--volumes");
+    },
+  };
+}
+
+/** One container for all tests of a `describe`. */
+export function shareSandbox(options: () => SandboxOptions | Promise<SandboxOptions> = () => ({})): () => Sandbox {
+  let sandbox: Sandbox | undefined;
+  beforeAll(async () => {
+    sandbox = await startSandbox(await options());
+  });
+  afterAll(() => sandbox?.remove());
+  return () => {
+    if (sandbox === undefined) throw new Error("the container did not start");
+    return sandbox;
+  };
+}
+
+/** Runs a container to its end, for commands and for faults. */
+export async function runSandbox(
+  options: SandboxOptions,
+): Promise<{ exitCode: number | undefined; stdout: string; stderr: string }> {
+  const { tag, run } = inject("image");
+  const list = (flag: string, values: Readonly<Record<string, string>> = {}, by = "="): string[] =>
+    Object.entries(values).flatMap(([name, value]) => [flag, `${name}${by}${value}`]);
+  const args = [
+    "run",
+    "--rm",
+    ...list("--label", { [LABEL]: run }),
+    ...list("--env", options.env),
+    ...list("--tmpfs", options.tmpfs, ":"),
+    ...Object.entries(options.volumes ?? {}).flatMap(([path, volume]) => ["--volume", `${volume}:${path}`]),
+    ...(options.hasReadOnlyRoot === true ? ["--read-only"] : []),
+    ...(options.capabilities === undefined ? [] : ["--cap-drop", "ALL"]),
+    ...(options.capabilities ?? []).flatMap((name) => ["--cap-add", name]),
+    ...(options.user === undefined ? [] : ["--user", options.user]),
+    tag,
+    ...(options.command ?? []),
+  ];
+  const { exitCode, stdout, stderr } = await execa("docker", args, { reject: false, stdin: "ignore", timeout: 60_000 });
+  return { exitCode, stdout, stderr };
+}
+
+/** Makes an empty volume, removed at the end of the run. */
+export async function createVolume(): Promise<string> {
+  const { stdout } = await execa("docker", ["volume", "create", "--label", `${LABEL}=${inject("image").run}`]);
+  return stdout;
+}
+
+/** Runs a shell as root on volumes, without the image's own entrypoint: what another image may have left there. */
+export async function prepareVolume(volume: string, script: string): Promise<void> {
+  const { tag } = inject("image");
+  await execa("docker", ["run", "--rm", "--volume", `${volume}:/volume`, "--entrypoint", "sh", tag, "-ec", script]);
+}
+
+/** A scripted model on this machine, and the environment by which both CLIs of a container find it. */
+export async function startModel(): Promise<{ model: ScriptedModel; env: Record<string, string> }> {
+  const model = await startScriptedModel({ host: inject("image").hostAddress });
+  const url = model.url.replace(inject("image").hostAddress, HOST_NAME);
+  const env = {
+    CLI_A_PROVIDER: "scripted",
+    CLI_A_MODEL: "scripted",
+    CLI_A_BASE_URL: url,
+    CLI_A_API_KEY: KEY,
+    CLI_B_MODEL: "scripted",
+    CLI_B_BASE_URL: url,
+    CLI_B_API_KEY: KEY,
+  };
+  return { model, env };
+}
+
+const HOST_NAME = "host.docker.internal";
+
+/** testcontainers has no option for a root file system that cannot be written. */
+class SandboxContainer extends GenericContainer {
+  withReadOnlyRoot(): this {
+    this.hostConfig.ReadonlyRootfs = true;
+    return this;
+  }
+}
+
+function toContainer(options: SandboxOptions): GenericContainer {
+  const { tag, run } = inject("image");
+  const container = new SandboxContainer(tag)
+    .withLabels({ [LABEL]: run })
+    .withExtraHosts([{ host: HOST_NAME, ipAddress: "host-gateway" }])
+    .withTmpFs({ ...options.tmpfs })
+    .withBindMounts(
+      Object.entries(options.volumes ?? {}).map(([target, source]) => ({ source, target, mode: "rw" as const })),
+    );
+  if (options.hasReadOnlyRoot === true) container.withReadOnlyRoot();
+  if (options.capabilities !== undefined) {
+    container.withDroppedCapabilities("ALL").withAddedCapabilities(...options.capabilities);
+  }
+  if (options.user !== undefined) container.withUser(options.user);
+  if (options.command !== undefined) container.withCommand([...options.command]);
+  return container;
+}
