@@ -6,7 +6,7 @@ import { readConfigurations, renderConfigurations } from "./configurations.ts";
 import { startDaemon } from "./daemon.ts";
 import { createRedactor } from "./event-log/redact.ts";
 import { LockedError } from "./process/lock.ts";
-import { RecordingError } from "./replay/recording.ts";
+import { RecordingError } from "./replay/recording-error.ts";
 import { printReplays } from "./replay-command.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
 import { HomeError } from "./turns/home.ts";

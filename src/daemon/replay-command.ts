@@ -4,7 +4,8 @@ import type { Writable } from "node:stream";
 import { z } from "zod";
 import type { Decision, TurnEndedData } from "../protocol/index.ts";
 import { findExecutor } from "./executors/registry.ts";
-import { openRecording, RecordingError } from "./replay/recording.ts";
+import { RecordingError } from "./replay/recording-error.ts";
+import { openRecording } from "./replay/recording.ts";
 import { formatExplanation } from "./replay-explain.ts";
 import { replayRecording } from "./turns/replay.ts";
 

@@ -20,7 +20,7 @@ export const TurnEndedBy = z
 export type TurnEndedBy = z.infer<typeof TurnEndedBy>;
 
 /** Free text of a recorded turn; its output is another matter. */
-const text = z.string().max(8_192);
+const text = z.string().max(65_536);
 
 /**
  * The facts of a recorded turn that its output does not show: `turn.json`, as far as a replay reads it. A turn that has
@@ -45,7 +45,7 @@ export const RecordedTurn = z
       .optional()
       .meta({ description: "A resume that came to nothing. What it printed is left out: nobody was shown any of it." }),
     halted: z
-      .strictObject({ code: FailureCode, message: text })
+      .strictObject({ code: FailureCode, message: text, remedy: text.optional() })
       .optional()
       .meta({ description: "Why turnd itself failed the turn, such as `executor_unavailable` before any process." }),
     turn_id: text.optional(),
@@ -71,7 +71,7 @@ export const TimelineEntry = z
       line: z.int().positive(),
     }),
     z.strictObject({ type: z.literal("degraded"), at }),
-    z.strictObject({ type: z.literal("warning"), at, code: text, message: z.string().max(65_536) }),
+    z.strictObject({ type: z.literal("warning"), at, code: text, message: text }),
     z.strictObject({ type: z.literal("ended"), at }),
   ])
   .meta({

@@ -1,11 +1,21 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
-import { CliName, Exit, Mode, Usage } from "../../protocol/index.ts";
+import { CliName, Exit, FailureCode, Mode, TurnEndedBy, Usage } from "../../protocol/index.ts";
+import { describeIssues, RecordingError } from "./recording-error.ts";
+import { readTimeline, type Timeline } from "./timeline.ts";
 
-/** `turn.json` of a recording: what replay reads of it. A turn's own directory has it all. Source: DESIGN section 8. */
+/** The one version there is, of `turn.json` and of documents. */
+export const RecordingVersion = z.literal(1, {
+  error: ({ input }) => `is ${JSON.stringify(input)}, written by a newer turnd; this one reads 1`,
+});
+
+/**
+ * `turn.json` of a recording: what replay reads of it. A turn's own directory has it all. Looser than the document's
+ * `RecordedTurn`, which strangers send: this one was written by turnd or by a person beside it. Source: DESIGN section 8.
+ */
 const RecordingFile = z.object({
-  v: z.literal(1, "was written by a newer turnd").optional(),
+  v: RecordingVersion.optional(),
   executor: CliName,
   cli_name: z.string().optional(),
   cli_version: z.string().optional(),
@@ -13,12 +23,15 @@ const RecordingFile = z.object({
   mode: Mode.default("execute"),
   model: z.string().optional(),
   requested_session: z.string().nullable().default(null),
-  ended_by: z.string().nullable().default(null),
+  ended_by: TurnEndedBy.nullable().default(null),
   usage_before: Usage.optional(),
   degraded: z.object({ requested: z.string(), reason: z.string() }).optional(),
+  halted: z.object({ code: FailureCode, message: z.string(), remedy: z.string().optional() }).optional(),
   turn_id: z.string().optional(),
   session_id: z.string().optional(),
   trace_id: z.string().optional(),
+  created_at: z.iso.datetime().optional(),
+  started_at: z.iso.datetime().optional(),
   note: z.string().optional(),
 });
 
@@ -30,16 +43,8 @@ export interface Recording {
   readonly exit: Exit | null;
   readonly stdoutPath: string;
   readonly stderrPath: string;
-  /** Its events, where it has any: the order in which lines were taken. */
-  readonly eventsPath: string;
-}
-
-/** A directory that cannot be replayed; the message says which file is wrong and how. */
-export class RecordingError extends Error {
-  constructor(path: string, reason: string) {
-    super(`${path}: ${reason}`);
-    this.name = "RecordingError";
-  }
+  /** What was taken when; undefined where nothing tells, and then stdout comes before stderr. */
+  readonly timeline: Timeline | undefined;
 }
 
 /**
@@ -57,7 +62,7 @@ export async function openRecording(directory: string): Promise<Recording> {
     exit: exit ?? null,
     stdoutPath: join(directory, "stdout.jsonl"),
     stderrPath: join(directory, "stderr.log"),
-    eventsPath: join(directory, "events.jsonl"),
+    timeline: await readTimeline(directory),
   };
 }
 
@@ -67,14 +72,19 @@ export function idsOf({ directory, turn }: Recording): { turnId: string; session
   return { turnId: turn.turn_id ?? `replay.${name}`, sessionId: turn.session_id ?? `session.${name}` };
 }
 
+/** Whether a process ever ran: a turn that was cancelled in line, or refused by the sandbox, was admitted alone. */
+export function hasRun({ turn }: Pick<Recording, "turn">): boolean {
+  return turn.created_at === undefined || turn.started_at !== undefined;
+}
+
+/** The caller's text, without a history that was put before it; undefined where a recording has none. */
+export async function readRecordedInput(directory: string): Promise<string | undefined> {
+  return (await readIfThere(join(directory, "input.txt"))) ?? readIfThere(join(directory, "prompt.txt"));
+}
+
 async function readJson<T extends z.ZodType>(path: string, schema: T): Promise<z.output<T> | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw new RecordingError(path, error instanceof Error ? error.message : String(error));
-  }
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -82,6 +92,15 @@ async function readJson<T extends z.ZodType>(path: string, schema: T): Promise<z
     throw new RecordingError(path, `is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
   const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new RecordingError(path, z.prettifyError(parsed.error).replaceAll("\n", " "));
+  if (!parsed.success) throw new RecordingError(path, describeIssues(parsed.error));
   return parsed.data;
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw new RecordingError(path, error instanceof Error ? error.message : String(error));
+  }
 }

@@ -1,15 +1,12 @@
-import { access } from "node:fs/promises";
 import type { Decision, TurnEndedData } from "../../protocol/index.ts";
 import { createSequence, type NewEvent } from "../event-log/sequence.ts";
 import type { Executor } from "../executors/executor.ts";
-import { followOutput } from "../process/follow.ts";
 import { idsOf, type Recording } from "../replay/recording.ts";
-import { concludeTurn, type TurnFacts } from "./classify.ts";
-import { consumeOutput } from "./consume.ts";
+import { inRuns } from "../replay/timeline.ts";
+import { concludeTurn } from "./classify.ts";
+import type { Counts } from "./consume.ts";
 import { explainTurn } from "./decision.ts";
-import { degradedEvent, startedEvent } from "./own-events.ts";
-import { takenLines } from "./progress.ts";
-import { EndedBy } from "./turn-file.ts";
+import { retellTurn } from "./retell.ts";
 
 export interface ReplayOptions {
   readonly executor: Executor;
@@ -33,8 +30,7 @@ export interface ReplayOptions {
  * @returns how the turn ended; the last line written is its `turn.ended`
  */
 export async function replayRecording(recording: Recording, options: ReplayOptions): Promise<TurnEndedData> {
-  const { turn, exit } = recording;
-  const endedBy = EndedBy.parse(turn.ended_by);
+  const { turn, exit, timeline } = recording;
   const startedAt = options.now();
   const sequence = createSequence({
     ...idsOf(recording),
@@ -49,50 +45,19 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
     await options.write(lines);
   }
 
-  const requested = turn.degraded?.requested ?? turn.requested_session;
-  await emit([
-    startedEvent({
-      cliName: turn.cli_name ?? options.executor.defaultName,
-      cliVersion: turn.cli_version,
-      mode: turn.mode,
-      model: turn.model,
-      requested,
-      traceId: turn.trace_id,
-    }),
-    ...(turn.degraded === undefined ? [] : [degradedEvent(turn.degraded.requested, turn.degraded.reason)]),
-  ]);
-  const hasOrder = options.keepsOrder && (await exists(recording.eventsPath));
-  const consumed = await consumeOutput({
-    translator: options.executor.createTranslator({
-      requestedSession: turn.requested_session,
-      ...(turn.cli_version === undefined ? {} : { cliVersion: turn.cli_version }),
-      ...(turn.usage_before === undefined ? {} : { usageBefore: turn.usage_before }),
-    }),
-    output: followOutput({
-      stdoutPath: recording.stdoutPath,
-      stderrPath: recording.stderrPath,
-      maxLineBytes: options.maxLineBytes,
-      ...(hasOrder ? { taken: takenLines(recording.eventsPath) } : {}),
-      finished: AbortSignal.abort(),
-    }),
-    isHeldUntilBound: turn.requested_session !== null,
-    emit,
-    outcome: () => Promise.resolve({ exit, wasStopped: endedBy !== null }),
+  const { facts, consumed } = await retellTurn(recording, {
+    executor: options.executor,
+    maxLineBytes: options.maxLineBytes,
+    timeline: options.keepsOrder && timeline !== undefined ? inRuns(timeline()) : undefined,
+    finished: AbortSignal.abort(),
+    own: emit,
+    translated: emit,
+    outcome: () => Promise.resolve({ endedBy: turn.ended_by, exit }),
   });
-  if (!consumed.hasEmitted && turn.requested_session !== null) {
-    await emit([degradedEvent(turn.requested_session, consumed.degradedReason)]);
-  }
-  const facts: TurnFacts = {
-    endedBy,
-    ending: consumed.ending,
-    ...(consumed.halt === undefined ? {} : { halt: consumed.halt }),
-    exit,
-    isDegraded: turn.degraded !== undefined || !consumed.hasEmitted,
-  };
   options.explain?.(explainTurn(facts));
   const data: TurnEndedData = {
     ...concludeTurn(facts),
-    counts: { events: sequence.lastSeq() + 1, ...consumed.counts },
+    counts: { events: sequence.lastSeq() + 1, ...(consumed?.counts ?? NO_COUNTS) },
     duration_ms: options.now().getTime() - startedAt.getTime(),
     digest: sequence.digest(),
   };
@@ -100,9 +65,4 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
   return data;
 }
 
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
+const NO_COUNTS: Counts = { records: 0, unknown: 0, tools: 0, retries: 0 };

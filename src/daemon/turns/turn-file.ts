@@ -1,22 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { CallerId, CliName, Metadata, Mode, Usage } from "../../protocol/index.ts";
+import { CallerId, CliName, FailureCode, Metadata, Mode, ReplaySpeed, TurnEndedBy, Usage } from "../../protocol/index.ts";
 import { writeFileAtomic } from "../sessions/atomic-file.ts";
 
 /** What turnd itself did to end a turn; null when it did nothing. Source: DESIGN section 4. */
-export const EndedBy = z
-  .enum([
-    "cancel",
-    "steer",
-    "session_deleted",
-    "start_timeout",
-    "idle_timeout",
-    "turn_timeout",
-    "output_limit",
-    "shutdown",
-  ])
-  .nullable();
+export const EndedBy = TurnEndedBy.nullable();
 export type EndedBy = z.infer<typeof EndedBy>;
 
 /** `turn.json` of an admitted turn. Writing it, synced, is what admits the turn (law 10). */
@@ -61,7 +50,24 @@ export const TurnFile = z.object({
       set_aside: z.array(z.string()).default([]),
     })
     .optional(),
+  /** Why turnd itself failed the turn: nothing else in its directory shows it. */
+  halted: z.object({ code: FailureCode, message: z.string(), remedy: z.string().optional() }).optional(),
   ended_by: EndedBy.optional(),
+  /**
+   * Of a replay alone: `executor` and what else is said of the process are the recording's then. Nothing is started for
+   * it, so it has no `started` and no keeper; where its directory stands is all that a later daemon needs to go on.
+   */
+  replay: z
+    .object({
+      speed: ReplaySpeed,
+      /** Of the recording; becomes the turn's own when its end has been reached. */
+      ended_by: EndedBy,
+      /** False when no process ever ran: then there is an end to tell and nothing else. */
+      has_run: z.boolean(),
+      /** Its end has been reached: the directory is the recording's equal. */
+      is_played: z.boolean(),
+    })
+    .optional(),
 });
 export type TurnFile = z.infer<typeof TurnFile>;
 

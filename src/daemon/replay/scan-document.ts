@@ -1,0 +1,79 @@
+/** A place in JSON text at which a value of the outermost object, or of an array in it, begins or ends. */
+export interface DocumentMark {
+  /** The text since the mark before. */
+  readonly before: string;
+  /** `end` where the text itself ends. */
+  readonly mark: "{" | "}" | "[" | "]" | "," | "end";
+  /** How many brackets are open around the mark; a bracket does not count itself when it opens, and does when it closes. */
+  readonly depth: number;
+}
+
+/** Text that is not the JSON object it should be; the message says where. */
+export class DocumentError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "DocumentError";
+  }
+}
+
+/** What may stand between two marks; exported documents cut long lines far below it. */
+const MAX_HELD_BYTES = 134_217_728;
+
+const MARKS: Readonly<Record<number, Exclude<DocumentMark["mark"], "end">>> = {
+  0x7b: "{",
+  0x7d: "}",
+  0x5b: "[",
+  0x5d: "]",
+  0x2c: ",",
+};
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * Finds the marks of a JSON text, chunk by chunk, down to the elements of arrays in the outermost object.
+ *
+ * It knows strings and brackets and nothing else of JSON: whoever reads what stands between checks that.
+ * @throws {DocumentError} if two marks are too far apart
+ */
+export async function* scanDocument(chunks: AsyncIterable<Buffer>): AsyncGenerator<DocumentMark> {
+  let depth = 0;
+  let [isString, isEscaped] = [false, false];
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+
+  function take(rest: Buffer): string {
+    const text = held.length === 0 ? rest.toString("utf8") : Buffer.concat([...held, rest]).toString("utf8");
+    [held, heldBytes] = [[], 0];
+    return text;
+  }
+
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at] ?? 0;
+      if (isString) {
+        if (isEscaped) isEscaped = false;
+        else if (byte === BACKSLASH) isEscaped = true;
+        else if (byte === QUOTE) isString = false;
+        continue;
+      }
+      if (byte === QUOTE) {
+        isString = true;
+        continue;
+      }
+      const mark = MARKS[byte];
+      if (mark === undefined) continue;
+      const opens = mark === "{" || mark === "[";
+      if (depth <= (opens ? 1 : 2)) {
+        yield { before: take(chunk.subarray(start, at)), mark, depth };
+        start = at + 1;
+      }
+      if (opens) depth += 1;
+      else if (mark !== ",") depth -= 1;
+    }
+    held.push(Buffer.from(chunk.subarray(start)));
+    heldBytes += chunk.length - start;
+    if (heldBytes > MAX_HELD_BYTES) throw new DocumentError(`has a value of more than ${MAX_HELD_BYTES} bytes`);
+  }
+  yield { before: take(Buffer.alloc(0)), mark: "end", depth };
+}

@@ -1,0 +1,128 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { Native, TimelineEntry } from "../../protocol/index.ts";
+import { readEvents } from "../event-log/read-events.ts";
+import { describeIssues, RecordingError } from "./recording-error.ts";
+
+/** What happened in a recorded turn, in order; read anew each time it is asked for. */
+export type Timeline = () => AsyncIterable<TimelineEntry>;
+
+/** The timeline of a recording that came as a document: an entry a line. */
+export const TIMELINE_FILE = "timeline.jsonl";
+
+/**
+ * Where a directory's timeline can be read: its events tell, or what came with a document.
+ *
+ * @returns undefined when it has neither
+ */
+export async function readTimeline(directory: string): Promise<Timeline | undefined> {
+  const events = join(directory, "events.jsonl");
+  if (await hasContent(events)) return () => fromEvents(events);
+  const entries = join(directory, TIMELINE_FILE);
+  return (await hasContent(entries)) ? () => fromEntries(entries) : undefined;
+}
+
+/** The entries of a timeline file. */
+export async function* fromEntries(path: string): AsyncGenerator<TimelineEntry> {
+  for await (const { seq, text } of readLines(path)) yield check(TimelineEntry, text, `${path}:${seq}`);
+}
+
+/** Most lines of one run: their translation is held at once. */
+const MAX_RUN_LINES = 256;
+
+/**
+ * Takes lines of one file that follow each other together, for files that are complete: the order stays the same, and a
+ * batch of lines costs little more than one.
+ */
+export async function* inRuns(entries: AsyncIterable<TimelineEntry>): AsyncGenerator<TimelineEntry> {
+  let run: { readonly from: number; readonly last: Line } | undefined;
+  for await (const entry of entries) {
+    const isNext =
+      run !== undefined &&
+      entry.type === "line" &&
+      entry.source === run.last.source &&
+      entry.line >= run.last.line &&
+      entry.line < run.from + MAX_RUN_LINES;
+    if (run !== undefined && !isNext) yield run.last;
+    if (entry.type === "line") run = { from: isNext && run !== undefined ? run.from : entry.line, last: entry };
+    else {
+      run = undefined;
+      yield entry;
+    }
+  }
+  if (run !== undefined) yield run.last;
+}
+
+type Line = Extract<TimelineEntry, { type: "line" }>;
+
+/** An event, as far as a timeline needs to know of it: other versions of turnd may have written the rest. */
+const Head = z.object({ at: z.iso.datetime(), type: z.string(), native: Native.partial({ line: true }).optional() });
+const Warning = z.object({ data: z.object({ code: z.string(), message: z.string() }) });
+
+async function* fromEvents(path: string): AsyncGenerator<TimelineEntry> {
+  let last: Line | undefined;
+  for await (const { seq, text } of readLines(path)) {
+    const { at, type, native } = readHead(text, `${path}:${seq}`);
+    const line = native?.line;
+    if (line !== undefined) {
+      const source = native?.source;
+      // Most lines give one event; those that give more are taken once.
+      if (last?.line === line && last.source === source) continue;
+      last = { type: "line", at, ...(source === undefined ? {} : { source }), line };
+      yield last;
+    } else if (type === "warning") {
+      yield { type, at, ...check(Warning, text, `${path}:${seq}`).data };
+    } else {
+      const own = OWN[type];
+      if (own !== undefined) yield { type: own, at };
+    }
+  }
+}
+
+/** Events of turnd's own whose place matters; what they say stands in `turn.json`. */
+const OWN: Readonly<Record<string, "started" | "degraded" | "ended">> = {
+  "turn.started": "started",
+  "session.degraded": "degraded",
+  "turn.ended": "ended",
+};
+
+/** The envelope stands before the data, which may be long, and no string holds an unescaped quote: so this cuts between. */
+const DATA = ',"data":';
+
+function readHead(text: string, where: string): z.output<typeof Head> {
+  const end = text.indexOf(DATA);
+  const head = end === -1 ? undefined : Head.safeParse(parseOr(`${text.slice(0, end)}}`)).data;
+  return head ?? check(Head, text, where);
+}
+
+function parseOr(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Not written in our order: the whole line is read instead.
+    return undefined;
+  }
+}
+
+function check<T extends z.ZodType>(schema: T, text: string, where: string): z.output<T> {
+  const value = parseOr(text);
+  if (value === undefined) throw new RecordingError(where, "is not JSON");
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) throw new RecordingError(where, describeIssues(parsed.error));
+  return parsed.data;
+}
+
+async function* readLines(path: string): AsyncGenerator<{ readonly seq: number; readonly text: string }> {
+  const { signal } = new AbortController();
+  for await (const lines of readEvents(path, { afterSeq: 0, isFollowing: false, signal })) {
+    for (const { seq, bytes } of lines) yield { seq, text: bytes.toString("utf8") };
+  }
+}
+
+async function hasContent(path: string): Promise<boolean> {
+  return stat(path).then(
+    ({ size }) => size > 0,
+    () => false,
+  );
+}
