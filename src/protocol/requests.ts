@@ -35,6 +35,11 @@ export const TurnsQuery = z.strictObject({
 
 const Flag = z.enum(["true", "false"]);
 
+/** Query of `GET /v1/turns/{turn_id}/result`. */
+export const ResultQuery = z.strictObject({
+  explain: Flag.optional().meta({ description: "`true` adds `decision.tried`: every rule that was tried, in order." }),
+});
+
 /** Query of `GET /v1/turns/{turn_id}/events`. */
 export const EventsQuery = z.strictObject({
   after_seq: z.string().optional().meta({

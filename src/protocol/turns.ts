@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Decision } from "./decisions.ts";
 import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
 import { CliName, ExecutorName, Mode } from "./executors.ts";
 
@@ -142,7 +143,7 @@ export const TurnSnapshot = TurnAdmission.extend({
 }).meta({ id: "TurnSnapshot" });
 export type TurnSnapshot = z.infer<typeof TurnSnapshot>;
 
-/** The result of an ended turn: the data of its `turn.ended`, with its ids. */
+/** The result of an ended turn: the data of its `turn.ended`, with its ids and the rule that decided. */
 export const TurnResult = TurnEndedData.extend({
   turn_id: z.string(),
   request_id: z.string(),
@@ -150,6 +151,7 @@ export const TurnResult = TurnEndedData.extend({
   executor: ExecutorName,
   metadata: Metadata.optional(),
   ended_at: z.iso.datetime(),
+  decision: Decision.meta({ description: "Which rule decided how the turn ended." }),
 }).meta({ id: "TurnResult" });
 export type TurnResult = z.infer<typeof TurnResult>;
 

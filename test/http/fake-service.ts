@@ -174,10 +174,13 @@ export function createFakeService(): FakeService {
         .filter((turn) => status === undefined || turn.status === status)
         .slice(0, limit),
     getTurn,
-    async getResult(turnId) {
+    async getResult(turnId, { isExplained = false } = {}) {
       const state = stateOf(turnId);
       if (!state.hasEnded) throw new ProblemError("turn_not_ended", "the turn runs", { turn: getTurn(turnId) });
-      return turnResult(turnId, state);
+      const told = turnResult(turnId, state);
+      const { rule, verdict, on } = told.decision;
+      const tried = [{ rule, verdict, on, outcome: "won" as const }];
+      return isExplained ? { ...told, decision: { ...told.decision, tried } } : told;
     },
     async waitForEnd(turnId, signal) {
       const state = stateOf(turnId);
@@ -262,6 +265,7 @@ function result(turnId: string, state: State): Omit<TurnResult, "turn_id" | "req
     digest: "0".repeat(64),
     executor: "cli-b",
     ended_at: AT,
+    decision: { rule: "completed", verdict: "completed", on: "record", evidence: [] },
   };
 }
 

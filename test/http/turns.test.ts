@@ -145,6 +145,20 @@ test("a result is there after the end, and turn_not_ended before it", async () =
   expect(TurnResult.parse(result.json()).status).toBe("completed");
 });
 
+test("a result names the rule that decided, and all that were tried when asked", async () => {
+  const { app, service } = await createTestApp();
+  const turn = service.addTurn();
+  turn.end();
+  const plain = await app.inject(`/v1/turns/${turn.id}/result`);
+  expect(TurnResult.parse(plain.json()).decision).toMatchObject({ rule: "completed", verdict: "completed" });
+  expect(plain.json().decision).not.toHaveProperty("tried");
+  const explained = await app.inject(`/v1/turns/${turn.id}/result?explain=true`);
+  expect(TurnResult.parse(explained.json()).decision.tried).toEqual([
+    { rule: "completed", verdict: "completed", on: "record", outcome: "won" },
+  ]);
+  expect((await app.inject(`/v1/turns/${turn.id}/result?explain=please`)).statusCode).toBe(422);
+});
+
 test("cancel answers the receipt", async () => {
   const { app, service } = await createTestApp();
   const response = await app.inject({ method: "POST", url: `/v1/turns/${service.addTurn().id}/cancel` });

@@ -7,6 +7,7 @@ import {
   CancelReceipt,
   ProblemError,
   RequestPath,
+  ResultQuery,
   TurnAdmission,
   TurnList,
   TurnPath,
@@ -85,10 +86,15 @@ export const turnRoutes: FastifyPluginAsyncZod<TurnRoutesOptions> = async (app, 
   const result = {
     tags,
     summary: "Get an ended turn's result",
+    description:
+      "What `turn.ended` says, and `decision`: the rule that decided it, with `explain=true` all that were tried.",
     params: TurnPath,
+    querystring: ResultQuery,
     response: { 200: TurnResult, ...refusals("turn_not_found", "turn_not_ended") },
   };
-  app.get("/v1/turns/:turn_id/result", { schema: result }, async ({ params }) => service.getResult(params.turn_id));
+  app.get("/v1/turns/:turn_id/result", { schema: result }, async ({ params, query }) =>
+    service.getResult(params.turn_id, { isExplained: query.explain === "true" }),
+  );
 
   const cancel = {
     tags,

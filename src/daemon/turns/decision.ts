@@ -1,6 +1,37 @@
-import type { Decision, TriedRule } from "../../protocol/index.ts";
+import type { Decision, Evidence, TriedRule, TurnEndedData, Verdict } from "../../protocol/index.ts";
 import { tryRules } from "../executors/rules.ts";
 import { decide, listCandidates, type Candidate, type TurnFacts } from "./classify.ts";
+
+/** How a turn ended, in one word. */
+export function toVerdict({ status, failure }: TurnEndedData): Verdict {
+  return failure?.code ?? (status === "cancelled" ? "cancelled" : "completed");
+}
+
+/**
+ * Keeps a decision that is shown again true to what was told at the turn's end.
+ *
+ * The directory need not show everything turnd did or saw, such as a full disk, and rules may have changed since: where the
+ * two differ, what was told wins.
+ * @param shown - what the turn's directory gives now; undefined when it gives nothing
+ */
+export function keepTold(told: TurnEndedData, shown: Decision | undefined): Decision {
+  const verdict = toVerdict(told);
+  if (shown?.verdict === verdict) return shown;
+  const { failure, cancelled_by: cancelledBy } = told;
+  const evidence: readonly Evidence[] = failure?.evidence ?? [];
+  const isOwn =
+    cancelledBy !== undefined || (failure !== undefined && evidence.every(({ source }) => source === "turnd"));
+  const decided = { rule: isOwn ? `turnd/${cancelledBy ?? verdict}` : "as-told", verdict, on: "turnd" } as const;
+  const [first] = evidence;
+  const others = (shown?.tried ?? []).map((row) =>
+    row.outcome === "won" ? { ...row, outcome: "outranked" as const } : row,
+  );
+  return {
+    ...decided,
+    evidence: [...evidence],
+    tried: [{ ...decided, outcome: "won", ...(first === undefined ? {} : { evidence: first }) }, ...others],
+  };
+}
 
 /**
  * Shows how a turn's end was decided: every rule that was tried, in deciding order, and the one that won.

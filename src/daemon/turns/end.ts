@@ -4,13 +4,16 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { TurnEndedData, type TurnResult } from "../../protocol/index.ts";
+import type { z } from "zod";
+import { Decision, TurnEndedData } from "../../protocol/index.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { ownFailure } from "./acts.ts";
 import { concludeTurn, type TurnFacts } from "./classify.ts";
 import type { TurnContext } from "./context.ts";
+import { explainTurn } from "./decision.ts";
 import { isStorageError } from "./emitter.ts";
+import { writeResult } from "./result.ts";
 import type { Turn } from "./turn.ts";
 
 /** Room that is given free for the last event: a disk filled by the turn must not keep its end from being told. */
@@ -69,7 +72,7 @@ export async function endTurn(
   if (attempt !== undefined) await quietly(context, turn, () => saveUsage(context, turn, attempt.ending.usageAfter));
   const now = context.now();
   const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);
-  const data = withoutSecrets(context, {
+  const data = withoutSecrets(context, TurnEndedData, {
     ...concludeTurn(facts),
     counts: {
       events: log.lastSeq() + 1,
@@ -81,8 +84,15 @@ export async function endTurn(
     duration_ms: Math.max(0, now.getTime() - startedAt.getTime()),
     digest: log.digest(),
   });
+  await quietly(context, turn, async () => {
+    turn.decision = withoutSecrets(context, Decision, explainTurn(facts));
+  });
   await logEnd(context, turn, log, data, now.toISOString());
-  await quietly(context, turn, () => writeResult(turn, data, now.toISOString()));
+  await quietly(context, turn, async () => {
+    if (turn.decision === undefined) return;
+    await writeResult(turn, { data, at: now.toISOString() }, turn.decision);
+    turn.decision = undefined;
+  });
   const { status, failure } = data;
   context.logger.info(
     { turnId: turn.file.turn_id, status, code: failure?.code, durationMs: data.duration_ms },
@@ -91,27 +101,14 @@ export async function endTurn(
 }
 
 /** Law 8: the log takes secrets out by itself, `result.json` and a result in memory do not. */
-function withoutSecrets({ redact }: TurnContext, data: TurnEndedData): TurnEndedData {
-  return TurnEndedData.parse(JSON.parse(redact(JSON.stringify(data))));
+function withoutSecrets<T>({ redact }: TurnContext, schema: z.ZodType<T>, data: T): T {
+  return schema.parse(JSON.parse(redact(JSON.stringify(data))));
 }
 
 /** Remembers that a turn has ended, and how. */
 export function markEnded(turn: Turn, data: TurnEndedData, endedAt: string): void {
   turn.status = data.status;
   turn.endedAt = endedAt;
-}
-
-/** The result of a turn from the data of its `turn.ended`. */
-export function toResult({ file }: Turn, data: TurnEndedData, endedAt: string): TurnResult {
-  return {
-    turn_id: file.turn_id,
-    request_id: file.request_id,
-    session_id: file.session_id,
-    executor: file.executor,
-    ...(file.metadata === undefined ? {} : { metadata: file.metadata }),
-    ended_at: endedAt,
-    ...data,
-  };
 }
 
 async function logEnd(
@@ -141,12 +138,6 @@ async function logEnd(
 async function saveUsage(context: TurnContext, turn: Turn, usage: TurnEndedData["usage"]): Promise<void> {
   if (usage === undefined && context.sessions.get(turn.file.session_id)?.native_usage === undefined) return;
   await context.sessions.update(turn.file.session_id, { native_usage: usage });
-}
-
-async function writeResult(turn: Turn, data: TurnEndedData, endedAt: string): Promise<void> {
-  await writeFile(join(turn.directory, "result.json"), `${JSON.stringify(toResult(turn, data, endedAt))}\n`, {
-    mode: 0o600,
-  });
 }
 
 /** What can be derived again, or matters less than the end itself, must not keep the turn from ending (law 3). */

@@ -25,8 +25,12 @@ export interface TurnService {
   listTurns(filter: { readonly sessionId?: string; readonly status?: string; readonly limit: number }): TurnSnapshot[];
   /** @throws {ProblemError} turn_not_found */
   getTurn(turnId: string): TurnSnapshot;
-  /** @throws {ProblemError} turn_not_ended with a snapshot */
-  getResult(turnId: string): Promise<TurnResult>;
+  /**
+   * The result, with the rule that decided it; `isExplained` adds every rule that was tried.
+   *
+   * @throws {ProblemError} turn_not_ended with a snapshot
+   */
+  getResult(turnId: string, options?: { readonly isExplained?: boolean }): Promise<TurnResult>;
   /** Resolves true when the turn has ended, false when the signal aborts first. */
   waitForEnd(turnId: string, signal: AbortSignal): Promise<boolean>;
   /** Resolves when the turn's tree is gone. Safe to repeat. */

@@ -1,20 +1,21 @@
 import { join } from "node:path";
-import { ProblemError, type Session, type TurnResult } from "../../protocol/index.ts";
+import { ProblemError, type Session } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import type { SessionFile } from "../sessions/session-store.ts";
 import { createAdmission } from "./admission.ts";
 import type { TurnContext } from "./context.ts";
 import { describeSandbox, checkReadiness } from "./describe.ts";
 import { isStorageError } from "./emitter.ts";
-import { endWithoutLog, toResult } from "./end.ts";
+import { endWithoutLog } from "./end.ts";
 import { createTurnQueue } from "./queue.ts";
+import { readResult } from "./result.ts";
 import { runTurn } from "./run.ts";
 import type { TurnService } from "./service.ts";
 import { wasStarted } from "./set-aside.ts";
 import { readSessionEvents } from "./session-events.ts";
 import { createSteering } from "./steer.ts";
 import { openTombstones } from "./tombstones.ts";
-import { openTurnStore, readEnd } from "./turn-store.ts";
+import { openTurnStore } from "./turn-store.ts";
 import { hasEnded, toAdmission, toSnapshot, type Turn } from "./turn.ts";
 
 /** The service and what its owner has to end it with. */
@@ -122,13 +123,13 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         .map(snapshot);
     },
     getTurn: (turnId) => snapshot(find(turnId)),
-    async getResult(turnId) {
+    async getResult(turnId, { isExplained = false } = {}) {
       const turn = find(turnId);
       if (!hasEnded(turn)) {
         const message = `turn ${turnId} is ${turn.status}; wait for its end on its events`;
         throw new ProblemError("turn_not_ended", message, { turn: snapshot(turn) });
       }
-      return readResult(turn);
+      return readResult(context, turn, { isExplained });
     },
     async waitForEnd(turnId, signal) {
       const turn = find(turnId);
@@ -240,11 +241,4 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       ...(running === undefined ? {} : { running_turn: running.file.turn_id }),
     };
   }
-}
-
-async function readResult(turn: Turn): Promise<TurnResult> {
-  const end = turn.unwrittenEnd === undefined ? await readEnd(turn.directory) : undefined;
-  const data = turn.unwrittenEnd ?? end?.data;
-  if (data === undefined) throw new Error(`turn ${turn.file.turn_id} has ended without an end in its log`);
-  return toResult(turn, data, end?.at ?? turn.endedAt ?? turn.file.created_at);
 }

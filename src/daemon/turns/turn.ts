@@ -1,4 +1,11 @@
-import type { CancelReceipt, TurnAdmission, TurnEndedData, TurnSnapshot, TurnStatus } from "../../protocol/index.ts";
+import type {
+  CancelReceipt,
+  Decision,
+  TurnAdmission,
+  TurnEndedData,
+  TurnSnapshot,
+  TurnStatus,
+} from "../../protocol/index.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import type { WritableTail } from "../event-log/tail.ts";
 import type { StopReason } from "./attempt.ts";
@@ -20,6 +27,8 @@ export interface Turn {
   stopRequested: NonNullable<EndedBy> | undefined;
   /** The end, where the disk would not take it. */
   unwrittenEnd: TurnEndedData | undefined;
+  /** How the end was decided, until it is written. */
+  decision: Decision | undefined;
   /** Processes that were ended for a stop; told in the receipt. */
   ended: CancelReceipt["ended"];
   /** Resolves when `turn.ended` is logged and the tree is gone. */
@@ -40,6 +49,7 @@ export function createTurn(file: TurnFile, directory: string, tail: WritableTail
     stop: undefined,
     stopRequested: undefined,
     unwrittenEnd: undefined,
+    decision: undefined,
     ended: [],
     finished: promise,
     markFinished: resolve,
