@@ -8,4 +8,5 @@ export * from "./requests.ts";
 export * from "./responses.ts";
 export * from "./sandbox.ts";
 export * from "./sessions.ts";
+export * from "./shell.ts";
 export * from "./turns.ts";

@@ -1,0 +1,146 @@
+import { z } from "zod";
+import { CallerId } from "./turns.ts";
+
+/** An id as a shell is addressed by: a UUID that turnd made, or the id of a turn session. */
+const ShellId = CallerId.meta({
+  description:
+    "Names the terminal: the UUID of its URL, or the id of a turn session, whose terminal opens in that session's workspace.",
+});
+
+const Columns = z.int().min(2).max(1_000);
+const Rows = z.int().min(1).max(1_000);
+
+/** Columns and rows of a terminal. Of several viewers, the last one that says its size is followed. */
+export const TerminalSize = z.strictObject({ cols: Columns, rows: Rows }).meta({ id: "TerminalSize" });
+export type TerminalSize = z.infer<typeof TerminalSize>;
+
+/** Query of `GET /v1/shell/terminal-url`. */
+export const TerminalUrlQuery = z.strictObject({ session_id: ShellId.optional() });
+
+/** The terminal's URL, in the envelope that clients of the AIO sandbox already read. */
+export const TerminalUrlEnvelope = z
+  .strictObject({ success: z.boolean(), message: z.string(), data: z.url() })
+  .meta({ id: "TerminalUrlEnvelope" });
+export type TerminalUrlEnvelope = z.infer<typeof TerminalUrlEnvelope>;
+
+/** Body of `POST /v1/shell/sessions`. Unknown fields are refused. */
+export const ShellRequest = z
+  .strictObject({
+    session_id: ShellId.optional(),
+    cols: Columns.default(80),
+    rows: Rows.default(24),
+    cwd: z
+      .string()
+      .regex(/^\//, "must be an absolute path")
+      .max(4096)
+      .optional()
+      .meta({ description: "Where it starts; default: the workspace. Lies where a turn's workspace may lie." }),
+  })
+  .meta({ id: "ShellRequest" });
+export type ShellRequest = z.infer<typeof ShellRequest>;
+
+/** What ended a shell: itself, a request, no viewer and no byte for `TURND_SHELL_IDLE_MS`, or the end of turnd. */
+export const ShellEndedBy = z.enum(["exit", "request", "idle", "shutdown"]).meta({ id: "ShellEndedBy" });
+export type ShellEndedBy = z.infer<typeof ShellEndedBy>;
+
+/** How a shell's program ended: 128 + n for signal n; null when it was killed with what watched it. */
+export const ShellExit = z.strictObject({ code: z.int().nullable(), ended_by: ShellEndedBy }).meta({ id: "ShellExit" });
+export type ShellExit = z.infer<typeof ShellExit>;
+
+/** A shell in a terminal. One that has ended is kept for its output until others have ended after it. */
+export const ShellSession = z
+  .strictObject({
+    session_id: z.string(),
+    status: z.enum(["running", "ended"]),
+    cwd: z.string().meta({ description: "Where it was started." }),
+    ...TerminalSize.shape,
+    viewers: z.int().nonnegative(),
+    first_offset: z.int().nonnegative().meta({ description: "Of the oldest byte of output still kept." }),
+    next_offset: z.int().nonnegative().meta({ description: "Of the next byte of output: all bytes so far." }),
+    created_at: z.iso.datetime(),
+    last_active_at: z.iso.datetime(),
+    ended_at: z.iso.datetime().optional(),
+    exit: ShellExit.optional(),
+  })
+  .meta({ id: "ShellSession" });
+export type ShellSession = z.infer<typeof ShellSession>;
+
+export const ShellList = z.strictObject({ sessions: z.array(ShellSession) }).meta({ id: "ShellList" });
+export type ShellList = z.infer<typeof ShellList>;
+
+/** Longest wait of `GET /v1/shell/sessions/{id}/output?wait_ms=`. */
+const MAX_WAIT_MS = 60_000;
+
+/** Query of `GET /v1/shell/sessions/{id}/output`. */
+export const ShellOutputQuery = z.strictObject({
+  after: z.string().optional().meta({
+    description: "Offset in bytes: send what comes from there on. The header `Last-Event-ID` wins over it.",
+  }),
+  encoding: z.enum(["text", "base64"]).default("text").meta({
+    description: "`text` is UTF-8, cut between characters; `base64` is the bytes themselves.",
+  }),
+  wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).default(0).meta({
+    description: "JSON only: wait so long for a first byte.",
+  }),
+});
+
+/** Headers of `GET /v1/shell/sessions/{id}/output` that mean something; others pass. */
+export const ShellOutputHeaders = z.looseObject({
+  "last-event-id": z.string().optional().meta({ description: "The `next_offset` of the last output a client has." }),
+});
+
+/** A stretch of a shell's output. */
+export const ShellOutput = z
+  .strictObject({
+    offset: z.int().nonnegative().meta({ description: "Of the first byte given." }),
+    next_offset: z.int().nonnegative().meta({ description: "What to ask for next." }),
+    truncated: z.boolean().meta({ description: "Output between the offset asked for and `offset` is lost." }),
+    encoding: z.enum(["text", "base64"]),
+    data: z.string(),
+    ended: z.boolean().meta({ description: "The shell has ended and nothing follows." }),
+    exit: ShellExit.optional(),
+  })
+  .meta({ id: "ShellOutput" });
+export type ShellOutput = z.infer<typeof ShellOutput>;
+
+/** Body of `POST /v1/shell/sessions/{id}/input`. */
+export const ShellInput = z
+  .strictObject({
+    text: z.string().min(1).max(262_144).meta({ description: "Typed as it is: `\\r` is Enter, `\\u0003` is Ctrl-C." }),
+  })
+  .meta({ id: "ShellInput" });
+export type ShellInput = z.infer<typeof ShellInput>;
+
+/** The answer to input. */
+export const ShellInputReceipt = z
+  .strictObject({
+    next_offset: z.int().nonnegative().meta({ description: "What is printed from now on begins here." }),
+  })
+  .meta({ id: "ShellInputReceipt" });
+export type ShellInputReceipt = z.infer<typeof ShellInputReceipt>;
+
+/** Body of `POST /terminal/tickets`: what the page asks with. The token goes into `Authorization`. */
+export const TicketRequest = z.strictObject({ session_id: ShellId });
+
+/** Good once, for the WebSocket at `/terminal/ws`, as subprotocol `ticket.<ticket>` beside `turnd.terminal`. */
+export const Ticket = z.strictObject({ ticket: z.string(), expires_in_ms: z.int().positive() });
+export type Ticket = z.infer<typeof Ticket>;
+
+/** A text message of a viewer. The first opens; keys are binary messages. */
+export const ViewerMessage = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("open"),
+    ...TerminalSize.shape,
+    /** Start a new shell where the old one has ended. */
+    restart: z.boolean().default(false),
+  }),
+  z.strictObject({ type: z.literal("resize"), ...TerminalSize.shape }),
+]);
+export type ViewerMessage = z.infer<typeof ViewerMessage>;
+
+/** A text message to a viewer. Output is binary; after `attached` the first `replay_bytes` of it are scrollback. */
+export type TerminalMessage =
+  | { readonly type: "attached"; readonly cols: number; readonly rows: number; readonly replay_bytes: number }
+  | { readonly type: "resized"; readonly cols: number; readonly rows: number }
+  | { readonly type: "ended"; readonly exit: ShellExit }
+  | { readonly type: "refused"; readonly code: string; readonly message: string };
