@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { createApp } from "../src/daemon/http/app.ts";
 import { describeApi } from "../src/daemon/http/openapi.ts";
 import { createFakeService } from "../test/http/fake-service.ts";
+import { createFakeTerminal } from "../test/http/fake-terminal.ts";
 
 /** Where the description of the API is kept. */
 export const OPENAPI_PATH = new URL("../openapi.json", import.meta.url);
@@ -11,6 +12,7 @@ export const OPENAPI_PATH = new URL("../openapi.json", import.meta.url);
 export async function renderOpenApi(): Promise<string> {
   const app = await createApp({
     service: createFakeService(),
+    terminal: createFakeTerminal(),
     host: "127.0.0.1",
     logger: pino({ level: "silent" }),
     maxBodyBytes: 1,

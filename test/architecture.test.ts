@@ -15,11 +15,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   sessions: ["protocol"],
   replay: ["protocol", "event-log"],
   turns: ["protocol", ...JOINED],
-  http: ["protocol", "turns"],
+  // Beside turns: a shell is a kept process as a turn's CLI is, and no turn.
+  terminal: ["protocol", "process"],
+  http: ["protocol", "turns", "terminal"],
   settings: [],
   version: [],
   // The files directly in src/daemon: main.ts, daemon.ts and what they were split into.
-  daemon: ["protocol", ...JOINED, "turns", "http", "settings", "version"],
+  daemon: ["protocol", ...JOINED, "turns", "terminal", "http", "settings", "version"],
   "scripted-model": ["protocol"],
 };
 

@@ -1,7 +1,7 @@
 import { chown, readFile } from "node:fs/promises";
-import type { Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { readConfigurations, renderConfigurations, type ConfiguredExecutor } from "./configurations.ts";
 import type { Executor } from "./executors/executor.ts";
@@ -11,6 +11,7 @@ import { probeKeeper, type KeeperState } from "./process/probe-keeper.ts";
 import { makeDirectories, makeDirectory } from "./sessions/directories.ts";
 import { openSessionStore } from "./sessions/session-store.ts";
 import type { Settings } from "./settings.ts";
+import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
 import type { TurnContext } from "./turns/context.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "./turns/executor-runtime.ts";
 import { emptyHome, HomeError } from "./turns/home.ts";
@@ -45,13 +46,18 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const configured = readConfigurations(settings);
   await makeDirectories(values.TURND_STATE_DIR, 0o711);
   const lock = await holdLock(join(values.TURND_STATE_DIR, "lock"), `pid ${process.pid}`);
+  let terminal: WiredTerminal | undefined;
   try {
     const context = await createContext(options, configured);
     for (const warning of context.warnings) logger.warn(warning);
+    terminal = await wireTerminal({ ...options, context });
+    const { service: shells, site } = terminal;
+    if (site !== undefined) logger.info({ url: describeAddress(site) }, "terminal listening");
     const service = await startTurnService(context);
     let isShuttingDown = false;
     const app = await createApp({
       service,
+      terminal: shells,
       host: values.TURND_HOST,
       logger,
       maxBodyBytes: values.TURND_MAX_BODY_BYTES,
@@ -63,20 +69,22 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       ...(settings.token === undefined ? {} : { token: settings.token }),
     });
     await app.listen({ host: values.TURND_HOST, port: values.TURND_PORT });
-    const url = describeAddress(app.server.address());
+    const url = describeAddress(app);
     logger.info({ url, pid: process.pid }, "listening");
     return {
       url,
       async stop() {
         isShuttingDown = true;
-        const isBound = await within(service.shutDown(), values.TURND_SHUTDOWN_MS);
+        const stops = Promise.all([service.shutDown(), shells.shutDown()]);
+        const isBound = await within(stops, values.TURND_SHUTDOWN_MS);
         // What is left is taken up by the next start: its files and its keeper are there.
-        if (!isBound) logger.error({ boundMs: values.TURND_SHUTDOWN_MS }, "turns did not end within the bound");
-        await app.close();
+        if (!isBound) logger.error({ boundMs: values.TURND_SHUTDOWN_MS }, "turns or shells did not end in time");
+        await Promise.all([app.close(), site?.close()]);
         await lock.release();
       },
     };
   } catch (error) {
+    await terminal?.site?.close();
     await lock.release();
     throw error;
   }
@@ -156,7 +164,7 @@ async function createContext(
 }
 
 /** Whether some work was done within a bound of time. */
-async function within(work: Promise<void>, boundMs: number): Promise<boolean> {
+async function within(work: Promise<unknown>, boundMs: number): Promise<boolean> {
   const late = new AbortController();
   const isDone = await Promise.race([work.then(() => true), delay(boundMs, false, { signal: late.signal })]);
   late.abort();
@@ -185,7 +193,8 @@ async function renderAtStart(
   }
 }
 
-function describeAddress(bound: ReturnType<Server["address"]>): string {
+function describeAddress({ server }: FastifyInstance): string {
+  const bound = server.address();
   if (bound === null || typeof bound === "string") throw new Error("the server listens on no port");
   return `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
 }

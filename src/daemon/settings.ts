@@ -4,6 +4,12 @@ import { z } from "zod";
 /** Where a variable is documented: its meaning stands in the schema, so that README and errors say the same. */
 const integer = (fallback: number, minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(minimum).max(maximum)).default(fallback);
+/** `scheme://host:port` as browsers write it, so that it can be compared with an `Origin`. */
+const origin = z
+  .string()
+  .regex(/^https?:\/\/([a-zA-Z0-9.-]+|\[[0-9a-fA-F:]+\])(:\d{1,5})?\/?$/)
+  .refine((url) => URL.canParse(url), "must be an origin such as https://sandbox.example:8080")
+  .transform((url) => new URL(url).origin);
 const path = (fallback: string) => z.string().startsWith("/").default(fallback);
 const name = (fallback: string) =>
   z
@@ -54,7 +60,40 @@ export const SettingsSchema = z.object({
   TURND_MAX_STREAMS: integer(1_000, 1).meta({ description: "Event streams at once" }),
   TURND_SHUTDOWN_MS: integer(8_000, 100, 10 * MINUTE).meta({ description: "Bound of a stop by SIGTERM" }),
   TURND_STEER_WAIT_MS: integer(30_000, 0, 60 * MINUTE).meta({ description: "Longest wait for a step boundary" }),
-  TURND_SSE_HEARTBEAT_MS: integer(15_000, 100, 10 * MINUTE).meta({ description: "Comment frames on idle streams" }),
+  TURND_SSE_HEARTBEAT_MS: integer(15_000, 100, 10 * MINUTE).meta({
+    description: "Comment frames on idle streams, pings of the terminal's viewers",
+  }),
+  TURND_TERMINAL_PORT: z
+    .string()
+    .regex(/^(off|\d{1,5})$/)
+    .refine((value) => value === "off" || Number(value) <= 65_535, "must be at most 65535")
+    .transform((value) => (value === "off" ? value : Number(value)))
+    .default("off")
+    .meta({ description: "Port of the terminal's page and WebSocket, 6080 in the image; 0 picks one; `off`: none" }),
+  TURND_TERMINAL_HOST: z.string().min(1).default("127.0.0.1").meta({ description: "Address that port listens on" }),
+  TURND_TERMINAL_URL: origin.default("http://127.0.0.1:8080").meta({
+    description: "Where people reach the page; begins the URLs that turnd gives, and pages from there may connect",
+  }),
+  TURND_TERMINAL_ORIGINS: z
+    .string()
+    .transform((list) => list.split(/[ ,]+/).filter(Boolean))
+    .pipe(z.array(origin))
+    .default([])
+    .meta({ description: "Further origins the page is reached at, separated by commas or spaces" }),
+  TURND_TERMINAL_TICKET_MS: integer(30_000, 100, 10 * MINUTE).meta({
+    description: "How long a viewer's ticket is good",
+  }),
+  TURND_MAX_SHELLS: integer(16, 1, 1_000).meta({ description: "Shells that run at once" }),
+  TURND_SHELL_MAX_VIEWERS: integer(20, 1, 1_000).meta({ description: "Viewers of one shell at once" }),
+  TURND_SHELL_IDLE_MS: integer(30 * MINUTE, 0, 1_440 * MINUTE).meta({
+    description: "A shell without viewer, input and output for so long ends; 0 is off",
+  }),
+  TURND_SHELL_SCROLLBACK_BYTES: integer(262_144, 131_072, 67_108_864).meta({
+    description: "Output of a shell that is kept for viewers who come later",
+  }),
+  TURND_SHELL_STALL_MS: integer(30_000, 100, 10 * MINUTE).meta({
+    description: "A viewer that takes no output for so long is dropped; until then its shell waits",
+  }),
   TURND_PROBE_PROVIDER: z.enum(["on", "off"]).default("on").meta({
     description:
       "Whether CLI B's provider is asked, before a turn, if it has the Responses API: an empty request that costs no tokens",
@@ -82,6 +121,8 @@ export interface Settings {
   readonly workspaceRoots: readonly string[];
   /** The part of the environment that is passed to the CLIs. */
   readonly passedEnv: Readonly<Record<string, string>>;
+  /** The part that is passed to a person's shell: without what `TURND_PASS_ENV` names for the CLIs. */
+  readonly shellEnv: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -117,9 +158,10 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
   if (!parsed.success) throw new SettingsError(parsed.error.issues.map((issue) => describeIssue(issue, given)));
   const values = parsed.data;
   const token = readToken(values);
-  if (!LOOPBACK.has(values.TURND_HOST) && token === undefined) {
+  for (const variable of ["TURND_HOST", "TURND_TERMINAL_HOST"] as const) {
+    if (LOOPBACK.has(values[variable]) || token !== undefined) continue;
     throw new SettingsError([
-      `TURND_HOST is ${values.TURND_HOST}: turnd listens beyond loopback only with TURND_TOKEN or TURND_TOKEN_FILE`,
+      `${variable} is ${values[variable]}: turnd listens beyond loopback only with TURND_TOKEN or TURND_TOKEN_FILE`,
     ]);
   }
   return {
@@ -128,6 +170,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     runAs: readRunAs(values.TURND_RUN_AS, self),
     workspaceRoots: values.TURND_WORKSPACE_ROOTS?.split(":") ?? [values.TURND_WORKSPACE, values.TURND_HOME],
     passedEnv: selectEnv(given, values.TURND_PASS_ENV),
+    shellEnv: selectEnv(given, ""),
     env,
   };
 }

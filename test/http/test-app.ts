@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { Problem } from "../../src/protocol/index.ts";
 import { createApp, type AppOptions } from "../../src/daemon/http/app.ts";
 import { createFakeService, type FakeService } from "./fake-service.ts";
+import { createFakeTerminal } from "./fake-terminal.ts";
 
 export interface TestApp {
   readonly app: FastifyInstance;
@@ -17,6 +18,7 @@ export async function createTestApp(options: Partial<AppOptions> = {}): Promise<
   const service = createFakeService();
   const app = await createApp({
     service,
+    terminal: createFakeTerminal(),
     host: "127.0.0.1",
     logger: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),
     maxBodyBytes: 1_000_000,

@@ -1,23 +1,22 @@
-import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
-import { serializerCompiler } from "fastify-type-provider-zod";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { ProblemError } from "../../protocol/index.ts";
+import type { TerminalService } from "../terminal/service.ts";
 import type { TurnService } from "../turns/service.ts";
 import { registerGuard } from "./auth.ts";
-import { refuseConnection } from "./client-error.ts";
+import { createBareApp } from "./bare-app.ts";
 import { eventRoutes } from "./events.ts";
 import { executorRoutes } from "./executors.ts";
-import { registerJsonBody } from "./json-body.ts";
 import { createOpenStreams } from "./open-streams.ts";
 import { registerDocs, registerOpenApi } from "./openapi.ts";
-import { registerProblems, sendRoutingProblem } from "./problem.ts";
-import { createHttpLogger, RequestLog } from "./request-log.ts";
 import { sandboxRoutes } from "./sandbox.ts";
 import { sessionRoutes } from "./sessions.ts";
+import { shellOutputRoutes } from "./shell-output.ts";
+import { shellRoutes } from "./shell.ts";
 import { turnRoutes } from "./turns.ts";
-import { compileValidator } from "./validation.ts";
 
 export interface AppOptions {
   readonly service: TurnService;
+  readonly terminal: TerminalService;
   /** Bearer token; without one, none is asked for. */
   readonly token?: string | undefined;
   /** The address turnd will listen on: decides which Hosts are good. */
@@ -34,18 +33,11 @@ export interface AppOptions {
   readonly isShuttingDown: () => boolean;
 }
 
-/** Time-outs of a connection. None counts while turnd answers: waits and streams may last for hours. */
-const HEADERS_TIMEOUT_MS = 20_000;
-const REQUEST_TIMEOUT_MS = 120_000;
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Connections beyond those of the event streams. */
 const MAX_OTHER_CONNECTIONS = 1_000;
-/** On shutdown: for the last events of turns that have ended, and for everything. */
+/** On shutdown, for the last events of turns that have ended. */
 const LAST_EVENTS_MS = 1_000;
-const CLOSE_MS = 2_000;
 const RETRY_AFTER_SECONDS = 5;
-/** Longer parts of a path are not routed; shorter ones are refused by their schema with what is allowed. */
-const MAX_PARAM_LENGTH = 1_024;
 
 /**
  * Makes the HTTP app. The caller lets it listen, and closes it.
@@ -54,25 +46,8 @@ const MAX_PARAM_LENGTH = 1_024;
  */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { service, isShuttingDown } = options;
-  const app = fastify({
-    loggerInstance: createHttpLogger(options.logger),
-    logController: new RequestLog(),
-    bodyLimit: options.maxBodyBytes,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    // While streams still end, reads and cancels are answered; admissions are refused as a problem.
-    return503OnClosing: false,
-    frameworkErrors: sendRoutingProblem,
-    clientErrorHandler: refuseConnection,
-  });
-  app.server.maxConnections = options.maxStreams + MAX_OTHER_CONNECTIONS;
-  app.setValidatorCompiler(compileValidator);
-  app.setSerializerCompiler(serializerCompiler);
-  registerProblems(app, options.maxBodyBytes);
+  const app = createBareApp({ ...options, maxConnections: options.maxStreams + MAX_OTHER_CONNECTIONS });
   registerGuard(app, options);
-  registerJsonBody(app);
 
   const streams = createOpenStreams(options.maxStreams);
   closeStreamsWith(app, streams, service);
@@ -87,6 +62,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(sessionRoutes, { service, refuseWhenStopping });
   await app.register(executorRoutes, { service });
   await app.register(sandboxRoutes, { ...options });
+  await app.register(shellRoutes, { terminal: options.terminal });
+  await app.register(shellOutputRoutes, { terminal: options.terminal, streams, heartbeatMs: options.heartbeatMs });
   await registerDocs(app);
   return app;
 }
@@ -97,10 +74,6 @@ function closeStreamsWith(
   service: TurnService,
 ): void {
   app.addHook("preClose", async () => {
-    // A request that never arrives whole, or an answer nobody takes, must not keep turnd from stopping.
-    const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS);
-    timer.unref();
-    app.server.once("close", () => clearTimeout(timer));
     await streams.closeAll((turnId) => hasEnded(service, turnId), LAST_EVENTS_MS);
   });
 }

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
+import type { FastifyInstance } from "fastify";
 import { ProblemError } from "../../protocol/index.ts";
 
 declare module "fastify" {
@@ -9,46 +10,69 @@ declare module "fastify" {
   }
 }
 
-/** What guards the app. */
-export interface GuardOptions {
+/** What guards an app. */
+export interface GuardOptions extends HostRules {
   /** The bearer token every request needs; without one none is asked for. */
   readonly token?: string | undefined;
+}
+
+/** Where requests may be sent to, and which pages may send them. */
+export interface HostRules {
   /** The address turnd listens on. */
   readonly host: string;
+  /** Whether callers show by a token who they are. */
+  readonly token?: string | undefined;
+  /** Origins that pages may come from besides the host asked, as `scheme://host:port`; their hosts may be asked. */
+  readonly origins?: readonly string[];
+}
+
+/** Checks where a request was sent to and which page sent it. @throws {ProblemError} forbidden_origin */
+export type HostCheck = (headers: Pick<IncomingHttpHeaders, "host" | "origin">) => void;
+
+/** Refuses requests without the token, and requests a web page of elsewhere made its reader's browser send. */
+export function registerGuard(app: FastifyInstance, options: GuardOptions): void {
+  const checkHost = createHostCheck(options);
+  const isTrusted = createTokenCheck(options.token);
+  app.addHook("onRequest", async ({ headers, routeOptions }) => {
+    checkHost(headers);
+    if (routeOptions.config.isPublic !== true) refuseStranger(isTrusted, headers.authorization);
+  });
 }
 
 /**
- * Refuses requests without the token, and requests a web page of elsewhere made its reader's browser send.
+ * Makes the check against web pages of elsewhere.
  *
  * A browser can be led to a loopback address under any name (DNS rebinding), so on a loopback bind only loopback names
  * are good Hosts. A page may send what it likes to where it comes from, and nothing to anywhere else.
  */
-export function registerGuard(app: FastifyInstance, options: GuardOptions): void {
-  const isAnyHostGood = options.token !== undefined && !isLoopback(options.host);
-  const checkToken = options.token === undefined ? undefined : createTokenCheck(options.token);
-  app.addHook("onRequest", async (request) => {
-    const { host, origin } = request.headers;
-    if (!isAnyHostGood && !isLoopbackHost(host)) {
+export function createHostCheck({ host: bound, token, origins = [] }: HostRules): HostCheck {
+  const isAnyHostGood = token !== undefined && !isLoopback(bound);
+  const hosts = new Set(origins.map((origin) => URL.parse(origin)?.host));
+  return ({ host, origin }) => {
+    if (!isAnyHostGood && !isLoopbackHost(host) && !hosts.has(host?.toLowerCase())) {
       throw new ProblemError("forbidden_origin", `Host must be a loopback name, got ${quote(host)}`);
     }
-    if (origin !== undefined && !isSameHost(origin, host)) {
+    if (origin !== undefined && !isSameHost(origin, host) && !origins.includes(origin)) {
       throw new ProblemError("forbidden_origin", `Origin must be the host asked, got ${quote(origin)}`);
     }
-    if (request.routeOptions.config.isPublic !== true) checkToken?.(request);
-  });
+  };
 }
 
-function createTokenCheck(token: string): (request: FastifyRequest) => void {
+/** Makes the question whether an `Authorization` header has the token; without a token every caller is trusted. */
+export function createTokenCheck(token: string | undefined): (authorization: string | undefined) => boolean {
+  if (token === undefined) return () => true;
   const wanted = digest(token);
-  return ({ headers: { authorization } }) => {
-    if (authorization === undefined) {
-      throw new ProblemError("unauthorized", "send the token as `Authorization: Bearer <token>`");
-    }
-    const given = /^bearer +(.+)$/i.exec(authorization)?.[1] ?? "";
+  return (authorization) => {
+    const given = /^bearer +(.+)$/i.exec(authorization ?? "")?.[1] ?? "";
     // Digests have one length, so the time taken tells nothing of the token, its length included.
-    if (!timingSafeEqual(digest(given), wanted))
-      throw new ProblemError("unauthorized", "the bearer token is not valid");
+    return timingSafeEqual(digest(given), wanted);
   };
+}
+
+function refuseStranger(isTrusted: (authorization: string | undefined) => boolean, given: string | undefined): void {
+  if (isTrusted(given)) return;
+  if (given === undefined) throw new ProblemError("unauthorized", "send the token as `Authorization: Bearer <token>`");
+  throw new ProblemError("unauthorized", "the bearer token is not valid");
 }
 
 function digest(text: string): Buffer {

@@ -27,12 +27,29 @@ export function readSessionCursor(
  * @throws {ProblemError} bad_cursor
  */
 export function readCursor(header: string | string[] | undefined, query: string | undefined): number {
-  const [name, value] = header === undefined ? ["after_seq", query] : ["Last-Event-ID", header];
+  return readNumber(header, { name: "after_seq", value: query }, "the seq of an event or 0");
+}
+
+/**
+ * The offset from which a client wants a shell's output, 0 for all.
+ *
+ * @throws {ProblemError} bad_cursor
+ */
+export function readOffset(header: string | string[] | undefined, query: string | undefined): number {
+  return readNumber(header, { name: "after", value: query }, "an offset in bytes");
+}
+
+function readNumber(
+  header: string | string[] | undefined,
+  query: { readonly name: string; readonly value: string | undefined },
+  meaning: string,
+): number {
+  const { name, value } = header === undefined ? query : { name: "Last-Event-ID", value: header };
   if (value === undefined) return 0;
-  const seq = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
-  if (seq === undefined) {
+  const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+  if (number === undefined) {
     const got = JSON.stringify(String(value).slice(0, 100));
-    throw new ProblemError("bad_cursor", `${name} must be the seq of an event or 0, got ${got}`);
+    throw new ProblemError("bad_cursor", `${name} must be ${meaning}, got ${got}`);
   }
-  return seq;
+  return number;
 }

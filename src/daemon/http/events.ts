@@ -13,19 +13,16 @@ import {
 import type { LoggedLine, TurnService } from "../turns/service.ts";
 import { readCursor, readSessionCursor } from "./cursor.ts";
 import type { OpenStreams } from "./open-streams.ts";
-import { renderProblem } from "./problem.ts";
 import { refusals } from "./refusals.ts";
 import { sendStream, type StreamFormat } from "./send-stream.ts";
 import { slimLine } from "./slim.ts";
-import { frameNdjson, frameSse, frameSseError, HEARTBEAT_FRAME } from "./sse.ts";
+import { frameNdjson, frameSse, frameSseError, HEARTBEAT_FRAME, STREAM_FAILED, wantsSse } from "./sse.ts";
 
 export interface EventRoutesOptions {
   readonly service: TurnService;
   readonly streams: OpenStreams;
   readonly heartbeatMs: number;
 }
-
-const FAILED = renderProblem(new ProblemError("internal_error", "the stream failed; come back with the last id"));
 
 const schema = {
   tags: ["turns"],
@@ -129,16 +126,12 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
   );
 };
 
-function wantsSse(accept: string | undefined): boolean {
-  return /\btext\/event-stream\b/i.test(accept ?? "");
-}
-
 function sseFormat(isSlim: boolean, heartbeatMs: number): StreamFormat {
   return {
     contentType: "text/event-stream; charset=utf-8",
     frame: isSlim ? slim(frameSse) : frameSse,
     heartbeat: { bytes: HEARTBEAT_FRAME, everyMs: heartbeatMs },
-    failure: frameSseError(FAILED),
+    failure: frameSseError(STREAM_FAILED),
   };
 }
 

@@ -1,10 +1,22 @@
+import { ProblemError, type Problem } from "../../protocol/index.ts";
 import type { LoggedLine } from "../turns/service.ts";
+import { renderProblem } from "./problem.ts";
 
 /** A comment: shows a client and everything between that the connection lives. */
 export const HEARTBEAT_FRAME = Buffer.from(":\n\n");
 
+/** What a client is told when a stream itself fails. */
+export const STREAM_FAILED: Problem = renderProblem(
+  new ProblemError("internal_error", "the stream failed; come back with the last id"),
+);
+
 const FRAME_END = Buffer.from("\n\n");
 const NEWLINE = Buffer.from("\n");
+
+/** Whether a client asks for server-sent events. */
+export function wantsSse(accept: string | undefined): boolean {
+  return /\btext\/event-stream\b/i.test(accept ?? "");
+}
 
 /** The name an event has on the wire. The last one is `end`, which a client can wait for whatever the turn's status. */
 function eventName(type: string): string {

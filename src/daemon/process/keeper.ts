@@ -1,5 +1,6 @@
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { z } from "zod";
@@ -63,24 +64,62 @@ export async function startKept(kept: KeptCommand): Promise<Started> {
   ]);
   try {
     const [prompt, stdout, stderr] = files;
-    const keeper = execa(PERL, [kept.keeperPath, kept.directory, "--", ...asUser(kept.runAs, kept.command)], {
+    const keeper = execa(PERL, keeperArgs(kept.keeperPath, kept.directory, asUser(kept.runAs, kept.command)), {
+      ...keeperOptions(kept),
       // Streams over open files: the descriptors themselves are handed on, nothing is piped through this process.
       stdin: prompt.createReadStream(),
       stdout: stdout.createWriteStream(),
       stderr: stderr.createWriteStream(),
-      detached: true,
-      cleanup: false,
-      reject: false,
-      buffer: false,
-      extendEnv: false,
-      env: kept.env,
-      cwd: kept.cwd,
     });
     keeper.nodeChildProcess.unref();
     return await waitForStart(kept.directory, keeper);
   } finally {
     await Promise.all(files.map((file) => file.close()));
   }
+}
+
+/** A command under a keeper whose stdin and stdout are ours. */
+export interface PipedCommand {
+  readonly started: Started;
+  readonly stdin: Writable;
+  /** Paused at first. Ends when nothing of the tree holds it any more; the keeper itself does not. */
+  readonly stdout: Readable;
+}
+
+/**
+ * Starts a command under a keeper of its own with pipes to it, in turnd's own user: what it runs as another is its part.
+ *
+ * The keeper outlives this process as any does; the pipes tell the command that this process has gone.
+ * @throws {KeeperError} if the keeper could not do its work
+ */
+export async function startKeptOnPipes(kept: Omit<KeptCommand, "runAs">): Promise<PipedCommand> {
+  const keeper = execa(PERL, keeperArgs(kept.keeperPath, kept.directory, kept.command), {
+    ...keeperOptions(kept),
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  // A command that has ended takes nothing more; its end is told by the other pipe.
+  keeper.stdin.on("error", () => {});
+  // Until its reader is there nothing may flow: execa would throw away what nobody reads.
+  keeper.stdout.pause();
+  try {
+    const started = await waitForStart(kept.directory, keeper);
+    return { started, stdin: keeper.stdin, stdout: keeper.stdout };
+  } catch (error) {
+    keeper.stdin.destroy();
+    keeper.stdout.destroy();
+    throw error;
+  }
+}
+
+function keeperArgs(keeperPath: string, directory: string, command: readonly string[]): string[] {
+  return [keeperPath, directory, "--", ...command];
+}
+
+/** Tied to nothing of this process but what it is given as descriptors. */
+function keeperOptions({ env, cwd }: Pick<KeptCommand, "env" | "cwd">) {
+  return { detached: true, cleanup: false, reject: false, buffer: false, extendEnv: false, env, cwd } as const;
 }
 
 /** Reads `started`; undefined when the turn was never started or its keeper died before it had written its pids. */

@@ -5,11 +5,13 @@ import type { Started } from "./keeper.ts";
 /** The environment variable that marks every process of a turn. */
 export const TURN_MARKER = "TURND_TURN_ID";
 
-/** A turn's processes: the keeper, the CLI under it, and everything that came of it. */
+/** A turn's processes, or a shell's: the keeper, the CLI under it, and everything that came of it. */
 export interface ProcessTree {
   readonly started: Started;
-  /** Value of `TURND_TURN_ID` in the environment of the turn's processes. */
+  /** Value of the marking variable in the environment of its processes. */
   readonly marker: string;
+  /** That variable, where it is not `TURND_TURN_ID`. */
+  readonly markerName?: string;
 }
 
 /** One process that was ended, and the last signal it was sent. */
@@ -153,12 +155,12 @@ function freeze(tree: ProcessTree): ProcessEntry[] {
 const MAX_LOOKS = 20;
 
 /** Where a tree is entered: its keeper, or without one the CLI and whatever still carries the turn's mark. */
-function* rootsOf({ started, marker }: ProcessTree): Generator<number> {
+function* rootsOf({ started, marker, markerName = TURN_MARKER }: ProcessTree): Generator<number> {
   const isKept = isKeeperRunning(started);
   if (isKept) yield started.keeperPid;
   if (isKept && started.isSubreaper) return;
   if (isCliRunning(started)) yield started.pid;
-  yield* findMarked(TURN_MARKER, marker);
+  yield* findMarked(markerName, marker);
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

@@ -1,0 +1,124 @@
+// One terminal's connection: a ticket, a WebSocket, and both again when it breaks. Knows nothing of the page.
+
+/** Close codes of the data plane; see src/daemon/terminal/viewer.ts. */
+const NORMAL = 1000;
+const REFUSED = 4002;
+
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 10_000;
+
+/**
+ * A refusal that coming back does not change.
+ */
+export class RefusedError extends Error {
+  /** @param {string} code a code of the API @param {string} message */
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * Keeps a terminal connected.
+ *
+ * @param {string} sessionId
+ * @param {object} on what is told: attached(message), output(bytes), resized(message), ended(message), down(retryMs),
+ *   refused(error)
+ * @param {() => {cols: number, rows: number}} size what a connection opens with
+ */
+export function connect(sessionId, on, size) {
+  let token;
+  let socket;
+  let timer;
+  let failures = 0;
+  let wantsRestart = false;
+
+  async function open() {
+    clearTimeout(timer);
+    try {
+      const ticket = await fetchTicket(sessionId, token);
+      follow(new WebSocket(webSocketUrl(), ["turnd.terminal", `ticket.${ticket}`]));
+    } catch (error) {
+      if (error instanceof RefusedError) on.refused(error);
+      else retry();
+    }
+  }
+
+  function follow(opened) {
+    let hasEnded = false;
+    socket = opened;
+    opened.binaryType = "arraybuffer";
+    opened.addEventListener("open", () => {
+      send({ type: "open", ...size(), restart: wantsRestart });
+      wantsRestart = false;
+    });
+    opened.addEventListener("message", ({ data }) => {
+      if (data instanceof ArrayBuffer) return on.output(new Uint8Array(data));
+      const message = JSON.parse(data);
+      if (message.type === "attached") failures = 0;
+      if (message.type === "ended") hasEnded = true;
+      if (message.type === "refused") on.refused(new RefusedError(message.code, message.message));
+      else on[message.type](message);
+    });
+    opened.addEventListener("close", ({ code }) => {
+      socket = undefined;
+      if ((code === NORMAL && hasEnded) || code === REFUSED) return;
+      retry();
+    });
+  }
+
+  function retry() {
+    const waitMs = Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
+    failures += 1;
+    on.down(waitMs);
+    timer = setTimeout(open, waitMs);
+  }
+
+  function send(message) {
+    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+  }
+
+  void open();
+  return {
+    /** @param {Uint8Array} bytes */
+    type(bytes) {
+      if (socket?.readyState === WebSocket.OPEN) socket.send(bytes);
+    },
+    resize: () => send({ type: "resize", ...size() }),
+    /** Starts a new shell where the old one has ended. */
+    restart() {
+      wantsRestart = true;
+      void open();
+    },
+    /** Tries again, with a token. It is kept in memory alone. */
+    authorize(given) {
+      token = given;
+      void open();
+    },
+    /** Tries again now, if it waits to. */
+    hurry() {
+      if (socket === undefined && timer !== undefined) void open();
+    },
+  };
+}
+
+async function fetchTicket(sessionId, token) {
+  const answer = await fetch("/terminal/tickets", {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ session_id: sessionId }),
+  });
+  const body = await answer.json();
+  if (answer.ok) return body.ticket;
+  const { code, message } = body.detail ?? {};
+  if (answer.status >= 500) throw new Error(message);
+  throw new RefusedError(code, message);
+}
+
+function webSocketUrl() {
+  const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+  return `${scheme}//${location.host}/terminal/ws`;
+}

@@ -1,0 +1,51 @@
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import { serializerCompiler } from "fastify-type-provider-zod";
+import { refuseConnection } from "./client-error.ts";
+import { registerJsonBody } from "./json-body.ts";
+import { registerProblems, sendRoutingProblem } from "./problem.ts";
+import { createHttpLogger, RequestLog } from "./request-log.ts";
+import { compileValidator } from "./validation.ts";
+
+export interface BareAppOptions {
+  readonly logger: FastifyBaseLogger;
+  readonly maxBodyBytes: number;
+  readonly maxConnections: number;
+}
+
+/** Time-outs of a connection. None counts while turnd answers: waits and streams may last for hours. */
+const HEADERS_TIMEOUT_MS = 20_000;
+const REQUEST_TIMEOUT_MS = 120_000;
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/** On shutdown, for everything. */
+const CLOSE_MS = 2_000;
+/** Longer parts of a path are not routed; shorter ones are refused by their schema with what is allowed. */
+const MAX_PARAM_LENGTH = 1_024;
+
+/** What every app of turnd has before its guard and its routes: limits, checked JSON, refusals as problems, a log. */
+export function createBareApp({ logger, maxBodyBytes, maxConnections }: BareAppOptions): FastifyInstance {
+  const app = fastify({
+    loggerInstance: createHttpLogger(logger),
+    logController: new RequestLog(),
+    bodyLimit: maxBodyBytes,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    // While streams still end, reads and cancels are answered; admissions are refused as a problem.
+    return503OnClosing: false,
+    frameworkErrors: sendRoutingProblem,
+    clientErrorHandler: refuseConnection,
+  });
+  app.server.maxConnections = maxConnections;
+  app.setValidatorCompiler(compileValidator);
+  app.setSerializerCompiler(serializerCompiler);
+  registerProblems(app, maxBodyBytes);
+  registerJsonBody(app);
+  app.addHook("preClose", async () => {
+    // A request that never arrives whole, or an answer nobody takes, must not keep turnd from stopping.
+    const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS);
+    timer.unref();
+    app.server.once("close", () => clearTimeout(timer));
+  });
+  return app;
+}

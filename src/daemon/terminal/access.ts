@@ -1,0 +1,88 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { ProblemError, type Ticket } from "../../protocol/index.ts";
+
+/**
+ * Who may open which terminal.
+ *
+ * An id that turnd made itself (a link) is a UUIDv4: who has it was given it, by somebody with the token. An id that a
+ * caller chose, a turn session's, can be guessed: for it the token itself is asked, where turnd has one.
+ */
+export interface Access {
+  /** A new id that opens a terminal by itself, until it has not been used for a time. */
+  issueLink(): string;
+  /** Makes an id that turnd chose a link. */
+  addLink(id: string): void;
+  isLink(id: string): boolean;
+  /**
+   * Gives a ticket for a terminal.
+   *
+   * @param isTrusted - whether the caller gave the token, or none is needed
+   * @throws {ProblemError} unauthorized, whether there is such a terminal or not; session_not_found
+   */
+  issueTicket(id: string, isTrusted: boolean): Ticket;
+  /** The terminal a ticket is for. A ticket is good once, and not for long. */
+  redeem(ticket: string): string | undefined;
+}
+
+export interface AccessOptions {
+  readonly ticketMs: number;
+  /** How long a link may lie unused while no shell of its id runs. */
+  readonly linkMs: number;
+  readonly isRunning: (id: string) => boolean;
+  /** Whether the id names anything besides a link: a shell, a turn session. */
+  readonly isKnown: (id: string) => boolean;
+}
+
+/** Links and tickets that are kept; the oldest give way. */
+const MAX_KEPT = 1_000;
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+export function createAccess(options: AccessOptions): Access {
+  /** By id, the one used last at the end; the value is when that was. */
+  const links = new Map<string, number>();
+  const tickets = new Map<string, { readonly id: string; readonly expiresAt: number }>();
+
+  function addLink(id: string): void {
+    links.delete(id);
+    keep(links, id, performance.now());
+  }
+
+  function isLink(id: string): boolean {
+    const usedAt = links.get(id);
+    if (usedAt === undefined) return false;
+    if (options.isRunning(id) || performance.now() - usedAt < options.linkMs) return true;
+    links.delete(id);
+    return false;
+  }
+
+  return {
+    addLink,
+    isLink,
+    issueLink() {
+      const id = randomUUID();
+      addLink(id);
+      return id;
+    },
+    issueTicket(id, isTrusted) {
+      if (isLink(id)) addLink(id);
+      else if (!isTrusted) throw new ProblemError("unauthorized", "this terminal is opened with turnd's token");
+      // A link of a turnd that was restarted, in the hands of somebody who could have asked for a new one.
+      else if (!options.isKnown(id) && UUID_V4.test(id)) addLink(id);
+      else if (!options.isKnown(id)) throw new ProblemError("session_not_found", `there is no session ${id}`);
+      const ticket = randomBytes(24).toString("base64url");
+      keep(tickets, ticket, { id, expiresAt: performance.now() + options.ticketMs });
+      return { ticket, expires_in_ms: options.ticketMs };
+    },
+    redeem(ticket) {
+      const found = tickets.get(ticket);
+      tickets.delete(ticket);
+      return found !== undefined && performance.now() < found.expiresAt ? found.id : undefined;
+    },
+  };
+}
+
+function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > MAX_KEPT && oldest !== undefined) map.delete(oldest);
+}

@@ -1,0 +1,44 @@
+import type { Logger } from "pino";
+import type { RunAs } from "../process/run-as.ts";
+
+/** Bounds of the terminal; times in milliseconds. */
+export interface TerminalLimits {
+  /** Shells that run at once; as many ended ones are remembered. */
+  readonly maxShells: number;
+  /** Viewers of one shell at once. */
+  readonly maxViewers: number;
+  readonly scrollbackBytes: number;
+  /** Longest time without viewer, input and output; 0 is off. */
+  readonly idleMs: number;
+  /** How long a viewer may take nothing before it is dropped. */
+  readonly stallMs: number;
+  readonly ticketMs: number;
+  /** Between the hang-up and the kill. */
+  readonly graceMs: number;
+  /** Between two pings of a viewer. */
+  readonly heartbeatMs: number;
+}
+
+/** What every part of this room works with; made once, in `daemon.ts`. */
+export interface TerminalContext {
+  readonly stateDirectory: string;
+  /** `sandbox/keeper` and `sandbox/pty-relay`. */
+  readonly keeperPath: string;
+  readonly relayPath: string;
+  readonly homeDirectory: string;
+  /** Where a shell starts that names no place. */
+  readonly workspace: string;
+  readonly runAs: RunAs;
+  /** The allow-listed part of turnd's own environment: no key is in it, nor what `TURND_PASS_ENV` names. */
+  readonly baseEnv: Readonly<Record<string, string>>;
+  /** What the page's URL begins with. */
+  readonly baseUrl: string;
+  /** Whether the data plane is served by this turnd. */
+  readonly isServed: boolean;
+  readonly limits: TerminalLimits;
+  /** The workspace of a turn session; undefined when there is no such session. */
+  readonly findWorkspace: (sessionId: string) => string | undefined;
+  /** Resolves links. @throws {ProblemError} workspace_unusable */
+  readonly checkWorkspace: (path: string) => Promise<string>;
+  readonly logger: Logger;
+}

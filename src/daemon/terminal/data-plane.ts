@@ -1,0 +1,65 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Logger } from "pino";
+import { WebSocketServer } from "ws";
+import { ProblemError } from "../../protocol/index.ts";
+import type { Access } from "./access.ts";
+import type { TerminalLimits } from "./context.ts";
+import type { Shells } from "./shells.ts";
+import { serveViewer } from "./viewer.ts";
+
+export interface DataPlaneOptions {
+  readonly shells: Shells;
+  readonly access: Access;
+  readonly limits: TerminalLimits;
+  readonly logger: Logger;
+}
+
+/** The WebSockets of the terminal's viewers. */
+export interface DataPlane {
+  /** @throws {ProblemError} unauthorized */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Says goodbye to every viewer. Resolves when they have gone, or did not in time and were dropped. */
+  close(): Promise<void>;
+}
+
+const GOODBYE_MS = 1_000;
+
+/** What both sides speak. A ticket stands beside it: a header is not logged as a URL is, and browsers can set no other. */
+const PROTOCOL = "turnd.terminal";
+const MAX_MESSAGE_BYTES = 1_048_576;
+
+export function createDataPlane({ shells, access, limits, logger }: DataPlaneOptions): DataPlane {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+    handleProtocols: (protocols) => (protocols.has(PROTOCOL) ? PROTOCOL : false),
+  });
+
+  return {
+    upgrade(request, socket, head) {
+      const ticket = /(?:^|[\s,])ticket\.([\w-]+)/.exec(request.headers["sec-websocket-protocol"] ?? "")?.[1];
+      const id = ticket === undefined ? undefined : access.redeem(ticket);
+      if (id === undefined) {
+        throw new ProblemError("unauthorized", "a viewer needs a ticket from /terminal/tickets, each good once");
+      }
+      server.handleUpgrade(request, socket, head, (viewer) => {
+        serveViewer(viewer, id, { shells, limits }).catch((error: unknown) => {
+          logger.error({ shellId: id, err: error }, "viewer failed");
+          viewer.terminate();
+        });
+      });
+    },
+    async close() {
+      const viewers = [...server.clients];
+      const gone = Promise.all(viewers.map((viewer) => new Promise((resolve) => viewer.once("close", resolve))));
+      for (const viewer of viewers) viewer.close(1_001, "turnd is stopping");
+      const timer = setTimeout(() => {
+        for (const viewer of viewers) viewer.terminate();
+      }, GOODBYE_MS);
+      await gone;
+      clearTimeout(timer);
+    },
+  };
+}

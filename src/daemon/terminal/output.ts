@@ -1,0 +1,47 @@
+import { ProblemError } from "../../protocol/index.ts";
+import { wholeCharacters } from "./ring.ts";
+import type { OutputOptions, OutputSlice } from "./service.ts";
+import type { Shell } from "./shell.ts";
+
+/**
+ * Reads what there is of a shell's output from an offset on.
+ *
+ * @throws {ProblemError} cursor_beyond_end
+ */
+export function readOutput(shell: Shell, wanted: number, { isText, maxBytes }: OutputOptions): OutputSlice {
+  const { output } = shell;
+  if (wanted > output.next()) {
+    const message = `the offset ${wanted} is beyond the end of the output, ${output.next()}`;
+    throw new ProblemError("cursor_beyond_end", message, { next_offset: output.next() });
+  }
+  const isTruncated = wanted < output.first();
+  const offset = isTruncated ? output.start() : wanted;
+  const exit = shell.exit();
+  const read = output.read(offset, maxBytes ?? Number.MAX_SAFE_INTEGER);
+  const reachesEnd = offset + read.length === output.next();
+  // A character that is not whole yet is left for the next slice, unless there is none.
+  const bytes = isText && !(reachesEnd && exit !== undefined) ? read.subarray(0, wholeCharacters(read)) : read;
+  return { offset, bytes, isTruncated, ...(reachesEnd && exit !== undefined ? { exit } : {}) };
+}
+
+/** Reads a shell's output to its end. The reader is a viewer, but one for whom the shell does not wait. */
+export async function* followOutput(
+  shell: Shell,
+  from: number,
+  options: OutputOptions & { readonly signal: AbortSignal },
+): AsyncGenerator<OutputSlice> {
+  const leave = shell.watch({ position: () => Infinity, resized: () => {} });
+  try {
+    for (let [offset, seen] = [from, from]; !options.signal.aborted;) {
+      const slice = readOutput(shell, offset, options);
+      if (slice.bytes.length > 0 || slice.exit !== undefined) yield slice;
+      if (slice.exit !== undefined) return;
+      offset = slice.offset + slice.bytes.length;
+      // Part of a character is output too, but nothing to go on with.
+      seen = slice.bytes.length > 0 ? offset : shell.output.next();
+      await shell.grown(seen, options.signal);
+    }
+  } finally {
+    leave();
+  }
+}

@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import type { TerminalSize } from "../../protocol/index.ts";
+import { adoptStarted, PERL, startKeptOnPipes } from "../process/keeper.ts";
+import { asUser } from "../process/run-as.ts";
+import { sweepTree, type ProcessTree } from "../process/tree.ts";
+import type { TerminalContext } from "./context.ts";
+import { SHELL, SHELL_MARKER, shellEnvironment } from "./environment.ts";
+
+/** A shell's processes and the two pipes to its terminal. */
+export interface Relay {
+  /** Holds the keeper's files; removed by who ends the shell. */
+  readonly directory: string;
+  readonly tree: ProcessTree;
+  /** Frames of `sandbox/pty-relay`. */
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+}
+
+/** Largest payload of a frame. Source: `sandbox/pty-relay`. */
+const FRAME_BYTES = 32_768;
+
+/**
+ * Starts a shell on a terminal of its own, under a keeper, as the CLIs' user.
+ *
+ * The terminal is the relay's, not node-pty's: writing to a program that does not read stops the whole process there
+ * (measured; node-pty#831), and its descriptors leak into what turnd starts. Here a pipe takes what it takes.
+ * @throws {KeeperError} when nothing could be started
+ */
+export async function startRelay(context: TerminalContext, cwd: string, size: TerminalSize): Promise<Relay> {
+  const marker = randomUUID();
+  const directory = join(shellsDirectory(context), marker);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const { runAs, keeperPath, relayPath } = context;
+  const numbers = [size.cols, size.rows, runAs.uid, runAs.gid].map(String);
+  const kept = await startKeptOnPipes({
+    keeperPath,
+    directory,
+    command: [PERL, relayPath, ...numbers, "--", ...asUser(runAs, [SHELL])],
+    env: await shellEnvironment(context, marker),
+    cwd,
+  });
+  const tree = { started: kept.started, marker, markerName: SHELL_MARKER };
+  return { directory, tree, stdin: kept.stdin, stdout: kept.stdout };
+}
+
+/** Ends what an earlier turnd left behind when it was killed. */
+export async function sweepRelays(context: TerminalContext): Promise<void> {
+  const directory = shellsDirectory(context);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  for (const marker of await readdir(directory)) {
+    const started = await adoptStarted(join(directory, marker));
+    if (started !== undefined) {
+      const ended = await sweepTree({ started, marker, markerName: SHELL_MARKER });
+      context.logger.info({ ended: ended.length }, "shell of an earlier turnd ended");
+    }
+    await rm(join(directory, marker), { recursive: true, force: true });
+  }
+}
+
+/** Keys for the shell, as frames. */
+export function* frameKeys(keys: Uint8Array): Generator<Buffer> {
+  for (let at = 0; at < keys.length; at += FRAME_BYTES) yield frame("i", keys.subarray(at, at + FRAME_BYTES));
+}
+
+/** A new size, as a frame. */
+export function frameSize({ cols, rows }: TerminalSize): Buffer {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt16BE(cols, 0);
+  payload.writeUInt16BE(rows, 2);
+  return frame("r", payload);
+}
+
+function frame(type: "i" | "r", payload: Uint8Array): Buffer {
+  const head = Buffer.alloc(5, type);
+  head.writeUInt32BE(payload.length, 1);
+  return Buffer.concat([head, payload]);
+}
+
+function shellsDirectory({ stateDirectory }: TerminalContext): string {
+  return join(stateDirectory, "shells");
+}

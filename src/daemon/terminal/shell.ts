@@ -1,0 +1,204 @@
+import { rm } from "node:fs/promises";
+import { finished } from "node:stream/promises";
+import type { ShellEndedBy, ShellExit, ShellSession, TerminalSize } from "../../protocol/index.ts";
+import { readExit } from "../process/keeper.ts";
+import { stopTree } from "../process/tree.ts";
+import { waitForExit } from "../process/wait-exit.ts";
+import type { TerminalContext } from "./context.ts";
+import { createIdleWatch } from "./idle-watch.ts";
+import { frameKeys, frameSize, startRelay } from "./relay.ts";
+import { createRing, type OutputRing } from "./ring.ts";
+
+/** Who watches a shell as it prints. While one has much to catch up with, the shell waits. */
+export interface Viewer {
+  /** Offset of the output it has not taken yet. */
+  position(): number;
+  resized(size: TerminalSize): void;
+}
+
+/** One shell on a terminal, running or ended. */
+export interface Shell {
+  readonly id: string;
+  readonly output: Pick<OutputRing, "first" | "next" | "read" | "start">;
+  describe(): ShellSession;
+  size(): TerminalSize;
+  /** How it ended; undefined while it runs. */
+  exit(): ShellExit | undefined;
+  /** Types keys. Resolves when the terminal takes more; keys for a shell that has ended are nobody's. */
+  write(keys: Uint8Array): Promise<void>;
+  /** Whether so many keys wait that more should not be added. */
+  isBusy(): boolean;
+  resize(size: TerminalSize): void;
+  /** Resolves when there is output from an offset on, when it has ended, or at the abort. */
+  grown(offset: number, signal: AbortSignal): Promise<void>;
+  /** Somebody looked: it is not idle. */
+  touch(): void;
+  /** Adds a viewer; the shell is not idle as long as it has one. @returns how the viewer leaves */
+  watch(viewer: Viewer): () => void;
+  /** To be told that a viewer has taken more. */
+  taken(): void;
+  /** Ends it and everything it started. Resolves when that is gone. Safe to call twice. */
+  close(by: ShellEndedBy): Promise<void>;
+  /** Resolves when it has ended, however it did. */
+  readonly ended: Promise<void>;
+}
+
+/** Keys that may wait for a program that does not read them. */
+const MAX_WAITING_BYTES = 1_048_576;
+
+/** Starts a shell. @throws {KeeperError} */
+export async function startShell(
+  context: TerminalContext,
+  options: { readonly id: string; readonly cwd: string; readonly size: TerminalSize },
+): Promise<Shell> {
+  const { limits, logger } = context;
+  const { id, cwd } = options;
+  const relay = await startRelay(context, cwd, options.size);
+  const output = createRing(limits.scrollbackBytes);
+  const viewers = new Set<Viewer>();
+  const waiting = new Set<() => void>();
+  const stopping = new AbortController();
+  const createdAt = new Date().toISOString();
+  let { size } = options;
+  let [endedBy, exit, endedAt]: [ShellEndedBy | undefined, ShellExit | undefined, string | undefined] = [
+    undefined,
+    undefined,
+    undefined,
+  ];
+  let fault: unknown;
+  const idle = createIdleWatch(limits.idleMs, () => viewers.size > 0, leaveIdle);
+
+  relay.stdout.on("data", (bytes: Buffer) => {
+    output.append(bytes);
+    idle.touch();
+    balance();
+    wakeAll();
+  });
+  // A pipe that breaks has ended.
+  const outputEnded = finished(relay.stdout).catch(() => {});
+  const ended = runToEnd();
+  balance();
+
+  /** Law 9: who prints faster than a viewer reads waits for it, as on any terminal; the viewer's own bound is elsewhere. */
+  function balance(): void {
+    const limit = limits.scrollbackBytes / 2;
+    const isAhead =
+      !stopping.signal.aborted && [...viewers].some((viewer) => output.next() - viewer.position() > limit);
+    if (isAhead) relay.stdout.pause();
+    else relay.stdout.resume();
+  }
+
+  function wakeAll(): void {
+    for (const wake of waiting) wake();
+  }
+
+  async function runToEnd(): Promise<void> {
+    try {
+      await waitForExit(relay.directory, relay.tree.started, stopping.signal);
+      // Law 6: the shell's own end ends what it left behind, too.
+      await stopTree(relay.tree, ["SIGTERM"], limits.graceMs);
+      balance();
+      await outputEnded;
+      const code = (await readExit(relay.directory))?.code ?? null;
+      exit = { code, ended_by: endedBy ?? "exit" };
+      await rm(relay.directory, { recursive: true, force: true });
+    } catch (error) {
+      // Its directory stays: the next start tries again.
+      logger.error({ shellId: id, err: error }, "shell could not be ended");
+      fault = error;
+      exit = { code: null, ended_by: endedBy ?? "exit" };
+    } finally {
+      endedAt = new Date().toISOString();
+      idle.stop();
+      relay.stdin.destroy();
+      relay.stdout.destroy();
+      wakeAll();
+    }
+    logger.info({ shellId: id, ...exit }, "shell ended");
+  }
+
+  async function close(by: ShellEndedBy): Promise<void> {
+    endedBy ??= by;
+    stopping.abort();
+    balance();
+    await ended;
+    if (fault !== undefined) throw new Error(`shell ${id} could not be ended`, { cause: fault });
+  }
+
+  function leaveIdle(): void {
+    // What goes wrong has been logged where it was found.
+    close("idle").catch(() => {});
+  }
+
+  return {
+    id,
+    output,
+    ended,
+    close,
+    size: () => size,
+    exit: () => exit,
+    touch: idle.touch,
+    taken: balance,
+    describe: () => ({
+      session_id: id,
+      status: exit === undefined ? "running" : "ended",
+      cwd,
+      ...size,
+      viewers: viewers.size,
+      first_offset: output.first(),
+      next_offset: output.next(),
+      created_at: createdAt,
+      last_active_at: idle.lastActiveAt().toISOString(),
+      ...(endedAt === undefined ? {} : { ended_at: endedAt }),
+      ...(exit === undefined ? {} : { exit }),
+    }),
+    async write(keys) {
+      idle.touch();
+      if (stopping.signal.aborted || exit !== undefined || relay.stdin.destroyed) return;
+      let isTaken = true;
+      for (const frame of frameKeys(keys)) isTaken = relay.stdin.write(frame);
+      if (!isTaken) await drained();
+    },
+    isBusy: () => relay.stdin.writableLength > MAX_WAITING_BYTES,
+    resize(wanted) {
+      idle.touch();
+      if (exit !== undefined || relay.stdin.destroyed) return;
+      size = { cols: wanted.cols, rows: wanted.rows };
+      relay.stdin.write(frameSize(size));
+      for (const viewer of viewers) viewer.resized(size);
+    },
+    grown: (offset, signal) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (output.next() <= offset && exit === undefined && !signal.aborted) return;
+          waiting.delete(look);
+          signal.removeEventListener("abort", look);
+          resolve();
+        };
+        waiting.add(look);
+        signal.addEventListener("abort", look);
+        look();
+      }),
+    watch(viewer) {
+      viewers.add(viewer);
+      balance();
+      return () => {
+        viewers.delete(viewer);
+        idle.touch();
+        balance();
+      };
+    },
+  };
+
+  function drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        relay.stdin.off("drain", done);
+        relay.stdin.off("close", done);
+        resolve();
+      };
+      relay.stdin.on("drain", done);
+      relay.stdin.on("close", done);
+    });
+  }
+}

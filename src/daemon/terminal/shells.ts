@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { ProblemError, type TerminalSize } from "../../protocol/index.ts";
+import type { TerminalContext } from "./context.ts";
+import { startShell, type Shell } from "./shell.ts";
+
+export interface OpenShellOptions {
+  /** Absent for a shell with an id of its own. */
+  readonly id?: string;
+  readonly size: TerminalSize;
+  /** Absent for the workspace: of the turn session that has this id, or the sandbox's. */
+  readonly cwd?: string;
+  /** Whether a new shell takes the place of one that has ended. */
+  readonly isRestart: boolean;
+}
+
+/** The shells of this sandbox. An id names one shell at a time; ended ones are kept until others end after them. */
+export interface Shells {
+  /** The shell of that id, started if there is none. @throws {ProblemError} too_many_shells, workspace_unusable */
+  open(options: OpenShellOptions): Promise<{ readonly shell: Shell; readonly isNew: boolean }>;
+  find(id: string): Shell | undefined;
+  list(): Shell[];
+  /** Ends a shell and forgets it. */
+  remove(shell: Shell): Promise<void>;
+  /** Starts none any more and ends all. */
+  shutDown(): Promise<void>;
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+export function createShells(context: TerminalContext): Shells {
+  const { maxShells } = context.limits;
+  const shells = new Map<string, Shell>();
+  const starting = new Map<string, Promise<Shell>>();
+  let isStopping = false;
+
+  async function open(options: OpenShellOptions): Promise<{ shell: Shell; isNew: boolean }> {
+    const id = options.id ?? randomUUID();
+    const old = shells.get(id);
+    if (old !== undefined && (old.exit() === undefined || !options.isRestart)) return { shell: old, isNew: false };
+    const pending = starting.get(id);
+    if (pending !== undefined) return { shell: await pending, isNew: false };
+    refuseIfFull();
+    const start = startOne(id, options).finally(() => starting.delete(id));
+    starting.set(id, start);
+    return { shell: await start, isNew: true };
+  }
+
+  function refuseIfFull(): void {
+    if (isStopping) throw new ProblemError("shutting_down", "turnd is shutting down", {}, RETRY_AFTER_SECONDS);
+    const running = [...shells.values()].filter((shell) => shell.exit() === undefined);
+    if (running.length + starting.size < maxShells) return;
+    const message = `${maxShells} shells run, as many as TURND_MAX_SHELLS allows; close one`;
+    throw new ProblemError("too_many_shells", message, {}, RETRY_AFTER_SECONDS);
+  }
+
+  async function startOne(id: string, { cwd, size }: OpenShellOptions): Promise<Shell> {
+    const place = await context.checkWorkspace(cwd ?? context.findWorkspace(id) ?? context.workspace);
+    const shell = await startShell(context, { id, cwd: place, size });
+    // Put last: the order is that of their starts.
+    shells.delete(id);
+    shells.set(id, shell);
+    context.logger.info({ shellId: id, cwd: place }, "shell started");
+    void shell.ended.then(forgetOldest);
+    if (isStopping) await shell.close("shutdown");
+    return shell;
+  }
+
+  function forgetOldest(): void {
+    const ended = [...shells.values()].filter((shell) => shell.exit() !== undefined);
+    for (const shell of ended.slice(0, Math.max(0, ended.length - maxShells))) shells.delete(shell.id);
+  }
+
+  return {
+    open,
+    find: (id) => shells.get(id),
+    list: () => [...shells.values()],
+    async remove(shell) {
+      await shell.close("request");
+      if (shells.get(shell.id) === shell) shells.delete(shell.id);
+    },
+    async shutDown() {
+      isStopping = true;
+      await Promise.allSettled(starting.values());
+      await Promise.allSettled([...shells.values()].map((shell) => shell.close("shutdown")));
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { ProblemError } from "../../protocol/index.ts";
+import { createAccess } from "./access.ts";
+import type { TerminalContext } from "./context.ts";
+import { createDataPlane } from "./data-plane.ts";
+import { followOutput, readOutput } from "./output.ts";
+import { sweepRelays } from "./relay.ts";
+import type { TerminalService } from "./service.ts";
+import type { Shell } from "./shell.ts";
+import { createShells } from "./shells.ts";
+
+/** The service and what its owner has to end it with. */
+export interface RunningTerminal extends TerminalService {
+  /** Opens nothing more and ends every shell. Resolves when nothing of them is left alive. */
+  shutDown(): Promise<void>;
+}
+
+/** Links lie unused no longer than shells do, and no longer than this where shells may idle for ever. */
+const MAX_LINK_MS = 1_800_000;
+const BUSY_RETRY_SECONDS = 1;
+
+/** Ends the shells of an earlier turnd and offers new ones. */
+export async function startTerminal(context: TerminalContext): Promise<RunningTerminal> {
+  await sweepRelays(context);
+  const { limits } = context;
+  const shells = createShells(context);
+  const isKnown = (id: string): boolean => shells.find(id) !== undefined || context.findWorkspace(id) !== undefined;
+  const access = createAccess({
+    ticketMs: limits.ticketMs,
+    linkMs: limits.idleMs === 0 ? MAX_LINK_MS : Math.min(limits.idleMs, MAX_LINK_MS),
+    isRunning: (id) => shells.find(id)?.exit() === undefined && shells.find(id) !== undefined,
+    isKnown,
+  });
+  const dataPlane = createDataPlane({ shells, access, limits, logger: context.logger });
+
+  function find(id: string): Shell {
+    const shell = shells.find(id);
+    if (shell === undefined) throw new ProblemError("shell_not_found", `there is no shell ${id}`);
+    shell.touch();
+    return shell;
+  }
+  function findRunning(id: string): Shell {
+    const shell = find(id);
+    if (shell.exit() !== undefined) throw new ProblemError("shell_ended", `the shell ${id} has ended`);
+    return shell;
+  }
+
+  return {
+    isServed: context.isServed,
+    url(sessionId) {
+      if (sessionId !== undefined && !isKnown(sessionId) && !access.isLink(sessionId)) {
+        throw new ProblemError("session_not_found", `there is no session ${sessionId}`);
+      }
+      const url = new URL("/terminal", context.baseUrl);
+      url.searchParams.set("session_id", sessionId ?? access.issueLink());
+      return url.href;
+    },
+    async open({ session_id: id, cwd, cols, rows }) {
+      if (id !== undefined && !isKnown(id) && !access.isLink(id)) {
+        throw new ProblemError("session_not_found", `there is no session ${id}`);
+      }
+      const { shell, isNew } = await shells.open({
+        ...(id === undefined ? {} : { id }),
+        ...(cwd === undefined ? {} : { cwd }),
+        size: { cols, rows },
+        isRestart: true,
+      });
+      if (id === undefined) access.addLink(shell.id);
+      return { session: shell.describe(), isNew };
+    },
+    list: () => shells.list().map((shell) => shell.describe()),
+    get: (id) => find(id).describe(),
+    read: (id, offset, options) => readOutput(find(id), offset, options),
+    grown: (id, offset, signal) => find(id).grown(offset, signal),
+    follow: (id, offset, options) => followOutput(find(id), offset, options),
+    input(id, text) {
+      const shell = findRunning(id);
+      if (shell.isBusy()) {
+        const message = `the program in shell ${id} does not read what was typed before; try again later`;
+        throw new ProblemError("shell_busy", message, {}, BUSY_RETRY_SECONDS);
+      }
+      const before = shell.output.next();
+      // How fast the program reads is its own affair; the bound is the check above.
+      void shell.write(Buffer.from(text, "utf8"));
+      return before;
+    },
+    resize(id, size) {
+      const shell = findRunning(id);
+      shell.resize(size);
+      return shell.describe();
+    },
+    close: (id) => shells.remove(find(id)),
+    issueTicket: access.issueTicket,
+    upgrade: dataPlane.upgrade,
+    async shutDown() {
+      await shells.shutDown();
+      await dataPlane.close();
+    },
+  };
+}

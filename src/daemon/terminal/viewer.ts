@@ -1,0 +1,192 @@
+import type { RawData, WebSocket } from "ws";
+import { ProblemError, ViewerMessage, type TerminalMessage } from "../../protocol/index.ts";
+import type { TerminalLimits } from "./context.ts";
+import type { Shell } from "./shell.ts";
+import type { Shells } from "./shells.ts";
+
+export interface ViewerOptions {
+  readonly shells: Shells;
+  readonly limits: TerminalLimits;
+}
+
+/** Sent at once. */
+const CHUNK_BYTES = 65_536;
+/** Private codes of the close frame: the page comes back after the first and waits for a person after the second. */
+const TOO_SLOW = 4_001;
+const REFUSED = 4_002;
+const NORMAL = 1_000;
+
+/**
+ * Serves one viewer of a shell: its size and keys in; scrollback, output and the end out.
+ *
+ * A viewer costs its place in the shell's ring and one chunk on its way (law 9). A shell waits for a viewer that reads
+ * slowly; one that takes nothing for `stallMs` is dropped and finds the scrollback when it comes back.
+ * Resolves when the connection has ended.
+ */
+export async function serveViewer(socket: WebSocket, id: string, { shells, limits }: ViewerOptions): Promise<void> {
+  const gone = new AbortController();
+  socket.on("close", () => gone.abort());
+  // What is wrong with a connection ends it; `close` follows.
+  socket.on("error", () => socket.terminate());
+  const stopHeartbeat = startHeartbeat(socket, limits.heartbeatMs);
+  const inbox = createInbox(socket);
+  try {
+    const opening = parse(await inbox.first(limits.stallMs));
+    if (opening?.type !== "open") return socket.close(REFUSED, "the first message must be open");
+    const { shell } = await shells.open({ id, size: opening, isRestart: opening.restart });
+    const viewers = shell.describe().viewers;
+    if (viewers >= limits.maxViewers) {
+      throw new ProblemError("too_many_viewers", `${viewers} viewers watch this shell, as many as it may have`);
+    }
+    if (shell.exit() === undefined) shell.resize(opening);
+    inbox.handle((message) => takeMessage(shell, message));
+    await sendOutput(socket, shell, limits, gone.signal);
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    send(socket, { type: "refused", code: error.code, message: error.message });
+    socket.close(REFUSED, error.code);
+  } finally {
+    if (!gone.signal.aborted) await closed(socket, limits.stallMs);
+    stopHeartbeat();
+  }
+}
+
+async function takeMessage(shell: Shell, message: Message): Promise<void> {
+  if (message.isBinary) return shell.write(message.bytes);
+  const parsed = parse(message);
+  if (parsed?.type === "resize") shell.resize(parsed);
+}
+
+async function sendOutput(
+  socket: WebSocket,
+  shell: Shell,
+  { stallMs }: TerminalLimits,
+  gone: AbortSignal,
+): Promise<void> {
+  let position = shell.output.start();
+  send(socket, { type: "attached", ...shell.size(), replay_bytes: shell.output.next() - position });
+  const leave = shell.watch({
+    position: () => position,
+    resized: (size) => send(socket, { type: "resized", ...size }),
+  });
+  try {
+    while (!gone.aborted) {
+      await shell.grown(position, gone);
+      // Only a shell that is being closed does not wait: then the rest is what can still be had.
+      if (position < shell.output.first()) return socket.close(TOO_SLOW, "output was lost; come back");
+      const bytes = shell.output.read(position, CHUNK_BYTES);
+      if (bytes.length > 0) {
+        if (!(await sendBytes(socket, bytes, stallMs))) return;
+        position += bytes.length;
+        shell.taken();
+        continue;
+      }
+      const exit = shell.exit();
+      if (exit === undefined) continue;
+      send(socket, { type: "ended", exit });
+      return socket.close(NORMAL, "ended");
+    }
+  } finally {
+    leave();
+  }
+}
+
+/** Resolves when the system has taken the bytes; false when the connection has ended, or was dropped as stalled. */
+function sendBytes(socket: WebSocket, bytes: Buffer, stallMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => socket.terminate(), stallMs);
+    socket.send(bytes, (error) => {
+      clearTimeout(timer);
+      resolve(error === undefined || error === null);
+    });
+  });
+}
+
+function send(socket: WebSocket, message: TerminalMessage): void {
+  if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(message));
+}
+
+interface Message {
+  readonly isBinary: boolean;
+  readonly bytes: Buffer;
+}
+
+interface Inbox {
+  /** The first message; undefined when none came in time. */
+  first(limitMs: number): Promise<Message | undefined>;
+  /** Handles the others one after the other; while one is being handled, the connection is not read. */
+  handle(handler: (message: Message) => Promise<void>): void;
+}
+
+/** Messages in order, at the speed at which they are handled. */
+function createInbox(socket: WebSocket): Inbox {
+  const { promise: first, resolve } = Promise.withResolvers<Message | undefined>();
+  const { promise: ready, resolve: setReady } = Promise.withResolvers<(message: Message) => Promise<void>>();
+  let isFirst = true;
+  let [work, pending] = [Promise.resolve(), 0];
+  socket.on("message", (data: RawData, isBinary) => {
+    const message = { isBinary, bytes: toBuffer(data) };
+    if (isFirst) {
+      isFirst = false;
+      return resolve(message);
+    }
+    if (pending++ === 0) socket.pause();
+    work = work
+      .then(async () => (await ready)(message))
+      .finally(() => {
+        if (--pending === 0) socket.resume();
+      });
+  });
+  socket.on("close", () => {
+    resolve(undefined);
+    setReady(async () => {});
+  });
+  return {
+    async first(limitMs) {
+      const timer = setTimeout(() => resolve(undefined), limitMs);
+      const message = await first;
+      clearTimeout(timer);
+      return message;
+    },
+    handle: setReady,
+  };
+}
+
+function toBuffer(data: RawData): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return Buffer.isBuffer(data) ? data : Buffer.from(data);
+}
+
+/** A text message that says something we know; anything else is none. */
+function parse(message: Message | undefined): ViewerMessage | undefined {
+  if (message === undefined || message.isBinary) return undefined;
+  try {
+    return ViewerMessage.safeParse(JSON.parse(message.bytes.toString("utf8"))).data;
+  } catch {
+    return undefined; // Not JSON: a client of another kind, to whom nothing is owed.
+  }
+}
+
+/** Drops a connection whose other end has gone without a word. One that is paused cannot be heard, and is spared. */
+function startHeartbeat(socket: WebSocket, everyMs: number): () => void {
+  let isHeard = true;
+  socket.on("pong", () => (isHeard = true));
+  const timer = setInterval(() => {
+    if (!isHeard && !socket.isPaused) return socket.terminate();
+    isHeard = false;
+    socket.ping();
+  }, everyMs);
+  return () => clearInterval(timer);
+}
+
+/** Waits for the close to be answered, and no longer than a viewer may be silent. */
+function closed(socket: WebSocket, limitMs: number): Promise<void> {
+  if (socket.readyState === socket.CLOSED) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => socket.terminate(), limitMs);
+    socket.once("close", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
