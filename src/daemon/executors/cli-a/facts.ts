@@ -43,18 +43,11 @@ export function toErrorFact({ name, data }: CliAError, line: number): Fact {
 /** A failed request of the log, under the name of its own so that no rule for plain text is tried on it. */
 export function toRequestFact(error: ModelError, line: number): Fact {
   const reason = error.cause?.code ?? error.code;
-  const words = [error.name ?? "error", error.statusCode?.toString(), error.message, reason];
-  return {
-    on: "stderr",
-    source: "stderr",
-    line,
-    name: REQUEST_FAILED,
-    ...describe(
-      words.filter((part) => part !== undefined),
-      error.statusCode,
-      error.responseBody,
-    ),
-  };
+  const said = [error.name, error.statusCode?.toString(), error.message, reason].filter((part) => part !== undefined);
+  const fact = { on: "stderr", source: "stderr", line, name: REQUEST_FAILED } as const;
+  // A line that was cut: that a request failed is known all the same.
+  if (said.length === 0) return { ...fact, text: "a request to the model failed", words: "service=llm" };
+  return { ...fact, ...describe(said, error.statusCode, error.responseBody) };
 }
 
 function describe(

@@ -52,7 +52,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
   const startUp: Fact[] = [];
   const rejections: Fact[] = [];
   const requests = new Map<string, Map<string, Requests>>();
-  let brokenAnswer: string | undefined;
+  let brokenAnswer: { readonly message: string; readonly line: number } | undefined;
   let failed: FailedRequest | undefined;
   let rejectionCount = 0;
 
@@ -76,7 +76,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
       case "request_failed":
         return failRequest(log, latestMs, native);
       case "answer_failed":
-        brokenAnswer = log.message;
+        brokenAnswer = { message: log.message, line: native.line };
         return [];
       case "session_created":
       case "other":
@@ -89,11 +89,12 @@ export function createStderrReader(isResume: boolean): StderrReader {
     const before = requestsOf(log.sessionId, log.agent);
     const failures = before === undefined || before.isTold ? (before?.failures ?? 0) : before.failures + 1;
     setRequests(log.sessionId, log.agent, { failures, isTold: false });
-    const message = brokenAnswer;
+    const broken = brokenAnswer;
     brokenAnswer = undefined;
     if (before === undefined || before.isTold) return [];
-    if (message === undefined) return [retry(failures, "network_error", BROKE_OFF, native)];
-    const fact = toRequestFact({ message }, native.line);
+    if (broken === undefined) return [retry(failures, "network_error", BROKE_OFF, native)];
+    const { message, line } = broken;
+    const fact = toRequestFact({ message }, line);
     failed = { sessionId: log.sessionId, fact, latestMs };
     return [retry(failures, classify([fact]).code, message, native)];
   }
