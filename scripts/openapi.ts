@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { pino } from "pino";
 import { createApp } from "../src/daemon/http/app.ts";
+import { createMetrics } from "../src/daemon/http/metrics.ts";
 import { describeApi } from "../src/daemon/http/openapi.ts";
 import { createFakeService } from "../test/http/fake-service.ts";
 import { createFakeTerminal } from "../test/http/fake-terminal.ts";
@@ -18,6 +19,7 @@ export async function renderOpenApi(): Promise<string> {
     maxBodyBytes: 1,
     maxStreams: 1,
     heartbeatMs: 1,
+    metrics: createMetrics(),
     version: readVersion(),
     uptimeMs: () => 0,
     isShuttingDown: () => false,

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+import { createMetrics } from "../src/daemon/http/metrics.ts";
 import { SettingsSchema } from "../src/daemon/settings.ts";
 import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS } from "../src/protocol/index.ts";
 import { OPENAPI_PATH } from "./openapi.ts";
@@ -10,6 +11,12 @@ export const REFERENCE_PATH = new URL("../docs/reference.md", import.meta.url);
 
 const Operation = z.object({ summary: z.string().optional() });
 const OpenApi = z.object({ paths: z.record(z.string(), z.record(z.string(), Operation)) });
+const Metric = z.object({
+  name: z.string(),
+  help: z.string(),
+  type: z.string(),
+  labelNames: z.array(z.string()),
+});
 const JsonSchema = z.looseObject({
   anyOf: z.array(z.unknown()).optional(),
   oneOf: z.array(z.unknown()).optional(),
@@ -54,6 +61,9 @@ export function renderReference(): string {
       ["code", "status"],
       Object.entries(PROBLEM_STATUS).map(([code, status]) => [`\`${code}\``, String(status)]),
     ),
+    "## Metrics",
+    "`GET /metrics`, Prometheus text, with the token as everything else; besides these what `prom-client` tells of the process. No label holds an id.",
+    table(["metric", "type", "labels", "tells"], metricRows()),
   ].join("\n\n")}\n`;
 }
 
@@ -71,6 +81,15 @@ function routeRows(): string[][] {
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, { summary }]) => [`\`${method.toUpperCase()} ${path}\``, summary ?? ""]),
   );
+}
+
+function metricRows(): string[][] {
+  return createMetrics()
+    .registry.getMetricsAsArray()
+    .map((metric) => {
+      const { name, help, type, labelNames } = Metric.parse(metric);
+      return [`\`${name}\``, type, labelNames.map((label) => `\`${label}\``).join(" "), help];
+    });
 }
 
 function eventRows(): string[][] {

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import { readConfigurations, renderConfigurations, type ConfiguredExecutor } from "./configurations.ts";
 import type { Executor } from "./executors/executor.ts";
 import { createApp } from "./http/app.ts";
+import { addProcessMetrics, createMetrics } from "./http/metrics.ts";
 import { holdLock } from "./process/lock.ts";
 import { probeKeeper, type KeeperState } from "./process/probe-keeper.ts";
 import { makeDirectories, makeDirectory } from "./sessions/directories.ts";
@@ -15,6 +16,7 @@ import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
 import type { TurnContext } from "./turns/context.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "./turns/executor-runtime.ts";
 import { emptyHome, HomeError } from "./turns/home.ts";
+import type { TurnObserver } from "./turns/observer.ts";
 import { startTurnService } from "./turns/turn-service.ts";
 import { VERSION } from "./version.ts";
 
@@ -48,7 +50,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const lock = await holdLock(join(values.TURND_STATE_DIR, "lock"), `pid ${process.pid}`);
   let terminal: WiredTerminal | undefined;
   try {
-    const context = await createContext(options, configured);
+    const metrics = createMetrics();
+    addProcessMetrics(metrics);
+    const context = await createContext(options, configured, metrics.observer);
     for (const warning of context.warnings) logger.warn(warning);
     terminal = await wireTerminal({ ...options, context });
     const { service: shells, site } = terminal;
@@ -63,6 +67,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       maxBodyBytes: values.TURND_MAX_BODY_BYTES,
       maxStreams: values.TURND_MAX_STREAMS,
       heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
+      metrics,
       version: VERSION,
       uptimeMs: () => Math.round(process.uptime() * 1000),
       isShuttingDown: () => isShuttingDown,
@@ -93,6 +98,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 async function createContext(
   { settings, sandboxDirectory, logger, redact }: DaemonOptions,
   configured: readonly ConfiguredExecutor[],
+  observer: TurnObserver,
 ): Promise<TurnContext> {
   const { values, runAs } = settings;
   const stateDirectory = values.TURND_STATE_DIR;
@@ -160,6 +166,7 @@ async function createContext(
     redact,
     now: () => new Date(),
     logger,
+    observer,
   };
 }
 

@@ -221,6 +221,7 @@ export function createFakeService(): FakeService {
       return EXECUTOR;
     },
     sandbox: () => SANDBOX,
+    load: () => ({ queued: 0, running: 0 }),
     async readiness() {
       return { ready: this.isReady, checks: [{ name: "state", ok: this.isReady }] };
     },

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { Problem } from "../../src/protocol/index.ts";
 import { createApp, type AppOptions } from "../../src/daemon/http/app.ts";
+import { createMetrics } from "../../src/daemon/http/metrics.ts";
 import { createFakeService, type FakeService } from "./fake-service.ts";
 import { createFakeTerminal } from "./fake-terminal.ts";
 
@@ -24,6 +25,7 @@ export async function createTestApp(options: Partial<AppOptions> = {}): Promise<
     maxBodyBytes: 1_000_000,
     maxStreams: 10,
     heartbeatMs: 60_000,
+    metrics: createMetrics(),
     version: "0.1.0",
     uptimeMs: () => 1_234,
     isShuttingDown: () => false,

@@ -6,6 +6,7 @@ import { registerGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
 import { eventRoutes } from "./events.ts";
 import { executorRoutes } from "./executors.ts";
+import { metricsRoutes, type Metrics } from "./metrics.ts";
 import { createOpenStreams } from "./open-streams.ts";
 import { registerDocs, registerOpenApi } from "./openapi.ts";
 import { sandboxRoutes } from "./sandbox.ts";
@@ -27,6 +28,7 @@ export interface AppOptions {
   readonly maxStreams: number;
   /** Silence after which an SSE stream shows that it lives. */
   readonly heartbeatMs: number;
+  readonly metrics: Metrics;
   readonly version: string;
   readonly uptimeMs: () => number;
   /** Once true, nothing more is admitted and `/v1/ready` says no; all else is still answered. */
@@ -58,12 +60,13 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 
   await registerOpenApi(app, options.version);
   await app.register(turnRoutes, { service, closing: streams.closing, refuseWhenStopping });
-  await app.register(eventRoutes, { service, streams, heartbeatMs: options.heartbeatMs });
+  await app.register(eventRoutes, { service, streams, heartbeatMs: options.heartbeatMs, metrics: options.metrics });
   await app.register(sessionRoutes, { service, refuseWhenStopping });
   await app.register(executorRoutes, { service });
   await app.register(sandboxRoutes, { ...options });
   await app.register(shellRoutes, { terminal: options.terminal });
   await app.register(shellOutputRoutes, { terminal: options.terminal, streams, heartbeatMs: options.heartbeatMs });
+  await app.register(metricsRoutes, { service, metrics: options.metrics, openStreams: streams.count });
   await registerDocs(app);
   return app;
 }

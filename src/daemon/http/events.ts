@@ -12,6 +12,7 @@ import {
 } from "../../protocol/index.ts";
 import type { LoggedLine, TurnService } from "../turns/service.ts";
 import { readCursor, readSessionCursor } from "./cursor.ts";
+import type { Metrics } from "./metrics.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { refusals } from "./refusals.ts";
 import { sendStream, type StreamFormat } from "./send-stream.ts";
@@ -22,6 +23,7 @@ export interface EventRoutesOptions {
   readonly service: TurnService;
   readonly streams: OpenStreams;
   readonly heartbeatMs: number;
+  readonly metrics: Metrics;
 }
 
 const schema = {
@@ -64,7 +66,7 @@ const sessionSchema = {
 
 /** `GET /v1/turns/{turn_id}/events` and `GET /v1/sessions/{session_id}/events`. */
 export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, options) => {
-  const { service, streams, heartbeatMs } = options;
+  const { service, streams, heartbeatMs, metrics } = options;
 
   app.get("/v1/turns/:turn_id/events", { schema, exposeHeadRoute: false }, async (request, reply) => {
     const { query } = request;
@@ -87,6 +89,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
     await sendStream(reply.raw, stream, {
       format,
       read: (signal) => service.readEvents(turn.turn_id, { afterSeq, isFollowing, signal }),
+      onSent: (lines) => countSent(metrics, lines, (line) => line.seq <= turn.last_seq),
       onFailure: (error) => request.log.error({ err: error, turnId: turn.turn_id }, "event stream failed"),
     });
     return reply;
@@ -115,16 +118,37 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
         stream.release();
         throw error;
       }
+      const logged = new Map(
+        service.listTurns({ sessionId, limit: Infinity }).map((turn) => [turn.turn_id, turn.last_seq]),
+      );
       reply.hijack();
       await sendStream(reply.raw, stream, {
         format: isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim),
         read: () => lines,
+        onSent: (batch) => countSent(metrics, batch, (line) => line.seq <= (logged.get(turnOf(line)) ?? 0)),
         onFailure: (error) => request.log.error({ err: error, sessionId }, "event stream failed"),
       });
       return reply;
     },
   );
 };
+
+/** A session's cursor is `<turn_id>:<seq>`. */
+function turnOf({ id = "" }: LoggedLine): string {
+  return id.slice(0, id.lastIndexOf(":"));
+}
+
+/** Within a batch the late lines come first. */
+function countSent<Line extends LoggedLine>(
+  metrics: Metrics,
+  lines: readonly Line[],
+  isLate: (line: Line) => boolean,
+): void {
+  const firstLive = lines.findIndex((line) => !isLate(line));
+  const late = firstLive === -1 ? lines.length : firstLive;
+  if (late > 0) metrics.countSent("late", late);
+  if (late < lines.length) metrics.countSent("live", lines.length - late);
+}
 
 function sseFormat(isSlim: boolean, heartbeatMs: number): StreamFormat {
   return {

@@ -15,6 +15,8 @@ export interface OpenStream {
 export interface OpenStreams {
   /** @throws {ProblemError} too_many_streams */
   open(turnId: string): OpenStream;
+  /** How many are open now. */
+  count(): number;
   /** Aborts when turnd is stopping. */
   readonly closing: AbortSignal;
   /**
@@ -32,6 +34,7 @@ export function createOpenStreams(limit: number): OpenStreams {
   let onRelease: (() => void) | undefined;
 
   return {
+    count: () => streams.size,
     closing: closing.signal,
     open(turnId) {
       if (streams.size >= limit) {

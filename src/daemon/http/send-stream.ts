@@ -17,6 +17,8 @@ export interface SendOptions {
   readonly format: StreamFormat;
   /** Begins to read; ends quietly when the signal aborts. */
   readonly read: (signal: AbortSignal) => AsyncIterable<readonly LoggedLine[]>;
+  /** Told of every batch that was handed to the connection. */
+  readonly onSent?: (lines: readonly LoggedLine[]) => void;
   /** Told of a fault of the reading itself, not of a connection that breaks. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -33,7 +35,7 @@ const STALLED_MS = 600_000;
  * Shape: resolves when the answer has ended or the client has gone; the stream's place is then free.
  */
 export async function sendStream(response: ServerResponse, stream: OpenStream, options: SendOptions): Promise<void> {
-  const { format, read, onFailure } = options;
+  const { format, read, onSent, onFailure } = options;
   const { controller } = stream;
   response.once("close", () => controller.abort());
   if (response.destroyed) controller.abort();
@@ -51,6 +53,7 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
     for await (const lines of read(controller.signal)) {
       if (controller.signal.aborted) break;
       heartbeat?.refresh();
+      onSent?.(lines);
       if (!response.write(format.frame(lines))) await settled(response, "drain", controller.signal);
     }
     await finish(response, controller.signal);

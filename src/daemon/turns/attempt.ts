@@ -61,7 +61,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     try {
       const exit = await waitForExit(turn.directory, options.started, finished.signal);
       watch.stop();
-      const sweepError = await sweepAll(tree, stopping);
+      const sweepError = await sweepAll(context, tree, stopping);
       return { exit, sweepError };
     } finally {
       finished.abort();
@@ -116,7 +116,9 @@ async function stopProcess(
       context.logger.error({ turnId: turn.file.turn_id, err: error }, "reason of a stop could not be written");
     }
   }
-  turn.ended.push(...(await stopTree(tree, signals, graceOf(reason, context.limits))));
+  const ended = await stopTree(tree, signals, graceOf(reason, context.limits));
+  context.observer.processesSwept(ended.filter(({ pid }) => pid !== tree.started.pid).length);
+  turn.ended.push(...ended);
 }
 
 function graceOf(reason: StopReason, { cancelGraceMs, shutdownMs }: TurnLimits): number {
@@ -127,10 +129,14 @@ function graceOf(reason: StopReason, { cancelGraceMs, shutdownMs }: TurnLimits):
 }
 
 /** A sweep that fails is told of, not thrown: the turn ends all the same (law 3). */
-async function sweepAll(tree: ProcessTree, stopping: Promise<void> | undefined): Promise<SweepError | undefined> {
+async function sweepAll(
+  context: TurnContext,
+  tree: ProcessTree,
+  stopping: Promise<void> | undefined,
+): Promise<SweepError | undefined> {
   try {
     await stopping;
-    await sweepTree(tree);
+    context.observer.processesSwept((await sweepTree(tree)).length);
     return undefined;
   } catch (error) {
     if (error instanceof SweepError) return error;

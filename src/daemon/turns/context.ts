@@ -3,6 +3,7 @@ import type { Executor } from "../executors/executor.ts";
 import type { RunAs } from "../process/run-as.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import type { ExecutorRuntime } from "./executor-runtime.ts";
+import type { TurnObserver } from "./observer.ts";
 
 /** Bounds of a turn; times in milliseconds, 0 switches a time-out off. Source: DESIGN section 9. */
 export interface TurnLimits {
@@ -44,6 +45,7 @@ export interface TurnContext {
   readonly redact: (line: string) => string;
   readonly now: () => Date;
   readonly logger: Logger;
+  readonly observer: TurnObserver;
 }
 
 /** The runtime side of an executor; every name of the protocol has one. */

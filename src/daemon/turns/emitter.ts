@@ -20,12 +20,17 @@ export function isStorageError(error: unknown): error is Error {
   return error instanceof Error && "code" in error && typeof error.code === "string" && STORAGE_ERRORS.has(error.code);
 }
 
-/**
- * Makes the emitter of a turn.
- *
- * @param onFault - told once that the disk does not take events any more; what was written is kept
- */
-export function createEmitter(log: EventLog, progress: Progress, onFault: () => void): Emitter {
+export interface EmitterOptions {
+  readonly log: EventLog;
+  readonly progress: Progress;
+  readonly onWritten: (count: number) => void;
+  readonly onPassedOver: (count: number) => void;
+  /** Told once that the disk does not take events any more; what was written is kept. */
+  readonly onFault: () => void;
+}
+
+/** Makes the emitter of a turn. */
+export function createEmitter({ log, progress, onWritten, onPassedOver, onFault }: EmitterOptions): Emitter {
   let [fromLines, atEnd] = [progress.fromLines, progress.atEnd];
   let fault: Error | undefined;
 
@@ -37,6 +42,7 @@ export function createEmitter(log: EventLog, progress: Progress, onFault: () => 
     if (fault !== undefined || events.length === 0) return;
     try {
       await log.append(events);
+      onWritten(events.length);
     } catch (error) {
       if (!isStorageError(error)) throw error;
       fault = error;
@@ -45,7 +51,11 @@ export function createEmitter(log: EventLog, progress: Progress, onFault: () => 
   }
 
   return {
-    translated: (events) => own(events.filter((event) => !isLogged(event))),
+    translated(events) {
+      const fresh = events.filter((event) => !isLogged(event));
+      if (fresh.length < events.length) onPassedOver(events.length - fresh.length);
+      return own(fresh);
+    },
     own,
     fault: () => fault,
   };

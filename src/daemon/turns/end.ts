@@ -52,6 +52,7 @@ export async function endWithoutLog(context: TurnContext, turn: Turn, error: Err
   };
   context.logger.error({ turnId: turn.file.turn_id, err: error }, "turn's log cannot be written");
   markEnded(turn, data, context.now().toISOString());
+  observeEnd(context, turn, data);
   turn.unwrittenEnd = data;
   turn.tail.end();
 }
@@ -111,6 +112,17 @@ export function markEnded(turn: Turn, data: TurnEndedData, endedAt: string): voi
   turn.endedAt = endedAt;
 }
 
+function observeEnd(context: TurnContext, { file }: Turn, data: TurnEndedData): void {
+  context.observer.turnEnded({
+    executor: file.executor,
+    status: data.status,
+    code: data.failure?.code,
+    durationMs: data.duration_ms,
+    cliVersion: file.cli_version,
+    unknownRecords: data.counts.unknown,
+  });
+}
+
 async function logEnd(
   context: TurnContext,
   turn: Turn,
@@ -120,13 +132,18 @@ async function logEnd(
 ): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await log.appendLast({ type: "turn.ended", data }, () => markEnded(turn, data, endedAt));
+      await log.appendLast({ type: "turn.ended", data }, () => {
+        markEnded(turn, data, endedAt);
+        context.observer.eventsWritten(turn.file.executor, 1);
+        observeEnd(context, turn, data);
+      });
       return;
     } catch (error) {
       if (!isStorageError(error)) throw error;
       if (attempt >= END_RETRIES) {
         context.logger.error({ turnId: turn.file.turn_id, err: error }, "end of a turn could not be written");
         markEnded(turn, data, endedAt);
+        observeEnd(context, turn, data);
         turn.unwrittenEnd = data;
         return;
       }

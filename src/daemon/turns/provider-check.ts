@@ -106,8 +106,8 @@ async function post(
 async function readHead(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of response) {
-    const bytes = Buffer.from(chunk);
+  const body: AsyncIterable<Buffer> = response;
+  for await (const bytes of body) {
     chunks.push(bytes);
     size += bytes.length;
     if (size >= MAX_BODY_BYTES) break;

@@ -12,6 +12,7 @@ export interface TurnQueue {
   /** Turns ahead of this one in its session; 0 when it runs or has ended. */
   position(turn: Turn): number;
   waitingCount(): number;
+  runningCount(): number;
   running(sessionId: string): Turn | undefined;
   isBusy(sessionId: string): boolean;
   /** Starts nothing more; resolves when nothing runs. */
@@ -83,6 +84,7 @@ export function createTurnQueue({ maxTurns, run }: TurnQueueOptions): TurnQueue 
       return index + (running.has(session_id) ? 1 : 0);
     },
     waitingCount: () => [...waiting.values()].reduce((sum, line) => sum + line.length, 0),
+    runningCount: () => running.size,
     running: (sessionId) => running.get(sessionId),
     isBusy: (sessionId) => running.has(sessionId) || waiting.has(sessionId),
     async drain() {

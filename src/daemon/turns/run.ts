@@ -48,7 +48,13 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
       return;
     }
     await takeReserve(turn.directory);
-    const emitter = createEmitter(log, progress, () => turn.stop?.("storage"));
+    const emitter = createEmitter({
+      log,
+      progress,
+      onWritten: (count) => context.observer.eventsWritten(turn.file.executor, count),
+      onPassedOver: (count) => context.observer.eventsPassedOver(count),
+      onFault: () => turn.stop?.("storage"),
+    });
     const run: Run = {
       context,
       turn,
@@ -171,16 +177,22 @@ async function start(run: Run, requested: string | null): Promise<AttemptResult>
   }
   await tellDegraded(run);
   await emitter.own(prepared.warnings);
-  return follow(run, await prepared.start());
+  const spawnedAt = performance.now();
+  return follow(run, await prepared.start(), spawnedAt);
 }
 
-async function follow(run: Run, started: Started): Promise<AttemptResult> {
+/** @param spawnedAt - absent for a process that an earlier daemon had started */
+async function follow(run: Run, started: Started, spawnedAt?: number): Promise<AttemptResult> {
   const { context, turn, emitter, options } = run;
   const attempt = await followAttempt(context, turn, {
     started,
     taken: takenLines(run.logPath),
     requestedSession: turn.file.requested_session ?? null,
     emit: async (events) => {
+      if (spawnedAt !== undefined && events.length > 0) {
+        context.observer.firstEvent(turn.file.executor, performance.now() - spawnedAt);
+        spawnedAt = undefined;
+      }
       await bindSession(run, events);
       await emitter.translated(events);
     },

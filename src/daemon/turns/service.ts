@@ -11,6 +11,7 @@ import type {
   TurnSnapshot,
 } from "../../protocol/index.ts";
 import type { LoggedLine } from "../event-log/read-events.ts";
+import type { TurnLoad } from "./observer.ts";
 import type { SessionCursor, SessionEventsOptions, SessionLine } from "./session-events.ts";
 
 export type { LoggedLine, SessionCursor };
@@ -50,6 +51,7 @@ export interface TurnService {
   listExecutors(): Promise<ExecutorInfo[]>;
   getExecutor(id: string): Promise<ExecutorInfo>;
   sandbox(): SandboxInfo;
+  load(): TurnLoad;
   readiness(): Promise<Readiness>;
 }
 

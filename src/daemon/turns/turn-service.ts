@@ -215,6 +215,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       return runtime.describe("asked");
     },
     sandbox: () => describeSandbox(context),
+    load: () => ({ queued: queue.waitingCount(), running: queue.runningCount() }),
     readiness: () => checkReadiness(context),
 
     async shutDown() {

@@ -1,0 +1,32 @@
+import type { ExecutorName, FailureCode, TurnEndedData } from "../../protocol/index.ts";
+
+/** Told of what happens to turns, for figures. Each call is cheap, synchronous and does not throw. */
+export interface TurnObserver {
+  /** Events are in a turn's log. */
+  eventsWritten(executor: ExecutorName, count: number): void;
+  /** Events of a turn taken up again that an earlier daemon had logged already. */
+  eventsPassedOver(count: number): void;
+  /** The first event of a process came this long after it was started. */
+  firstEvent(executor: ExecutorName, afterMs: number): void;
+  /** Processes that a CLI had left behind, or that were left when it was stopped, were ended (law 6). */
+  processesSwept(count: number): void;
+  turnEnded(end: TurnEnd): void;
+}
+
+/** What figures tell of a turn: nothing that names it. */
+export interface TurnEnd {
+  readonly executor: ExecutorName;
+  readonly status: TurnEndedData["status"];
+  readonly code: FailureCode | undefined;
+  readonly durationMs: number;
+  /** Absent when the CLI never ran. */
+  readonly cliVersion: string | undefined;
+  readonly unknownRecords: number;
+}
+
+/** How much there is to do at this moment. */
+export interface TurnLoad {
+  /** Turns that wait. */
+  readonly queued: number;
+  readonly running: number;
+}
