@@ -31,28 +31,33 @@ user_can_use() (as "$USER_ID" "$GROUP_ID" test -r "$1" -a -w "$1" -a -x "$1")
 
 check_user() {
     SELF=$(id -u)
-    local run_as=${TURND_RUN_AS:-1000:1000}
+    local run_as=${TURND_RUN_AS:-1000:1000} effective needed missing=
     [ "$run_as" != self ] || run_as=$SELF:$(id -g)
     USER_ID=${run_as%:*} GROUP_ID=${run_as#*:}
-    [ "$SELF" = 0 ] || [ "$SELF" = "$USER_ID" ] ||
-        fault 10 "started as uid $SELF: start the container as root, or set TURND_RUN_AS=self"
-    (as "$USER_ID" "$GROUP_ID" true) ||
-        fault 10 "cannot become uid $USER_ID: the container needs the capabilities SETUID, SETGID and SETPCAP"
+    [ "$SELF" != "$USER_ID" ] || return 0
+    [ "$SELF" = 0 ] || fault 10 "started as uid $SELF: start the container as root, or set TURND_RUN_AS=self"
+    effective=$((16#$(sed -n 's/^CapEff:\s*//p' /proc/self/status)))
+    # Bits of capabilities(7). Without SETPCAP everything runs, but what runs as the user could regain capabilities.
+    for needed in CHOWN=0x1 DAC_OVERRIDE-or-DAC_READ_SEARCH=0x6 KILL=0x20 SETGID=0x40 SETUID=0x80 SETPCAP=0x100; do
+        [ $((effective & ${needed#*=})) != 0 ] || missing="$missing ${needed%=*}"
+    done
+    [ -z "$missing" ] || fault 10 "the container lacks these capabilities:$missing"
 }
 
 # Gives a directory of a volume that another image has written to a user, contents first: a second start goes on where a
 # first was cut off. A folder of the host that was mounted in is not ours to give away unasked.
 adopt() { # <directory> <uid:gid> [find expression that leaves things out]
-    local directory=$1 owner=$2 root
+    local directory=$1 owner=$2 options root
     shift 2
-    root=$(findmnt --noheadings --output FSROOT --target "$directory")
-    case ${TURND_ADOPT_VOLUMES:-auto}:$root in
-    yes:* | auto:/ | auto:*/volumes/*) ;;
+    read -r options root < <(findmnt --noheadings --raw --output OPTIONS,FSROOT --target "$directory")
+    case ${TURND_ADOPT_VOLUMES:-auto}:$options:$root in
+    *:ro,*) return 1 ;;
+    yes:* | auto:*:/ | auto:*/volumes/*) ;;
     *) return 1 ;;
     esac
     say "giving $directory, which belongs to uid $(stat -c %u "$directory"), to $owner"
     find "$directory" -xdev -depth -mindepth 1 "$@" ! -uid "${owner%:*}" -exec chown -h "$owner" {} + &&
-        chown "$owner" "$directory" && chmod u+rwx "$directory"
+        chown 0 "$directory" && chmod u+rwx "$directory" && chown "$owner" "$directory"
 }
 
 check_users_directory() { # <exit code> <what it is> <directory>
@@ -75,7 +80,7 @@ check_state() {
         adopt "$STATE" 0:0 ! -path "$STATE/sessions/*/home" ! -path "$STATE/sessions/*/home/*" ||
             fault 12 "the state $STATE belongs to uid $(stat -c %u "$STATE"), who could forge it: give it to root, or set TURND_ADOPT_VOLUMES=yes"
     fi
-    chmod 0711 "$STATE" || fault 12 "the mode of $STATE cannot be set: the container needs the capability FOWNER"
+    chmod 0711 "$STATE"
     local home
     for home in "$STATE"/sessions/*/home; do
         [ ! -d "$home" ] || [ "$(stat -c %u "$home")" = "$USER_ID" ] || adopt "$home" "$USER_ID:$GROUP_ID" ||
@@ -89,7 +94,10 @@ render_front() {
     "$SANDBOX/render-front" "$RUN" || exit 16
     FRONT_ID=$SELF FRONT_GROUP_ID=$(id -g)
     [ "$SELF" != 0 ] || { FRONT_ID=$(id -u www-data) FRONT_GROUP_ID=$(id -g www-data); }
-    chown "$FRONT_ID:$FRONT_GROUP_ID" "$RUN/nginx" && chmod 0700 "$RUN/nginx" || fault 15 "$RUN/nginx cannot be given to the front"
+    # A container that was started before has it already.
+    [ "$(stat -c %u "$RUN/nginx")" = "$FRONT_ID" ] ||
+        { chmod 0700 "$RUN/nginx" && chown "$FRONT_ID:$FRONT_GROUP_ID" "$RUN/nginx"; } ||
+        fault 15 "$RUN/nginx cannot be given to the front"
 }
 
 # The front knows no key: its environment is empty.

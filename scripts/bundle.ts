@@ -38,7 +38,7 @@ async function bundle(target: string): Promise<void> {
     plugins: [filesBesidePackage("@fastify/swagger-ui")],
     // Packages written for CommonJS ask for Node's modules by `require`.
     banner: {
-      js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url); const bundleDirectory = import.meta.dirname;',
+      js: 'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url); const bundleDirectory = import.meta.dirname;',
     },
     logLevel: "warning",
   });
