@@ -45,7 +45,7 @@ export function renderReference(): string {
     "One JSON line each; `v`, `seq`, `at`, `turn_id`, `session_id`, `executor` and `type` in every one, `native` where it comes from a line of the CLI's. `?` marks what may be absent.",
     table(["type", "data"], eventRows()),
     "## Failures",
-    "Why a turn did not complete: `failure.code` of its result.",
+    "Why a turn did not complete: `failure.code` of its result. [failures.md](failures.md) has the rules that decide.",
     table(
       ["code", "because", "retryable", "user_action"],
       Object.entries(FAILURE_ADVICE).map(([code, advice]) => [
@@ -113,7 +113,8 @@ function resolve(part: unknown, root: unknown): z.infer<typeof JsonSchema> {
   return JsonSchema.parse($defs[name]);
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table of Markdown. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");

@@ -1,10 +1,37 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { FAILURES_PATH, renderFailures } from "../scripts/failures.ts";
 import { REFERENCE_PATH, renderReference } from "../scripts/reference.ts";
+import { KEEPER_LOST, OWN_FAILURES } from "../src/daemon/turns/acts.ts";
 import { VERSION } from "../src/daemon/version.ts";
+import { FailureCode } from "../src/protocol/index.ts";
 
 test("docs/reference.md says what the source says; `node scripts/reference.ts` makes it anew", () => {
   expect(readFileSync(REFERENCE_PATH, "utf8")).toBe(renderReference());
+});
+
+test("docs/failures.md says what the tables say; `node scripts/failures.ts` makes it anew", () => {
+  expect(readFileSync(FAILURES_PATH, "utf8")).toBe(renderFailures());
+});
+
+test.each(FailureCode.options)(
+  "the failure table says who can give %s, and each recording it names is there",
+  (code) => {
+    const [, section = ""] = renderFailures().split(`\n### ${code}\n`);
+    const rows = (section.split("\n## ", 1)[0]?.split("\n### ", 1)[0] ?? "").split("\n").slice(5);
+    expect(rows.filter((row) => row.startsWith("| ")).length).toBeGreaterThan(0);
+    for (const [, path = ""] of section.matchAll(/\]\(\.\.\/(fixtures\/[^)]+)\)/g))
+      expect([path, existsSync(path)]).toEqual([path, true]);
+  },
+);
+
+test("every failure that turnd tells of its own accord is in the table", () => {
+  const directory = new URL("../src/daemon/turns/", import.meta.url);
+  const sources = readdirSync(directory).map((name) => readFileSync(new URL(name, directory), "utf8"));
+  const told = sources.flatMap((source) => [...source.matchAll(/ownFailure\(\s*"(\w+)"/g)].map(([, code]) => code));
+  const listed = new Set([...Object.keys(OWN_FAILURES), KEEPER_LOST.code]);
+  expect(told.filter((code) => !listed.has(code ?? ""))).toEqual([]);
+  expect(told.length).toBeGreaterThan(5);
 });
 
 test("every event type, failure code and setting stands in the reference", () => {

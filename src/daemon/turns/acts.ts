@@ -33,6 +33,17 @@ export const ACTS: Readonly<Record<Act, ActMeaning>> = {
   turn_timeout: { code: "turn_timeout", message: "The turn ran longer than its time-out and was ended." },
 };
 
+/** The failures that turnd tells of its own accord besides, and when: for people. */
+export const OWN_FAILURES: Readonly<Partial<Record<FailureCode, string>>> = {
+  executor_unavailable:
+    "before a process starts: the CLI, its provider's package or the API it needs of its provider is not there",
+  credential_missing: "before a process starts: no key is configured",
+  sandbox_unavailable: "before a process starts: the mode needs the CLI's own sandbox, which cannot work here",
+  resume_degraded: "before a process starts: the native session's id is none, and the turn is to fail then",
+  storage_error: "the home, the turn's files or its log cannot be written",
+  unknown: "turnd itself failed",
+};
+
 /** Nobody saw the process end. */
 export const KEEPER_LOST: FailureDraft = {
   ...ownFailure("daemon_stopped", "The sandbox or the turn's keeper stopped while the turn ran."),
