@@ -27,6 +27,7 @@ test.each([
   ["TURND_LOG_LEVEL", "loud", "must be one of trace, debug"],
   ["CLI_A_NAME", "../x", "must match"],
   ["TURND_PASS_ENV", "A;B", "must match"],
+  ["TURND_HOSTS", "sandbox.example:80", "must match"],
 ])("%s=%s stops turnd with its name, its value and what is allowed", (name, value, allowed) => {
   expect(() => readSettings({ [name]: value }, ROOT)).toThrow(SettingsError);
   expect(() => readSettings({ [name]: value }, ROOT)).toThrow(`${name} is ${JSON.stringify(value)}: ${allowed}`);
@@ -41,6 +42,12 @@ test("all wrong variables are told at once, and a token's value never is", () =>
 test("turnd does not listen beyond loopback without a token", () => {
   expect(() => readSettings({ TURND_HOST: "0.0.0.0" }, ROOT)).toThrow("only with TURND_TOKEN or TURND_TOKEN_FILE");
   expect(readSettings({ TURND_HOST: "0.0.0.0", TURND_TOKEN: "long-enough" }, ROOT).token).toBe("long-enough");
+});
+
+test("any name is good as Host only with a token", () => {
+  expect(() => readSettings({ TURND_HOSTS: "*" }, ROOT)).toThrow("TURND_HOSTS is *");
+  const env = { TURND_HOSTS: "*, sandbox.example", TURND_TOKEN: "12345678" };
+  expect(readSettings(env, ROOT).values.TURND_HOSTS).toEqual(["*", "sandbox.example"]);
 });
 
 test("a token file is read, and one that holds none is refused", () => {

@@ -63,6 +63,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       service,
       terminal: shells,
       host: values.TURND_HOST,
+      hosts: values.TURND_HOSTS,
       logger,
       maxBodyBytes: values.TURND_MAX_BODY_BYTES,
       maxStreams: values.TURND_MAX_STREAMS,

@@ -42,6 +42,15 @@ export const SettingsSchema = z.object({
     .optional()
     .meta({ description: "Bearer token every request must carry" }),
   TURND_TOKEN_FILE: z.string().startsWith("/").optional().meta({ description: "File that holds the token instead" }),
+  TURND_HOSTS: z
+    .string()
+    .regex(/^([A-Za-z0-9.-]+|\*)([ ,]+([A-Za-z0-9.-]+|\*))*$/)
+    .transform((list) => list.split(/[ ,]+/))
+    .default([])
+    .meta({
+      description:
+        "Names by which turnd may be asked besides those of loopback, separated by commas or spaces; `*`, any, needs a token",
+    }),
   TURND_MAX_TURNS: integer(4, 1, 1_000).meta({ description: "Turns that run at once" }),
   TURND_MAX_QUEUED: integer(100, 0, 100_000).meta({ description: "Turns that wait" }),
   TURND_TURN_TIMEOUT_MS: integer(60 * MINUTE, 0, 1_440 * MINUTE).meta({ description: "Longest turn; 0 is off" }),
@@ -158,6 +167,9 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
   if (!parsed.success) throw new SettingsError(parsed.error.issues.map((issue) => describeIssue(issue, given)));
   const values = parsed.data;
   const token = readToken(values);
+  if (values.TURND_HOSTS.includes("*") && token === undefined) {
+    throw new SettingsError(["TURND_HOSTS is *: any name is good only with TURND_TOKEN or TURND_TOKEN_FILE"]);
+  }
   for (const variable of ["TURND_HOST", "TURND_TERMINAL_HOST"] as const) {
     if (LOOPBACK.has(values[variable]) || token !== undefined) continue;
     throw new SettingsError([

@@ -65,6 +65,7 @@ export async function wireTerminal({
     pageDirectory: join(sandboxDirectory, "terminal"),
     logger,
     host,
+    hosts: values.TURND_HOSTS,
     token,
     origins: [baseUrl, ...values.TURND_TERMINAL_ORIGINS],
   });

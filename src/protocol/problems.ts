@@ -34,6 +34,13 @@ export const ProblemCode = z
     "shutting_down",
     "turn_running",
     "storage_full",
+    // Of the image's front alone: sandbox/nginx.conf.
+    "bad_proxy_port",
+    "proxy_port_forbidden",
+    "upstream_unreachable",
+    "upstream_timeout",
+    "turnd_unavailable",
+    "terminal_unavailable",
   ])
   .meta({ id: "ProblemCode", description: "Why a request was refused." });
 export type ProblemCode = z.infer<typeof ProblemCode>;
@@ -71,6 +78,12 @@ export const PROBLEM_STATUS = {
   shutting_down: 503,
   turn_running: 504,
   storage_full: 507,
+  bad_proxy_port: 400,
+  proxy_port_forbidden: 403,
+  upstream_unreachable: 502,
+  upstream_timeout: 504,
+  turnd_unavailable: 503,
+  terminal_unavailable: 503,
 } as const satisfies Readonly<Record<ProblemCode, number>>;
 
 /** The body of every refusal. `fields` has one entry per field of a request that does not validate. */

@@ -59,6 +59,18 @@ test("a token and a bind beyond loopback make any Host good; without a token non
   expect((await open.app.inject({ url: "/v1/turns", headers })).statusCode).toBe(403);
 });
 
+test("a name that the settings know is a good Host, on any port; `*` is every name", async () => {
+  const ask = async (hosts: string[], host: string) =>
+    (await (await createTestApp({ hosts })).app.inject({ url: "/v1/turns", headers: { host } })).statusCode;
+  for (const host of ["sandbox.example", "SANDBOX.example:8080", "localhost"]) {
+    expect(await ask(["Sandbox.Example"], host)).toBe(200);
+  }
+  for (const host of ["evil.example", "sandbox.example.evil.example", "a@sandbox.example"]) {
+    expect(await ask(["sandbox.example"], host)).toBe(403);
+  }
+  expect(await ask(["*"], "evil.example")).toBe(200);
+});
+
 test("a page of another host or port is refused, and one of this host is not", async () => {
   const { app } = await createTestApp();
   const ask = (origin: string) => app.inject({ url: "/v1/turns", headers: { host: "127.0.0.1:8091", origin } });

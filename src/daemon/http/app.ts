@@ -22,6 +22,8 @@ export interface AppOptions {
   readonly token?: string | undefined;
   /** The address turnd will listen on: decides which Hosts are good. */
   readonly host: string;
+  /** Names that may be asked besides those of loopback; `*` is any. */
+  readonly hosts?: readonly string[];
   readonly logger: FastifyBaseLogger;
   readonly maxBodyBytes: number;
   /** Most event streams at once. */

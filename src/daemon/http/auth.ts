@@ -22,6 +22,8 @@ export interface HostRules {
   readonly host: string;
   /** Whether callers show by a token who they are. */
   readonly token?: string | undefined;
+  /** Names, without a port, that may be asked besides those of loopback; `*` is any. */
+  readonly hosts?: readonly string[] | undefined;
   /** Origins that pages may come from besides the host asked, as `scheme://host:port`; their hosts may be asked. */
   readonly origins?: readonly string[];
 }
@@ -45,12 +47,18 @@ export function registerGuard(app: FastifyInstance, options: GuardOptions): void
  * A browser can be led to a loopback address under any name (DNS rebinding), so on a loopback bind only loopback names
  * are good Hosts. A page may send what it likes to where it comes from, and nothing to anywhere else.
  */
-export function createHostCheck({ host: bound, token, origins = [] }: HostRules): HostCheck {
-  const isAnyHostGood = token !== undefined && !isLoopback(bound);
-  const hosts = new Set(origins.map((origin) => URL.parse(origin)?.host));
+export function createHostCheck({ host: bound, token, hosts = [], origins = [] }: HostRules): HostCheck {
+  const isAnyHostGood = hosts.includes("*") || (token !== undefined && !isLoopback(bound));
+  const names = new Set(hosts.map((name) => name.toLowerCase()));
+  const ofOrigins = new Set(origins.map((origin) => URL.parse(origin)?.host));
   return ({ host, origin }) => {
-    if (!isAnyHostGood && !isLoopbackHost(host) && !hosts.has(host?.toLowerCase())) {
-      throw new ProblemError("forbidden_origin", `Host must be a loopback name, got ${quote(host)}`);
+    const name = readHostName(host);
+    const isGood = name !== undefined && (isLoopback(name) || names.has(name));
+    if (!isAnyHostGood && !isGood && !ofOrigins.has(host?.toLowerCase())) {
+      throw new ProblemError(
+        "forbidden_origin",
+        `Host must be a loopback name or one that TURND_HOSTS names, got ${quote(host)}`,
+      );
     }
     if (origin !== undefined && !isSameHost(origin, host) && !origins.includes(origin)) {
       throw new ProblemError("forbidden_origin", `Origin must be the host asked, got ${quote(origin)}`);
@@ -79,9 +87,10 @@ function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-function isLoopbackHost(host: string | undefined): boolean {
+/** The name in a `Host`, in lower case and without its port; undefined for anything that is none. */
+function readHostName(host: string | undefined): string | undefined {
   const url = host === undefined ? null : URL.parse(`http://${host}`);
-  return url !== null && url.pathname === "/" && url.username === "" && isLoopback(url.hostname);
+  return url !== null && url.pathname === "/" && url.username === "" ? url.hostname : undefined;
 }
 
 function isLoopback(name: string): boolean {
