@@ -94,7 +94,7 @@ function listWith(failure: FailureDraft): readonly Candidate[] {
 }
 
 function seen({ seenIn }: DescribedRule): string {
-  return /^cli-/.test(seenIn) ? `[${seenIn}](../fixtures/${seenIn})` : seenIn;
+  return seenIn.startsWith("cli-") ? `[${seenIn}](../fixtures/${seenIn})` : seenIn;
 }
 
 function linkTo(code: FailureCode): string {
