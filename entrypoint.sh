@@ -50,6 +50,8 @@ adopt() { # <directory> <uid:gid> [find expression that leaves things out]
     local directory=$1 owner=$2 options root
     shift 2
     read -r options root < <(findmnt --noheadings --raw --output OPTIONS,FSROOT --target "$directory")
+    # What is empty costs nobody anything.
+    [ -n "$(find "$directory" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] || root=/
     case ${TURND_ADOPT_VOLUMES:-auto}:$options:$root in
     *:ro,*) return 1 ;;
     yes:* | auto:*:/ | auto:*/volumes/*) ;;
@@ -105,16 +107,18 @@ start_front() {
     (as "$FRONT_ID" "$FRONT_GROUP_ID" env -i /usr/sbin/nginx -e stderr -c "$SANDBOX/nginx.conf") &
     FRONT=$!
 }
+# With a token any name is good: who was led here under a foreign one does not have it.
 start_turnd() {
-    turnd serve &
+    TURND_HOSTS=${TURND_HOSTS:-${TOKEN:+*}} turnd serve &
     TURND=$!
 }
 
 # Turns first, so that the front can still tell how they ended.
 stop() { # <exit code>
     trap '' TERM INT
-    kill -TERM "$TURND" 2>/dev/null && wait "$TURND"
-    kill -QUIT "$FRONT" 2>/dev/null
+    exec 2>/dev/null # either may have gone by itself
+    kill -TERM "$TURND" && wait "$TURND"
+    kill -QUIT "$FRONT"
     for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$FRONT" 2>/dev/null && sleep 0.05; done
     exit "$1"
 }
@@ -125,7 +129,8 @@ serve() {
     start_turnd
     start_front
     while :; do
-        wait -n -p ended "$TURND" "$FRONT"
+        # bash itself would tell of a signal, in words of its own.
+        wait -n -p ended "$TURND" "$FRONT" 2>/dev/null
         status=$?
         if [ "$ended" = "$TURND" ]; then name=turnd; else name='the front'; fi
         [ $((SECONDS - since)) -le 60 ] || restarts=0
@@ -160,7 +165,8 @@ if [ $# -gt 0 ]; then
 fi
 check_state
 render_front
-[ -n "${TURND_TOKEN:-}${TURND_TOKEN_FILE:-}" ] ||
+TOKEN=${TURND_TOKEN:-${TURND_TOKEN_FILE:-}}
+[ -n "$TOKEN" ] ||
     say "warning: no TURND_TOKEN: whoever reaches port 8080 can run turns and open a shell; publish it to loopback alone, or behind your own authentication"
 case $(readlink -f /usr/local/bin/opencode) in
 */opencode-linux-x64/*) grep -qw avx2 /proc/cpuinfo || say "warning: this CPU has no AVX2: CLI A dies of an illegal instruction; build with --build-arg CLI_A_CPU=baseline" ;;
