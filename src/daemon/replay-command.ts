@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { z } from "zod";
 import type { Decision, TurnEndedData } from "../protocol/index.ts";
+import { createDriftCount, type DriftCount } from "./drift-report.ts";
 import { findExecutor } from "./executors/registry.ts";
 import { RecordingError } from "./replay/recording-error.ts";
 import { openRecording } from "./replay/recording.ts";
@@ -23,17 +24,18 @@ const Label = z.object({ status: z.string(), code: z.string().nullable(), also: 
 const MAX_LINE_BYTES = 16_777_216;
 
 /**
- * Prints recordings: their unified events as JSON lines, a summary line each and the accuracy against their labels, or
- * how the end of each was decided.
+ * Prints recordings: their unified events as JSON lines, a summary line each with the accuracy against their labels and
+ * what they hold that we do not know, or how the end of each was decided.
  *
  * @returns 0, or 1 when a directory could not be replayed
  */
 export async function printReplays(directories: readonly string[], options: PrintOptions): Promise<0 | 1> {
   let hasFault = false;
   const score = { labelled: 0, status: 0, code: 0 };
+  const drift = createDriftCount();
   for (const directory of directories) {
     try {
-      const ended = await replayOne(directory, options);
+      const ended = await replayOne(directory, drift, options);
       if (options.show === "summary") await summarise(directory, ended, score, options);
     } catch (error) {
       if (!(error instanceof RecordingError)) throw error;
@@ -45,10 +47,11 @@ export async function printReplays(directories: readonly string[], options: Prin
     const share = (count: number): string => `${count}/${score.labelled} (${percent(count, score.labelled)})`;
     await write(options.out, `labelled: status ${share(score.status)}, code ${share(score.code)}\n`);
   }
+  if (options.show === "summary") await write(options.out, options.redact(drift.format()));
   return hasFault ? 1 : 0;
 }
 
-async function replayOne(directory: string, options: PrintOptions): Promise<TurnEndedData> {
+async function replayOne(directory: string, drift: DriftCount, options: PrintOptions): Promise<TurnEndedData> {
   const recording = await openRecording(directory);
   const executor = findExecutor(recording.turn.executor);
   if (executor === undefined) throw new RecordingError(directory, `no executor ${recording.turn.executor}`);
@@ -59,6 +62,7 @@ async function replayOne(directory: string, options: PrintOptions): Promise<Turn
     now: () => new Date(),
     redact: options.redact,
     keepsOrder: true,
+    ...(options.show === "summary" ? { drift: drift.watch(executor, recording.turn.cli_version, directory) } : {}),
     write: (lines) => (options.show === "events" ? write(options.out, lines) : Promise.resolve()),
     ...(options.show === "decision" ? { explain: (made: Decision) => void (decision = made) } : {}),
   });

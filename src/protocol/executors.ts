@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Drift } from "./drift.ts";
 
 /** The CLIs turnd drives. Events and recordings carry this name. */
 export const CliName = z.enum(["cli-a", "cli-b"]).meta({ id: "CliName" });
@@ -67,6 +68,10 @@ export const ExecutorInfo = z
       }),
     configuration: z.array(EffectiveSetting),
     warnings: z.array(z.string()),
+    drift: z.array(Drift).meta({
+      description:
+        "What the turns since turnd's start printed that it does not know, by version of the CLI. `turnd replay --summary` tells it of any recording.",
+    }),
   })
   .meta({ id: "ExecutorInfo" });
 export type ExecutorInfo = z.infer<typeof ExecutorInfo>;

@@ -1,4 +1,5 @@
 export * from "./decisions.ts";
+export * from "./drift.ts";
 export * from "./events.ts";
 export * from "./executors.ts";
 export * from "./failures.ts";

@@ -11,6 +11,7 @@ import type {
   TurnEvent,
   Usage,
 } from "../../protocol/index.ts";
+import type { DriftWatch, RecordTable } from "./drift.ts";
 import type { Fact, FailureRule } from "./rules.ts";
 
 /**
@@ -43,6 +44,8 @@ export interface Executor {
   isNativeSessionId(id: string): boolean;
   /** Every rule that can decide a failure, in deciding order: the documented table. */
   readonly failureRules: readonly DescribedRule[];
+  /** What its records look like: the measure of drift. */
+  readonly records: RecordTable;
   /** One translator a process. */
   createTranslator(input: TranslatorInput): Translator;
   /**
@@ -200,6 +203,8 @@ export interface TranslatorInput {
   readonly cliVersion?: string;
   /** What the native session had used before this turn; for CLIs that count over the whole session. Absent: unknown. */
   readonly usageBefore?: Usage;
+  /** Shown every record, for what the translation does not look at. */
+  readonly drift?: DriftWatch;
 }
 
 /** An event and the line it comes from. */

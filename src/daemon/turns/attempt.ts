@@ -36,7 +36,7 @@ export interface AttemptResult extends Consumed {
  * Shape: resolves when the last line is translated and the tree is empty.
  */
 export async function followAttempt(context: TurnContext, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
-  const { executor } = executorOf(context, turn.file.executor);
+  const { executor, drift } = executorOf(context, turn.file.executor);
   const { limits } = context;
   const tree: ProcessTree = { started: options.started, marker: turn.file.turn_id };
   const finished = new AbortController();
@@ -73,6 +73,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
       requestedSession: options.requestedSession,
       ...(turn.file.cli_version === undefined ? {} : { cliVersion: turn.file.cli_version }),
       ...(turn.file.usage_before === undefined ? {} : { usageBefore: turn.file.usage_before }),
+      drift: drift.watch(turn.file.cli_version, turn.file.turn_id),
     }),
     output: followOutput({
       stdoutPath: `${turn.directory}/stdout.jsonl`,

@@ -1,4 +1,5 @@
 import type { ExecutorInfo, Mode, Permissions } from "../../protocol/index.ts";
+import { createDriftBook, type DriftBook } from "../executors/drift.ts";
 import type { Configuration, Executor, FailureDraft } from "../executors/executor.ts";
 import { findProgram } from "../process/find-program.ts";
 import type { RunAs } from "../process/run-as.ts";
@@ -12,6 +13,8 @@ export interface ExecutorRuntime {
   readonly executor: Executor;
   readonly cliName: string;
   readonly configuration: Configuration;
+  /** What the turns since the start printed that we do not know; a turn taken up again is looked at from its beginning. */
+  readonly drift: DriftBook;
   /** Finds the binary, asks its version; asked again as long as the answer was no. */
   locate(): Promise<Located>;
   /** What keeps a turn in this mode from running, decided before a process is started; undefined when nothing does. */
@@ -50,6 +53,7 @@ const MAX_EVIDENCE_CHARACTERS = 300;
 /** Makes the runtime side of an executor. Nothing is looked up before it is asked for. */
 export function createExecutorRuntime(options: ExecutorRuntimeOptions): ExecutorRuntime {
   const { executor, configuration, cliName, env, now } = options;
+  const drift = createDriftBook(executor.records);
   const locate = keepWhen(
     (located: Located) => located.ok,
     () => locateCli(options),
@@ -102,6 +106,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       ...(state === undefined ? {} : { provider: describeProvider(state) }),
       configuration: [...configuration.effective],
       warnings: [...configuration.warnings],
+      drift: drift.report(),
     };
   }
 
@@ -109,6 +114,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     executor,
     cliName,
     configuration,
+    drift,
     locate,
     findObstacle: (mode, permissions) => decide(mode, permissions),
     describe,

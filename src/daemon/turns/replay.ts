@@ -1,5 +1,6 @@
 import type { Decision, TurnEndedData } from "../../protocol/index.ts";
 import { createSequence, type NewEvent } from "../event-log/sequence.ts";
+import type { DriftWatch } from "../executors/drift.ts";
 import type { Executor } from "../executors/executor.ts";
 import { idsOf, type Recording } from "../replay/recording.ts";
 import { inRuns } from "../replay/timeline.ts";
@@ -20,6 +21,8 @@ export interface ReplayOptions {
   readonly write: (lines: Buffer) => Promise<void>;
   /** Take the lines in the order of the recording's events, where it has them. */
   readonly keepsOrder: boolean;
+  /** Shown every record. */
+  readonly drift?: DriftWatch;
   /** Told how the end was decided. */
   readonly explain?: (decision: Decision) => void;
 }
@@ -47,6 +50,7 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
 
   const { facts, consumed } = await retellTurn(recording, {
     executor: options.executor,
+    ...(options.drift === undefined ? {} : { drift: options.drift }),
     maxLineBytes: options.maxLineBytes,
     timeline: options.keepsOrder && timeline !== undefined ? inRuns(timeline()) : undefined,
     finished: AbortSignal.abort(),

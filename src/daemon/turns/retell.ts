@@ -1,5 +1,6 @@
 import type { Exit, TimelineEntry } from "../../protocol/index.ts";
 import type { NewEvent } from "../event-log/sequence.ts";
+import type { DriftWatch } from "../executors/drift.ts";
 import type { Executor, TranslatedEvent } from "../executors/executor.ts";
 import { followOutput, type OutputBatch, type TakenLine } from "../process/follow.ts";
 import { hasRun, type Recording } from "../replay/recording.ts";
@@ -11,6 +12,8 @@ import type { EndedBy } from "./turn-file.ts";
 
 export interface RetellOptions {
   readonly executor: Executor;
+  /** Shown every record. */
+  readonly drift?: DriftWatch;
   readonly maxLineBytes: number;
   /** What was taken when, in order; undefined where nothing tells: then stdout comes before stderr. */
   readonly timeline: AsyncIterable<TimelineEntry> | undefined;
@@ -59,6 +62,7 @@ export async function retellTurn(recording: Recording, options: RetellOptions): 
       requestedSession: turn.requested_session,
       ...(turn.cli_version === undefined ? {} : { cliVersion: turn.cli_version }),
       ...(turn.usage_before === undefined ? {} : { usageBefore: turn.usage_before }),
+      ...(options.drift === undefined ? {} : { drift: options.drift }),
     }),
     output: passUntil(
       followOutput({

@@ -3,6 +3,7 @@ import { buildArgs } from "./command.ts";
 import { configure, VARIABLES } from "./config.ts";
 import { FAILURE_RULES } from "./failure.ts";
 import { planHome } from "./home.ts";
+import { RECORDS } from "./records.ts";
 import { CORRUPT_ON_RESUME } from "./stderr-rules.ts";
 import { createCliATranslator } from "./translate.ts";
 
@@ -49,6 +50,7 @@ export const cliA: Executor = {
   // Anything else ends with exit code 0 and not a word. Source: contract section 3.
   isNativeSessionId: (id) => SESSION_ID.test(id),
   failureRules: FAILURE_RULES,
+  records: RECORDS,
   createTranslator: createCliATranslator,
   // The three belong together: what was written last may be in the log beside the database alone. Source: section 3.
   corruptState: (rule, cliName) =>

@@ -79,15 +79,16 @@ export const CliARecord = z.discriminatedUnion("type", [
 ]);
 export type CliARecord = z.infer<typeof CliARecord>;
 
-/** A line, read. Of a record that is not known: what it calls itself, and whose session it says it belongs to. */
+/** A line, read; `value` is all of it. Of a record that is not known: what it calls itself, and whose session's it says it is. */
 export type ReadLine =
   | { readonly kind: "blank" }
-  | { readonly kind: "record"; readonly record: CliARecord }
+  | { readonly kind: "record"; readonly record: CliARecord; readonly value: unknown }
   | {
       readonly kind: "unknown";
       readonly reason: "not_json" | "unknown_type" | "bad_shape";
       readonly type?: string;
       readonly sessionID?: string;
+      readonly value?: unknown;
     };
 
 const TYPES = new Set<string>(CliARecord.options.map((option) => option.shape.type.value));
@@ -100,14 +101,15 @@ export function readRecord(line: string): ReadLine {
   if (read.kind === "blank") return read;
   if (read.kind === "not_json") return { kind: "unknown", reason: "not_json" };
   const record = CliARecord.safeParse(read.value);
-  if (record.success) return { kind: "record", record: record.data };
+  if (record.success) return { kind: "record", record: record.data, value: read.value };
   const typed = Typed.safeParse(read.value);
-  if (!typed.success) return { kind: "unknown", reason: "bad_shape" };
+  if (!typed.success) return { kind: "unknown", reason: "bad_shape", value: read.value };
   const { type, sessionID } = typed.data;
   return {
     kind: "unknown",
     reason: type === undefined || TYPES.has(type) ? "bad_shape" : "unknown_type",
     ...(type === undefined ? {} : { type }),
     ...(sessionID === undefined ? {} : { sessionID }),
+    value: read.value,
   };
 }

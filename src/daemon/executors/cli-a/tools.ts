@@ -42,7 +42,8 @@ const ABORTED = /^Tool execution aborted/;
 const text = z.string().min(1).optional().catch(undefined);
 const line = z.int().positive().optional().catch(undefined);
 const Input = z.object({ filePath: text, path: text, offset: line, oldString: z.string().optional().catch(undefined) });
-const Metadata = z.object({
+/** What a call tells of itself besides its output. Source: contract section 1.1. */
+export const Metadata = z.object({
   exit: z.int().optional().catch(undefined),
   truncated: z.boolean().optional().catch(undefined),
   exists: z.boolean().optional().catch(undefined),
@@ -54,7 +55,8 @@ const Metadata = z.object({
     .optional()
     .catch(undefined),
 });
-const Todos = z.object({
+/** The list of a todo call. */
+export const Todos = z.object({
   todos: z.array(
     z.object({
       content: z.string(),
@@ -147,10 +149,15 @@ function parseRules(json: string): z.infer<typeof DenyRules> {
   }
 }
 
-/** What is none of the CLI's own comes from an MCP server, as `<server>_<tool>`, or from a plugin. */
+/** Whether a tool has a kind: it is one of the CLI's own, or has the form of an MCP server's, `<server>_<tool>`. */
+export function isMappedTool(tool: string): boolean {
+  return Object.hasOwn(KINDS, tool) || tool.includes("_");
+}
+
+/** What is none of the CLI's own comes from an MCP server or from a plugin. */
 function toKind(tool: string): ToolKind {
   if (Object.hasOwn(KINDS, tool)) return KINDS[tool] ?? "other";
-  return tool.includes("_") ? "mcp" : "other";
+  return isMappedTool(tool) ? "mcp" : "other";
 }
 
 function toErrorStatus(error: string): ToolStatus {

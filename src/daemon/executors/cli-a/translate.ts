@@ -32,7 +32,7 @@ const USAGE = /^\S+ run \[message\.\.\]/;
  * marked `final`, because only the end of the turn tells.
  * @see contract sections 1, 3 and 6
  */
-export function createCliATranslator({ requestedSession }: TranslatorInput): Translator {
+export function createCliATranslator({ requestedSession, drift }: TranslatorInput): Translator {
   const session = createSessionGate(requestedSession);
   const steps = createStepTracker();
   const stderr = createStderrReader(requestedSession !== null);
@@ -146,6 +146,7 @@ export function createCliATranslator({ requestedSession }: TranslatorInput): Tra
   function pushStdout(line: OutputLine): Translation {
     const read = line.isTruncated ? ({ kind: "unknown", reason: "not_json" } as const) : readRecord(line.text);
     if (read.kind === "blank") return NOTHING;
+    if ("value" in read) drift?.(read.value, line.number);
     if (read.kind === "unknown") return pushUnknown(line, read);
     const { record } = read;
     const id = "part" in record ? { id: record.part.id } : {};

@@ -4,6 +4,7 @@ import { configure, VARIABLES } from "./config.ts";
 import { chooseSandboxMode, readDetails } from "./details.ts";
 import { FAILURE_RULES } from "./failure.ts";
 import { planHome } from "./home.ts";
+import { RECORDS } from "./records.ts";
 import { probeProvider } from "./provider-probe.ts";
 import { createCliBTranslator } from "./translate.ts";
 
@@ -43,6 +44,7 @@ export const cliB: Executor = {
   // Anything else is taken for a thread's name and silently starts a new thread. Source: contract section 4.
   isNativeSessionId: (id) => SESSION_ID.test(id),
   failureRules: FAILURE_RULES,
+  records: RECORDS,
   createTranslator: createCliBTranslator,
   probeProvider,
   sandboxProbe: {

@@ -83,11 +83,16 @@ export const CliBRecord = z.discriminatedUnion("type", [
 ]);
 export type CliBRecord = z.infer<typeof CliBRecord>;
 
-/** A line, read; `type` of an unknown record is what it calls itself. */
+/** A line, read; `value` is all of it, `type` of an unknown record is what it calls itself. */
 export type ReadLine =
   | { readonly kind: "blank" }
-  | { readonly kind: "record"; readonly record: CliBRecord }
-  | { readonly kind: "unknown"; readonly reason: "not_json" | "unknown_type" | "bad_shape"; readonly type?: string };
+  | { readonly kind: "record"; readonly record: CliBRecord; readonly value: unknown }
+  | {
+      readonly kind: "unknown";
+      readonly reason: "not_json" | "unknown_type" | "bad_shape";
+      readonly type?: string;
+      readonly value?: unknown;
+    };
 
 const RECORD_TYPES = new Set<string>(CliBRecord.options.map((option) => option.shape.type.value));
 const ITEM_TYPES = new Set<string>(CliBItem.options.map((option) => option.shape.type.value));
@@ -99,10 +104,10 @@ export function readRecord(text: string): ReadLine {
   if (read.kind === "blank") return read;
   if (read.kind === "not_json") return { kind: "unknown", reason: "not_json" };
   const record = CliBRecord.safeParse(read.value);
-  if (record.success) return { kind: "record", record: record.data };
+  if (record.success) return { kind: "record", record: record.data, value: read.value };
   const typed = Typed.safeParse(read.value);
-  if (!typed.success) return { kind: "unknown", reason: "bad_shape" };
+  if (!typed.success) return { kind: "unknown", reason: "bad_shape", value: read.value };
   const { type, item: inner } = typed.data;
   const isKnown = RECORD_TYPES.has(type) && (inner === undefined || ITEM_TYPES.has(inner.type));
-  return { kind: "unknown", reason: isKnown ? "bad_shape" : "unknown_type", type };
+  return { kind: "unknown", reason: isKnown ? "bad_shape" : "unknown_type", type, value: read.value };
 }

@@ -181,6 +181,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
   function pushStdout(line: OutputLine): Translation {
     const read = line.isTruncated ? ({ kind: "unknown", reason: "not_json" } as const) : readRecord(line.text);
     if (read.kind === "blank") return NOTHING;
+    if ("value" in read) input.drift?.(read.value, line.number);
     if (read.kind === "record") {
       const { record } = read;
       const id = "item" in record ? { id: record.item.id } : {};

@@ -1,0 +1,31 @@
+import { z } from "zod";
+
+/** One thing a CLI printed that this turnd does not know. */
+export const DriftEntry = z
+  .strictObject({
+    what: z.enum(["type", "field", "tool"]).meta({
+      description:
+        "`type`: a kind of record without a translation. `field`: neither read nor in a recording of the known version. `tool`: its events have kind `other`.",
+    }),
+    name: z.string().meta({
+      description: "The type, the tool, or the field after the kind of record it stood in: `text part.added`.",
+    }),
+    count: z.int().positive(),
+    first_seen: z
+      .strictObject({ in: z.string(), line: z.int().positive() })
+      .meta({ description: "The turn or the recording, and the line of its stdout." }),
+  })
+  .meta({ id: "DriftEntry" });
+export type DriftEntry = z.infer<typeof DriftEntry>;
+
+/** What one version of a CLI printed that this turnd does not know. */
+export const Drift = z
+  .strictObject({
+    cli_version: z.string().meta({ description: "`unknown` where nothing says." }),
+    known_version: z.string().meta({ description: "The version whose recordings are the measure." }),
+    records: z.int().nonnegative().meta({ description: "Records that were looked at." }),
+    entries: z.array(DriftEntry),
+    more: z.int().nonnegative().meta({ description: "Sightings of what is beyond the limit of different entries." }),
+  })
+  .meta({ id: "Drift" });
+export type Drift = z.infer<typeof Drift>;
