@@ -2,7 +2,8 @@ import { appendFileSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { followOutput, type FollowedLine, type TakenLine } from "../../src/daemon/process/follow.ts";
+import { followOutput, type TakenLine } from "../../src/daemon/process/follow.ts";
+import type { SplitLine } from "../../src/daemon/process/line-splitter.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -19,7 +20,7 @@ async function* order(taken: readonly TakenLine[]): AsyncGenerator<TakenLine> {
   yield* taken;
 }
 
-const short = ({ source, number, text }: FollowedLine): string => `${source}:${number}:${text}`;
+const short = ({ source, number, text }: SplitLine): string => `${source}:${number}:${text}`;
 
 async function collect(options: Parameters<typeof followOutput>[0]): Promise<string[]> {
   const lines: string[] = [];

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createLineSplitter, type SplitLine } from "../../src/daemon/process/line-splitter.ts";
 
 function split(chunks: readonly Buffer[], maxLineBytes: number): SplitLine[] {
-  const splitter = createLineSplitter(maxLineBytes);
+  const splitter = createLineSplitter("stdout", maxLineBytes);
   return [...chunks.flatMap((chunk) => splitter.push(chunk)), ...splitter.flush()];
 }
 
@@ -54,8 +54,8 @@ test("a line beyond the limit keeps its head and says so, and the next line is w
 
 test("invalid UTF-8 stays inside its line", () => {
   expect(split([Buffer.from([0x61, 0xff, 0x0a, 0xe2, 0x82]), Buffer.from([0x0a, 0x62, 0x0a])], 100)).toEqual([
-    { text: "a\u{fffd}", isTruncated: false },
-    { text: "\u{fffd}", isTruncated: false },
-    { text: "b", isTruncated: false },
+    { source: "stdout", number: 1, text: "a\u{fffd}", isTruncated: false },
+    { source: "stdout", number: 2, text: "\u{fffd}", isTruncated: false },
+    { source: "stdout", number: 3, text: "b", isTruncated: false },
   ]);
 });

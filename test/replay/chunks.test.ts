@@ -15,9 +15,9 @@ function translate(recording: (typeof FIXTURES)[number], chunks: readonly Buffer
     requestedSession: recording.turn.requested_session,
     cliVersion: recording.turn.cli_version,
   });
-  const splitter = createLineSplitter(16_777_216);
+  const splitter = createLineSplitter("stdout", 16_777_216);
   const lines = [...chunks.flatMap((chunk) => splitter.push(chunk)), ...splitter.flush()];
-  const translations = lines.map((line, index) => translator?.push({ ...line, source: "stdout", number: index + 1 }));
+  const translations = lines.map((line) => translator?.push(line));
   return [translations, translator?.end({ exit: recording.exit, wasStopped: recording.turn.ended_by !== null })];
 }
 

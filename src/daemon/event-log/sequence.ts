@@ -12,8 +12,8 @@ export interface SequenceOptions {
   readonly executor: CliName;
   /** ISO 8601, UTC. */
   readonly now: () => string;
-  /** Takes secrets out of a line before anyone sees it (law 8). */
-  readonly redact: (line: string) => string;
+  /** Takes secrets out of lines before anyone sees them (law 8). */
+  readonly redact: (lines: string) => string;
 }
 
 /** Numbers events and renders them, one JSON line each, and keeps count of what was taken. */
@@ -37,6 +37,9 @@ export interface SequenceStart {
   readonly hash: Hash;
 }
 
+/** Lines are searched for secrets and encoded together, but not so many that their text is large in itself. */
+const PIECE_CHARACTERS = 16_384;
+
 /** Makes the sequence of a turn; without a start it begins with `seq` 1. */
 export function createSequence(options: SequenceOptions, start?: SequenceStart): Sequence {
   const { turnId, sessionId, executor, now, redact } = options;
@@ -52,14 +55,19 @@ export function createSequence(options: SequenceOptions, start?: SequenceStart):
     render(events) {
       const stamp = `"at":"${now()}",${ids}`;
       let seq = count;
+      let text = "";
       lines.clear();
       for (const { type, native, data } of events) {
         seq += 1;
         const origin = native === undefined ? "" : `"native":${JSON.stringify(native)},`;
         // `type` stands before anything that may hold free text: readers find it without parsing the data.
-        const line = `{"v":1,"seq":${seq},${stamp},"type":"${type}",${origin}"data":${JSON.stringify(data)}}`;
-        lines.add(`${redact(line)}\n`);
+        text += `{"v":1,"seq":${seq},${stamp},"type":"${type}",${origin}"data":${JSON.stringify(data)}}\n`;
+        if (text.length > PIECE_CHARACTERS) {
+          lines.add(redact(text));
+          text = "";
+        }
       }
+      lines.add(redact(text));
       return lines.bytes();
     },
     take(bytes, taken) {

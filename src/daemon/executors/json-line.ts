@@ -7,15 +7,33 @@ export type JsonLine =
 // eslint-disable-next-line no-control-regex -- escape sequences are what is looked for
 const ESCAPES = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\^_])/g;
 
-/** Reads one line of stdout, terminal escapes taken out; never throws. */
+const VISIBLE = /\S/;
+/** A first character that is neither white space nor the beginning of an escape sequence. */
+// eslint-disable-next-line no-control-regex -- escape sequences are what is looked for
+const BEGINS = /^\s*[^\s\u001b]/;
+
+/** Whether a line of stdout is no record at all: nothing stands in it but white space and terminal escapes. */
+export function isBlank(text: string): boolean {
+  return !BEGINS.test(text) && !VISIBLE.test(stripEscapes(text));
+}
+
+/** Reads one line of stdout, terminal escapes around or inside its record taken out; never throws. */
 export function readJsonLine(text: string): JsonLine {
+  // JSON cannot hold a raw escape byte: what is read as it stands has none, and needs no second look.
+  const value = parse(text);
+  if (value !== undefined) return { kind: "value", value };
+  if (isBlank(text)) return { kind: "blank" };
   const plain = stripEscapes(text);
-  if (plain.trim() === "") return { kind: "blank" };
+  const within = plain === text ? undefined : parse(plain);
+  return within === undefined ? { kind: "not_json" } : { kind: "value", value: within };
+}
+
+/** @returns undefined for what is not JSON, which is an answer, not an error */
+function parse(text: string): unknown {
   try {
-    return { kind: "value", value: JSON.parse(plain) };
+    return JSON.parse(text);
   } catch {
-    // Not JSON is an answer, not an error: the line is kept.
-    return { kind: "not_json" };
+    return undefined;
   }
 }
 

@@ -2,15 +2,9 @@ import { watch, type FSWatcher } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { createLineSplitter, type SplitLine } from "./line-splitter.ts";
 
-/** A line and where it stands: 1-based, blank lines counted. */
-export interface FollowedLine extends SplitLine {
-  readonly source: "stdout" | "stderr";
-  readonly number: number;
-}
-
 /** What was found in one look: lines, and how large each file is known to be. */
 export interface OutputBatch {
-  readonly lines: readonly FollowedLine[];
+  readonly lines: readonly SplitLine[];
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
 }
@@ -33,6 +27,9 @@ export interface FollowOptions {
 
 /** Change notices are a hint: a file system may not give them. */
 const POLL_MS = 250;
+/** Each read is a way to another thread and back, so it is a long one. */
+const READ_BYTES = 524_288;
+/** What becomes lines at once. Longer text lies apart in the heap, where it costs more to make and is let go late. */
 const CHUNK_BYTES = 65_536;
 
 /**
@@ -45,15 +42,17 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
   const stdout = await openLines(options.stdoutPath, "stdout", options.maxLineBytes);
   const stderr = await openLines(options.stderrPath, "stderr", options.maxLineBytes);
   const wakeUp = createWakeUp([options.stdoutPath, options.stderrPath], options.finished);
-  const batch = (lines: FollowedLine[]): OutputBatch => ({
+  const batch = (lines: readonly SplitLine[]): OutputBatch => ({
     lines,
     stdoutBytes: stdout.knownBytes(),
     stderrBytes: stderr.knownBytes(),
   });
   try {
-    for await (const { source, line } of options.taken ?? []) {
-      const lines = await (source === "stdout" ? stdout : stderr).takeUpTo(line);
-      if (lines.length > 0) yield batch(lines);
+    for await (const { source, line } of joinRuns(options.taken ?? [])) {
+      const file = source === "stdout" ? stdout : stderr;
+      for (let lines = await file.takeUpTo(line); lines !== undefined; lines = await file.takeUpTo(line)) {
+        yield batch(lines);
+      }
     }
     for (;;) {
       // Taken before the look: what is written before `finished` is then sure to be found by this one.
@@ -61,7 +60,8 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
       const notice = wakeUp.next();
       const fromStdout = (await stdout.takeChunk()) ?? (isLast ? stdout.takeRest() : undefined);
       // A complete recording is read one file after the other; a live turn must not let one file starve the other.
-      const fromStderr = isLast && fromStdout !== undefined ? undefined : await stderr.takeChunk();
+      const isStdoutsTurn = fromStdout !== undefined && (isLast || stdout.hasMoreRead());
+      const fromStderr = isStdoutsTurn ? undefined : await stderr.takeChunk();
       if (fromStdout !== undefined || fromStderr !== undefined) {
         yield batch([...(fromStdout ?? []), ...(fromStderr ?? [])]);
       } else if (isLast) {
@@ -78,13 +78,25 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
   }
 }
 
+/** The last line of each run of lines that came from one file: the order is all that matters. */
+async function* joinRuns(taken: Iterable<TakenLine> | AsyncIterable<TakenLine>): AsyncGenerator<TakenLine> {
+  let run: TakenLine | undefined;
+  for await (const next of taken) {
+    if (run !== undefined && run.source !== next.source) yield run;
+    run = run?.source === next.source && run.line > next.line ? run : next;
+  }
+  if (run !== undefined) yield run;
+}
+
 interface LineFile {
-  /** Lines up to a number, fewer where the file ends before it. */
-  takeUpTo(number: number): Promise<FollowedLine[]>;
+  /** More lines up to a number; undefined when it is reached, or the file ends before it. */
+  takeUpTo(number: number): Promise<readonly SplitLine[] | undefined>;
   /** What one more chunk holds, without its unfinished last line; undefined at the end of what is there. */
-  takeChunk(): Promise<FollowedLine[] | undefined>;
+  takeChunk(): Promise<readonly SplitLine[] | undefined>;
+  /** Whether the next chunk is there without a look at the file. */
+  hasMoreRead(): boolean;
   /** The unfinished last line; undefined when there is none. */
-  takeRest(): FollowedLine[] | undefined;
+  takeRest(): readonly SplitLine[] | undefined;
   /** Its size: what was read, or more where reading lags behind. */
   knownBytes(): number;
   close(): Promise<void>;
@@ -92,43 +104,56 @@ interface LineFile {
 
 async function openLines(path: string, source: "stdout" | "stderr", maxLineBytes: number): Promise<LineFile> {
   const file = await openIfThere(path);
-  const splitter = createLineSplitter(maxLineBytes);
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-  let ahead: FollowedLine[] = [];
-  let [bytesRead, sizeBytes, count] = [0, 0, 0];
+  const splitter = createLineSplitter(source, maxLineBytes);
+  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  let unsplit: Buffer = buffer.subarray(0, 0);
+  let ahead: readonly SplitLine[] = [];
+  let [bytesRead, sizeBytes, lastTaken] = [0, 0, 0];
 
-  const number = (lines: SplitLine[]): FollowedLine[] =>
-    lines.map(({ text, isTruncated }) => ({ source, number: ++count, text, isTruncated }));
-
-  async function takeChunk(): Promise<FollowedLine[] | undefined> {
-    if (ahead.length > 0) return ahead.splice(0);
-    const read = (await file?.read(buffer, 0, CHUNK_BYTES, bytesRead))?.bytesRead ?? 0;
-    if (read === 0) return undefined;
-    bytesRead += read;
-    if (read === CHUNK_BYTES) sizeBytes = (await file?.stat())?.size ?? 0;
-    return number(splitter.push(buffer.subarray(0, read)));
+  async function nextLines(): Promise<readonly SplitLine[] | undefined> {
+    if (ahead.length > 0) return ahead;
+    if (unsplit.length === 0) unsplit = await readMore();
+    if (unsplit.length === 0) return undefined;
+    const chunk = unsplit.subarray(0, CHUNK_BYTES);
+    unsplit = unsplit.subarray(CHUNK_BYTES);
+    return splitter.push(chunk);
   }
 
-  async function takeUpTo(last: number): Promise<FollowedLine[]> {
-    const taken: FollowedLine[] = [];
-    while (count - ahead.length < last) {
-      const lines = await takeChunk();
-      // Only a line without its newline can be missing here, and only if it was logged when the turn had ended.
-      if (lines === undefined) return [...taken, ...number(splitter.flush())];
-      const surplus = lines.findIndex((line) => line.number > last);
-      taken.push(...(surplus === -1 ? lines : lines.slice(0, surplus)));
-      ahead = surplus === -1 ? [] : lines.slice(surplus);
-    }
-    return taken;
+  async function readMore(): Promise<Buffer> {
+    const read = (await file?.read(buffer, 0, READ_BYTES, bytesRead))?.bytesRead ?? 0;
+    bytesRead += read;
+    if (read === READ_BYTES) sizeBytes = (await file?.stat())?.size ?? 0;
+    return buffer.subarray(0, read);
+  }
+
+  /** Lines beyond `last` are kept for the next look. */
+  function take(lines: readonly SplitLine[], last: number): readonly SplitLine[] {
+    const wanted = lines.slice(0, last - lastTaken);
+    ahead = lines.slice(wanted.length);
+    lastTaken += wanted.length;
+    return wanted;
+  }
+
+  async function takeUpTo(last: number): Promise<readonly SplitLine[] | undefined> {
+    if (lastTaken >= last) return undefined;
+    const lines = await nextLines();
+    // Only a line without its newline can be missing here, and only if it was logged when the turn had ended.
+    return lines === undefined ? takeRest() : take(lines, last);
+  }
+
+  function takeRest(): readonly SplitLine[] | undefined {
+    const rest = splitter.flush();
+    return rest.length > 0 ? take(rest, Infinity) : undefined;
   }
 
   return {
     takeUpTo,
-    takeChunk,
-    takeRest: () => {
-      const rest = number(splitter.flush());
-      return rest.length > 0 ? rest : undefined;
+    async takeChunk() {
+      const lines = await nextLines();
+      return lines && take(lines, Infinity);
     },
+    takeRest,
+    hasMoreRead: () => ahead.length + unsplit.length > 0,
     knownBytes: () => Math.max(bytesRead, sizeBytes),
     close: async () => file?.close(),
   };

@@ -1,11 +1,14 @@
-/** A line without its newline. */
+/** A line without its newline, and where it stands. */
 export interface SplitLine {
+  readonly source: "stdout" | "stderr";
+  /** 1-based, blank lines counted. */
+  readonly number: number;
   readonly text: string;
   /** Longer than the limit: `text` is its head. */
   readonly isTruncated: boolean;
 }
 
-/** Cuts bytes into lines at newline bytes alone, wherever the chunks begin and end. */
+/** Cuts the bytes of one file into lines at newline bytes alone, wherever the chunks begin and end. */
 export interface LineSplitter {
   push(chunk: Buffer): SplitLine[];
   /** The last line, if the bytes did not end with a newline. */
@@ -23,10 +26,11 @@ const NEWLINE = 0x0a;
  * and invalid UTF-8 becomes U+FFFD inside its line alone.
  * @param maxLineBytes - of a line without its newline
  */
-export function createLineSplitter(maxLineBytes: number): LineSplitter {
+export function createLineSplitter(source: SplitLine["source"], maxLineBytes: number): LineSplitter {
   const headBytes = Math.min(HEAD_BYTES, maxLineBytes);
   let pending: Buffer[] = [];
   let pendingBytes = 0;
+  let count = 0;
 
   function keep(bytes: Buffer): void {
     const wasWithin = pendingBytes <= maxLineBytes;
@@ -36,12 +40,17 @@ export function createLineSplitter(maxLineBytes: number): LineSplitter {
     else if (wasWithin) pending = [Buffer.concat([...pending, bytes]).subarray(0, headBytes)];
   }
 
+  function toLine(text: string, isTruncated: boolean): SplitLine {
+    count += 1;
+    return { source, number: count, text, isTruncated };
+  }
+
   function take(): SplitLine {
     const isTruncated = pendingBytes > maxLineBytes;
     const text = (pending.length === 1 ? pending[0] : Buffer.concat(pending))?.toString("utf8") ?? "";
     pending = [];
     pendingBytes = 0;
-    return { text, isTruncated };
+    return toLine(text, isTruncated);
   }
 
   function push(chunk: Buffer): SplitLine[] {
@@ -64,7 +73,7 @@ export function createLineSplitter(maxLineBytes: number): LineSplitter {
       return bytes
         .toString("utf8")
         .split("\n")
-        .map((text) => ({ text, isTruncated: false }));
+        .map((text) => toLine(text, false));
     const lines: SplitLine[] = [];
     for (let start = 0, end = 0; end !== -1; start = end + 1) {
       end = bytes.indexOf(NEWLINE, start);

@@ -1,4 +1,5 @@
 import type { Ending, FailureDraft, Outcome, TranslatedEvent, Translator } from "../executors/executor.ts";
+import { isBlank } from "../executors/json-line.ts";
 import type { OutputBatch } from "../process/follow.ts";
 
 /** What is counted while a turn's lines are translated. */
@@ -60,7 +61,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
     options.onBatch?.(batch);
     const events: TranslatedEvent[] = [];
     for (const line of batch.lines) {
-      if (line.source === "stdout" && line.text.trim() !== "") counts.records += 1;
+      if (line.source === "stdout" && !isBlank(line.text)) counts.records += 1;
       const translation = options.translator.push(line);
       if (halt !== undefined) continue;
       events.push(...translation.events);

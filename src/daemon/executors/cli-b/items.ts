@@ -126,8 +126,7 @@ function unwrapShell(command: string): string {
 }
 
 function shorten(text: string): string {
-  const line = text.split("\n", 1)[0] ?? "";
-  return line.length > MAX_TITLE_CHARACTERS || line.length < text.length
-    ? `${line.slice(0, MAX_TITLE_CHARACTERS)}…`
-    : line;
+  const end = text.indexOf("\n");
+  if (end === -1 && text.length <= MAX_TITLE_CHARACTERS) return text;
+  return `${text.slice(0, end === -1 ? MAX_TITLE_CHARACTERS : Math.min(end, MAX_TITLE_CHARACTERS))}…`;
 }
