@@ -21,7 +21,7 @@ import { isAutoRejected, readDenial, toPlan, toToolCall, toToolEnd } from "./too
 
 const NOTHING: Translation = { events: [] };
 /** A part that is printed once more, or a call's number that is given once more, comes within an answer or two. */
-const MAX_RECENT = 1_000;
+const MAX_RECENT = 200;
 /** The first line of the help text that 1.3.2 prints to stdout for arguments it does not take. */
 const USAGE = /^\S+ run \[message\.\.\]/;
 
@@ -149,8 +149,9 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     if ("value" in read) drift?.(read.value, line.number);
     if (read.kind === "unknown") return pushUnknown(line, read);
     const { record } = read;
-    const id = "part" in record ? { id: record.part.id } : {};
-    const native: Native = { line: line.number, type: record.type, ...id };
+    const { type } = record;
+    const at = line.number;
+    const native: Native = "part" in record ? { line: at, type, id: record.part.id } : { line: at, type };
     const admitted = admit(record.sessionID, native);
     if (halt !== undefined) return { events: [], halt };
     noteLast(record.type, record.timestamp);

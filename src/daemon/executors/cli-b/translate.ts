@@ -184,8 +184,9 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
     if ("value" in read) input.drift?.(read.value, line.number);
     if (read.kind === "record") {
       const { record } = read;
-      const id = "item" in record ? { id: record.item.id } : {};
-      return translate(record, { line: line.number, type: record.type, ...id });
+      const { type } = record;
+      const { number } = line;
+      return translate(record, "item" in record ? { line: number, type, id: record.item.id } : { line: number, type });
     }
     const type = "type" in read && read.type !== undefined ? { type: read.type } : {};
     // A record of a later version can stand after the proof of success; noise that is no record cannot.
