@@ -168,6 +168,15 @@ export function createFakeService(): FakeService {
       if (request.request_id !== undefined) requests.set(request.request_id, turn.id);
       return { admission: admissionOf(turn.id), isRepeat: false };
     },
+    // Proved against the real service in test/turns/replays.test.ts.
+    admitReplay(): never {
+      throw new ProblemError("queue_full", "the fake plays no recordings");
+    },
+    exportRecording(turnId) {
+      if (!stateOf(turnId).hasEnded)
+        throw new ProblemError("turn_not_ended", "the turn runs", { turn: getTurn(turnId) });
+      throw new ProblemError("turn_not_found", "the fake has no recordings");
+    },
     listTurns: ({ limit, status }) =>
       [...turns.keys()]
         .map(getTurn)

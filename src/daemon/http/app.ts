@@ -9,6 +9,8 @@ import { executorRoutes } from "./executors.ts";
 import { metricsRoutes, type Metrics } from "./metrics.ts";
 import { createOpenStreams } from "./open-streams.ts";
 import { registerDocs, registerOpenApi } from "./openapi.ts";
+import { recordingRoutes } from "./recordings.ts";
+import { replayRoutes } from "./replays.ts";
 import { sandboxRoutes } from "./sandbox.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { shellOutputRoutes } from "./shell-output.ts";
@@ -63,6 +65,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await registerOpenApi(app, options.version);
   await app.register(turnRoutes, { service, closing: streams.closing, refuseWhenStopping });
   await app.register(eventRoutes, { service, streams, heartbeatMs: options.heartbeatMs, metrics: options.metrics });
+  await app.register(replayRoutes, { service, closing: streams.closing, refuseWhenStopping });
+  await app.register(recordingRoutes, { service, streams });
   await app.register(sessionRoutes, { service, refuseWhenStopping });
   await app.register(executorRoutes, { service });
   await app.register(sandboxRoutes, { ...options });

@@ -1,11 +1,9 @@
-import type { FastifyReply } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import {
   AdmitHeaders,
   AdmitQuery,
   CancelReceipt,
-  ProblemError,
   RequestPath,
   ResultQuery,
   TurnAdmission,
@@ -16,23 +14,15 @@ import {
   TurnSnapshot,
   TurnsQuery,
 } from "../../protocol/index.ts";
-import type { TurnService } from "../turns/service.ts";
+import { answerAdmission, type AdmissionOptions } from "./answer-admission.ts";
 import { refusals } from "./refusals.ts";
 import { readTraceId } from "./trace-id.ts";
-
-export interface TurnRoutesOptions {
-  readonly service: TurnService;
-  /** Aborts when turnd is stopping; ends waits. */
-  readonly closing: AbortSignal;
-  /** @throws {ProblemError} shutting_down */
-  readonly refuseWhenStopping: () => void;
-}
 
 const tags = ["turns"];
 
 /** `/v1/turns` and `/v1/requests`, without a turn's events. */
-export const turnRoutes: FastifyPluginAsyncZod<TurnRoutesOptions> = async (app, options) => {
-  const { service, closing, refuseWhenStopping } = options;
+export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, options) => {
+  const { service, refuseWhenStopping } = options;
 
   const admit = {
     tags,
@@ -54,16 +44,8 @@ export const turnRoutes: FastifyPluginAsyncZod<TurnRoutesOptions> = async (app, 
   app.post("/v1/turns", { schema: admit }, async (request, reply) => {
     refuseWhenStopping();
     const traceId = readTraceId(request.headers.traceparent);
-    const { admission, isRepeat } = await service.admit(request.body, traceId === undefined ? {} : { traceId });
-    const { wait_ms: waitMs } = request.query;
-    if (waitMs === undefined) return reply.code(isRepeat ? 200 : 202).send(admission);
-    if (await waitForEnd(service, admission.turn_id, { waitMs, closing, reply })) {
-      return reply.code(200).send(await service.getResult(admission.turn_id));
-    }
-    const turn = service.getTurn(admission.turn_id);
-    const extras = { turn_id: turn.turn_id, turn };
-    if (closing.aborted) throw new ProblemError("shutting_down", "turnd is stopping; ask for the turn later", extras);
-    throw new ProblemError("turn_running", `the turn has not ended within ${waitMs} ms and goes on`, extras);
+    const admitted = await service.admit(request.body, traceId === undefined ? {} : { traceId });
+    return answerAdmission(admitted, options, { reply, waitMs: request.query.wait_ms });
   });
 
   const list = { tags, summary: "List turns", querystring: TurnsQuery, response: { 200: TurnList, ...refusals() } };
@@ -113,26 +95,3 @@ export const turnRoutes: FastifyPluginAsyncZod<TurnRoutesOptions> = async (app, 
   };
   app.get("/v1/requests/:request_id", { schema: find }, async ({ params }) => service.findRequest(params.request_id));
 };
-
-interface WaitOptions {
-  readonly waitMs: number;
-  readonly closing: AbortSignal;
-  readonly reply: FastifyReply;
-}
-
-/** Waits until the turn has ended, the time is over, the client has gone or turnd is stopping. */
-async function waitForEnd(service: TurnService, turnId: string, options: WaitOptions): Promise<boolean> {
-  const controller = new AbortController();
-  const stop = (): void => controller.abort();
-  const timer = setTimeout(stop, options.waitMs);
-  options.closing.addEventListener("abort", stop);
-  options.reply.raw.once("close", stop);
-  try {
-    if (options.closing.aborted || options.reply.raw.destroyed) stop();
-    return await service.waitForEnd(turnId, controller.signal);
-  } finally {
-    clearTimeout(timer);
-    options.closing.removeEventListener("abort", stop);
-    options.reply.raw.off("close", stop);
-  }
-}

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
-import { CliName, Exit, FailureCode, Mode, TurnEndedBy, Usage } from "../../protocol/index.ts";
+import { CliName, Exit, FailureCode, Mode, TurnEndedBy, Usage, type RecordedTurn } from "../../protocol/index.ts";
 import { describeIssues, RecordingError } from "./recording-error.ts";
 import { readTimeline, type Timeline } from "./timeline.ts";
 
@@ -73,7 +73,7 @@ export function idsOf({ directory, turn }: Recording): { turnId: string; session
 }
 
 /** Whether a process ever ran: a turn that was cancelled in line, or refused by the sandbox, was admitted alone. */
-export function hasRun({ turn }: Pick<Recording, "turn">): boolean {
+export function hasRun(turn: Pick<RecordedTurn, "created_at" | "started_at">): boolean {
   return turn.created_at === undefined || turn.started_at !== undefined;
 }
 

@@ -60,7 +60,8 @@ type Line = Extract<TimelineEntry, { type: "line" }>;
 const Head = z.object({ at: z.iso.datetime(), type: z.string(), native: Native.partial({ line: true }).optional() });
 const Warning = z.object({ data: z.object({ code: z.string(), message: z.string() }) });
 
-async function* fromEvents(path: string): AsyncGenerator<TimelineEntry> {
+/** The entries that a log of events gives; it may be empty. */
+export async function* fromEvents(path: string): AsyncGenerator<TimelineEntry> {
   let last: Line | undefined;
   for await (const { seq, text } of readLines(path)) {
     const { at, type, native } = readHead(text, `${path}:${seq}`);

@@ -1,7 +1,7 @@
 import { chown, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { CallerId, CliName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
+import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.ts";
 import { makeDirectory } from "./directories.ts";
 
@@ -9,7 +9,7 @@ import { makeDirectory } from "./directories.ts";
 export const SessionFile = z.object({
   v: z.literal(1),
   session_id: CallerId,
-  executor: CliName,
+  executor: ExecutorName,
   workspace: z.string(),
   permissions: Permissions,
   metadata: Metadata.optional(),

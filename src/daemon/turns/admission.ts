@@ -1,25 +1,40 @@
-import { createHash } from "node:crypto";
 import PQueue from "p-queue";
 import { v7 as uuidv7 } from "uuid";
-import { ProblemError, type Capabilities, type SessionRequest, type TurnRequest } from "../../protocol/index.ts";
+import {
+  ProblemError,
+  type CliName,
+  type ReplayRequest,
+  type SessionRequest,
+  type TurnRequest,
+} from "../../protocol/index.ts";
 import type { SessionFile } from "../sessions/session-store.ts";
+import { refuseWhatItCannot } from "./capabilities.ts";
 import { executorOf, type TurnContext } from "./context.ts";
 import { isStorageError } from "./emitter.ts";
+import { draftReplay } from "./new-replay.ts";
+import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import type { TurnQueue } from "./queue.ts";
+import { hashRequest } from "./request-hash.ts";
 import type { Tombstones } from "./tombstones.ts";
 import { toSnapshot, type Turn } from "./turn.ts";
-import type { TurnFile } from "./turn-file.ts";
-import type { TurnInputFiles, TurnStore } from "./turn-store.ts";
+import type { TurnStore } from "./turn-store.ts";
 import { checkWorkspace } from "./workspace.ts";
 
 /** Lets requests in, each at most once (law 10). */
 export interface Admission {
-  admit(request: TurnRequest, traceId: string | undefined): Promise<{ turn: Turn; isRepeat: boolean }>;
+  admit(request: TurnRequest, traceId: string | undefined): Promise<Admitted>;
+  admitReplay(request: ReplayRequest, traceId: string | undefined): Promise<Admitted>;
   createSession(request: SessionRequest): Promise<SessionFile>;
   /** Resolves when what is being admitted at this moment has been. */
   settled(): Promise<void>;
   /** Refuses everything from now on; resolves when what was being admitted has been. */
   close(): Promise<void>;
+}
+
+/** A turn that was let in, now or before. */
+export interface Admitted {
+  readonly turn: Turn;
+  readonly isRepeat: boolean;
 }
 
 export interface AdmissionParts {
@@ -45,21 +60,24 @@ export function createAdmission(parts: AdmissionParts): Admission {
   const underWay = new Map<string, Promise<unknown>>();
   let isClosed = false;
 
-  async function admitNow(request: TurnRequest, workspace: string, traceId: string | undefined) {
-    const hash = hashRequest(request);
-    const known = findKnown(parts, request, hash);
+  /** Lets a new request in, inside the gate: `draft` decides on the session and makes the turn. */
+  async function admitNow({ requestId, hash }: Asked, draft: () => Promise<TurnDraft>): Promise<Admitted> {
+    const known = findKnown(parts, requestId, hash);
     if (known !== undefined) return { turn: known, isRepeat: true };
-    const session = await resolveSession(request, workspace);
-    refuseIfBusy(parts, request, session.session_id);
-    const turn = await store.add(...toTurnFile(parts, { request, session, workspace, hash, traceId }));
-    context.logger.info({ turnId: turn.file.turn_id, sessionId: session.session_id }, "turn admitted");
+    const { file, files } = await draft();
+    const turn = await store.add(file, files);
+    context.logger.info({ turnId: file.turn_id, sessionId: file.session_id }, "turn admitted");
     enqueue(turn);
     return { turn, isRepeat: false };
   }
 
+  function begin(session: SessionFile, hash: string, traceId: string | undefined): NewTurn {
+    const createdAt = context.now().toISOString();
+    return { sessionId: session.session_id, hash, traceId, createdAt, order: store.nextOrder() };
+  }
+
   async function resolveSession(request: TurnRequest, workspace: string): Promise<SessionFile> {
-    const existing = request.session_id === undefined ? undefined : context.sessions.get(request.session_id);
-    if (existing !== undefined && parts.isLeaving(existing.session_id)) throw sessionNotFound(request.session_id);
+    const existing = findExisting(request.session_id);
     if (existing !== undefined) return existing;
     if (request.executor === undefined) throw sessionNotFound(request.session_id);
     return makeSession({
@@ -70,7 +88,26 @@ export function createAdmission(parts: AdmissionParts): Admission {
     });
   }
 
-  async function makeSession(request: SessionRequest & { workspace: string }): Promise<SessionFile> {
+  async function resolveReplaySession({ session_id: sessionId }: ReplayRequest): Promise<SessionFile> {
+    const existing = findExisting(sessionId);
+    if (existing === undefined) {
+      const { workspace } = context;
+      const id = sessionId === undefined ? {} : { session_id: sessionId };
+      return makeSession({ executor: "replay", permissions: {}, workspace, ...id });
+    }
+    if (existing.executor === "replay") return existing;
+    const message = `session ${sessionId} belongs to ${existing.executor}; leave session_id out or name a session of replays`;
+    throw new ProblemError("executor_mismatch", message);
+  }
+
+  /** Nobody is let into a session that is being deleted. */
+  function findExisting(sessionId: string | undefined): SessionFile | undefined {
+    const existing = sessionId === undefined ? undefined : context.sessions.get(sessionId);
+    if (existing !== undefined && parts.isLeaving(existing.session_id)) throw sessionNotFound(sessionId);
+    return existing;
+  }
+
+  async function makeSession(request: NewSession): Promise<SessionFile> {
     const session: SessionFile = {
       v: 1,
       session_id: request.session_id ?? uuidv7(),
@@ -97,29 +134,58 @@ export function createAdmission(parts: AdmissionParts): Admission {
     });
   }
 
-  async function admitNew(request: TurnRequest, traceId: string | undefined) {
+  async function admitTurn(request: TurnRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
     const session = findSession(context, request);
-    const executor = executorOf(context, session?.executor ?? request.executor ?? "cli-a").executor;
-    refuseWhatItCannot(request, executor.id, executor.capabilities);
+    const executor = executorOf(context, session === undefined ? (request.executor ?? "cli-a") : cliOf(session));
+    refuseWhatItCannot(request, executor.executor.id, executor.executor.capabilities);
     const workspace = await checkWorkspace(request.workspace ?? session?.workspace ?? context.workspace, {
       roots: context.workspaceRoots,
       runAs: context.runAs,
     });
-    return enter(() => admitNow(request, workspace, traceId));
+    return enter(() =>
+      admitNow(asked, async () => {
+        const found = await resolveSession(request, workspace);
+        const cli = cliOf(found);
+        refuseIfBusy(parts, request, found.session_id);
+        refuseIfFull(parts);
+        const made = begin(found, asked.hash, traceId);
+        return draftTurn(made, { request, executor: cli, workspace, limits: context.limits });
+      }),
+    );
+  }
+
+  async function admitRecording(request: ReplayRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
+    const { workspace, limits } = context;
+    const draft = draftReplay({ request, workspace, maxOutputBytes: limits.maxOutputBytes });
+    return enter(() =>
+      admitNow(asked, async () => {
+        refuseIfFull(parts);
+        return draft(begin(await resolveReplaySession(request), asked.hash, traceId));
+      }),
+    );
+  }
+
+  /** The first of several at once decides; the others see what became of it. */
+  async function admitOnce(asked: Asked, admitNew: () => Promise<Admitted>): Promise<Admitted> {
+    const { requestId: id, hash } = asked;
+    if (id !== undefined) await underWay.get(id)?.catch(() => undefined);
+    // A repeat is answered even where its workspace has gone since.
+    const known = findKnown(parts, id, hash);
+    if (known !== undefined) return { turn: known, isRepeat: true };
+    const admitted = admitNew();
+    if (id === undefined || underWay.has(id)) return admitted;
+    underWay.set(id, admitted);
+    return admitted.finally(() => underWay.delete(id));
   }
 
   return {
-    async admit(request, traceId) {
-      const id = request.request_id;
-      // The first of several at once decides; the others see what became of it.
-      if (id !== undefined) await underWay.get(id)?.catch(() => undefined);
-      // A repeat is answered even where its workspace has gone since.
-      const known = findKnown(parts, request, hashRequest(request));
-      if (known !== undefined) return { turn: known, isRepeat: true };
-      const admitted = admitNew(request, traceId);
-      if (id === undefined || underWay.has(id)) return admitted;
-      underWay.set(id, admitted);
-      return admitted.finally(() => underWay.delete(id));
+    admit(request, traceId) {
+      const asked = { requestId: request.request_id, hash: hashRequest(request) };
+      return admitOnce(asked, () => admitTurn(request, asked, traceId));
+    },
+    admitReplay(request, traceId) {
+      const asked = { requestId: request.request_id, hash: hashRequest(request) };
+      return admitOnce(asked, () => admitRecording(request, asked, traceId));
     },
     async createSession(request) {
       const workspace = await checkWorkspace(request.workspace ?? context.workspace, {
@@ -141,35 +207,32 @@ export function createAdmission(parts: AdmissionParts): Admission {
   };
 }
 
-/** "Same" is after validation and defaults; the order of keys does not count. */
-function hashRequest(request: TurnRequest): string {
-  return createHash("sha256").update(canonical(request)).digest("hex");
+/** A request as far as it matters whether it is a repeat. */
+interface Asked {
+  readonly requestId: string | undefined;
+  readonly hash: string;
 }
 
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const entries = Object.entries(value)
-    .filter(([, item]) => item !== undefined)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join(",")}}`;
+interface NewSession extends Pick<SessionFile, "executor" | "permissions" | "workspace"> {
+  readonly session_id?: string | undefined;
+  readonly metadata?: SessionFile["metadata"];
 }
 
-function findKnown({ store, tombstones }: AdmissionParts, request: TurnRequest, hash: string): Turn | undefined {
-  if (request.request_id === undefined) return undefined;
-  const stone = tombstones.find(request.request_id);
+function findKnown({ store, tombstones }: AdmissionParts, id: string | undefined, hash: string): Turn | undefined {
+  if (id === undefined) return undefined;
+  const stone = tombstones.find(id);
   if (stone !== undefined) {
     throw new ProblemError(
       "session_not_found",
-      `request ${request.request_id} ran in session ${stone.session_id}, which was deleted; it is not run again`,
+      `request ${id} ran in session ${stone.session_id}, which was deleted; it is not run again`,
       { turn_id: stone.turn_id },
     );
   }
-  const turn = store.findRequest(request.request_id);
+  const turn = store.findRequest(id);
   if (turn !== undefined && turn.file.request_hash !== hash) {
     throw new ProblemError(
       "request_id_conflict",
-      `request_id ${request.request_id} was used for another body; use a new id for a new request`,
+      `request_id ${id} was used for another body; use a new id for a new request`,
       { turn_id: turn.file.turn_id },
     );
   }
@@ -188,6 +251,15 @@ function findSession(context: TurnContext, request: TurnRequest): SessionFile | 
   return session;
 }
 
+/** The CLI of a session's turns. */
+function cliOf({ session_id: id, executor }: SessionFile): CliName {
+  if (executor !== "replay") return executor;
+  throw new ProblemError(
+    "executor_mismatch",
+    `session ${id} holds replays and no CLI runs in it; POST /v1/replays adds one, or begin a session with an executor`,
+  );
+}
+
 function sessionNotFound(sessionId: string | undefined): ProblemError {
   return new ProblemError(
     "session_not_found",
@@ -195,31 +267,15 @@ function sessionNotFound(sessionId: string | undefined): ProblemError {
   );
 }
 
-function refuseWhatItCannot(request: TurnRequest, id: string, can: Capabilities): void {
-  if (!can.modes.includes(request.mode)) {
-    throw new ProblemError("mode_unsupported", `${id} cannot ${request.mode}; it can ${can.modes.join(", ")}`);
-  }
-  const asked = {
-    input: !can.images && Array.isArray(request.input) && request.input.some((part) => part.type === "image"),
-    output_schema: !can.output_schema && request.output_schema !== undefined,
-    agent: !can.agents && request.agent !== undefined,
-    effort: !can.effort && request.effort !== undefined,
-  };
-  const fields = Object.entries(asked)
-    .filter(([, isRefused]) => isRefused)
-    .map(([path]) => ({ path, message: path === "input" ? `${id} takes no images` : `${id} has no ${path}` }));
-  if (fields.length > 0) {
-    const names = fields.map((field) => field.message).join("; ");
-    throw new ProblemError("invalid_request", `${names}: leave it out or use another executor`, { fields });
-  }
-}
-
-function refuseIfBusy({ queue, store, context }: AdmissionParts, request: TurnRequest, sessionId: string): void {
+function refuseIfBusy({ queue, store }: AdmissionParts, request: TurnRequest, sessionId: string): void {
   if (request.queue_policy === "reject" && queue.isBusy(sessionId)) {
     const running = queue.running(sessionId) ?? store.ofSession(sessionId).at(-1);
     const extras = running === undefined ? {} : { turn_id: running.file.turn_id, turn: toSnapshot(running, 0) };
     throw new ProblemError("session_busy", `session ${sessionId} is busy; wait for its turn or enqueue`, extras);
   }
+}
+
+function refuseIfFull({ queue, context }: AdmissionParts): void {
   if (queue.waitingCount() >= context.limits.maxQueued) {
     throw new ProblemError(
       "queue_full",
@@ -228,52 +284,4 @@ function refuseIfBusy({ queue, store, context }: AdmissionParts, request: TurnRe
       RETRY_AFTER_SECONDS,
     );
   }
-}
-
-interface Admitted {
-  readonly request: TurnRequest;
-  readonly session: SessionFile;
-  readonly workspace: string;
-  readonly hash: string;
-  readonly traceId: string | undefined;
-}
-
-function toTurnFile({ context, store }: AdmissionParts, admitted: Admitted): [TurnFile, TurnInputFiles] {
-  const { request, session, workspace, hash, traceId } = admitted;
-  const turnId = uuidv7();
-  const parts = typeof request.input === "string" ? [{ type: "text" as const, text: request.input }] : request.input;
-  const images = parts
-    .filter((part) => part.type === "image")
-    .map(({ data_url }, index) => ({
-      name: `image-${index + 1}.${/^data:image\/(\w+);/.exec(data_url)?.[1] ?? "png"}`,
-      content: Buffer.from(data_url.slice(data_url.indexOf(",") + 1), "base64"),
-    }));
-  const prompt = parts
-    .filter((part) => part.type === "text")
-    .map((part) => part.text)
-    .join("\n\n");
-  const file: TurnFile = {
-    v: 1,
-    turn_id: turnId,
-    request_id: request.request_id ?? turnId,
-    request_hash: hash,
-    session_id: session.session_id,
-    executor: session.executor,
-    mode: request.mode,
-    ...(request.model === undefined ? {} : { model: request.model }),
-    ...(request.agent === undefined ? {} : { agent: request.agent }),
-    ...(request.effort === undefined ? {} : { effort: request.effort }),
-    queue_policy: request.queue_policy,
-    resume_policy: request.resume_policy,
-    timeout_ms: request.timeout_ms ?? context.limits.turnTimeoutMs,
-    idle_timeout_ms: request.idle_timeout_ms ?? context.limits.idleTimeoutMs,
-    ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
-    images: images.map((image) => image.name),
-    workspace,
-    ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
-    ...(traceId === undefined ? {} : { trace_id: traceId }),
-    created_at: context.now().toISOString(),
-    order: store.nextOrder(),
-  };
-  return [file, { prompt, images }];
 }

@@ -6,6 +6,8 @@ import type { TakenLine } from "../process/follow.ts";
 export interface Progress {
   readonly hasStarted: boolean;
   readonly isDegraded: boolean;
+  /** Warnings of turnd's own. */
+  readonly warnings: number;
   /** Events that came from a line: so many of the translator's are not to be logged again. */
   readonly fromLines: number;
   /** Events that the translator added at the end, such as interrupted tools. */
@@ -15,16 +17,17 @@ export interface Progress {
 
 /** Reads a log, which may be empty, for what it already says. */
 export async function readProgress(path: string): Promise<Progress> {
-  let [hasStarted, isDegraded, fromLines, atEnd] = [false, false, 0, 0];
+  let [hasStarted, isDegraded, warnings, fromLines, atEnd] = [false, false, 0, 0, 0];
   let ended: Progress["ended"];
   for await (const event of readLogged(path)) {
     if (event.native !== undefined) fromLines += 1;
     else if (event.type === "turn.started") hasStarted = true;
     else if (event.type === "session.degraded") isDegraded = true;
+    else if (event.type === "warning") warnings += 1;
     else if (event.type === "tool.ended") atEnd += 1;
     else if (event.type === "turn.ended") ended = { data: event.data, at: event.at };
   }
-  return { hasStarted, isDegraded, fromLines, atEnd, ended };
+  return { hasStarted, isDegraded, warnings, fromLines, atEnd, ended };
 }
 
 /** The order in which the lines of the two files were taken, as far as events tell: it is the order of the events. */

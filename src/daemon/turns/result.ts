@@ -7,7 +7,7 @@ import { openRecording } from "../replay/recording.ts";
 import type { TurnContext } from "./context.ts";
 import { keepTold } from "./decision.ts";
 import { replayRecording } from "./replay.ts";
-import type { Turn } from "./turn.ts";
+import { executorNameOf, type Turn } from "./turn.ts";
 import { readEnd } from "./turn-store.ts";
 
 const FILE = "result.json";
@@ -48,7 +48,7 @@ function toResult({ file }: Turn, { data, at }: TurnEnd, decision: Decision): Tu
     turn_id: file.turn_id,
     request_id: file.request_id,
     session_id: file.session_id,
-    executor: file.executor,
+    executor: executorNameOf(file),
     ...(file.metadata === undefined ? {} : { metadata: file.metadata }),
     ended_at: at,
     ...data,

@@ -49,7 +49,7 @@ export async function retellTurn(recording: Recording, options: RetellOptions): 
   const halted =
     turn.halted === undefined ? undefined : ownFailure(turn.halted.code, turn.halted.message, turn.halted.remedy);
   const halts = (halt: TurnFacts["halt"]) => (halt === undefined ? {} : { halt });
-  if (!hasRun(recording)) {
+  if (!hasRun(turn)) {
     const { endedBy } = await options.outcome();
     return { facts: { endedBy, ...halts(halted), exit: null, isDegraded: turn.degraded !== undefined } };
   }
@@ -123,6 +123,7 @@ function placeOwnEvents({ turn }: Recording, { timeline, own }: RetellOptions): 
   const { degraded } = turn;
   const waiting: NewEvent[] = [];
   let isDegradedTold = false;
+  let hasLines = false;
 
   function tellDegraded(): void {
     if (degraded === undefined || isDegradedTold) return;
@@ -141,10 +142,13 @@ function placeOwnEvents({ turn }: Recording, { timeline, own }: RetellOptions): 
         } else if (entry.type === "degraded") {
           tellDegraded();
         } else if (entry.type === "line") {
+          hasLines = true;
           await own(waiting.splice(0));
           yield { source: entry.source ?? "stdout", line: entry.line };
         }
       }
+      // What stands after the last line was said when the output had ended; without lines it stands before all of it.
+      if (!hasLines) await own(waiting.splice(0));
     },
     rest(lostReason) {
       tellDegraded();

@@ -4,15 +4,15 @@ import type { FailureDraft, TranslatedEvent } from "../executors/executor.ts";
 import { adoptStarted, KeeperError, type Started } from "../process/keeper.ts";
 import { followAttempt, type AttemptResult } from "./attempt.ts";
 import { ownFailure } from "./acts.ts";
-import type { TurnFacts } from "./classify.ts";
 import { executorOf, type TurnContext } from "./context.ts";
-import { createEmitter, isStorageError, type Emitter } from "./emitter.ts";
+import { createEmitter, type Emitter } from "./emitter.ts";
 import { endTurn, markEnded, releaseReserve, takeReserve } from "./end.ts";
 import { readInput, withHistory } from "./history.ts";
-import { HomeError } from "./home.ts";
 import { degradedEvent, startedEvent } from "./own-events.ts";
+import { playTurn } from "./play.ts";
 import { prepareTurn, replaceFile, tidyHome } from "./prepare.ts";
-import { readProgress, takenLines } from "./progress.ts";
+import { readProgress, takenLines, type Progress } from "./progress.ts";
+import { saveOwnPart, storageFault, toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
 import { writeTurnFile, type TurnFile } from "./turn-file.ts";
@@ -64,15 +64,18 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
       hasToldStarted: progress.hasStarted,
       hasToldDegraded: progress.isDegraded,
     };
-    const outcome = await runToFacts(run);
+    const outcome = turn.file.replay === undefined ? await runToFacts(run) : await playToFacts(run, progress);
     await releaseReserve(turn.directory);
     if (outcome === undefined) return;
+    await saveOwnPart(context, turn, outcome.facts);
     await endTurn(context, turn, log, outcome.facts, outcome.attempt);
   } finally {
     turn.log = undefined;
     turn.stop = undefined;
     await log.close();
   }
+  // A replay leaves nothing in its session's home.
+  if (turn.file.replay !== undefined) return;
   await tidyHome(context, turn).catch((error: unknown) => {
     context.logger.warn({ turnId: turn.file.turn_id, err: error }, "home could not be tidied");
   });
@@ -88,10 +91,14 @@ interface Run {
   hasToldDegraded: boolean;
 }
 
-/** What is known when nothing runs any more. */
-interface RunOutcome {
-  readonly facts: TurnFacts;
-  readonly attempt?: AttemptResult;
+async function playToFacts(run: Run, progress: Progress): Promise<RunOutcome | undefined> {
+  const { context, turn } = run;
+  try {
+    return await playTurn({ ...run, progress });
+  } catch (error) {
+    context.logger.error({ turnId: turn.file.turn_id, err: error }, "recording could not be played");
+    return refuse(run, toFailureOfOurs(error));
+  }
 }
 
 /** @returns undefined when the daemon stops before anything was started: the turn waits for the next start */
@@ -170,9 +177,10 @@ async function start(run: Run, requested: string | null): Promise<AttemptResult>
   });
   if (!run.hasToldStarted) {
     run.hasToldStarted = true;
-    const { mode, model, trace_id: traceId } = turn.file;
+    const { mode, model, trace_id: traceId, degraded } = turn.file;
+    const asked = degraded?.requested ?? requested;
     await emitter.own([
-      startedEvent({ cliName: runtime.cliName, cliVersion: located.version, mode, model, requested, traceId }),
+      startedEvent({ cliName: runtime.cliName, cliVersion: located.version, mode, model, requested: asked, traceId }),
     ]);
   }
   await tellDegraded(run);
@@ -260,11 +268,7 @@ async function prependHistory(directory: string, input: string, earlier: readonl
 }
 
 function conclude({ turn, emitter }: Run, attempt: AttemptResult): RunOutcome {
-  const fault = emitter.fault();
-  const halt =
-    fault === undefined
-      ? attempt.halt
-      : ownFailure("storage_error", `The turn's events could not be written: ${fault.message}`);
+  const halt = storageFault(emitter) ?? attempt.halt;
   return {
     facts: {
       endedBy: turn.file.ended_by ?? null,
@@ -288,11 +292,4 @@ function refuse({ turn }: Run, halt: FailureDraft | undefined): RunOutcome {
       isDegraded: turn.file.degraded !== undefined,
     },
   };
-}
-
-/** What kept turnd from running a turn; a bug of its own is told as what it is, and the turn ends all the same (law 3). */
-function toFailureOfOurs(error: unknown): FailureDraft {
-  if (error instanceof KeeperError) return ownFailure("executor_unavailable", error.message);
-  if (error instanceof HomeError || isStorageError(error)) return ownFailure("storage_error", error.message);
-  return ownFailure("unknown", `turnd itself failed: ${error instanceof Error ? error.message : String(error)}`);
 }

@@ -2,6 +2,7 @@ import type {
   CancelReceipt,
   ExecutorInfo,
   Readiness,
+  ReplayRequest,
   SandboxInfo,
   Session,
   SessionRequest,
@@ -23,6 +24,13 @@ export interface TurnService {
     request: TurnRequest,
     options: { readonly traceId?: string },
   ): Promise<{ readonly admission: TurnAdmission; readonly isRepeat: boolean }>;
+  /** Admits a turn that plays a recording; else as `admit`. */
+  admitReplay(
+    request: ReplayRequest,
+    options: { readonly traceId?: string },
+  ): Promise<{ readonly admission: TurnAdmission; readonly isRepeat: boolean }>;
+  /** An ended turn's recording as one JSON document, secrets taken out. @throws {ProblemError} turn_not_ended */
+  exportRecording(turnId: string): AsyncIterable<string>;
   listTurns(filter: { readonly sessionId?: string; readonly status?: string; readonly limit: number }): TurnSnapshot[];
   /** @throws {ProblemError} turn_not_found */
   getTurn(turnId: string): TurnSnapshot;

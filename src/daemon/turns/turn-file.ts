@@ -1,7 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { CallerId, CliName, FailureCode, Metadata, Mode, ReplaySpeed, TurnEndedBy, Usage } from "../../protocol/index.ts";
+import {
+  CallerId,
+  CliName,
+  Exit,
+  FailureCode,
+  Metadata,
+  Mode,
+  ReplaySpeed,
+  TurnEndedBy,
+  Usage,
+} from "../../protocol/index.ts";
 import { writeFileAtomic } from "../sessions/atomic-file.ts";
 
 /** What turnd itself did to end a turn; null when it did nothing. Source: DESIGN section 4. */
@@ -60,8 +70,9 @@ export const TurnFile = z.object({
   replay: z
     .object({
       speed: ReplaySpeed,
-      /** Of the recording; becomes the turn's own when its end has been reached. */
+      /** Of the recording; they become the turn's own when its end has been reached. */
       ended_by: EndedBy,
+      exit: Exit.nullable(),
       /** False when no process ever ran: then there is an end to tell and nothing else. */
       has_run: z.boolean(),
       /** Its end has been reached: the directory is the recording's equal. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ProblemError, type Session } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
+import { exportRecording } from "../replay/export.ts";
 import type { SessionFile } from "../sessions/session-store.ts";
 import { createAdmission } from "./admission.ts";
 import type { TurnContext } from "./context.ts";
@@ -79,7 +80,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     .toReversed()
     .filter((turn) => !hasEnded(turn));
   const started = new Set<Turn>();
-  for (const turn of unfinished) if (await wasStarted(turn.directory)) started.add(turn);
+  for (const turn of unfinished) if (await hasBegun(turn)) started.add(turn);
   // What was running goes on; what had been put first in line is first again, the latest before the others.
   const rank = ({ file }: Turn, hasRun: boolean): number =>
     hasRun ? -Infinity : file.queue_policy === "steer" ? -file.order : 0;
@@ -99,6 +100,12 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     return session;
   }
   const snapshot = (turn: Turn) => toSnapshot(turn, queue.position(turn));
+  function findEnded(turnId: string): Turn {
+    const turn = find(turnId);
+    if (hasEnded(turn)) return turn;
+    const message = `turn ${turnId} is ${turn.status}; wait for its end on its events`;
+    throw new ProblemError("turn_not_ended", message, { turn: snapshot(turn) });
+  }
 
   async function stop(turn: Turn, reason: "cancel" | "session_deleted" | "shutdown"): Promise<void> {
     if (hasEnded(turn)) return;
@@ -114,6 +121,11 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       const { turn, isRepeat } = await admission.admit(request, traceId);
       return { admission: toAdmission(turn, queue.position(turn)), isRepeat };
     },
+    async admitReplay(request, { traceId }) {
+      const { turn, isRepeat } = await admission.admitReplay(request, traceId);
+      return { admission: toAdmission(turn, queue.position(turn)), isRepeat };
+    },
+    exportRecording: (turnId) => exportRecording(findEnded(turnId).directory, context.redact),
     listTurns({ sessionId, status, limit }) {
       return store
         .list()
@@ -124,12 +136,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     },
     getTurn: (turnId) => snapshot(find(turnId)),
     async getResult(turnId, { isExplained = false } = {}) {
-      const turn = find(turnId);
-      if (!hasEnded(turn)) {
-        const message = `turn ${turnId} is ${turn.status}; wait for its end on its events`;
-        throw new ProblemError("turn_not_ended", message, { turn: snapshot(turn) });
-      }
-      return readResult(context, turn, { isExplained });
+      return readResult(context, findEnded(turnId), { isExplained });
     },
     async waitForEnd(turnId, signal) {
       const turn = find(turnId);
@@ -211,6 +218,10 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     listExecutors: () => Promise.all([...context.executors.values()].map((runtime) => runtime.describe("asked"))),
     async getExecutor(id) {
       const runtime = [...context.executors.values()].find((candidate) => candidate.executor.id === id);
+      if (id === "replay") {
+        const message = "replay runs no CLI and has nothing to configure; POST /v1/replays plays a recording";
+        throw new ProblemError("executor_not_found", message);
+      }
       if (runtime === undefined) throw new ProblemError("executor_not_found", `there is no executor ${id}`);
       return runtime.describe("asked");
     },
@@ -242,4 +253,9 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       ...(running === undefined ? {} : { running_turn: running.file.turn_id }),
     };
   }
+}
+
+/** Whether something of a turn has happened already: those go on before any other begins. */
+async function hasBegun({ file, directory }: Turn): Promise<boolean> {
+  return file.replay === undefined ? wasStarted(directory) : file.started_at !== undefined;
 }

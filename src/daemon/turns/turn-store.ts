@@ -18,16 +18,16 @@ export interface TurnStore {
   /** The place in line of the next turn; grows across restarts too. */
   nextOrder(): number;
   /** Durable when it resolves: the turn is admitted then (law 10). */
-  add(file: TurnFile, input: TurnInputFiles): Promise<Turn>;
+  add(file: TurnFile, files: readonly NewFile[]): Promise<Turn>;
   forgetSession(sessionId: string): void;
   /** Resolves when the session gets another turn or is forgotten, or when the signal aborts. */
   grown(sessionId: string, signal: AbortSignal): Promise<void>;
 }
 
-/** What a turn is given besides `turn.json`. */
-export interface TurnInputFiles {
-  readonly prompt: string;
-  readonly images: readonly { readonly name: string; readonly content: Buffer }[];
+/** What a turn's directory is given besides `turn.json`. */
+export interface NewFile {
+  readonly name: string;
+  readonly content: string | Buffer;
 }
 
 export interface TurnStoreOptions {
@@ -75,14 +75,19 @@ export async function openTurnStore({ sessions, onUnreadable }: TurnStoreOptions
     ofSession: (sessionId) => bySession.get(sessionId) ?? [],
     list: () => [...turns.values()].toReversed(),
     nextOrder: () => ++lastOrder,
-    async add(file, input) {
+    async add(file, files) {
       const base = sessions.paths(file.session_id).turns;
       const directory = join(base, file.turn_id);
       await mkdir(directory, { mode: 0o700 });
-      await writeDurable(join(directory, "prompt.txt"), input.prompt);
-      for (const image of input.images) await writeDurable(join(directory, image.name), image.content);
-      await writeFile(join(directory, "events.jsonl"), "", { mode: 0o600 });
-      await writeTurnFile(directory, file);
+      try {
+        for (const { name, content } of files) await writeDurable(join(directory, name), content);
+        await writeFile(join(directory, "events.jsonl"), "", { mode: 0o600 });
+        await writeTurnFile(directory, file);
+      } catch (error) {
+        // A full disk stays full while what was refused lies on it; what cannot be removed now, the next start removes.
+        await rm(directory, { recursive: true, force: true }).catch(() => undefined);
+        throw error;
+      }
       await syncDirectory(base);
       const turn = createTurn(file, directory, createTail(0, 0));
       remember(turn);

@@ -1,5 +1,6 @@
 import type {
   CancelReceipt,
+  ExecutorName,
   Decision,
   TurnAdmission,
   TurnEndedData,
@@ -80,7 +81,7 @@ export function toSnapshot(turn: Turn, queuePosition: number): TurnSnapshot {
   const { file } = turn;
   return {
     ...toAdmission(turn, queuePosition),
-    executor: file.executor,
+    executor: executorNameOf(file),
     mode: file.mode,
     workspace: file.workspace,
     ...(file.model === undefined ? {} : { model: file.model }),
@@ -90,4 +91,9 @@ export function toSnapshot(turn: Turn, queuePosition: number): TurnSnapshot {
     ...(turn.endedAt === undefined ? {} : { ended_at: turn.endedAt }),
     last_seq: turn.log?.lastSeq() ?? turn.tail.lastSeq(),
   };
+}
+
+/** What runs a turn. A replay's `turn.json` names the CLI that was recorded, whose name its events carry. */
+export function executorNameOf({ executor, replay }: TurnFile): ExecutorName {
+  return replay === undefined ? executor : "replay";
 }

@@ -1,0 +1,62 @@
+import type { FastifyReply } from "fastify";
+import { ProblemError, type TurnAdmission } from "../../protocol/index.ts";
+import type { TurnService } from "../turns/service.ts";
+
+/** What a route needs that lets turns in. */
+export interface AdmissionOptions {
+  readonly service: TurnService;
+  /** Aborts when turnd is stopping; ends waits. */
+  readonly closing: AbortSignal;
+  /** @throws {ProblemError} shutting_down */
+  readonly refuseWhenStopping: () => void;
+}
+
+export interface AnswerOptions {
+  readonly reply: FastifyReply;
+  /** How long to wait for the turn's end; undefined: not at all. */
+  readonly waitMs: number | undefined;
+}
+
+/**
+ * Answers an admission: 202, or 200 for a repeat; with a wait 200 and the result.
+ *
+ * @throws {ProblemError} turn_running when the turn outlasts the wait, shutting_down when turnd stops before
+ */
+export async function answerAdmission(
+  admitted: { readonly admission: TurnAdmission; readonly isRepeat: boolean },
+  { service, closing }: AdmissionOptions,
+  { reply, waitMs }: AnswerOptions,
+): Promise<FastifyReply> {
+  const { admission, isRepeat } = admitted;
+  if (waitMs === undefined) return reply.code(isRepeat ? 200 : 202).send(admission);
+  if (await waitForEnd(service, admission.turn_id, { waitMs, closing, reply })) {
+    return reply.code(200).send(await service.getResult(admission.turn_id));
+  }
+  const turn = service.getTurn(admission.turn_id);
+  const extras = { turn_id: turn.turn_id, turn };
+  if (closing.aborted) throw new ProblemError("shutting_down", "turnd is stopping; ask for the turn later", extras);
+  throw new ProblemError("turn_running", `the turn has not ended within ${waitMs} ms and goes on`, extras);
+}
+
+interface WaitOptions {
+  readonly waitMs: number;
+  readonly closing: AbortSignal;
+  readonly reply: FastifyReply;
+}
+
+/** Waits until the turn has ended, the time is over, the client has gone or turnd is stopping. */
+async function waitForEnd(service: TurnService, turnId: string, options: WaitOptions): Promise<boolean> {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort();
+  const timer = setTimeout(stop, options.waitMs);
+  options.closing.addEventListener("abort", stop);
+  options.reply.raw.once("close", stop);
+  try {
+    if (options.closing.aborted || options.reply.raw.destroyed) stop();
+    return await service.waitForEnd(turnId, controller.signal);
+  } finally {
+    clearTimeout(timer);
+    options.closing.removeEventListener("abort", stop);
+    options.reply.raw.off("close", stop);
+  }
+}

@@ -1,0 +1,25 @@
+import { ProblemError, type Capabilities, type TurnRequest } from "../../protocol/index.ts";
+
+/**
+ * Refuses by name what an executor cannot do.
+ *
+ * @throws {ProblemError} mode_unsupported, invalid_request
+ */
+export function refuseWhatItCannot(request: TurnRequest, id: string, can: Capabilities): void {
+  if (!can.modes.includes(request.mode)) {
+    throw new ProblemError("mode_unsupported", `${id} cannot ${request.mode}; it can ${can.modes.join(", ")}`);
+  }
+  const asked = {
+    input: !can.images && Array.isArray(request.input) && request.input.some((part) => part.type === "image"),
+    output_schema: !can.output_schema && request.output_schema !== undefined,
+    agent: !can.agents && request.agent !== undefined,
+    effort: !can.effort && request.effort !== undefined,
+  };
+  const fields = Object.entries(asked)
+    .filter(([, isRefused]) => isRefused)
+    .map(([path]) => ({ path, message: path === "input" ? `${id} takes no images` : `${id} has no ${path}` }));
+  if (fields.length > 0) {
+    const names = fields.map((field) => field.message).join("; ");
+    throw new ProblemError("invalid_request", `${names}: leave it out or use another executor`, { fields });
+  }
+}
