@@ -18,10 +18,12 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // Beside turns: a shell is a kept process as a turn's CLI is, and no turn.
   terminal: ["protocol", "process"],
   http: ["protocol", "turns", "terminal"],
+  // Looks at what the daemon would use, by the daemon's own means: the same search, the same homes, the same keeper.
+  doctor: ["protocol", "executors", "process", "turns"],
   settings: [],
   version: [],
   // The files directly in src/daemon: main.ts, daemon.ts and what they were split into.
-  daemon: ["protocol", ...JOINED, "turns", "terminal", "http", "settings", "version"],
+  daemon: ["protocol", ...JOINED, "turns", "terminal", "http", "doctor", "settings", "version"],
   "scripted-model": ["protocol"],
 };
 

@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import { pino } from "pino";
 import { readConfigurations, renderConfigurations } from "./configurations.ts";
 import { startDaemon } from "./daemon.ts";
+import { runDoctor } from "./doctor-command.ts";
 import { createRedactor } from "./event-log/redact.ts";
 import { LockedError } from "./process/lock.ts";
 import { RecordingError } from "./replay/recording-error.ts";
@@ -13,6 +14,7 @@ import { HomeError } from "./turns/home.ts";
 
 const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
        turnd render                      write the CLIs' configurations from the environment
+       turnd doctor [--json]             look at everything turnd needs of this image or machine
        turnd replay [--summary | --explain] <dir>…
                                          print the events of recordings as JSON lines, a line about each,
                                          or how the end of each was decided
@@ -30,6 +32,8 @@ async function main(args: readonly string[]): Promise<ExitCode> {
       return serve(readSettings(process.env, self()));
     case "render":
       return render(readSettings(process.env, self()));
+    case "doctor":
+      return doctor(rest);
     case "replay":
       return replay(rest);
     default:
@@ -77,6 +81,17 @@ async function render(settings: Settings): Promise<ExitCode> {
   if (files.length === 0) process.stderr.write("turnd: nothing to render: no CLI_A_* or CLI_B_* variable is set\n");
   for (const file of files) process.stdout.write(`${join(home, file)}\n`);
   return 0;
+}
+
+async function doctor(args: readonly string[]): Promise<ExitCode> {
+  const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean", default: false } } });
+  return runDoctor({
+    readSettings: () => readSettings(process.env, self()),
+    sandboxDirectory: SANDBOX,
+    isJson: values.json,
+    redactorFor: (settings) => createRedactor(secretsOf(settings)),
+    out: process.stdout,
+  });
 }
 
 async function replay(args: readonly string[]): Promise<ExitCode> {

@@ -24,6 +24,8 @@ export interface Executor {
   readonly defaultName: CliName;
   /** The version the contract was measured on. */
   readonly contractVersion: string;
+  /** The oldest and the newest version whose recordings are in the repository. */
+  readonly measuredVersions: readonly [string, string];
   readonly capabilities: Capabilities;
   /** The variables `configure` reads, for people. */
   readonly variables: readonly Variable[];
@@ -58,6 +60,9 @@ export interface Executor {
   corruptState?(rule: string, cliName: string): readonly string[];
   /** How to find out whether the CLI's own sandbox can work here; absent when it has none. */
   readonly sandboxProbe?: SandboxProbe;
+  checkConfiguration(configuration: Configuration): ConfigurationCheck;
+  /** Files outside a session's home that the CLI would read as configuration; `~/` is the home of its user. */
+  strayConfiguration(cliName: string): readonly string[];
   /**
    * How to find out whether the provider speaks the API that this CLI cannot do without.
    *
@@ -84,6 +89,19 @@ export interface SandboxProbe {
   readonly args: readonly string[];
   /** Whether a turn in this mode needs the sandbox under this configuration; a session's permissions can call for it. */
   isNeeded(configuration: Configuration, mode: Mode, permissions?: Permissions): boolean;
+}
+
+/** How the CLI itself is made to check its configuration: without a prompt, a model or a network. */
+export interface ConfigurationCheck {
+  readonly args: readonly string[];
+  /** What is wrong with it; undefined when nothing is. Quotes no line of the file: there may be a key in it. */
+  judge(result: { readonly code: number | null; readonly stderr: string }): ConfigurationFault | undefined;
+}
+
+export interface ConfigurationFault {
+  readonly message: string;
+  /** False for what the CLI passes over. */
+  readonly keepsFromRunning: boolean;
 }
 
 /** A POST request that costs no tokens, since it names no model and holds no prompt; and what its answer proves. */

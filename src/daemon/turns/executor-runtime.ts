@@ -17,6 +17,8 @@ export interface ExecutorRuntime {
   readonly drift: DriftBook;
   /** Finds the binary, asks its version; asked again as long as the answer was no. */
   locate(): Promise<Located>;
+  /** Tries the CLI's own sandbox, once; only for an executor that has a `sandboxProbe`. */
+  probeSandbox(): Promise<SandboxState>;
   /** What keeps a turn in this mode from running, decided before a process is started; undefined when nothing does. */
   findObstacle(mode: Mode, permissions: Permissions): Promise<FailureDraft | undefined>;
   /** @param provider - `known`: told without waiting for the provider, by its last answer if there is one */
@@ -26,6 +28,12 @@ export interface ExecutorRuntime {
 export type Located =
   | { readonly ok: true; readonly path: string; readonly version: string }
   | { readonly ok: false; readonly reason: string };
+
+/** Whether the CLI's own sandbox can work here, and what it said if not. */
+export interface SandboxState {
+  readonly works: boolean;
+  readonly message: string;
+}
 
 export interface ExecutorRuntimeOptions {
   readonly executor: Executor;
@@ -116,6 +124,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     configuration,
     drift,
     locate,
+    probeSandbox: probe,
     findObstacle: (mode, permissions) => decide(mode, permissions),
     describe,
   };
@@ -125,11 +134,6 @@ function toObstacle({ message, remedy, url, answer }: ProviderState): FailureDra
   const failure = ownFailure("executor_unavailable", message, remedy);
   const said = `POST ${url} was answered ${answer?.status}: ${answer?.body.slice(0, MAX_EVIDENCE_CHARACTERS)}`;
   return { ...failure, evidence: [{ source: "turnd", text: said }], rule: "turnd/provider_api_absent" };
-}
-
-interface SandboxState {
-  readonly works: boolean;
-  readonly message: string;
 }
 
 async function locateCli(options: ExecutorRuntimeOptions): Promise<Located> {

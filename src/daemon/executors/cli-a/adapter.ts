@@ -2,6 +2,7 @@ import type { Executor, NativeBinary } from "../executor.ts";
 import { buildArgs } from "./command.ts";
 import { configure, VARIABLES } from "./config.ts";
 import { FAILURE_RULES } from "./failure.ts";
+import { CONFIGURATION_CHECK } from "./configuration-check.ts";
 import { planHome } from "./home.ts";
 import { RECORDS } from "./records.ts";
 import { CORRUPT_ON_RESUME } from "./stderr-rules.ts";
@@ -22,6 +23,7 @@ export const cliA: Executor = {
   id: "cli-a",
   defaultName: "cli-a",
   contractVersion: "1.4.6",
+  measuredVersions: ["1.3.2", "1.14.34"],
   capabilities: {
     modes: ["execute", "plan"],
     images: true,
@@ -52,6 +54,8 @@ export const cliA: Executor = {
   failureRules: FAILURE_RULES,
   records: RECORDS,
   createTranslator: createCliATranslator,
+  checkConfiguration: () => CONFIGURATION_CHECK,
+  strayConfiguration: (cliName) => [`/etc/${cliName}`, `~/.${cliName}`],
   // The three belong together: what was written last may be in the log beside the database alone. Source: section 3.
   corruptState: (rule, cliName) =>
     rule === CORRUPT_ON_RESUME ? ["", "-wal", "-shm"].map((end) => `data/${cliName}/${cliName}.db${end}`) : [],

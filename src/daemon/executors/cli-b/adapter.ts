@@ -1,5 +1,6 @@
 import type { Executor, NativeBinary } from "../executor.ts";
 import { buildArgs } from "./command.ts";
+import { checkConfiguration } from "./configuration-check.ts";
 import { configure, VARIABLES } from "./config.ts";
 import { chooseSandboxMode, readDetails } from "./details.ts";
 import { FAILURE_RULES } from "./failure.ts";
@@ -22,6 +23,7 @@ export const cliB: Executor = {
   id: "cli-b",
   defaultName: "cli-b",
   contractVersion: "0.139.0",
+  measuredVersions: ["0.139.0", "0.139.0"],
   capabilities: {
     modes: ["execute", "plan", "review"],
     images: true,
@@ -46,6 +48,8 @@ export const cliB: Executor = {
   failureRules: FAILURE_RULES,
   records: RECORDS,
   createTranslator: createCliBTranslator,
+  checkConfiguration,
+  strayConfiguration: (cliName) => [`/etc/${cliName}`],
   probeProvider,
   sandboxProbe: {
     // Read-only, since the writable sandbox also fails in a directory its user cannot write to (measured).

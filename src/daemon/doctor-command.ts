@@ -1,0 +1,151 @@
+import { chmod, chown, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Writable } from "node:stream";
+import { readConfigurations } from "./configurations.ts";
+import type { Check, OwnPort, Subject, Verdict } from "./doctor/check.ts";
+import { CHECKS } from "./doctor/checks.ts";
+import { SettingsError, type Settings } from "./settings.ts";
+import { createExecutorRuntime } from "./turns/executor-runtime.ts";
+import { VERSION } from "./version.ts";
+
+export interface DoctorOptions {
+  /** Reads and checks the environment; what it throws is the first finding. */
+  readonly readSettings: () => Settings;
+  /** `sandbox/`: the keeper and the home writer. */
+  readonly sandboxDirectory: string;
+  readonly isJson: boolean;
+  readonly redactorFor: (settings: Settings) => (text: string) => string;
+  readonly out: Writable;
+}
+
+/** Where the image's front listens. */
+const FRONT_PORT: OwnPort = { what: "front", host: "0.0.0.0", port: 8080, isNeeded: false };
+
+interface Finding extends Verdict {
+  readonly name: string;
+}
+
+/**
+ * Looks at everything turnd needs of an image or a machine, and tells a line about each.
+ *
+ * Changes nothing that stays, starts no turn, asks no provider and prints no secret.
+ * @returns 1 when there is a fault, else 0
+ */
+export async function runDoctor(options: DoctorOptions): Promise<0 | 1> {
+  const { findings, redact } = await examine(options);
+  const hasFault = findings.some(({ level }) => level === "fault");
+  const text = options.isJson
+    ? `${JSON.stringify({ ok: !hasFault, version: VERSION, checks: findings }, null, 2)}\n`
+    : findings.map(toLine).join("");
+  options.out.write(redact(text));
+  return hasFault ? 1 : 0;
+}
+
+async function examine(options: DoctorOptions): Promise<{ findings: Finding[]; redact: (text: string) => string }> {
+  let settings: Settings;
+  let configured: ReturnType<typeof readConfigurations>;
+  try {
+    settings = options.readSettings();
+    configured = readConfigurations(settings);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const message = error.message.replaceAll("\n", "; ");
+    const remedy = "change the variables it names; the other checks go by them";
+    return { findings: [{ name: "settings", level: "fault", message, remedy }], redact: (text) => text };
+  }
+  const directory = await makeScratch(settings);
+  try {
+    const subject = await describeSubject(options.sandboxDirectory, settings, configured, directory);
+    const findings = await Promise.all(CHECKS.map((check) => examineOne(check, subject)));
+    const settled: Finding = { name: "settings", level: "ok", message: "every variable is allowed" };
+    return { findings: [settled, ...findings], redact: options.redactorFor(settings) };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function examineOne(check: Check, subject: Subject): Promise<Finding> {
+  try {
+    return { name: check.name, ...(await check.look(subject)) };
+  } catch (error) {
+    // One thing that cannot be looked at must not hide the others.
+    const message = `could not be checked: ${error instanceof Error ? error.message : String(error)}`;
+    return { name: check.name, level: "fault", message };
+  }
+}
+
+function toLine({ level, name, message, remedy }: Finding): string {
+  const told = remedy === undefined ? message : `${message}; ${remedy}`;
+  return `${level.padEnd(5)} ${name}: ${told.replaceAll("\n", " ")}\n`;
+}
+
+/** A directory that the CLIs' user can reach, wherever one can be made. */
+async function makeScratch({ values, runAs }: Settings): Promise<string> {
+  let last: unknown;
+  for (const parent of [tmpdir(), "/run", "/dev/shm", values.TURND_STATE_DIR]) {
+    try {
+      const directory = await mkdtemp(join(parent, "turnd-doctor-"));
+      await chmod(directory, 0o711);
+      await mkdir(join(directory, "own"), { mode: 0o700 });
+      await mkdir(join(directory, "user"), { mode: 0o700 });
+      if (!runAs.isSelf) await chown(join(directory, "user"), runAs.uid, runAs.gid);
+      return directory;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new SettingsError([
+    `no directory can be made anywhere: ${last instanceof Error ? last.message : String(last)}`,
+  ]);
+}
+
+async function describeSubject(
+  sandboxDirectory: string,
+  settings: Settings,
+  configured: ReturnType<typeof readConfigurations>,
+  directory: string,
+): Promise<Subject> {
+  const { values, runAs } = settings;
+  const env = { SHELL: "/bin/bash", ...settings.passedEnv };
+  const scratch = join(directory, "user");
+  return {
+    home: values.TURND_HOME,
+    stateDirectory: values.TURND_STATE_DIR,
+    workspace: values.TURND_WORKSPACE,
+    workspaceRoots: settings.workspaceRoots,
+    runAs,
+    env,
+    executors: configured.map(({ executor, cliName, configuration, explicitBinary }) =>
+      createExecutorRuntime({
+        executor,
+        cliName,
+        configuration,
+        env,
+        runAs,
+        scratchDirectory: scratch,
+        isProviderProbed: false,
+        now: () => new Date(),
+        ...(explicitBinary === undefined ? {} : { explicitBinary }),
+      }),
+    ),
+    ports: listPorts(values),
+    hasToken: settings.token !== undefined,
+    tokenFile: values.TURND_TOKEN === undefined ? values.TURND_TOKEN_FILE : undefined,
+    keeperPath: join(sandboxDirectory, "keeper"),
+    homeWriter: await readFile(join(sandboxDirectory, "write-home"), "utf8"),
+    ownScratch: join(directory, "own"),
+    scratch,
+    now: new Date(),
+  };
+}
+
+/** Port 0 is any port: there is nothing to look at. */
+function listPorts(values: Settings["values"]): OwnPort[] {
+  const api: OwnPort = { what: "/v1", host: values.TURND_HOST, port: values.TURND_PORT, isNeeded: true };
+  const terminal: OwnPort[] =
+    values.TURND_TERMINAL_PORT === "off"
+      ? []
+      : [{ what: "terminal", host: values.TURND_TERMINAL_HOST, port: values.TURND_TERMINAL_PORT, isNeeded: true }];
+  return [api, ...terminal, FRONT_PORT].filter(({ port }) => port !== 0);
+}

@@ -1,0 +1,39 @@
+import type { Check } from "./check.ts";
+import { checkCliBSandbox, cliChecks, checkStrayConfiguration } from "./clis.ts";
+import { checkHome, checkState, checkTemporary, checkWorkspaceUse } from "./directories.ts";
+import { checkClock, checkDisk } from "./disk.ts";
+import { checkPorts } from "./ports.ts";
+import { checkKeeper, checkProc, checkReaper } from "./processes.ts";
+import { checkLocale, checkNode, checkToken, checkTools } from "./surroundings.ts";
+import { checkCapabilities, checkUser } from "./user.ts";
+
+/** Every check, in the order in which they are told. */
+export const CHECKS: readonly Check[] = [
+  { name: "user", about: "the CLIs' user has a name", look: checkUser },
+  {
+    name: "capabilities",
+    about: "turnd can become that user, give it files, reach its directories and end its processes",
+    look: checkCapabilities,
+  },
+  { name: "tools", about: "perl, setpriv, flock, bash; git and rg for the CLIs", look: checkTools },
+  { name: "home", about: "owner and mode of the CLIs' home, and of what is in it", look: checkHome },
+  { name: "state", about: "owner and modes of the state directory, sessions and turns", look: checkState },
+  { name: "workspace", about: "the default workspace can be used by the CLIs' user", look: checkWorkspaceUse },
+  { name: "tmp", about: "so can /tmp", look: checkTemporary },
+  { name: "disk", about: "room and inodes of state, home and /tmp", look: checkDisk },
+  { name: "clock", about: "not before the program was made, nothing in the state from the future", look: checkClock },
+  ...cliChecks,
+  {
+    name: "stray-configuration",
+    about: "no file outside the sessions that a CLI would read over turnd's own configuration",
+    look: checkStrayConfiguration,
+  },
+  { name: "cli-b-sandbox", about: "CLI B's own sandbox works, or no turn needs it", look: checkCliBSandbox },
+  { name: "keeper", about: "a real keeper starts, adopts and ends a process", look: checkKeeper },
+  { name: "reaper", about: "PID 1 takes away processes that have ended", look: checkReaper },
+  { name: "proc", about: "/proc shows the processes of the CLIs' user", look: checkProc },
+  { name: "ports", about: "turnd's ports, and the front's, are free or held by them", look: checkPorts },
+  { name: "token", about: "there is one, and the CLIs cannot read its file", look: checkToken },
+  { name: "node", about: "Node is new enough", look: checkNode },
+  { name: "locale", about: "the tools speak UTF-8", look: checkLocale },
+];

@@ -1,0 +1,129 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { CliName } from "../../protocol/index.ts";
+import { EXECUTORS } from "../executors/registry.ts";
+import { runTool } from "../process/run-tool.ts";
+import type { ExecutorRuntime } from "../turns/executor-runtime.ts";
+import { changeHome } from "../turns/home.ts";
+import { fault, ok, warn, worst, type Check, type Subject, type Verdict } from "./check.ts";
+
+const CHECK_TIMEOUT_MS = 60_000;
+
+/** For each CLI: its binary, and what it says of its configuration. */
+export const cliChecks: readonly Check[] = EXECUTORS.flatMap(({ id }): Check[] => [
+  {
+    name: id,
+    about: `${id}'s native binary is found, starts as its user, and has a version that was measured`,
+    look: (subject) => checkBinary(find(subject, id)),
+  },
+  {
+    name: `${id}-configuration`,
+    about: `the CLI itself accepts the configuration that a turn of ${id} would get`,
+    look: (subject) => checkConfiguration(subject, find(subject, id)),
+  },
+]);
+
+function find(subject: Subject, id: CliName): ExecutorRuntime {
+  const runtime = subject.executors.find(({ executor }) => executor.id === id);
+  if (runtime === undefined) throw new Error(`executor ${id} is not wired`);
+  return runtime;
+}
+
+async function checkBinary({ executor, cliName, locate }: ExecutorRuntime): Promise<Verdict> {
+  const located = await locate();
+  if (!located.ok) {
+    const variable = executor.id === "cli-a" ? "CLI_A" : "CLI_B";
+    return fault(located.reason, `install ${cliName}, or name its binary in ${variable}_BIN`);
+  }
+  const [oldest, newest] = executor.measuredVersions;
+  const message = `${located.path} ${located.version}`;
+  const isMeasured = compareVersions(located.version, oldest) >= 0 && compareVersions(located.version, newest) <= 0;
+  if (isMeasured) return ok(message);
+  const range = oldest === newest ? oldest : `${oldest} to ${newest}`;
+  return warn(`${message} was never measured (${range} was)`, "install a measured version, or replay its recordings");
+}
+
+/** By their numbers; what follows them does not count. */
+export function compareVersions(left: string, right: string): number {
+  const [a, b] = [left, right].map((version) => (version.match(/\d+/g) ?? []).slice(0, 3).map(Number));
+  for (const part of [0, 1, 2]) {
+    const difference = (a?.[part] ?? 0) - (b?.[part] ?? 0);
+    if (difference !== 0) return Math.sign(difference);
+  }
+  return 0;
+}
+
+async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): Promise<Verdict> {
+  const { executor, cliName, configuration, locate } = runtime;
+  if (!configuration.isConfigured) return ok(`${cliName} is not configured`);
+  const { fault: known } = configuration;
+  if (known !== undefined) return fault(known.message, "change the variable it names");
+  const located = await locate();
+  if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `mend ${executor.id} first`);
+  const home = join(subject.scratch, executor.id);
+  const plan = executor.planHome({ home, cliName, configuration, permissions: {}, mode: "execute" });
+  await changeHome(subject, subject.scratch, [
+    ...["tmp", ...plan.directories].map((path) => ({ do: "make" as const, path: join(executor.id, path) })),
+    ...plan.files.map(({ path, content }) => ({ do: "write" as const, path: join(executor.id, path), content })),
+  ]);
+  const check = executor.checkConfiguration(configuration);
+  const result = await runTool([located.path, ...check.args], {
+    runAs: subject.runAs,
+    timeoutMs: CHECK_TIMEOUT_MS,
+    cwd: home,
+    env: { ...subject.env, HOME: home, TMPDIR: join(home, "tmp"), ...plan.env, ...configuration.env },
+  });
+  const found = check.judge(result);
+  if (found === undefined) return ok(`${cliName} accepts its configuration`);
+  const message = `${cliName}: ${found.message}`;
+  const remedy = `change the ${executor.id === "cli-a" ? "CLI_A" : "CLI_B"}_ variables`;
+  return found.keepsFromRunning ? fault(message, remedy) : warn(message, remedy);
+}
+
+export async function checkStrayConfiguration({ executors, home }: Subject): Promise<Verdict> {
+  const verdicts = await Promise.all(
+    executors.flatMap(({ executor, cliName }) =>
+      executor.strayConfiguration(cliName).map((path) => checkStray(path.replace(/^~/, home), cliName)),
+    ),
+  );
+  return worst([ok("there is none"), ...verdicts]);
+}
+
+async function checkStray(path: string, cliName: string): Promise<Verdict> {
+  const isThere = await stat(path).then(
+    () => true,
+    () => false,
+  );
+  return isThere ? fault(`${path} is read by ${cliName} in every session`, `remove it: rm -r ${path}`) : ok("");
+}
+
+export async function checkCliBSandbox({ executors }: Subject): Promise<Verdict> {
+  const sandboxed = executors.filter(({ executor }) => executor.sandboxProbe !== undefined);
+  const verdicts = await Promise.all(sandboxed.map(checkSandbox));
+  return worst([ok("no CLI has one"), ...verdicts]);
+}
+
+/** A plan and a review need the sandbox whatever the mode of an execution is. */
+async function checkSandbox({
+  executor,
+  cliName,
+  configuration,
+  locate,
+  probeSandbox,
+}: ExecutorRuntime): Promise<Verdict> {
+  const located = await locate();
+  if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `mend ${executor.id} first`);
+  const sandbox = await probeSandbox();
+  if (sandbox.works) return ok(`the sandbox of ${cliName} works`);
+  const profile = "start the container with --security-opt seccomp=sandbox/seccomp.json";
+  if (executor.sandboxProbe?.isNeeded(configuration, "execute") === true) {
+    return fault(
+      `the sandbox of ${cliName} cannot work here: ${sandbox.message}`,
+      `${profile}, or set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary`,
+    );
+  }
+  return warn(
+    `the sandbox of ${cliName} cannot work here (${sandbox.message}): plans, reviews and tightened sessions end as sandbox_unavailable`,
+    profile,
+  );
+}

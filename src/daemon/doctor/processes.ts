@@ -1,0 +1,58 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { probeKeeper } from "../process/probe-keeper.ts";
+import { readProcess } from "../process/process-table.ts";
+import { runTool } from "../process/run-tool.ts";
+import { fault, ok, warn, type Subject, type Verdict } from "./check.ts";
+
+const TOOL_TIMEOUT_MS = 10_000;
+/** For a loaded machine: a reaper takes milliseconds. */
+const REAP_LIMIT_MS = 5_000;
+
+export async function checkKeeper({ keeperPath, ownScratch, runAs }: Subject): Promise<Verdict> {
+  const state = await probeKeeper(keeperPath, ownScratch, runAs);
+  if (!state.works)
+    return fault(`no turn can run: ${state.reason}`, "see what the other checks say of perl and the user");
+  return state.isSubreaper
+    ? ok("a keeper starts as subreaper, and ends by itself")
+    : warn(
+        "keepers cannot adopt what escapes: sweeping is best effort",
+        "use a kernel and a seccomp profile that allow prctl PR_SET_CHILD_SUBREAPER",
+      );
+}
+
+/** An orphan that ends must vanish: whoever adopted it, PID 1 at last, has to take it away. */
+export async function checkReaper(): Promise<Verdict> {
+  const { stdout } = await runTool(["/bin/sh", "-c", "sleep 0.1 >/dev/null 2>&1 & echo $!"], {
+    runAs: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, isSelf: true },
+    timeoutMs: TOOL_TIMEOUT_MS,
+  });
+  const pid = Number(stdout);
+  const deadline = performance.now() + REAP_LIMIT_MS;
+  for (let entry = readProcess(pid); entry !== undefined; entry = readProcess(pid)) {
+    if (performance.now() > deadline) {
+      return warn(
+        `process ${entry.parentPid} does not take away orphans that have ended: they pile up`,
+        "start the container with tini as PID 1, or with docker run --init",
+      );
+    }
+    await delay(20);
+  }
+  return ok("orphans that have ended are taken away");
+}
+
+export async function checkProc(): Promise<Verdict> {
+  const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => undefined);
+  return judgeProc(mounts, (process.getuid?.() ?? 0) === 0);
+}
+
+/** @param mounts - /proc/self/mountinfo, undefined where there is none. @see proc(5), hidepid */
+export function judgeProc(mounts: string | undefined, isRoot: boolean): Verdict {
+  const options = mounts?.split("\n").find((line) => / \/proc .* - proc /.test(line));
+  if (options === undefined) return fault("/proc is not mounted", "mount it: without it no process can be found");
+  const hides = /\bhidepid=(?!0|off)(\w+)/.exec(options)?.[1];
+  if (hides === undefined) return ok("/proc shows all processes");
+  const message = `/proc is mounted with hidepid=${hides}`;
+  const remedy = "mount /proc without hidepid: what a CLI leaves behind may not be found";
+  return isRoot ? warn(message, remedy) : fault(message, remedy);
+}
