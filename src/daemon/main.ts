@@ -7,6 +7,7 @@ import { startDaemon } from "./daemon.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { createRedactor } from "./event-log/redact.ts";
 import { LockedError } from "./process/lock.ts";
+import { recordTurn } from "./record-command.ts";
 import { RecordingError } from "./replay/recording-error.ts";
 import { printReplays } from "./replay-command.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
@@ -15,9 +16,11 @@ import { HomeError } from "./turns/home.ts";
 const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
        turnd render                      write the CLIs' configurations from the environment
        turnd doctor [--json]             look at everything turnd needs of this image or machine
-       turnd replay [--summary | --explain] <dir>…
+       turnd replay [--summary | --explain] <recording>…
                                          print the events of recordings as JSON lines, a line about each,
-                                         or how the end of each was decided
+                                         or how the end of each was decided; a recording is a directory, an
+                                         exported document, gzipped or not, or - for one on standard input
+       turnd record <turn_id> <dir>      write an ended turn as a recording
 `;
 
 /** Exit codes: 0 done, 1 a fault that the message names, 2 wrong arguments. */
@@ -36,6 +39,8 @@ async function main(args: readonly string[]): Promise<ExitCode> {
       return doctor(rest);
     case "replay":
       return replay(rest);
+    case "record":
+      return record(rest);
     default:
       process.stderr.write(`turnd: unknown command "${command}"\n${USAGE}`);
       return 2;
@@ -110,7 +115,33 @@ async function replay(args: readonly string[]): Promise<ExitCode> {
   }
   const redact = createRedactor([]);
   const show = values.summary ? "summary" : values.explain ? "decision" : "events";
-  return printReplays(positionals, { show, redact, out: process.stdout, err: process.stderr });
+  return printReplays(positionals, {
+    stdin: process.stdin,
+    show,
+    redact,
+    out: process.stdout,
+    err: process.stderr,
+  });
+}
+
+async function record(args: readonly string[]): Promise<ExitCode> {
+  const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
+  const [turnId, directory] = positionals;
+  if (turnId === undefined || directory === undefined || positionals.length > 2) {
+    process.stderr.write(USAGE);
+    return 2;
+  }
+  const settings = readSettings(process.env, self());
+  const secrets = secretsOf(settings);
+  if (secrets.length === 0) {
+    process.stderr.write(
+      "turnd: warning: no key and no token is set here, so none can be taken out of the recording\n",
+    );
+  }
+  const stateDirectory = settings.values.TURND_STATE_DIR;
+  await recordTurn(turnId, directory, { stateDirectory, redact: createRedactor(secrets) });
+  process.stdout.write(`${directory}\n`);
+  return 0;
 }
 
 function secretsOf(settings: Settings): string[] {

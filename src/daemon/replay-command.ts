@@ -1,12 +1,13 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { z } from "zod";
 import type { Decision, TurnEndedData } from "../protocol/index.ts";
 import { createDriftCount, type DriftCount } from "./drift-report.ts";
 import { findExecutor } from "./executors/registry.ts";
 import { RecordingError } from "./replay/recording-error.ts";
-import { openRecording } from "./replay/recording.ts";
+import type { Recording } from "./replay/recording.ts";
+import { openSource } from "./replay/source.ts";
 import { formatExplanation } from "./replay-explain.ts";
 import { replayRecording } from "./turns/replay.ts";
 
@@ -14,6 +15,8 @@ export interface PrintOptions {
   /** A recording's events, one line about it, or how its end was decided. */
   readonly show: "events" | "summary" | "decision";
   readonly redact: (line: string) => string;
+  /** What `-` names. */
+  readonly stdin: Readable;
   readonly out: Writable;
   readonly err: Writable;
 }
@@ -27,7 +30,8 @@ const MAX_LINE_BYTES = 16_777_216;
  * Prints recordings: their unified events as JSON lines, a summary line each with the accuracy against their labels and
  * what they hold that we do not know, or how the end of each was decided.
  *
- * @returns 0, or 1 when a directory could not be replayed
+ * @param directories - or documents, or `-` for one on standard input
+ * @returns 0, or 1 when one could not be replayed
  */
 export async function printReplays(directories: readonly string[], options: PrintOptions): Promise<0 | 1> {
   let hasFault = false;
@@ -51,8 +55,21 @@ export async function printReplays(directories: readonly string[], options: Prin
   return hasFault ? 1 : 0;
 }
 
-async function replayOne(directory: string, drift: DriftCount, options: PrintOptions): Promise<TurnEndedData> {
-  const recording = await openRecording(directory);
+async function replayOne(name: string, drift: DriftCount, options: PrintOptions): Promise<TurnEndedData> {
+  const { recording, close } = await openSource(name, options.stdin);
+  try {
+    return await replayOpened(name, recording, drift, options);
+  } finally {
+    await close();
+  }
+}
+
+async function replayOpened(
+  directory: string,
+  recording: Recording,
+  drift: DriftCount,
+  options: PrintOptions,
+): Promise<TurnEndedData> {
   const executor = findExecutor(recording.turn.executor);
   if (executor === undefined) throw new RecordingError(directory, `no executor ${recording.turn.executor}`);
   let decision: Decision | undefined;

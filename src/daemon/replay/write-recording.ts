@@ -1,0 +1,36 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { toRecordedTurn } from "./export.ts";
+import { openWriter } from "./file-writer.ts";
+import { bytesOf, readPieces } from "./pieces.ts";
+import { openRecording, readRecordedInput } from "./recording.ts";
+import { RecordingError } from "./recording-error.ts";
+
+/** Files that are read line by line: secrets are taken out of them, and their line numbers stay. */
+const LINE_FILES = ["stdout.jsonl", "stderr.log", "events.jsonl"] as const;
+
+/**
+ * Writes a recording directory anew, with what a replay needs and nothing else, secrets taken out (law 8).
+ *
+ * `turn.json` comes last: without it the directory is no recording, so one that was broken off is not taken for one.
+ * @param to - is made where it is missing
+ * @throws {RecordingError} if `from` is no recording, or `to` has something in it
+ */
+export async function writeRecording(from: string, to: string, redact: (text: string) => string): Promise<void> {
+  const recording = await openRecording(from);
+  const input = await readRecordedInput(from);
+  await mkdir(to, { recursive: true });
+  if ((await readdir(to)).length > 0) throw new RecordingError(to, "is not empty; name a directory to be made");
+  for (const name of LINE_FILES) {
+    const file = await openWriter(join(to, name));
+    try {
+      for await (const piece of readPieces(join(from, name), redact)) await file.write(bytesOf(piece));
+    } finally {
+      await file.close();
+    }
+  }
+  const write = (name: string, text: string): Promise<void> => writeFile(join(to, name), text, { mode: 0o600 });
+  if (recording.exit !== null) await write("exit.json", `${JSON.stringify(recording.exit)}\n`);
+  if (input !== undefined) await write("prompt.txt", redact(input));
+  await write("turn.json", `${redact(JSON.stringify(toRecordedTurn(recording), null, 2))}\n`);
+}
