@@ -1,4 +1,5 @@
-import { networkInterfaces } from "node:os";
+import { once } from "node:events";
+import { createServer, isIP } from "node:net";
 import { execa } from "execa";
 import type { TestProject } from "vitest/node";
 import { REPOSITORY } from "./temporary.ts";
@@ -22,6 +23,9 @@ declare module "vitest" {
 /** Label of containers, volumes and images that tests make. */
 export const LABEL = "turnd.test";
 
+/** What containers call the machine that tests run on. */
+export const HOST_NAME = "host.docker.internal";
+
 const BUILD_LIMIT_MS = 600_000;
 
 /**
@@ -44,7 +48,7 @@ export default async function provide(project: TestProject): Promise<(() => Prom
     return undefined;
   }
   if (given === undefined) await build(tag, run);
-  project.provide("image", { tag, run, hostAddress: await findHostAddress() });
+  project.provide("image", { tag, run, hostAddress: await findHostAddress(tag) });
   return async () => {
     await removeAll(["ps", "--all"], run, ["rm", "--force", "--volumes"]);
     await removeAll(["volume", "ls"], run, ["volume", "rm"]);
@@ -59,12 +63,21 @@ async function build(tag: string, run: string): Promise<void> {
   if (built.failed) throw new Error(`the image was not built: ${built.shortMessage}\n${built.all.slice(-8_000)}`);
 }
 
-/** The bridge's own address, which is this machine's where the engine runs on it; else its loopback is forwarded to. */
-async function findHostAddress(): Promise<string> {
-  const format = "{{range .IPAM.Config}}{{.Gateway}}{{end}}";
-  const { stdout } = await execa("docker", ["network", "inspect", "bridge", "--format", format]);
-  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return own.some(({ address }) => address === stdout) ? stdout : "127.0.0.1";
+/** Where containers find the engine's host: an address of this machine where the engine runs on it, else its loopback. */
+async function findHostAddress(tag: string): Promise<string> {
+  const args = ["run", "--rm", "--add-host", `${HOST_NAME}:host-gateway`, "--entrypoint", "getent", tag];
+  const { stdout } = await execa("docker", [...args, "ahostsv4", HOST_NAME]);
+  const [address = ""] = stdout.split(/\s/);
+  if (isIP(address) === 0) throw new Error(`no address of the engine's host: ${stdout}`);
+  // A bridge without containers is no running interface, so only the attempt shows whether the address is here.
+  const server = createServer();
+  server.listen(0, address);
+  const isHere = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
+  server.close();
+  return isHere ? address : "127.0.0.1";
 }
 
 async function removeAll(list: readonly string[], run: string, remove: readonly string[]): Promise<void> {

@@ -3,7 +3,7 @@ import { GenericContainer, Wait, type ExecResult, type StartedTestContainer } fr
 import { afterAll, beforeAll, describe, inject } from "vitest";
 import { startScriptedModel, type ScriptedModel } from "../../src/scripted-model/server.ts";
 import { createClient, type Client } from "./client.ts";
-import { LABEL } from "./provide-image.ts";
+import { HOST_NAME, LABEL } from "./provide-image.ts";
 
 // What a run has made is removed by provide-image.ts; the image that would do it cannot be had without internet.
 process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";
@@ -47,12 +47,17 @@ export const describeImage = inject("image").skipped === undefined ? describe : 
 
 /** Starts the image and waits until turnd answers through the front. The run's end removes what a test leaves. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  let printed = "";
   const container = await toContainer(options)
     .withEnvironment({ TURND_TOKEN: TOKEN, ...options.env })
     .withExposedPorts(PUBLIC_PORT)
     .withWaitStrategy(Wait.forHttp("/v1/health", PUBLIC_PORT))
     .withStartupTimeout(START_LIMIT_MS)
-    .start();
+    .withLogConsumer((stream) => stream.on("data", (chunk) => (printed += String(chunk))))
+    .start()
+    .catch((error: unknown) => {
+      throw new Error(`the container did not start:\n${printed}`, { cause: error });
+    });
   const url = `http://${container.getHost()}:${container.getMappedPort(PUBLIC_PORT)}`;
   const docker = async (...args: string[]): Promise<string> =>
     (await execa("docker", [...args, container.getId()], { all: true })).all;
@@ -138,8 +143,6 @@ export async function startModel(): Promise<{ model: ScriptedModel; env: Record<
   };
   return { model, env };
 }
-
-const HOST_NAME = "host.docker.internal";
 
 /** testcontainers has no option for a root file system that cannot be written. */
 class SandboxContainer extends GenericContainer {

@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect, onTestFinished, test } from "vitest";
+import { Problem, PROBLEM_STATUS } from "../../src/protocol/index.ts";
+import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+
+const CONF = readFileSync(join(REPOSITORY, "sandbox/nginx.conf"), "utf8");
+
+test("every refusal of the front is a problem of the API, with its status", () => {
+  const refusals = [...CONF.matchAll(/return (\d+) '([^']+)';/g)].map(([, status, body]) => ({
+    status: Number(status),
+    code: Problem.parse(JSON.parse(body ?? "")).detail.code,
+  }));
+  expect(refusals.length).toBeGreaterThan(10);
+  // What is not HTTP keeps the status HTTP has for it, as in turnd.
+  const others = refusals.filter(({ status, code }) => PROBLEM_STATUS[code] !== status);
+  expect(others).toEqual([400, 414, 431].map((status) => ({ status, code: "invalid_request" })));
+});
+
+async function renderFront(env: Record<string, string>): Promise<{ ports: string; hosts: string; limits: string }> {
+  const directory = temporaryDirectory(onTestFinished);
+  await execa(join(REPOSITORY, "sandbox/render-front"), [directory], { env });
+  const read = (name: string): string => readFileSync(join(directory, `${name}.conf`), "utf8");
+  return { ports: read("proxy-ports"), hosts: read("hosts"), limits: read("limits") };
+}
+
+test("ports, hosts and the largest body are taken from the environment", async () => {
+  const rendered = await renderFront({
+    TURND_PROXY_PORTS: "4096, 3000",
+    TURND_HOSTS: "a.example *",
+    TURND_MAX_BODY_BYTES: "7",
+  });
+  expect(rendered.ports).toMatch(/^3000 open;\n4096 open;\n8080 forbidden;/);
+  expect(rendered.hosts).toContain('"a.example" 0;');
+  expect(rendered.hosts).toContain('"~." 0;');
+  expect(rendered.limits).toContain("client_max_body_size 7;");
+  expect((await renderFront({ TURND_PROXY_PORTS: "none" })).ports).not.toContain("open");
+});
+
+test.each([
+  ["TURND_PROXY_PORTS", "80"],
+  ["TURND_PROXY_PORTS", "3000,65536"],
+  ["TURND_PROXY_PORTS", "03000"],
+  ["TURND_PROXY_PORTS", "3000;8091 open"],
+  ["TURND_PROXY_PORTS", "8091"],
+  ["TURND_HOSTS", 'x" 0; "~." 0; #'],
+  ["TURND_MAX_BODY_BYTES", "1m"],
+])("%s=%s is refused by name", async (name, value) => {
+  await expect(renderFront({ [name]: value })).rejects.toThrow(name);
+});
