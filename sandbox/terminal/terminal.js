@@ -47,7 +47,7 @@ const connection = connect(
       terminal.reset();
       terminal.resize(message.cols, message.rows);
       replayLeft = message.replay_bytes;
-      say();
+      say("Connected");
       ask.hidden = true;
       if (replayLeft === 0) afterReplay();
     },
@@ -70,7 +70,7 @@ const connection = connect(
     refused(error) {
       isLive = false;
       if (error.code === "unauthorized") {
-        say(token.value === "" ? undefined : "That token is not right.", "over");
+        say(token.value === "" ? "Locked" : "That token is not right.", "over");
         token.value = "";
         ask.hidden = false;
         token.focus();
@@ -120,12 +120,11 @@ ask.addEventListener("submit", (event) => {
   connection.authorize(token.value);
 });
 
-/** @param {string} [text] nothing hides the line @param {"down" | "over"} [kind] */
+/** @param {string} text @param {"down" | "over"} [kind] */
 function say(text, kind) {
-  status.hidden = text === undefined;
-  status.textContent = text ?? "";
-  status.classList.toggle("is-over", kind === "over");
-  place.classList.toggle("is-down", kind === "down");
+  status.textContent = text;
+  document.body.classList.toggle("is-over", kind === "over");
+  document.body.classList.toggle("is-down", kind === "down");
 }
 
 function reason({ code, ended_by: by }) {

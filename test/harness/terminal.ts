@@ -39,9 +39,12 @@ export async function runLine(turnd: TestDaemon, id: string, line: string, wante
   );
 }
 
+/** Such as `ESC [ ? 2004 l`, with which bash leaves its line editor. */
+const MODE_SWITCH = new RegExp(`${String.fromCodePoint(27)}\\[\\?\\d+[hl]\\r?`, "g");
+
 /** What a terminal printed, without what switches its modes. */
 export function plain(text: string): string {
-  return text.replaceAll(/\u001b\[\?\d+[hl]\r?/g, "").replaceAll("\r\n", "\n");
+  return text.replaceAll(MODE_SWITCH, "").replaceAll("\r\n", "\n");
 }
 
 /** The id of a new terminal that opens by itself. */
@@ -64,6 +67,9 @@ export interface TestViewer {
   readonly messages: TerminalMessage[];
   /** Everything printed since it was attached. */
   output(): Buffer;
+  /** How many bytes that is, and the last of them. */
+  bytes(): number;
+  tail(): string;
   text(): string;
   type(text: string): void;
   resize(size: TerminalSize): void;
@@ -90,10 +96,14 @@ export async function view(site: string, id: string, options: ViewOptions = {}):
   const { promise: closed, resolve } = Promise.withResolvers<number>();
   socket.on("close", resolve);
   const chunks: Buffer[] = [];
+  let [count, last] = [0, Buffer.alloc(0)];
   const messages: TerminalMessage[] = [];
   socket.on("message", (data: Buffer, isBinary) => {
-    if (isBinary) chunks.push(data);
-    else messages.push(JSON.parse(data.toString("utf8")));
+    if (isBinary) {
+      chunks.push(data);
+      count += data.length;
+      last = Buffer.concat([last, data]).subarray(-1_000);
+    } else messages.push(JSON.parse(data.toString("utf8")));
   });
   await opened(socket);
   socket.send(
@@ -107,6 +117,8 @@ export async function view(site: string, id: string, options: ViewOptions = {}):
     messages,
     closed,
     output,
+    bytes: () => count,
+    tail: () => last.toString("utf8"),
     text: () => output().toString("utf8"),
     type: (text) => socket.send(Buffer.from(text)),
     resize: (size) => socket.send(JSON.stringify({ type: "resize", ...size })),

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { PROBLEM_STATUS, ProblemError, Ticket, TicketRequest } from "../../protocol/index.ts";
 import type { TerminalService } from "../terminal/service.ts";
-import { createHostCheck, createTokenCheck, registerGuard, type HostRules } from "./auth.ts";
+import { createHostCheck, createTokenCheck, type HostRules } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
 import { pathOf, renderProblem } from "./problem.ts";
 import { readTerminalFiles } from "./terminal-files.ts";
@@ -42,21 +42,20 @@ export async function createTerminalSite(options: TerminalSiteOptions): Promise<
   const { terminal, logger } = options;
   const app = createBareApp({ logger, maxBodyBytes: MAX_BODY_BYTES, maxConnections: MAX_CONNECTIONS });
   const typed = app.withTypeProvider<ZodTypeProvider>();
-  registerGuard(app, options);
+  const checkHost = createHostCheck(options);
+  app.addHook("onRequest", async ({ headers }) => checkHost(headers));
   app.addHook("onSend", async (_request, reply) => void reply.headers(HEADERS));
 
-  const open = { config: { isPublic: true } };
   for (const { path, contentType, bytes } of await readTerminalFiles(options.pageDirectory)) {
-    app.get(path, open, async (_request, reply) => reply.type(contentType).send(bytes));
+    app.get(path, async (_request, reply) => reply.type(contentType).send(bytes));
   }
 
   const isTrusted = createTokenCheck(options.token);
   const schema = { body: TicketRequest, response: { 201: Ticket } };
-  typed.post("/terminal/tickets", { ...open, schema }, async ({ body, headers }, reply) =>
+  typed.post("/terminal/tickets", { schema }, async ({ body, headers }, reply) =>
     reply.code(201).send(terminal.issueTicket(body.session_id, isTrusted(headers.authorization))),
   );
 
-  const checkHost = createHostCheck(options);
   app.server.on("upgrade", (request, socket, head) => {
     try {
       checkHost(request.headers);

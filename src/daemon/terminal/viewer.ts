@@ -11,6 +11,8 @@ export interface ViewerOptions {
 
 /** Sent at once. */
 const CHUNK_BYTES = 65_536;
+/** A connection that does not say what it wants is of no use to anyone. */
+const OPENING_MS = 30_000;
 /** Private codes of the close frame: the page comes back after the first and waits for a person after the second. */
 const TOO_SLOW = 4_001;
 const REFUSED = 4_002;
@@ -28,10 +30,10 @@ export async function serveViewer(socket: WebSocket, id: string, { shells, limit
   socket.on("close", () => gone.abort());
   // What is wrong with a connection ends it; `close` follows.
   socket.on("error", () => socket.terminate());
-  const stopHeartbeat = startHeartbeat(socket, limits.heartbeatMs);
+  const heartbeat = startHeartbeat(socket, limits.heartbeatMs);
   const inbox = createInbox(socket);
   try {
-    const opening = parse(await inbox.first(limits.stallMs));
+    const opening = parse(await inbox.first(OPENING_MS));
     if (opening?.type !== "open") return socket.close(REFUSED, "the first message must be open");
     const { shell } = await shells.open({ id, size: opening, isRestart: opening.restart });
     const viewers = shell.describe().viewers;
@@ -40,14 +42,14 @@ export async function serveViewer(socket: WebSocket, id: string, { shells, limit
     }
     if (shell.exit() === undefined) shell.resize(opening);
     inbox.handle((message) => takeMessage(shell, message));
-    await sendOutput(socket, shell, limits, gone.signal);
+    await sendOutput(socket, shell, { stallMs: limits.stallMs, heartbeat, gone: gone.signal });
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     send(socket, { type: "refused", code: error.code, message: error.message });
     socket.close(REFUSED, error.code);
   } finally {
     if (!gone.signal.aborted) await closed(socket, limits.stallMs);
-    stopHeartbeat();
+    heartbeat.stop();
   }
 }
 
@@ -57,12 +59,13 @@ async function takeMessage(shell: Shell, message: Message): Promise<void> {
   if (parsed?.type === "resize") shell.resize(parsed);
 }
 
-async function sendOutput(
-  socket: WebSocket,
-  shell: Shell,
-  { stallMs }: TerminalLimits,
-  gone: AbortSignal,
-): Promise<void> {
+interface SendOptions {
+  readonly stallMs: number;
+  readonly heartbeat: Heartbeat;
+  readonly gone: AbortSignal;
+}
+
+async function sendOutput(socket: WebSocket, shell: Shell, { stallMs, heartbeat, gone }: SendOptions): Promise<void> {
   let position = shell.output.start();
   send(socket, { type: "attached", ...shell.size(), replay_bytes: shell.output.next() - position });
   const leave = shell.watch({
@@ -78,6 +81,7 @@ async function sendOutput(
       if (bytes.length > 0) {
         if (!(await sendBytes(socket, bytes, stallMs))) return;
         position += bytes.length;
+        heartbeat.heard();
         shell.taken();
         continue;
       }
@@ -167,16 +171,25 @@ function parse(message: Message | undefined): ViewerMessage | undefined {
   }
 }
 
-/** Drops a connection whose other end has gone without a word. One that is paused cannot be heard, and is spared. */
-function startHeartbeat(socket: WebSocket, everyMs: number): () => void {
+interface Heartbeat {
+  /** The other end lives: it has taken something. A pong may be behind much output on a slow line. */
+  heard(): void;
+  stop(): void;
+}
+
+/** Drops a connection whose other end has gone without a word. One that we do not read cannot be heard, and is spared. */
+function startHeartbeat(socket: WebSocket, everyMs: number): Heartbeat {
   let isHeard = true;
-  socket.on("pong", () => (isHeard = true));
+  const heard = (): void => {
+    isHeard = true;
+  };
+  socket.on("pong", heard);
   const timer = setInterval(() => {
     if (!isHeard && !socket.isPaused) return socket.terminate();
     isHeard = false;
     socket.ping();
   }, everyMs);
-  return () => clearInterval(timer);
+  return { heard, stop: () => clearInterval(timer) };
 }
 
 /** Waits for the close to be answered, and no longer than a viewer may be silent. */

@@ -1,0 +1,144 @@
+import { expect, test } from "vitest";
+import { askTicket, connect, newTerminal, terminalDaemon, upgradeStatus } from "../harness/terminal.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const TOKEN = "a-token-of-some-length";
+const BEARER = { authorization: `Bearer ${TOKEN}` };
+
+async function ticketFor(site: string, id: string, headers: Record<string, string> = {}): Promise<string> {
+  const answer = await askTicket(site, id, headers);
+  expect(answer.status).toBe(201);
+  return JSON.parse(await answer.text()).ticket;
+}
+
+async function refusalOf(answer: Response): Promise<[number, string]> {
+  return [answer.status, JSON.parse(await answer.text()).detail.code];
+}
+
+test("the URL that turnd gives opens a new terminal by itself, each with an id that cannot be guessed", async () => {
+  const { turnd, site } = await terminalDaemon({ TURND_TOKEN: TOKEN, TURND_TERMINAL_URL: "https://sandbox.example" });
+  expect((await turnd.request("GET", "/v1/shell/terminal-url")).status).toBe(401);
+  const { body } = await turnd.request("GET", "/v1/shell/terminal-url", undefined, BEARER);
+  expect(body).toMatchObject({ success: true, message: "ok" });
+  expect(body.data).toMatch(/^https:\/\/sandbox\.example\/terminal\?session_id=[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-/);
+  const [one, other] = [await newTerminal(turnd, BEARER), await newTerminal(turnd, BEARER)];
+  expect(one).not.toBe(other);
+  expect(await upgradeStatus(connect(site, await ticketFor(site, one)))).toBe(101);
+});
+
+test("by default the URL is the front's", async () => {
+  const { turnd } = await terminalDaemon();
+  const { body } = await turnd.request("GET", "/v1/shell/terminal-url");
+  expect(body.data).toMatch(/^http:\/\/127\.0\.0\.1:8080\/terminal\?session_id=/);
+});
+
+test("a turn session's terminal, whose id can be guessed, is opened with the token alone", async () => {
+  const { turnd, site } = await terminalDaemon({ TURND_TOKEN: TOKEN });
+  const id = "session:one";
+  await turnd.request("POST", "/v1/sessions", { executor: "cli-b", session_id: id }, BEARER);
+  const { body } = await turnd.request("GET", "/v1/shell/terminal-url?session_id=session:one", undefined, BEARER);
+  expect(new URL(body.data).searchParams.get("session_id")).toBe(id);
+  expect(await refusalOf(await askTicket(site, id))).toEqual([401, "unauthorized"]);
+  expect(await refusalOf(await askTicket(site, id, { authorization: "Bearer wrong" }))).toEqual([401, "unauthorized"]);
+  expect(await upgradeStatus(connect(site, await ticketFor(site, id, BEARER)))).toBe(101);
+  // Nor does it tell who has no token which ids there are.
+  expect(await refusalOf(await askTicket(site, "session:two"))).toEqual([401, "unauthorized"]);
+  expect(await refusalOf(await askTicket(site, "session:two", BEARER))).toEqual([404, "session_not_found"]);
+});
+
+test("the URL of a session that is not there is not given", async () => {
+  const { turnd } = await terminalDaemon();
+  const answer = await turnd.request("GET", "/v1/shell/terminal-url?session_id=no-such-session");
+  expect([answer.status, answer.body.detail.code]).toEqual([404, "session_not_found"]);
+});
+
+test("a UUID that turnd did not give is opened with the token alone; without one it is as good as a new one", async () => {
+  const stranger = "3f0f6c1e-7d3b-4c3a-9b57-0f4c5a1d2e3f";
+  const guarded = await terminalDaemon({ TURND_TOKEN: TOKEN });
+  expect(await refusalOf(await askTicket(guarded.site, stranger))).toEqual([401, "unauthorized"]);
+  expect((await askTicket(guarded.site, stranger, BEARER)).status).toBe(201);
+  const open = await terminalDaemon();
+  expect((await askTicket(open.site, stranger)).status).toBe(201);
+  expect(await refusalOf(await askTicket(open.site, "not-a-uuid"))).toEqual([404, "session_not_found"]);
+});
+
+test("a ticket is good once, and one that is made up or absent is not", async () => {
+  const { turnd, site } = await terminalDaemon();
+  const id = await newTerminal(turnd);
+  const ticket = await ticketFor(site, id);
+  expect(await upgradeStatus(connect(site, ticket))).toBe(101);
+  expect(await upgradeStatus(connect(site, ticket))).toBe(401);
+  expect(await upgradeStatus(connect(site, "made-up"))).toBe(401);
+  const without = await fetch(`${site}/terminal/ws`);
+  expect(without.status).toBe(404);
+});
+
+test("a ticket that is old opens nothing", async () => {
+  const { turnd, site } = await terminalDaemon({ TURND_TERMINAL_TICKET_MS: "100" });
+  const old = await ticketFor(site, await newTerminal(turnd));
+  const expiresAt = performance.now() + 150;
+  await waitFor("its time to be over", () => performance.now() > expiresAt);
+  expect(await upgradeStatus(connect(site, old))).toBe(401);
+});
+
+test("a link that has lain unused opens nothing more", async () => {
+  const { turnd, site } = await terminalDaemon({ TURND_TOKEN: TOKEN, TURND_SHELL_IDLE_MS: "300" });
+  const id = await newTerminal(turnd, BEARER);
+  const expiresAt = performance.now() + 400;
+  await waitFor("its time to be over", () => performance.now() > expiresAt);
+  expect(await refusalOf(await askTicket(site, id))).toEqual([401, "unauthorized"]);
+});
+
+test("pages of elsewhere get no ticket and no WebSocket", async () => {
+  const { turnd, site } = await terminalDaemon({ TURND_TERMINAL_ORIGINS: "https://other.example" });
+  const id = await newTerminal(turnd);
+  const good = [site, "http://127.0.0.1:8080", "https://other.example"];
+  const bad = ["http://evil.example", "http://127.0.0.1:1", site.replace("127.0.0.1", "localhost"), "null", ""];
+  for (const origin of good) {
+    const ticket = await ticketFor(site, id, { origin });
+    expect([origin, await upgradeStatus(connect(site, ticket, { origin }))]).toEqual([origin, 101]);
+  }
+  for (const origin of bad) {
+    if (origin !== "")
+      expect(await refusalOf(await askTicket(site, id, { origin }))).toEqual([403, "forbidden_origin"]);
+    const ticket = await ticketFor(site, id);
+    expect([origin, await upgradeStatus(connect(site, ticket, { origin }))]).toEqual([origin, 403]);
+    // It was refused before the ticket was looked at.
+    expect(await upgradeStatus(connect(site, ticket))).toBe(101);
+  }
+});
+
+test("a name that was made to lead to loopback is no good Host; a configured one is", async () => {
+  const { turnd, site } = await terminalDaemon({ TURND_TERMINAL_ORIGINS: "https://sandbox.example" });
+  const id = await newTerminal(turnd);
+  const hosts = { "evil.example": 403, "127.0.0.1.evil.example": 403, "localhost:1": 101, "sandbox.example": 101 };
+  for (const [host, status] of Object.entries(hosts)) {
+    const ticket = await ticketFor(site, id);
+    expect([host, await upgradeStatus(connect(site, ticket, { host }))]).toEqual([host, status]);
+  }
+});
+
+test("the page and its files are served to be used from here alone, and framed by nobody", async () => {
+  const { site } = await terminalDaemon({ TURND_TOKEN: TOKEN });
+  for (const [path, type] of [
+    ["/terminal?session_id=x", "text/html"],
+    ["/terminal/terminal.js", "text/javascript"],
+    ["/terminal/connection.js", "text/javascript"],
+    ["/terminal/terminal.css", "text/css"],
+    ["/terminal/xterm.mjs", "text/javascript"],
+    ["/terminal/addon-fit.mjs", "text/javascript"],
+    ["/terminal/xterm.css", "text/css"],
+  ] as const) {
+    const answer = await fetch(`${site}${path}`);
+    expect([path, answer.status, answer.headers.get("content-type")?.split(";")[0]]).toEqual([path, 200, type]);
+    const policy = answer.headers.get("content-security-policy");
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+    await answer.arrayBuffer();
+  }
+  for (const path of ["/", "/v1/turns", "/terminal/../v1/turns", "/terminal/index.html", "/terminal/%2e%2e/keeper"]) {
+    expect((await fetch(`${site}${path}`)).status).toBe(404);
+  }
+});

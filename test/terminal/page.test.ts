@@ -1,0 +1,93 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+import { newTerminal, siteOf, terminalDaemon } from "../harness/terminal.ts";
+import { driveTerminalPage, HAS_CHROMIUM, openTerminalPage, type TerminalPage } from "../harness/terminal-page.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+async function open(url: string): Promise<TerminalPage> {
+  const terminal = await openTerminalPage(url);
+  onTestFinished(() => terminal.close());
+  return terminal;
+}
+
+describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () => {
+  test("shows what is typed and printed, and after a reload the scrollback", async () => {
+    const { turnd, site } = await terminalDaemon();
+    await driveTerminalPage(`${site}/terminal?session_id=${await newTerminal(turnd)}`, "terminal-page");
+  });
+
+  test("says when it is disconnected, takes no keys then, and comes back by itself", async () => {
+    const directory = temporaryDirectory(onTestFinished);
+    const first = await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: "0" });
+    const site = siteOf(first);
+    const terminal = await open(`${site}/terminal?session_id=${await newTerminal(first)}`);
+    await terminal.shows(/\$/);
+    await terminal.type("echo be''fore");
+    await terminal.shows(/\nbefore\n/);
+    first.kill("SIGKILL");
+    await first.exited;
+    await waitFor("the status", async () => (await terminal.status()).startsWith("Disconnected. Trying again"));
+    await terminal.type("echo lo''st");
+    await terminal.picture("terminal-page-disconnected");
+    await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: new URL(site).port });
+    await waitFor("the connection", async () => (await terminal.status()) === "Connected");
+    await terminal.shows(/\$/);
+    await terminal.type("echo af''ter");
+    await terminal.shows(/\nafter\n/);
+    expect(await terminal.text()).not.toContain("lost");
+    expect(await terminal.text()).not.toContain("before");
+  });
+
+  test("asks for the token where it is needed, and keeps it nowhere", async () => {
+    const token = "a-token-of-some-length";
+    const { turnd, site } = await terminalDaemon({ TURND_TOKEN: token });
+    const headers = { authorization: `Bearer ${token}` };
+    await turnd.request("POST", "/v1/sessions", { executor: "cli-b", session_id: "session-1" }, headers);
+    const terminal = await open(`${site}/terminal?session_id=session-1`);
+    const { page } = terminal;
+    await page.locator("#token").fill("not-the-token");
+    await page.keyboard.press("Enter");
+    await waitFor("the answer", async () => (await terminal.status()) === "That token is not right.");
+    await page.locator("#token").fill(token);
+    await page.keyboard.press("Enter");
+    await terminal.shows(/\$/);
+    expect(await page.locator("#ask").isVisible()).toBe(false);
+    const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
+    expect(kept).toBe('[{},{},""]');
+    await page.reload();
+    await waitFor("the question", () => page.locator("#ask").isVisible());
+  });
+
+  test("offers a new shell where one has ended, and follows the window's size", async () => {
+    const { turnd, site } = await terminalDaemon();
+    const terminal = await open(`${site}/terminal?session_id=${await newTerminal(turnd)}`);
+    await terminal.shows(/\$/);
+    await terminal.page.setViewportSize({ width: 700, height: 400 });
+    await waitFor("the new size", async () => {
+      await terminal.type("clear; stty size");
+      const [, rows, cols] = /(\d+) (\d+)/.exec(await terminal.text()) ?? [];
+      return Number(cols) < 90 && Number(rows) < 25;
+    });
+    await terminal.type("exit 3");
+    await waitFor("the end", async () => (await terminal.status()).includes("ended with exit code 3"));
+    await terminal.picture("terminal-page-ended");
+    await terminal.page.keyboard.press("Enter");
+    await waitFor("a new shell", async () => (await terminal.status()) === "Connected");
+    await terminal.type("echo ag''ain");
+    await terminal.shows(/\nagain\n/);
+  });
+
+  test("does not answer old questions when it replays them", async () => {
+    const { turnd, site } = await terminalDaemon();
+    const terminal = await open(`${site}/terminal?session_id=${await newTerminal(turnd)}`);
+    await terminal.shows(/\$/);
+    // Asks the terminal what it is; the answer is read away, and anything typed later would be shown.
+    await terminal.type("printf '\\033[c'; read -rs -d c; echo ans''wered");
+    await terminal.shows(/\nanswered\n/);
+    await terminal.page.reload();
+    await terminal.shows(/\nanswered\n/);
+    await terminal.type("echo cle''an");
+    await terminal.shows(/\$ echo cle''an\nclean\n/);
+  });
+});
