@@ -6,11 +6,9 @@ const ROOT = dirname(import.meta.dirname);
 // As deep as src/daemon/main.ts, so that it finds `sandbox/` by the same way up.
 const BUNDLE = "dist/daemon/main.mjs";
 
-/** What cannot be part of one file, by package: native code, and files that are served as they are. */
+/** What cannot be part of one file, by package: files that are served as they are. */
 const SHIPPED: Readonly<Record<string, readonly string[]>> = {
   "@fastify/swagger-ui": ["package.json", "LICENSE", "static"],
-  "@lydell/node-pty": ["."],
-  [`@lydell/node-pty-${process.platform}-${process.arch}`]: ["."],
   "@xterm/addon-fit": ["package.json", "LICENSE", "lib/addon-fit.mjs"],
   "@xterm/xterm": ["package.json", "LICENSE", "lib/xterm.mjs", "css"],
 };
@@ -34,7 +32,7 @@ async function bundle(target: string): Promise<void> {
     minifyWhitespace: true,
     legalComments: "linked",
     // Not swagger-ui: only its files are shipped, its code is bundled.
-    external: ["@lydell/node-pty", "@xterm/*"],
+    external: ["@xterm/*"],
     plugins: [filesBesidePackage("@fastify/swagger-ui")],
     // Packages written for CommonJS ask for Node's modules by `require`.
     banner: {
