@@ -37,6 +37,12 @@ export function readConfigurations({ values, env }: Settings): ConfiguredExecuto
   return configured;
 }
 
+/** Every key and the token: what must not be printed. */
+export function secretsOf(settings: Settings): string[] {
+  const keys = readConfigurations(settings).flatMap(({ configuration }) => configuration.secrets);
+  return settings.token === undefined ? keys : [...keys, settings.token];
+}
+
 /**
  * Writes the configurations into the home of the CLIs' user, which is made where it is missing.
  *

@@ -2,9 +2,10 @@ import { chmod, chown, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
-import { readConfigurations } from "./configurations.ts";
+import { readConfigurations, secretsOf } from "./configurations.ts";
 import type { Check, OwnPort, Subject, Verdict } from "./doctor/check.ts";
 import { CHECKS } from "./doctor/checks.ts";
+import { createRedactor } from "./event-log/redact.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 import { createExecutorRuntime } from "./turns/executor-runtime.ts";
 import { VERSION } from "./version.ts";
@@ -15,7 +16,6 @@ export interface DoctorOptions {
   /** `sandbox/`: the keeper and the home writer. */
   readonly sandboxDirectory: string;
   readonly isJson: boolean;
-  readonly redactorFor: (settings: Settings) => (text: string) => string;
   readonly out: Writable;
 }
 
@@ -59,7 +59,7 @@ async function examine(options: DoctorOptions): Promise<{ findings: Finding[]; r
     const subject = await describeSubject(options.sandboxDirectory, settings, configured, directory);
     const findings = await Promise.all(CHECKS.map((check) => examineOne(check, subject)));
     const settled: Finding = { name: "settings", level: "ok", message: "every variable is allowed" };
-    return { findings: [settled, ...findings], redact: options.redactorFor(settings) };
+    return { findings: [settled, ...findings], redact: createRedactor(secretsOf(settings)) };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
-import { readConfigurations, renderConfigurations } from "./configurations.ts";
+import { readConfigurations, renderConfigurations, secretsOf } from "./configurations.ts";
 import { startDaemon } from "./daemon.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { createRedactor } from "./event-log/redact.ts";
@@ -94,7 +94,6 @@ async function doctor(args: readonly string[]): Promise<ExitCode> {
     readSettings: () => readSettings(process.env, self()),
     sandboxDirectory: SANDBOX,
     isJson: values.json,
-    redactorFor: (settings) => createRedactor(secretsOf(settings)),
     out: process.stdout,
   });
 }
@@ -142,11 +141,6 @@ async function record(args: readonly string[]): Promise<ExitCode> {
   await recordTurn(turnId, directory, { stateDirectory, redact: createRedactor(secrets) });
   process.stdout.write(`${directory}\n`);
   return 0;
-}
-
-function secretsOf(settings: Settings): string[] {
-  const keys = readConfigurations(settings).flatMap(({ configuration }) => configuration.secrets);
-  return settings.token === undefined ? keys : [...keys, settings.token];
 }
 
 function self(): { uid: number; gid: number } {

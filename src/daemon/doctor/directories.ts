@@ -9,8 +9,10 @@ const TOOL_TIMEOUT_MS = 30_000;
 /** More would make a check of an old volume last for minutes. */
 const MAX_SESSIONS = 1_000;
 const MAX_NAMED = 3;
+/** Written into the home and removed. */
+const MARK = ".turnd-doctor";
 
-export async function checkHome({ home, runAs, env }: Subject): Promise<Verdict> {
+export async function checkHome({ home, runAs }: Subject): Promise<Verdict> {
   const found = await stat(home).catch(() => undefined);
   if (found === undefined) return warn(`${home} does not exist; turnd makes it when it starts`, "make it in the image");
   const give = `chown -R ${runAs.uid}:${runAs.gid} ${home}`;
@@ -21,9 +23,8 @@ export async function checkHome({ home, runAs, env }: Subject): Promise<Verdict>
   }
   const foreign = await listForeign(home, runAs.uid);
   if (foreign.length > 0) return fault(`in ${home} not uid ${runAs.uid}'s: ${foreign.join(", ")}`, give);
-  const written = await runTool(["/bin/sh", "-c", 'touch "$1/.turnd-doctor" && rm "$1/.turnd-doctor"', "sh", home], {
+  const written = await runTool(["/bin/sh", "-c", ': >"$1" && exec /bin/rm -- "$1"', "sh", join(home, MARK)], {
     runAs,
-    env: { PATH: env["PATH"] ?? "" },
     timeoutMs: TOOL_TIMEOUT_MS,
   });
   if (written.code !== 0) return fault(`${home} cannot be written: ${written.stderr}`, "mount it writable");

@@ -60,7 +60,7 @@ export function readCapabilities(status: string): Set<Capability> {
 export function judgeCapabilities(has: ReadonlySet<Capability>): Verdict | undefined {
   const needed = ["SETUID", "SETGID", "CHOWN", "KILL"] as const;
   const missing: string[] = needed.filter((name) => !has.has(name));
-  if (!has.has("DAC_OVERRIDE") && !has.has("DAC_READ_SEARCH")) missing.push("DAC_OVERRIDE");
+  if (!has.has("DAC_OVERRIDE") && !has.has("DAC_READ_SEARCH")) missing.push("DAC_READ_SEARCH");
   if (missing.length > 0) return fault(`root lacks ${missing.join(", ")}`, `add ${missing.join(", ")} (--cap-add)`);
   if (has.has("SETPCAP")) return undefined;
   return warn("root lacks SETPCAP: the CLIs keep a bounding set they cannot use", "add SETPCAP (--cap-add)");
