@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+import { CHECKS } from "../src/daemon/doctor/checks.ts";
 import { createMetrics } from "../src/daemon/http/metrics.ts";
 import { SettingsSchema } from "../src/daemon/settings.ts";
 import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS } from "../src/protocol/index.ts";
@@ -64,6 +65,9 @@ export function renderReference(): string {
     "## Metrics",
     "`GET /metrics`, Prometheus text, with the token as everything else; besides these what `prom-client` tells of the process. No label holds an id.",
     table(["metric", "type", "labels", "tells"], metricRows()),
+    "## Checks",
+    "What `turnd doctor` looks at, after the settings; docs/doctor.md says how to read it.",
+    table(["check", "looks at"], CHECKS.map(({ name, about }) => [`\`${name}\``, about])),
   ].join("\n\n")}\n`;
 }
 
