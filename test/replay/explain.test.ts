@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Writable } from "node:stream";
+import { Readable, Writable } from "node:stream";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
@@ -16,7 +16,8 @@ async function explain(...directories: readonly string[]): Promise<string> {
       done();
     },
   });
-  await printReplays(directories, { show: "decision", redact: createRedactor(["sk-bad"]), out, err: out });
+  const stdin = Readable.from([]);
+  await printReplays(directories, { show: "decision", redact: createRedactor(["sk-bad"]), stdin, out, err: out });
   return parts.join("");
 }
 

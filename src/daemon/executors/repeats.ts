@@ -2,18 +2,18 @@
 export interface RepeatFilter {
   /** Whether this message was shown already, by the attempt that was cut. */
   isRepeat(text: string): boolean;
-  /** A tool call has ended: the next message answers another request, unless a retry comes first. */
-  toolEnded(): void;
+  /** The request is answered: the next message answers another one, unless a retry comes first. */
+  answered(): void;
   /** The CLI asks the provider once more. */
   retried(): void;
 }
 
 /**
- * Creates a filter for one process.
+ * Creates a filter for one process, and for one kind of message.
  *
  * A stream that is cut after a finished message is asked for again, and the message is printed once an attempt. Only a
  * text of the same request, after a retry, is a repeat; the same words elsewhere in a turn are shown.
- * @see contract section 2.3, point 6
+ * @see contracts/cli-b.md section 2.3, point 6; fixture cli-a/1.14.34/stream-cut-after-text-recovered
  */
 export function createRepeatFilter(): RepeatFilter {
   let shown: string[] = [];
@@ -32,7 +32,7 @@ export function createRepeatFilter(): RepeatFilter {
       shown.push(text);
       return false;
     },
-    toolEnded() {
+    answered() {
       isNextRequest = true;
     },
     retried() {

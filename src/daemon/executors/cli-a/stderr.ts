@@ -45,6 +45,7 @@ const MAX_FACT_CHARACTERS = 2_000;
 const ASKED = "! permission requested: ";
 const REJECTED = "); auto-rejecting";
 const FALLBACK = /^!\s+(agent ".*\. Falling back to default agent)$/;
+const COMPACTED = "The conversation fills the model's context: CLI A asks for a summary to go on with.";
 const BROKE_OFF = "The provider's answer broke off before its end.";
 
 /** Creates a reader for one process. */
@@ -91,7 +92,8 @@ export function createStderrReader(isResume: boolean): StderrReader {
     setRequests(log.sessionId, log.agent, { failures, isTold: false });
     const broken = brokenAnswer;
     brokenAnswer = undefined;
-    if (before === undefined || before.isTold) return [];
+    if (before === undefined) return log.agent === "compaction" ? [compacted(native)] : [];
+    if (before.isTold) return [];
     if (broken === undefined) return [retry(failures, "network_error", BROKE_OFF, native)];
     const { message, line } = broken;
     const fact = toRequestFact({ message }, line);
@@ -154,6 +156,10 @@ function readSign(log: LogLine): SessionSign | undefined {
   // A subagent's session is not the turn's.
   if (log.kind === "session_created" && log.parent === undefined) return { sessionId: log.sessionId, isNew: true };
   return log.kind === "step" ? { sessionId: log.sessionId, isNew: false } : undefined;
+}
+
+function compacted(native: Native): TranslatedEvent {
+  return { type: "warning", data: { code: "context_compacted", message: COMPACTED }, native };
 }
 
 function retry(

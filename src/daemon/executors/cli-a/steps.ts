@@ -10,6 +10,8 @@ type Finish = Extract<CliARecord, { type: "step_finish" }>["part"];
 /** The steps of one process: their numbers, what they cost, and whether they lead anywhere. */
 export interface StepTracker {
   start(messageId: string, native: Native): TranslatedEvent[];
+  /** Whether the step of this message has started and not ended. */
+  isOpen(messageId: string): boolean;
   /** Something was printed within the step. */
   addContent(kind: "text" | "tool"): void;
   finish(part: Finish, native: Native): { readonly events: TranslatedEvent[]; readonly halt?: FailureDraft };
@@ -43,11 +45,12 @@ export function createStepTracker(): StepTracker {
 
   return {
     start(messageId, native) {
-      // The answer of a step was cut off and is asked for again: still the same step, whose pieces were never printed.
+      // The answer of a step was cut off and is asked for again: still the same step.
       if (openMessage === messageId) return [];
       if (openMessage === undefined) return open(messageId, native);
       return [{ type: "step.ended", data: { index, reason: "interrupted" }, native }, ...open(messageId, native)];
     },
+    isOpen: (messageId) => openMessage === messageId,
     addContent(kind) {
       if (kind === "tool") hasTool = true;
       else hasText = true;

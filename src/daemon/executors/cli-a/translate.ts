@@ -12,6 +12,7 @@ import type {
 import { explainEnding, type Ended } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "./facts.ts";
 import { stripEscapes } from "../json-line.ts";
+import { createRepeatFilter } from "../repeats.ts";
 import { createRecentIds } from "../recent-ids.ts";
 import { readRecord, type CliARecord, type CliATool } from "./record.ts";
 import { createSessionGate } from "./session.ts";
@@ -36,6 +37,8 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   const session = createSessionGate(requestedSession);
   const steps = createStepTracker();
   const stderr = createStderrReader(requestedSession !== null);
+  const texts = createRepeatFilter();
+  const thoughts = createRepeatFilter();
   const printed = createRecentIds(MAX_RECENT);
   const callIds = createRecentIds(MAX_RECENT);
   const ended: Ended = {
@@ -64,14 +67,17 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     switch (record.type) {
       case "step_start":
         ended.rejectedTool = undefined;
+        startRequest(record.part.messageID);
         return [...passError(), ...steps.start(record.part.messageID, native)];
       case "text":
         // Written by the CLI in the user's name, or never shown to the model. Source: contract section 1.3.
         if (record.part.synthetic === true || record.part.ignored === true || record.part.text === "") return [];
         steps.addContent("text");
         addToOutput(record.part.messageID, record.part.text);
+        if (texts.isRepeat(record.part.text)) return [];
         return [{ type: "message", data: { message_id: record.part.id, text: record.part.text }, native }];
       case "reasoning":
+        if (thoughts.isRepeat(record.part.text)) return [];
         return [{ type: "reasoning", data: { message_id: record.part.id, text: record.part.text }, native }];
       case "tool_use":
         return endTool(record.part, native);
@@ -88,6 +94,16 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       }
       case "error":
         return addError(toErrorFact(record.error, native.line), native);
+    }
+  }
+
+  /** A step that begins once more is asked for again, after its answer was cut off: whole blocks of it come again. */
+  function startRequest(messageId: string): void {
+    const isRetry = steps.isOpen(messageId);
+    if (isRetry) message.id = "";
+    for (const repeats of [texts, thoughts]) {
+      if (isRetry) repeats.retried();
+      else repeats.answered();
     }
   }
 

@@ -9,12 +9,12 @@ import type {
   TranslatorInput,
   TranslatedEvent,
 } from "../executor.ts";
-import { toEvidence } from "../rules.ts";
+import { createRepeatFilter } from "../repeats.ts";
+import { toEvidence, type Fact } from "../rules.ts";
 import { explainEnding, type Ended } from "./ending.ts";
 import { toProviderFact } from "./facts.ts";
 import { classify, STRANGER_THREAD } from "./failure.ts";
 import { readRecord, type CliBItem, type CliBRecord } from "./record.ts";
-import { createRepeatFilter } from "./repeats.ts";
 import { createStderrReader } from "./stderr.ts";
 import { createToolTracker } from "./tools.ts";
 import { NO_USAGE, subtractUsage, toUsage } from "./usage.ts";
@@ -87,7 +87,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
         ended.failed = toProviderFact(record.error.message, { line: native.line, hasItems });
         ended.error = undefined;
         // The same text was printed as `error` just before: it is shown once, as the failure.
-        return { events: error === undefined || error.text === record.error.message ? [] : [passedError(error)] };
+        return { events: error === undefined || error.words === record.error.message ? [] : [passedError(error)] };
       case "error":
         return { events: translateError(record.message, native) };
     }
@@ -161,7 +161,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       case "mcp_tool_call":
       case "collab_tool_call":
       case "web_search":
-        repeats.toolEnded();
+        repeats.answered();
         return tools.end(item, native);
     }
   }
@@ -230,8 +230,8 @@ function warning(code: string, message: string, native: Native): TranslatedEvent
 }
 
 /** An error the turn went on after. */
-function passedError(fact: { readonly text: string; readonly line?: number }): TranslatedEvent {
-  const data = { code: "cli_error", message: fact.text };
+function passedError(fact: Pick<Fact, "text" | "words" | "line">): TranslatedEvent {
+  const data = { code: "cli_error", message: fact.words ?? fact.text };
   return { type: "warning", data, ...(fact.line === undefined ? {} : { native: { line: fact.line, type: "error" } }) };
 }
 
