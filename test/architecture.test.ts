@@ -20,10 +20,23 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   http: ["protocol", "turns", "terminal"],
   // Looks at what the daemon would use, by the daemon's own means: the same search, the same homes, the same keeper.
   doctor: ["protocol", "executors", "process", "turns"],
+  // Plays turns as a client of the service does, and looks at the records they left; the model is set up for it.
+  probe: ["protocol", "executors", "turns"],
   settings: [],
   version: [],
   // The files directly in src/daemon: main.ts, daemon.ts and what they were split into.
-  daemon: ["protocol", ...JOINED, "turns", "terminal", "http", "doctor", "settings", "version"],
+  daemon: [
+    "protocol",
+    ...JOINED,
+    "turns",
+    "terminal",
+    "http",
+    "doctor",
+    "probe",
+    "scripted-model",
+    "settings",
+    "version",
+  ],
   "scripted-model": ["protocol"],
 };
 

@@ -52,7 +52,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   try {
     const metrics = createMetrics();
     addProcessMetrics(metrics);
-    const context = await createContext(options, configured, metrics.observer);
+    const context = await createTurnContext(options, configured, metrics.observer);
     for (const warning of context.warnings) logger.warn(warning);
     terminal = await wireTerminal({ ...options, context });
     const { service: shells, site } = terminal;
@@ -96,7 +96,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   }
 }
 
-async function createContext(
+/** Wires what turns run with, for a daemon or a probe; makes the directories it needs below the state directory. */
+export async function createTurnContext(
   { settings, sandboxDirectory, logger, redact }: DaemonOptions,
   configured: readonly ConfiguredExecutor[],
   observer: TurnObserver,

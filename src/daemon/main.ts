@@ -2,11 +2,14 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
+import { CliName } from "../protocol/index.ts";
 import { readConfigurations, renderConfigurations, secretsOf } from "./configurations.ts";
 import { startDaemon } from "./daemon.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { createRedactor } from "./event-log/redact.ts";
+import { findExecutor } from "./executors/registry.ts";
 import { LockedError } from "./process/lock.ts";
+import { printProbe } from "./probe-command.ts";
 import { recordTurn } from "./record-command.ts";
 import { RecordingError } from "./replay/recording-error.ts";
 import { printReplays } from "./replay-command.ts";
@@ -21,6 +24,9 @@ const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
                                          or how the end of each was decided; a recording is a directory, an
                                          exported document, gzipped or not, or - for one on standard input
        turnd record <turn_id> <dir>      write an ended turn as a recording
+       turnd probe [--json] [cli-a] [cli-b]
+                                         play scenarios with the installed CLIs and tell what they do otherwise
+                                         than the versions turnd knows; exit code 1 when that breaks turnd
 `;
 
 /** Exit codes: 0 done, 1 a fault that the message names, 2 wrong arguments. */
@@ -41,6 +47,8 @@ async function main(args: readonly string[]): Promise<ExitCode> {
       return replay(rest);
     case "record":
       return record(rest);
+    case "probe":
+      return probe(rest);
     default:
       process.stderr.write(`turnd: unknown command "${command}"\n${USAGE}`);
       return 2;
@@ -143,8 +151,45 @@ async function record(args: readonly string[]): Promise<ExitCode> {
   return 0;
 }
 
+async function probe(args: readonly string[]): Promise<ExitCode> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { json: { type: "boolean", default: false } },
+    allowPositionals: true,
+  });
+  const unknown = positionals.find((id) => findExecutor(id) === undefined);
+  if (unknown !== undefined) {
+    process.stderr.write(`turnd: there is no executor "${unknown}"\n${USAGE}`);
+    return 2;
+  }
+  const stopping = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopping.abort(new Error(signal)));
+  try {
+    return await printProbe(
+      CliName.options.filter((id) => positionals.length === 0 || positionals.includes(id)),
+      {
+        env: process.env,
+        self: self(),
+        sandboxDirectory: SANDBOX,
+        isJson: values.json,
+        out: process.stdout,
+        err: process.stderr,
+        signal: stopping.signal,
+      },
+    );
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
+    process.stderr.write("turnd: stopped; nothing was left behind\n");
+    return 1;
+  }
+}
+
 function self(): { uid: number; gid: number } {
   return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+}
+
+function isWrongArguments(error: unknown): error is TypeError {
+  return error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
 }
 
 /** What a person can mend is told in a line; anything else is a bug and keeps its stack. */
@@ -154,7 +199,7 @@ function describe(error: unknown): string {
     error instanceof LockedError ||
     error instanceof HomeError ||
     error instanceof RecordingError ||
-    (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")) ||
+    isWrongArguments(error) ||
     (error instanceof Error && "syscall" in error);
   if (isExpected) return error.message.replaceAll("\n", "\nturnd: ");
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -164,5 +209,5 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`turnd: ${describe(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = isWrongArguments(error) ? 2 : 1;
 }

@@ -1,0 +1,131 @@
+import { chmod, chown, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Writable } from "node:stream";
+import { pino } from "pino";
+import type { CliName } from "../protocol/index.ts";
+import { startScriptedModel } from "../scripted-model/server.ts";
+import { readConfigurations } from "./configurations.ts";
+import { createTurnContext } from "./daemon.ts";
+import type { ProbeStage } from "./probe/play.ts";
+import { probe, type Finding } from "./probe/probe.ts";
+import { formatFinding, isBroken } from "./probe/report.ts";
+import { readSettings, type Identity } from "./settings.ts";
+import type { TurnObserver } from "./turns/observer.ts";
+import { startTurnService } from "./turns/turn-service.ts";
+
+export interface ProbeOptions {
+  /** turnd's own environment: which CLIs there are, and who they run as. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly self: Identity;
+  /** `sandbox/`: the keeper and the home writer. */
+  readonly sandboxDirectory: string;
+  /** Findings as one JSON document instead of lines. */
+  readonly isJson: boolean;
+  readonly out: Writable;
+  readonly err: Writable;
+  /** Ends the turns that run and clears everything away. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Puts the installed CLIs through the scenarios and prints what they do otherwise than the versions that turnd knows.
+ *
+ * @returns 0, or 1 when something that changed breaks us, or a CLI cannot be run
+ */
+export async function printProbe(executors: readonly CliName[], options: ProbeOptions): Promise<0 | 1> {
+  const findings: Finding[] = [];
+  await withProbeStage(options, async (stage) => {
+    for (const executor of executors) {
+      const finding = await probe(stage, executor, (scenario) => {
+        if (!options.isJson) options.err.write(`turnd: played ${executor} ${scenario}\n`);
+      });
+      findings.push(finding);
+      if (!options.isJson) options.out.write(formatFinding(finding));
+    }
+  });
+  if (options.isJson) options.out.write(`${JSON.stringify(findings, null, 2)}\n`);
+  return findings.some(isBroken) ? 1 : 0;
+}
+
+/**
+ * Sets a stage like the daemon's own, with a model on loopback and everything on disk in one temporary directory. When
+ * this resolves, nothing of it is left: no process, no file, no port.
+ */
+export async function withProbeStage(
+  options: Pick<ProbeOptions, "env" | "self" | "sandboxDirectory" | "err" | "signal">,
+  use: (stage: ProbeStage) => Promise<void>,
+): Promise<void> {
+  const { env, self, sandboxDirectory, signal } = options;
+  const isRoot = self.uid === 0;
+  // The CLIs' user has to reach it, which the one of TMPDIR it need not.
+  const base = await mkdtemp(join(isRoot ? "/tmp" : tmpdir(), `turnd-probe-${process.pid}-`));
+  const model = await startScriptedModel();
+  try {
+    await chmod(base, 0o711);
+    const settings = readSettings(probeEnv(env, { base, modelUrl: model.url, isRoot }), self);
+    const { runAs, values } = settings;
+    await mkdir(values.TURND_STATE_DIR, { mode: 0o711 });
+    for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) {
+      await mkdir(path, { mode: 0o755 });
+      await chown(path, runAs.uid, runAs.gid);
+    }
+    const logger = pino({ name: "turnd", level: "error" }, options.err);
+    const context = await createTurnContext(
+      { settings, sandboxDirectory, logger, redact: (line) => line },
+      readConfigurations(settings),
+      UNOBSERVED,
+    );
+    const service = await startTurnService(context);
+    try {
+      const { TURND_STATE_DIR: stateDirectory, TURND_WORKSPACE: workspaces } = values;
+      await use({ service, stateDirectory, workspaces, owner: runAs, signal });
+    } finally {
+      await service.shutDown();
+    }
+  } finally {
+    await model.close();
+    await rm(base, { recursive: true, force: true });
+  }
+}
+
+/** Of the given environment only who and what is probed; providers, keys and places are the probe's own. */
+function probeEnv(
+  given: ProbeOptions["env"],
+  { base, modelUrl, isRoot }: { base: string; modelUrl: string; isRoot: boolean },
+): Record<string, string | undefined> {
+  const kept = Object.entries(given).filter(
+    ([name]) => !/^(TURND_|CLI_[AB]_)|_proxy$/i.test(name) || /^(TURND_RUN_AS|CLI_[AB]_(NAME|BIN))$/.test(name),
+  );
+  // Nobody listens there: what a CLI wants from anywhere but loopback fails at once.
+  const nowhere = "http://127.0.0.1:9";
+  return {
+    ...(isRoot ? {} : { TURND_RUN_AS: "self" }),
+    ...Object.fromEntries(kept),
+    TURND_STATE_DIR: join(base, "state"),
+    TURND_HOME: join(base, "home"),
+    TURND_WORKSPACE: join(base, "workspace"),
+    HTTP_PROXY: nowhere,
+    HTTPS_PROXY: nowhere,
+    ALL_PROXY: nowhere,
+    NO_PROXY: "127.0.0.1",
+    CLI_A_PROVIDER: "scripted",
+    CLI_A_MODEL: "scripted",
+    CLI_A_BASE_URL: modelUrl,
+    CLI_A_API_KEY: "no-key-needed",
+    CLI_B_MODEL: "scripted",
+    CLI_B_BASE_URL: modelUrl,
+    CLI_B_API_KEY: "no-key-needed",
+    // What the model asks for is harmless, and not every machine allows CLI B's sandbox.
+    CLI_B_SANDBOX_MODE: "danger-full-access",
+  };
+}
+
+/** Nobody looks at figures here. */
+const UNOBSERVED: TurnObserver = {
+  eventsWritten() {},
+  eventsPassedOver() {},
+  firstEvent() {},
+  processesSwept() {},
+  turnEnded() {},
+};

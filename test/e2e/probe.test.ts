@@ -1,0 +1,95 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect, onTestFinished, test } from "vitest";
+import type { Finding } from "../../src/daemon/probe/probe.ts";
+import { scenariosOf } from "../../src/daemon/probe/scenarios.ts";
+import { processesNaming } from "../harness/processes.ts";
+import { CLI_A, CLI_B, realEnv, type RealCli } from "../harness/real-daemon.ts";
+import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+
+/** Fifty turns of real CLIs, a few at a time. */
+const LIMIT_MS = 600_000;
+
+interface Probed {
+  readonly exitCode: number | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `turnd probe` as an operator would, whose own variables name a provider and a state that must stay untouched. */
+async function probe(cli: RealCli, args: readonly string[], extra: Record<string, string> = {}): Promise<Probed> {
+  const state = join(temporaryDirectory(onTestFinished), "state");
+  const child = execa(process.execPath, [join(REPOSITORY, "src/daemon/main.ts"), "probe", ...args], {
+    env: {
+      ...realEnv(cli, "http://127.0.0.1:9"),
+      TURND_STATE_DIR: state,
+      TURND_RUN_AS: process.getuid?.() === 0 ? "1000:1000" : "self",
+      ...extra,
+    },
+    extendEnv: false,
+    reject: false,
+  });
+  const { exitCode, stdout, stderr } = await child;
+  const directory = `turnd-probe-${child.pid}-`;
+  expect(readdirSync("/tmp").filter((name) => name.startsWith(directory))).toEqual([]);
+  expect(processesNaming(`/tmp/${directory}`, "environ")).toEqual([]);
+  expect(existsSync(state)).toBe(false);
+  return { exitCode, stdout, stderr };
+}
+
+const [current, older] = CLI_A;
+if (current === undefined || older === undefined) throw new Error("CLI A is pinned in two versions");
+
+test(
+  "the pinned CLIs show nothing new; else `node scripts/probe-baseline.ts` writes what they do now",
+  { timeout: LIMIT_MS },
+  async () => {
+    const { exitCode, stdout, stderr } = await probe(current, []);
+    const lines = stdout.split("\n");
+    expect([exitCode, lines.length], `${stdout}\n${stderr}`).toEqual([0, 4]);
+    expect(lines[0]).toMatch(/^cli-a: opencode 1\.14\.34 \(.*\) beside the recordings of 1\.14\.34$/);
+    expect(lines[1]).toBe(`  ${scenariosOf("cli-a").length} scenarios, 0 changes, 0 of them break us`);
+    expect(lines[2]).toMatch(/^cli-b: codex 0\.139\.0 \(.*\) beside the recordings of 0\.139\.0$/);
+    expect(lines[3]).toBe(`  ${scenariosOf("cli-b").length} scenarios, 0 changes, 0 of them break us`);
+  },
+);
+
+test(
+  "an older CLI A does otherwise what is known to be otherwise, and what breaks us ends with 1",
+  { timeout: LIMIT_MS },
+  async () => {
+    const { exitCode, stdout, stderr } = await probe(older, ["--json", "cli-a"]);
+    expect(exitCode, `${stdout}\n${stderr}`).toBe(1);
+    const [finding, ...others]: Finding[] = JSON.parse(stdout);
+    expect(others).toEqual([]);
+    expect([finding?.version, finding?.known_version]).toEqual(["1.3.2", "1.14.34"]);
+    const changed = (name: string) => finding?.scenarios.find(({ scenario }) => scenario === name)?.changes;
+    expect(changed("text")).toEqual([]);
+    // Contract section 1.1: the whole file before and after, where the newer version prints a patch.
+    const filediff = "tool_use part.state.metadata.filediff";
+    expect(changed("edit")).toEqual([
+      { what: "field", subject: `${filediff}.after`, is: "string", breaks: false },
+      { what: "field", subject: `${filediff}.before`, is: "string", breaks: false },
+      { what: "field", subject: `${filediff}.patch`, was: "string", breaks: false },
+    ]);
+    expect(changed("todo")).toEqual([
+      { what: "field", subject: "tool_use part.state.metadata.todos[].id", is: "string", breaks: false },
+    ]);
+    // Contract section 6: it asks again for ever where an answer has no end, and turnd ends it.
+    expect(changed("no-finish")).toEqual([
+      { what: "outcome", subject: "code", was: "output_incomplete", is: "provider_error", breaks: true },
+      { what: "outcome", subject: "exit", was: "code 0", is: "signal SIGKILL", breaks: false },
+    ]);
+  },
+);
+
+test("a CLI that is not there is said to be missing, and ends with 1", async () => {
+  const { exitCode, stdout } = await probe(CLI_B, ["cli-b"], { CLI_B_BIN: "/nowhere/codex" });
+  expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/^cli-b \(codex\) was not probed: .*\/nowhere\/codex/)]);
+});
+
+test("wrong arguments end with 2", async () => {
+  expect(await probe(CLI_B, ["cli-c"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('"cli-c"') });
+  expect(await probe(CLI_B, ["--yaml"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--yaml") });
+});
