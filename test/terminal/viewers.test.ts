@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { newTerminal, plain, runLine, terminalDaemon, view } from "../harness/terminal.ts";
@@ -164,4 +164,27 @@ test("no more viewers watch a shell than may", async () => {
   const second = await view(site, id);
   expect(await second.hears("refused")).toMatchObject({ code: "too_many_viewers" });
   expect(await second.closed).toBe(4002);
+});
+
+test("a paste larger than what a terminal takes at once arrives whole at a program that reads it", async () => {
+  const { turnd, site } = await terminalDaemon();
+  const viewer = await view(site, await newTerminal(turnd));
+  viewer.type("stty raw -echo; echo re''ady; head -c 3000000 | sha256sum; stty sane\r");
+  await viewer.shows(/ready/);
+  const paste = randomBytes(2_250_000).toString("base64");
+  for (let at = 0; at < paste.length; at += 500_000) viewer.type(paste.slice(at, at + 500_000));
+  const [, sum] = await viewer.shows(/([0-9a-f]{64})/);
+  expect(sum).toBe(createHash("sha256").update(paste).digest("hex"));
+});
+
+test("a viewer that leaves while its keys wait for a program that does not read is gone", async () => {
+  const { turnd, site } = await terminalDaemon({ TURND_SSE_HEARTBEAT_MS: "200" });
+  const id = await newTerminal(turnd);
+  const viewer = await view(site, id);
+  viewer.type("stty raw -echo; echo de''af; sleep 1000\r");
+  await viewer.shows(/deaf/);
+  for (let sent = 0; sent < 8; sent += 1) viewer.type("x".repeat(500_000));
+  viewer.socket.terminate();
+  await waitFor("its leave", async () => (await turnd.request("GET", `/v1/shell/sessions/${id}`)).body.viewers === 0);
+  expect((await turnd.request("DELETE", `/v1/shell/sessions/${id}`)).status).toBe(204);
 });

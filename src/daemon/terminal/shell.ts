@@ -24,10 +24,13 @@ export interface Shell {
   size(): TerminalSize;
   /** How it ended; undefined while it runs. */
   exit(): ShellExit | undefined;
-  /** Types keys. Resolves when the terminal takes more; keys for a shell that has ended are nobody's. */
-  write(keys: Uint8Array): Promise<void>;
+  /** Types keys; those for a shell that has ended are nobody's. */
+  write(keys: Uint8Array): void;
+  /** Resolves when the terminal takes more keys, or it has ended. */
+  drained(): Promise<void>;
   /** Whether so many keys wait that more should not be added. */
   isBusy(): boolean;
+  /** Follows a viewer's size, unless the shell is busy. */
   resize(size: TerminalSize): void;
   /** Resolves when there is output from an offset on, when it has ended, or at the abort. */
   grown(offset: number, signal: AbortSignal): Promise<void>;
@@ -57,6 +60,7 @@ export async function startShell(
   const output = createRing(limits.scrollbackBytes);
   const viewers = new Set<Viewer>();
   const waiting = new Set<() => void>();
+  const typing = new Set<() => void>();
   const stopping = new AbortController();
   const createdAt = new Date().toISOString();
   let { size } = options;
@@ -74,6 +78,12 @@ export async function startShell(
     balance();
     wakeAll();
   });
+  const wakeTypists = (): void => {
+    for (const wake of typing) wake();
+    typing.clear();
+  };
+  relay.stdin.on("drain", wakeTypists);
+  relay.stdin.on("close", wakeTypists);
   // A pipe that breaks has ended.
   const outputEnded = finished(relay.stdout).catch(() => {});
   const ended = runToEnd();
@@ -152,17 +162,20 @@ export async function startShell(
       ...(endedAt === undefined ? {} : { ended_at: endedAt }),
       ...(exit === undefined ? {} : { exit }),
     }),
-    async write(keys) {
+    write(keys) {
       idle.touch();
-      if (stopping.signal.aborted || exit !== undefined || relay.stdin.destroyed) return;
-      let isTaken = true;
-      for (const frame of frameKeys(keys)) isTaken = relay.stdin.write(frame);
-      if (!isTaken) await drained();
+      if (isDeaf()) return;
+      for (const frame of frameKeys(keys)) relay.stdin.write(frame);
     },
-    isBusy: () => relay.stdin.writableLength > MAX_WAITING_BYTES,
+    drained: () =>
+      new Promise((resolve) => {
+        if (isDeaf() || !relay.stdin.writableNeedDrain) resolve();
+        else typing.add(resolve);
+      }),
+    isBusy,
     resize(wanted) {
       idle.touch();
-      if (exit !== undefined || relay.stdin.destroyed) return;
+      if (isDeaf() || isBusy()) return;
       size = { cols: wanted.cols, rows: wanted.rows };
       relay.stdin.write(frameSize(size));
       for (const viewer of viewers) viewer.resized(size);
@@ -190,15 +203,11 @@ export async function startShell(
     },
   };
 
-  function drained(): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        relay.stdin.off("drain", done);
-        relay.stdin.off("close", done);
-        resolve();
-      };
-      relay.stdin.on("drain", done);
-      relay.stdin.on("close", done);
-    });
+  function isDeaf(): boolean {
+    return stopping.signal.aborted || exit !== undefined || relay.stdin.destroyed;
+  }
+
+  function isBusy(): boolean {
+    return relay.stdin.writableLength > MAX_WAITING_BYTES;
   }
 }

@@ -79,8 +79,7 @@ export async function startTerminal(context: TerminalContext): Promise<RunningTe
         throw new ProblemError("shell_busy", message, {}, BUSY_RETRY_SECONDS);
       }
       const before = shell.output.next();
-      // How fast the program reads is its own affair; the bound is the check above.
-      void shell.write(Buffer.from(text, "utf8"));
+      shell.write(Buffer.from(text, "utf8"));
       return before;
     },
     resize(id, size) {

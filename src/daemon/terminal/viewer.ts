@@ -54,7 +54,10 @@ export async function serveViewer(socket: WebSocket, id: string, { shells, limit
 }
 
 async function takeMessage(shell: Shell, message: Message): Promise<void> {
-  if (message.isBinary) return shell.write(message.bytes);
+  if (message.isBinary) {
+    shell.write(message.bytes);
+    return shell.drained();
+  }
   const parsed = parse(message);
   if (parsed?.type === "resize") shell.resize(parsed);
 }
