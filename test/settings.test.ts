@@ -27,6 +27,11 @@ test.each([
   ["TURND_LOG_LEVEL", "loud", "must be one of trace, debug"],
   ["CLI_A_NAME", "../x", "must match"],
   ["TURND_PASS_ENV", "A;B", "must match"],
+  ["TURND_TERMINAL_PORT", "65536", "must be at most 65535"],
+  ["TURND_TERMINAL_PORT", "on", "must match"],
+  ["TURND_TERMINAL_URL", "http://sandbox.example/path", "must match"],
+  ["TURND_TERMINAL_ORIGINS", "https://one.example two.example", "must match"],
+  ["TURND_SHELL_SCROLLBACK_BYTES", "1000", "must be at least 131072"],
   ["TURND_HOSTS", "sandbox.example:80", "must match"],
 ])("%s=%s stops turnd with its name, its value and what is allowed", (name, value, allowed) => {
   expect(() => readSettings({ [name]: value }, ROOT)).toThrow(SettingsError);
@@ -40,7 +45,10 @@ test("all wrong variables are told at once, and a token's value never is", () =>
 });
 
 test("turnd does not listen beyond loopback without a token", () => {
-  expect(() => readSettings({ TURND_HOST: "0.0.0.0" }, ROOT)).toThrow("only with TURND_TOKEN or TURND_TOKEN_FILE");
+  for (const name of ["TURND_HOST", "TURND_TERMINAL_HOST"]) {
+    const refused = `${name} is 0.0.0.0: turnd listens beyond loopback only with TURND_TOKEN or TURND_TOKEN_FILE`;
+    expect(() => readSettings({ [name]: "0.0.0.0" }, ROOT)).toThrow(refused);
+  }
   expect(readSettings({ TURND_HOST: "0.0.0.0", TURND_TOKEN: "long-enough" }, ROOT).token).toBe("long-enough");
 });
 
@@ -64,6 +72,28 @@ test("only root can run the CLIs as another user", () => {
   expect(() => readSettings({}, someone)).toThrow("TURND_RUN_AS=self");
   expect(readSettings({ TURND_RUN_AS: "self" }, someone).runAs).toEqual({ ...someone, isSelf: true });
   expect(readSettings({ TURND_RUN_AS: "1234:1234" }, someone).runAs.isSelf).toBe(true);
+});
+
+test("the terminal's port is off unless it is set, and origins are as browsers write them", () => {
+  expect(readSettings({}, ROOT).values).toMatchObject({ TURND_TERMINAL_PORT: "off", TURND_TERMINAL_ORIGINS: [] });
+  const { values } = readSettings(
+    {
+      TURND_TERMINAL_PORT: "6080",
+      TURND_TERMINAL_URL: "https://Sandbox.Example:443/",
+      TURND_TERMINAL_ORIGINS: "http://one.example:80, https://two.example:8443",
+    },
+    ROOT,
+  );
+  expect(values).toMatchObject({
+    TURND_TERMINAL_PORT: 6080,
+    TURND_TERMINAL_URL: "https://sandbox.example",
+    TURND_TERMINAL_ORIGINS: ["http://one.example", "https://two.example:8443"],
+  });
+});
+
+test("a person's shell gets the allow-list alone", () => {
+  const { shellEnv } = readSettings({ PATH: "/bin", MORE: "m", TURND_PASS_ENV: "MORE" }, ROOT);
+  expect(Object.keys(shellEnv)).toEqual(["PATH"]);
 });
 
 test("the CLIs get the allow-list and what TURND_PASS_ENV names", () => {
