@@ -8,6 +8,9 @@ export interface RepeatFilter {
   retried(): void;
 }
 
+/** What is remembered of one request; an older message that comes again after that much is shown again. */
+const MAX_CHARACTERS = 4_000_000;
+
 /**
  * Creates a filter for one process, and for one kind of message.
  *
@@ -18,6 +21,7 @@ export interface RepeatFilter {
 export function createRepeatFilter(): RepeatFilter {
   let shown: string[] = [];
   let expected: string[] = [];
+  let characters = 0;
   let isNextRequest = false;
   return {
     isRepeat(text) {
@@ -27,9 +31,14 @@ export function createRepeatFilter(): RepeatFilter {
         return true;
       }
       expected = [];
-      if (isNextRequest) shown = [];
+      if (isNextRequest) {
+        shown = [];
+        characters = 0;
+      }
       isNextRequest = false;
       shown.push(text);
+      characters += text.length;
+      while (characters > MAX_CHARACTERS) characters -= shown.shift()?.length ?? characters;
       return false;
     },
     answered() {
