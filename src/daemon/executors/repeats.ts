@@ -10,6 +10,7 @@ export interface RepeatFilter {
 
 /** What is remembered of one request; an older message that comes again after that much is shown again. */
 const MAX_CHARACTERS = 4_000_000;
+const MAX_MESSAGES = 500;
 
 /**
  * Creates a filter for one process, and for one kind of message.
@@ -38,7 +39,7 @@ export function createRepeatFilter(): RepeatFilter {
       isNextRequest = false;
       shown.push(text);
       characters += text.length;
-      while (characters > MAX_CHARACTERS) characters -= shown.shift()?.length ?? characters;
+      while (characters > MAX_CHARACTERS || shown.length > MAX_MESSAGES) characters -= shown.shift()?.length ?? 0;
       return false;
     },
     answered() {
