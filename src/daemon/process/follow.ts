@@ -19,7 +19,10 @@ export interface FollowOptions {
   readonly stdoutPath: string;
   readonly stderrPath: string;
   readonly maxLineBytes: number;
-  /** The order in which lines were taken before, as far as it is known; the rest is taken as it comes. */
+  /**
+   * The order in which lines were taken before, as far as it is known; the rest is taken as it comes. Asked for one after
+   * the other: while a file still grows, it tells of a line when that is there.
+   */
   readonly taken?: AsyncIterable<TakenLine>;
   /** Aborted when nothing will be written any more: what is left is read and the iteration ends. */
   readonly finished: AbortSignal;
@@ -48,7 +51,7 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
     stderrBytes: stderr.knownBytes(),
   });
   try {
-    for await (const { source, line } of joinRuns(options.taken ?? [])) {
+    for await (const { source, line } of options.taken ?? []) {
       const file = source === "stdout" ? stdout : stderr;
       for (let lines = await file.takeUpTo(line); lines !== undefined; lines = await file.takeUpTo(line)) {
         yield batch(lines);
@@ -78,8 +81,8 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
   }
 }
 
-/** The last line of each run of lines that came from one file: the order is all that matters. */
-async function* joinRuns(taken: Iterable<TakenLine> | AsyncIterable<TakenLine>): AsyncGenerator<TakenLine> {
+/** The last line of each run of lines that came from one file: for files that hold them all, the order is all that matters. */
+export async function* joinRuns(taken: AsyncIterable<TakenLine>): AsyncGenerator<TakenLine> {
   let run: TakenLine | undefined;
   for await (const next of taken) {
     if (run !== undefined && run.source !== next.source) yield run;

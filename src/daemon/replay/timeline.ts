@@ -28,30 +28,19 @@ export async function* fromEntries(path: string): AsyncGenerator<TimelineEntry> 
   for await (const { seq, text } of readLines(path)) yield check(TimelineEntry, text, `${path}:${seq}`);
 }
 
-/** Most lines of one run: their translation is held at once. */
-const MAX_RUN_LINES = 256;
-
 /**
- * Takes lines of one file that follow each other together, for files that are complete: the order stays the same, and a
- * batch of lines costs little more than one.
+ * Takes lines of one file that follow each other together, for files that are complete: the order stays the same, what
+ * turnd itself said stays between them, and a batch of lines costs little more than one.
  */
 export async function* inRuns(entries: AsyncIterable<TimelineEntry>): AsyncGenerator<TimelineEntry> {
-  let run: { readonly from: number; readonly last: Line } | undefined;
+  let run: Line | undefined;
   for await (const entry of entries) {
-    const isNext =
-      run !== undefined &&
-      entry.type === "line" &&
-      entry.source === run.last.source &&
-      entry.line >= run.last.line &&
-      entry.line < run.from + MAX_RUN_LINES;
-    if (run !== undefined && !isNext) yield run.last;
-    if (entry.type === "line") run = { from: isNext && run !== undefined ? run.from : entry.line, last: entry };
-    else {
-      run = undefined;
-      yield entry;
-    }
+    const isNext = entry.type === "line" && entry.source === run?.source;
+    if (run !== undefined && !isNext) yield run;
+    if (entry.type !== "line") yield entry;
+    run = entry.type !== "line" ? undefined : run !== undefined && isNext && run.line > entry.line ? run : entry;
   }
-  if (run !== undefined) yield run.last;
+  if (run !== undefined) yield run;
 }
 
 type Line = Extract<TimelineEntry, { type: "line" }>;

@@ -1,5 +1,5 @@
 import type { FailureDraft, TranslatedEvent } from "../executors/executor.ts";
-import { followOutput, type TakenLine } from "../process/follow.ts";
+import { followOutput, joinRuns, type TakenLine } from "../process/follow.ts";
 import type { Started } from "../process/keeper.ts";
 import { stopTree, SweepError, sweepTree, type ProcessTree } from "../process/tree.ts";
 import { waitForExit, type KeptExit } from "../process/wait-exit.ts";
@@ -79,7 +79,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
       stdoutPath: `${turn.directory}/stdout.jsonl`,
       stderrPath: `${turn.directory}/stderr.log`,
       maxLineBytes: limits.maxLineBytes,
-      ...(options.taken === undefined ? {} : { taken: options.taken }),
+      ...(options.taken === undefined ? {} : { taken: joinRuns(options.taken) }),
       finished: finished.signal,
     }),
     isHeldUntilBound: options.requestedSession !== null,
