@@ -98,6 +98,14 @@ test("what was told at the end stays, whatever the directory shows now", () => {
   expect(kept).toMatchObject({ rule: "turnd/storage_error", verdict: "storage_error", on: "turnd" });
   expect(matched(kept.tried)).toEqual(["turnd/storage_error won", "said outranked"]);
   expect(keepTold(told, undefined).tried).toHaveLength(1);
+  const cancelled = { ...concludeTurn(facts({}, { endedBy: "cancel" })), ...COUNTED };
+  expect(keepTold(cancelled, shown)).toMatchObject({
+    rule: "turnd/cancel",
+    verdict: "cancelled",
+    evidence: explainTurn(facts({}, { endedBy: "cancel" })).evidence,
+  });
+  const completed = { ...concludeTurn(facts({}, {})), ...COUNTED };
+  expect(keepTold(completed, shown)).toMatchObject({ rule: "as-told", verdict: "completed" });
 });
 
 async function explain(turnd: TestDaemon, turnId: string): Promise<Decision> {

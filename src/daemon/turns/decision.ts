@@ -1,5 +1,6 @@
 import type { Decision, Evidence, TriedRule, TurnEndedData, Verdict } from "../../protocol/index.ts";
 import { tryRules } from "../executors/rules.ts";
+import { ACTS } from "./acts.ts";
 import { decide, listCandidates, type Candidate, type TurnFacts } from "./classify.ts";
 
 /** How a turn ended, in one word. */
@@ -17,11 +18,14 @@ export function toVerdict({ status, failure }: TurnEndedData): Verdict {
 export function keepTold(told: TurnEndedData, shown: Decision | undefined): Decision {
   const verdict = toVerdict(told);
   if (shown?.verdict === verdict) return shown;
-  const { failure, cancelled_by: cancelledBy } = told;
-  const evidence: readonly Evidence[] = failure?.evidence ?? [];
-  const isOwn =
-    cancelledBy !== undefined || (failure !== undefined && evidence.every(({ source }) => source === "turnd"));
-  const decided = { rule: isOwn ? `turnd/${cancelledBy ?? verdict}` : "as-told", verdict, on: "turnd" } as const;
+  const [act, meaning] = Object.entries(ACTS).find(([, { cancelledBy }]) => cancelledBy === told.cancelled_by) ?? [];
+  const isCancelled = told.cancelled_by !== undefined && meaning !== undefined;
+  const evidence: readonly Evidence[] = isCancelled
+    ? [{ source: "turnd", text: meaning.message }]
+    : (told.failure?.evidence ?? []);
+  const isOwn = evidence.length > 0 && evidence.every(({ source }) => source === "turnd");
+  const rule = isOwn ? `turnd/${isCancelled ? act : verdict}` : "as-told";
+  const decided = { rule, verdict, on: "turnd" } as const;
   const [first] = evidence;
   const others = (shown?.tried ?? []).map((row) =>
     row.outcome === "won" ? { ...row, outcome: "outranked" as const } : row,
