@@ -76,12 +76,12 @@ check_tmp() {
 
 check_state() {
     mkdir -p "$STATE" 2>/dev/null
-    [ -d "$STATE" ] && [ -w "$STATE" ] || fault 12 "the state $STATE cannot be written: mount a volume there"
-    [ "$SELF" = 0 ] || return 0
-    if [ "$(stat -c %u "$STATE")" != 0 ] && [ "$USER_ID" != 0 ]; then
+    if [ "$SELF" = 0 ] && [ "$USER_ID" != 0 ] && [ -d "$STATE" ] && [ "$(stat -c %u "$STATE")" != 0 ]; then
         adopt "$STATE" 0:0 ! -path "$STATE/sessions/*/home" ! -path "$STATE/sessions/*/home/*" ||
             fault 12 "the state $STATE belongs to uid $(stat -c %u "$STATE"), who could forge it: give it to root, or set TURND_ADOPT_VOLUMES=yes"
     fi
+    [ -d "$STATE" ] && [ -w "$STATE" ] || fault 12 "the state $STATE cannot be written: mount a volume there"
+    [ "$SELF" = 0 ] || return 0
     chmod 0711 "$STATE"
     local home
     for home in "$STATE"/sessions/*/home; do

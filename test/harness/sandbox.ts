@@ -37,8 +37,10 @@ export interface Sandbox extends Client {
   exec(command: readonly string[], user?: string): Promise<ExecResult>;
   /** Everything printed so far, by turnd, the front and the entrypoint. */
   log(): Promise<string>;
-  /** `docker stop`, which keeps the container. */
-  stop(): Promise<{ exitCode: number; durationMs: number }>;
+  /** Waits until the container has ended. */
+  exitCode(): Promise<number>;
+  /** `docker stop`, which keeps the container; resolves with its exit code. */
+  stop(options?: { graceSeconds?: number }): Promise<number>;
   remove(): Promise<void>;
 }
 
@@ -61,16 +63,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const url = `http://${container.getHost()}:${container.getMappedPort(PUBLIC_PORT)}`;
   const docker = async (...args: string[]): Promise<string> =>
     (await execa("docker", [...args, container.getId()], { all: true })).all;
+  const exitCode = async (): Promise<number> => Number(await docker("wait"));
   return {
     ...createClient(url, { authorization: `Bearer ${TOKEN}` }),
     container,
     exec: (command, user = "0") => container.exec([...command], { user }),
     log: () => docker("logs"),
-    async stop() {
-      const begun = performance.now();
-      await docker("stop");
-      const durationMs = performance.now() - begun;
-      return { durationMs, exitCode: Number(await docker("inspect", "--format", "{{.State.ExitCode}}")) };
+    exitCode,
+    async stop({ graceSeconds = 10 } = {}) {
+      await docker("stop", "--time", String(graceSeconds));
+      return exitCode();
     },
     async remove() {
       await docker("rm", "--force", "--volumes");
