@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { createRedactor } from "../../src/daemon/event-log/redact.ts";
+import { toEvidence } from "../../src/daemon/executors/rules.ts";
+
+const SECRET = 'sk-"quoted"-0123456789';
+const redact = createRedactor([SECRET, "short"]);
+
+test("a secret is taken out plain, and as JSON escapes it once and twice", () => {
+  const once = JSON.stringify({ text: SECRET });
+  const twice = JSON.stringify({ text: once });
+  expect(redact(`a ${SECRET} b`)).toBe("a [redacted] b");
+  expect(JSON.parse(redact(once))).toEqual({ text: "[redacted]" });
+  expect(JSON.parse(JSON.parse(redact(twice)).text)).toEqual({ text: "[redacted]" });
+});
+
+test("a short value is left alone, and a text without a secret is not changed", () => {
+  expect(redact("short … and long enough…")).toBe("short … and long enough…");
+});
+
+test("no cut leaves the beginning of a secret, wherever it falls", () => {
+  for (let before = 560; before <= 605; before += 1) {
+    const { text } = toEvidence({ source: "stderr", line: 1, text: `${"x".repeat(before)}${SECRET}${"y".repeat(99)}` });
+    const line = redact(JSON.stringify({ text }));
+    expect(JSON.parse(line).text.length).toBeLessThanOrEqual(620);
+    expect(line).not.toContain(JSON.stringify(SECRET.slice(0, 6)).slice(1, -1));
+  }
+});
+
+test("every cut of a text is looked at", () => {
+  expect(redact(`sk-"quot… and sk-"quoted"-01… and …`)).toBe("[redacted]… and [redacted]… and …");
+});
