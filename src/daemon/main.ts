@@ -32,6 +32,7 @@ const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
 /** Exit codes: 0 done, 1 a fault that the message names, 2 wrong arguments. */
 type ExitCode = 0 | 1 | 2;
 
+/** Two folders up from here, as from the one file that scripts/bundle.ts makes of all this. */
 const SANDBOX = join(dirname(dirname(import.meta.dirname)), "sandbox");
 
 async function main(args: readonly string[]): Promise<ExitCode> {
