@@ -58,10 +58,11 @@ export async function withProbeStage(
 ): Promise<void> {
   const { env, self, sandboxDirectory, signal } = options;
   const isRoot = self.uid === 0;
-  // The CLIs' user has to reach it, which the one of TMPDIR it need not.
-  const base = await mkdtemp(join(isRoot ? "/tmp" : tmpdir(), `turnd-probe-${process.pid}-`));
   const model = await startScriptedModel();
+  let base: string | undefined;
   try {
+    // The CLIs' user has to reach it, which it need not reach in the directory of TMPDIR.
+    base = await mkdtemp(join(isRoot ? "/tmp" : tmpdir(), `turnd-probe-${process.pid}-`));
     await chmod(base, 0o711);
     const settings = readSettings(probeEnv(env, { base, modelUrl: model.url, isRoot }), self);
     const { runAs, values } = settings;
@@ -85,7 +86,7 @@ export async function withProbeStage(
     }
   } finally {
     await model.close();
-    await rm(base, { recursive: true, force: true });
+    if (base !== undefined) await rm(base, { recursive: true, force: true });
   }
 }
 
