@@ -3,37 +3,19 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { RecordingDocument } from "../../src/protocol/index.ts";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
 import { withoutTimeAndIds } from "../harness/recordings.ts";
+import { eventLines, expectSameAgain } from "../harness/same-again.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const MAIN = join(REPOSITORY, "src/daemon/main.ts");
 const KEY = "FAKE-KEY-FOR-TESTS";
 
-const eventsOf = async (turnd: TestDaemon, turnId: string): Promise<string> =>
-  (await turnd.request("GET", `/v1/turns/${turnId}/events?follow=true`)).text;
-
 const hasMessage = async (turnd: TestDaemon, turnId: string): Promise<boolean> =>
   (await turnd.events(turnId)).some(({ type }) => type === "message");
-
-/** Asserts that a turn's export gives its events, over the API at both speeds and by `turnd replay`. */
-async function expectSameAgain(turnd: TestDaemon, turnId: string): Promise<RecordingDocument> {
-  const told = withoutTimeAndIds(await eventsOf(turnd, turnId));
-  const exported = await turnd.request("GET", `/v1/turns/${turnId}/recording`);
-  expect(exported.status).toBe(200);
-  const recording = RecordingDocument.parse(exported.body);
-  for (const speed of ["max", 1_000_000]) {
-    const { body } = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed });
-    expect(withoutTimeAndIds(await eventsOf(turnd, body.turn_id))).toEqual(told);
-  }
-  const { stdout } = await execa(process.execPath, [MAIN, "replay", "-"], { input: exported.text });
-  expect(withoutTimeAndIds(stdout)).toEqual(told);
-  return recording;
-}
 
 // Some start a daemon and a dozen processes; on a loaded machine each takes seconds.
 describe("an exported turn gives its events again", { timeout: 300_000 }, () => {
@@ -148,7 +130,7 @@ describe("turnd record", () => {
     const directory = temporaryDirectory(onTestFinished);
     const turnd = await fakeDaemonIn(directory);
     const { turn_id } = await turnd.run({ executor: "cli-b", input: `tool ls\n${KEY}\nstderr ${KEY}\nhello` });
-    const told = withoutTimeAndIds(await eventsOf(turnd, turn_id));
+    const told = withoutTimeAndIds(await eventLines(turnd, turn_id));
     const running = join(directory, "while-running");
     expect(await record(directory, turn_id, running)).toMatchObject({ exitCode: 0, stdout: running });
     await turnd.stop();

@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect } from "vitest";
+import { RecordingDocument } from "../../src/protocol/index.ts";
+import type { Client } from "./client.ts";
+import { withoutTimeAndIds } from "./recordings.ts";
+import { REPOSITORY } from "./temporary.ts";
+
+/** The lines of a turn's events, followed to its end. */
+export async function eventLines(turnd: Client, turnId: string): Promise<string> {
+  return (await turnd.request("GET", `/v1/turns/${turnId}/events?follow=true`)).text;
+}
+
+/** Asserts that a turn's export gives its events again: over the API, complete and as files that grow, and by `turnd replay`. */
+export async function expectSameAgain(turnd: Client, turnId: string): Promise<RecordingDocument> {
+  const told = withoutTimeAndIds(await eventLines(turnd, turnId));
+  const exported = await turnd.request("GET", `/v1/turns/${turnId}/recording`);
+  expect(exported.status).toBe(200);
+  const recording = RecordingDocument.parse(exported.body);
+  for (const speed of ["max", 1_000_000]) {
+    const { body } = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed });
+    expect(withoutTimeAndIds(await eventLines(turnd, body.turn_id))).toEqual(told);
+  }
+  const main = join(REPOSITORY, "src/daemon/main.ts");
+  const { stdout } = await execa(process.execPath, [main, "replay", "-"], { input: exported.text });
+  expect(withoutTimeAndIds(stdout)).toEqual(told);
+  return recording;
+}
