@@ -58,7 +58,7 @@ export default async function provide(project: TestProject): Promise<(() => Prom
 }
 
 async function build(tag: string, run: string): Promise<void> {
-  const args = ["build", "--file", "Dockerfile.sandbox", "--tag", tag, "--label", `${LABEL}=${run}`, "."];
+  const args = ["build", "--force-rm", "--file", "Dockerfile.sandbox", "--tag", tag, "--label", `${LABEL}=${run}`, "."];
   const built = await execa("docker", args, { cwd: REPOSITORY, all: true, reject: false, timeout: BUILD_LIMIT_MS });
   if (built.failed) throw new Error(`the image was not built: ${built.shortMessage}\n${built.all.slice(-8_000)}`);
 }

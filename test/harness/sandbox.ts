@@ -1,6 +1,9 @@
 import { execa } from "execa";
 import { GenericContainer, Wait, type ExecResult, type StartedTestContainer } from "testcontainers";
 import { afterAll, beforeAll, describe, inject } from "vitest";
+import { currentTurn } from "../../src/scripted-model/conversation.ts";
+import { say, type Scenario } from "../../src/scripted-model/reply.ts";
+import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { startScriptedModel, type ScriptedModel } from "../../src/scripted-model/server.ts";
 import { createClient, type Client } from "./client.ts";
 import { HOST_NAME, LABEL } from "./provide-image.ts";
@@ -26,6 +29,10 @@ export interface SandboxOptions {
   /** Drops all capabilities but these. */
   readonly capabilities?: readonly string[];
   readonly user?: string;
+  /** As `docker run --security-opt` takes them. */
+  readonly securityOptions?: readonly string[];
+  /** Files of this machine, by where they are put as root's programs before the start. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Runs instead of turnd and the front. */
   readonly command?: readonly string[];
 }
@@ -130,11 +137,23 @@ export async function prepareVolume(volume: string, script: string): Promise<voi
   await execa("docker", ["run", "--rm", "--volume", `${volume}:/volume`, "--entrypoint", "sh", tag, "-ec", script]);
 }
 
+/** `@@command:…@@` runs what it says and answers with what that printed. */
+const command: Scenario = (conversation, { argument }) => {
+  const outcome = currentTurn(conversation).outcomes.at(-1);
+  if (outcome !== undefined) return say(outcome.output);
+  return act(conversation, { type: "run", command: argument, purpose: "Runs it", seconds: 300 });
+};
+
 /** A scripted model on this machine, and the environment by which both CLIs of a container find it. */
 export async function startModel(): Promise<{ model: ScriptedModel; env: Record<string, string> }> {
-  const model = await startScriptedModel({ host: inject("image").hostAddress });
+  const model = await startScriptedModel({ host: inject("image").hostAddress, scenarios: { command } });
   const url = model.url.replace(inject("image").hostAddress, HOST_NAME);
+  // Nobody listens there: what a CLI wants from anywhere but the model fails at once.
+  const nowhere = "http://127.0.0.1:9";
   const env = {
+    HTTP_PROXY: nowhere,
+    HTTPS_PROXY: nowhere,
+    NO_PROXY: `127.0.0.1,${HOST_NAME}`,
     CLI_A_PROVIDER: "scripted",
     CLI_A_MODEL: "scripted",
     CLI_A_BASE_URL: url,
@@ -152,6 +171,12 @@ class SandboxContainer extends GenericContainer {
     this.hostConfig.ReadonlyRootfs = true;
     return this;
   }
+
+  /** Nor for these. */
+  withSecurityOptions(options: readonly string[]): this {
+    this.hostConfig.SecurityOpt = [...options];
+    return this;
+  }
 }
 
 function toContainer(options: SandboxOptions): GenericContainer {
@@ -164,6 +189,9 @@ function toContainer(options: SandboxOptions): GenericContainer {
       Object.entries(options.volumes ?? {}).map(([target, source]) => ({ source, target, mode: "rw" as const })),
     );
   if (options.hasReadOnlyRoot === true) container.withReadOnlyRoot();
+  if (options.securityOptions !== undefined) container.withSecurityOptions(options.securityOptions);
+  const files = Object.entries(options.files ?? {}).map(([target, source]) => ({ source, target, mode: 0o755 }));
+  if (files.length > 0) container.withCopyFilesToContainer(files);
   if (options.capabilities !== undefined) {
     container.withDroppedCapabilities("ALL").withAddedCapabilities(...options.capabilities);
   }
