@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { readAnswerBody, type AnswerBody } from "../answer-body.ts";
 import type { Fact } from "../rules.ts";
 import type { ModelError } from "./log-line.ts";
 import type { CliAError } from "./record.ts";
@@ -10,33 +10,30 @@ export const REJECTED_TOOL = "auto-rejected tool";
 export const USAGE_TEXT = "usage text";
 export const REJECTED_ASK = "auto-rejected permission";
 export const REQUEST_FAILED = "failed request";
+export const ERROR_IN_STREAM = "error inside the answer";
 export const START_UP = "start-up message";
 export const START_UP_OF_RESUME = "start-up message of a resume";
 export const AFTER_COMPLETION = "after the last step";
 export const WITHOUT_COMPLETION = "without a last step";
 
-const word = z
-  .union([z.string(), z.number().transform(String)])
-  .optional()
-  .catch(undefined);
-const Body = z.object({
-  error: z
-    .object({ code: word, type: word, message: z.string().optional().catch(undefined) })
-    .optional()
-    .catch(undefined),
-  code: word,
-  type: word,
-});
 const MAX_BODY_CHARACTERS = 300;
 
-/** An `error` record as something rules can look at. */
+/** An `error` record as something rules can look at. What the provider said inside its answer is the whole message. */
 export function toErrorFact({ name, data }: CliAError, line: number): Fact {
+  const at = { on: "record", source: "stdout", line } as const;
+  const { message, statusCode, responseBody } = data;
+  const isBody = statusCode === undefined && /^["{]/.test(message);
+  const inStream = isBody ? readAnswerBody(message) : undefined;
+  if (inStream === undefined)
+    return { ...at, name, ...describe([message === "" ? name : message], statusCode, responseBody) };
+  const { said = message, codes, status } = inStream;
   return {
-    on: "record",
-    source: "stdout",
-    line,
-    name,
-    ...describe([data.message === "" ? name : data.message], data.statusCode, data.responseBody),
+    ...at,
+    name: ERROR_IN_STREAM,
+    text: said,
+    words: message,
+    ...(status === undefined ? {} : { status }),
+    ...(codes === undefined ? {} : { code: codes }),
   };
 }
 
@@ -45,36 +42,29 @@ export function toRequestFact(error: ModelError, line: number): Fact {
   const reason = error.cause?.code ?? error.code;
   const said = [error.name, error.statusCode?.toString(), error.message, reason].filter((part) => part !== undefined);
   const fact = { on: "stderr", source: "stderr", line, name: REQUEST_FAILED } as const;
-  // A line that was cut: that a request failed is known all the same.
-  if (said.length === 0) return { ...fact, text: "a request to the model failed", words: "service=llm" };
-  return { ...fact, ...describe(said, error.statusCode, error.responseBody) };
+  const described = describe(said, error.statusCode, error.responseBody);
+  // A line that was cut, or that says nothing: that a request failed is known all the same.
+  if (described.text === "") return { ...fact, text: "a request to the model failed", words: "service=llm" };
+  return { ...fact, ...described };
 }
 
 function describe(
   parts: readonly string[],
-  status: number | undefined,
+  statusCode: number | undefined,
   body: string | undefined,
 ): Pick<Fact, "text" | "words" | "status" | "code"> {
-  const { code, said } = readBody(body);
+  // A body that is no JSON is a proxy's page, of which the beginning says enough.
+  const { codes, said, status }: AnswerBody = readAnswerBody(body ?? "") ?? {
+    said: body?.slice(0, MAX_BODY_CHARACTERS) ?? "",
+  };
   const message = parts.join(" ");
   const unsaid = said === undefined || said === "" || message.includes(said) ? [] : [said];
+  const known = statusCode ?? status;
   return {
-    text: [message, ...unsaid].join(": "),
+    text: [message, ...unsaid].filter((part) => part !== "").join(": "),
     // The parts stand apart in the line.
     words: [...parts, ...unsaid].join(" … "),
-    ...(status === undefined ? {} : { status }),
-    ...(code === undefined ? {} : { code }),
+    ...(known === undefined ? {} : { status: known }),
+    ...(codes === undefined ? {} : { code: codes }),
   };
-}
-
-function readBody(body: string | undefined): { code?: string | undefined; said?: string | undefined } {
-  if (body === undefined || body === "") return {};
-  try {
-    const { error, code, type } = Body.parse(JSON.parse(body));
-    const words = [error?.code ?? code, error?.type ?? type].filter((part) => part !== undefined);
-    return { code: words.join(" "), said: error?.message };
-  } catch {
-    // Not a JSON body: a proxy's page, of which the beginning says enough.
-    return { said: body.slice(0, MAX_BODY_CHARACTERS) };
-  }
 }

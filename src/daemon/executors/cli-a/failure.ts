@@ -1,6 +1,6 @@
 import type { DescribedRule, FailureDraft } from "../executor.ts";
 import { decideFailure, describeRules, NOTHING_KNOWN, quote, type Fact, type FailureRule } from "../rules.ts";
-import { AFTER_COMPLETION, FINISH, WITHOUT_COMPLETION } from "./facts.ts";
+import { AFTER_COMPLETION, FINISH, START_UP, WITHOUT_COMPLETION } from "./facts.ts";
 import { LOG_ANSWER_RULES } from "./provider-rules.ts";
 import { RECORD_RULES } from "./record-rules.ts";
 import { STDERR_RULES } from "./stderr-rules.ts";
@@ -16,12 +16,29 @@ const EXIT_RULES: readonly FailureRule[] = [
     seenIn: "DESIGN section 6",
   },
   {
+    id: "exit-fault",
+    on: "exit",
+    field: /^SIG(?:SEGV|ABRT|BUS|ILL|TRAP|FPE|SYS)$/,
+    code: "crashed",
+    message: (fact) => `CLI A crashed (${fact.code}).`,
+    seenIn: "DESIGN section 6",
+  },
+  {
     id: "exit-signal",
     on: "exit",
     field: /^SIG/,
     code: "crashed",
     message: (fact) => `Something outside turnd ended CLI A (${fact.code}).`,
     seenIn: "cli-a/1.3.2/killed-from-outside",
+  },
+  {
+    // A shell or a wrapper around it says so with a number; 137 is SIGKILL, which the kernel sends when memory runs out.
+    id: "exit-signal-number",
+    on: "exit",
+    status: (code) => code > 128 && code < 160,
+    code: "crashed",
+    message: (fact) => `CLI A was ended by signal ${(fact.status ?? 128) - 128} (exit code ${fact.status}).`,
+    seenIn: "DESIGN section 6",
   },
 ];
 
@@ -55,10 +72,21 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     isProven: false,
   },
   {
+    id: "unexplained-error",
+    on: "stderr",
+    name: new RegExp(`^${START_UP}`),
+    // Bun says "error: " of downloads that nobody needs.
+    pattern: /^(?:Uncaught |Unhandled )?(?:[A-Z]\w*)?(?:Error|Exception)\b/,
+    code: "crashed",
+    message: (fact) => `CLI A ended abnormally: ${quote(fact)}`,
+    seenIn: "contract section 5.2",
+    isProven: false,
+  },
+  {
     id: "unexplained-exit",
     on: "exit",
-    code: "unknown",
-    message: (fact) => `CLI A ended without saying why (${fact.text}).`,
+    code: "crashed",
+    message: (fact) => `CLI A ended abnormally and did not say why (${fact.text}).`,
     seenIn: "contract section 5.2",
     isProven: false,
   },

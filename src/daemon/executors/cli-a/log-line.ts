@@ -34,6 +34,10 @@ export interface TimedLogLine {
   readonly latestMs: number;
 }
 
+/** How later versions log: pairs alone. Seen in 1.18.33. */
+const PAIRS_HEAD = /^timestamp=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\S* level=[A-Z]+ run=\S+ message=/;
+/** Linear: a quoted value ends at the first quote without a backslash before it. */
+const PAIR = /(?:^| )([\w.]+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))/g;
 const HEAD = /^(?:DEBUG|INFO|WARN|ERROR) +(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d) \+\d+ms service=(\S+) /;
 /** Keys stand first and are short; prompts and bodies of any length come after them. */
 const MAX_KEYS_CHARACTERS = 4_000;
@@ -42,15 +46,67 @@ const OTHER: LogLine = { kind: "other" };
 /**
  * Reads a line that the CLI's logger wrote.
  *
- * 1.3.2 calls a session `sessionID`, 1.14.34 `session.id`. Linear in the length of the line: a failed request is logged
+ * 1.3.2 calls a session `sessionID`, 1.14.34 `session.id`, and later versions write pairs alone. Linear in the length of the line: a failed request is logged
  * with its whole prompt.
  * @returns undefined for a line that is not the logger's
  * @see contract section 6.1
  */
 export function readLogLine(text: string): TimedLogLine | undefined {
+  const [pairsHead, pairsAt] = PAIRS_HEAD.exec(text) ?? [];
+  if (pairsHead !== undefined) {
+    const pairs = readPairs(text.slice(pairsHead.length - "message=".length, MAX_KEYS_CHARACTERS));
+    return { log: interpretPairs(pairs), latestMs: Date.parse(`${pairsAt}Z`) + 999 };
+  }
   const [head, at, service] = HEAD.exec(text) ?? [];
   if (head === undefined || service === undefined) return undefined;
   return { log: interpret(service, text.slice(head.length)), latestMs: Date.parse(`${at}Z`) + 999 };
+}
+
+function readPairs(text: string): ReadonlyMap<string, string> {
+  const pairs = [...text.matchAll(PAIR)].map(([, key = "", quoted, plain = ""]) => [key, quoted ?? plain] as const);
+  // A key that comes twice is the model's or the provider's text, which stands after the logger's own.
+  return new Map(pairs.toReversed());
+}
+
+function interpretPairs(pairs: ReadonlyMap<string, string>): LogLine {
+  const sessionId = readSessionWord(pairs.get("session.id"));
+  const agent = pairs.get("agent");
+  switch (pairs.get("message")) {
+    case "created": {
+      const created = readSessionWord(pairs.get("id"));
+      return created === undefined
+        ? OTHER
+        : { kind: "session_created", sessionId: created, parent: readSessionWord(pairs.get("parentID")) };
+    }
+    case "loop":
+      return sessionId === undefined ? OTHER : { kind: "step", sessionId };
+    case "stream":
+    case "stream error":
+      if (sessionId === undefined || agent === undefined || isForTitle(agent, pairs.get("small"))) return OTHER;
+      return pairs.get("message") === "stream"
+        ? { kind: "request", sessionId, agent }
+        : { kind: "request_failed", sessionId, agent, error: readPairsError(pairs) };
+    default:
+      return OTHER;
+  }
+}
+
+/** `error.error` is "<name>: <words>", or the pairs of a body. No status is logged. */
+function readPairsError(pairs: ReadonlyMap<string, string>): ModelError {
+  const whole = pairs.get("error.error");
+  const [, name, message = whole] = /^(\w+): (.*)$/s.exec(whole ?? "") ?? [];
+  if (whole !== undefined) return { name, message };
+  const [type, code] = [pairs.get("error.error.type"), pairs.get("error.error.code")];
+  return { responseBody: JSON.stringify({ message: pairs.get("error.error.message"), type, code }) };
+}
+
+function readSessionWord(word: string | undefined): string | undefined {
+  return word !== undefined && /^ses_\w+$/.test(word) ? word : undefined;
+}
+
+/** A request for the session's title decides nothing. */
+function isForTitle(agent: string, small: string | undefined): boolean {
+  return agent === "title" || small === "true";
 }
 
 function interpret(service: string, rest: string): LogLine {
@@ -93,10 +149,15 @@ function readSessionId(keys: string): string | undefined {
   return /(?:^| )session(?:ID|\.id)=(ses_\w+)/.exec(keys)?.[1];
 }
 
+/** An error without a name is what the provider reported inside its answer: a body, or a sentence alone. */
 function readModelError(logged: string): ModelError {
   try {
     const value: unknown = JSON.parse(logged.slice(0, logged.lastIndexOf("}") + 1));
-    return z.object({ error: ModelError }).safeParse(value).data?.error ?? {};
+    const error = z.object({ error: z.unknown() }).safeParse(value).data?.error;
+    if (typeof error === "string") return { message: error };
+    const read = ModelError.catch({}).parse(error);
+    const isBody = read.name === undefined && read.statusCode === undefined && error !== undefined;
+    return isBody ? { ...read, message: undefined, responseBody: JSON.stringify(error) } : read;
   } catch {
     // A line that was cut has no error to read; that a request failed is known all the same.
     return {};

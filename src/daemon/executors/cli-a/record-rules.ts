@@ -1,5 +1,5 @@
 import { quote, type FailureRule } from "../rules.ts";
-import { FINISH_EMPTY, REJECTED_TOOL, USAGE_TEXT } from "./facts.ts";
+import { ERROR_IN_STREAM, FINISH_EMPTY, REJECTED_TOOL, USAGE_TEXT } from "./facts.ts";
 import { RECORD_ANSWER_RULES } from "./provider-rules.ts";
 
 /** Errors that have a name of their own. */
@@ -38,8 +38,8 @@ const NAMED_RULES: readonly FailureRule[] = [
   },
 ];
 
-/** Errors that are told apart by their words alone. */
-const WORDED_RULES: readonly FailureRule[] = [
+/** Errors of the CLI itself, by the words they begin with. */
+const OWN_RULES: readonly FailureRule[] = [
   {
     id: "model-not-configured",
     on: "record",
@@ -67,6 +67,16 @@ const WORDED_RULES: readonly FailureRule[] = [
     seenIn: "contract section 4",
   },
   {
+    id: "base-url-invalid",
+    on: "record",
+    name: /^UnknownError$/,
+    pattern: /cannot be parsed as a URL|^Invalid URL\b/,
+    code: "config_invalid",
+    message: (fact) => `The provider's address is no URL: ${quote(fact)}`,
+    remedy: "correct CLI_A_BASE_URL",
+    seenIn: "cli-a/1.14.34/base-url-invalid",
+  },
+  {
     id: "permission-error",
     on: "record",
     pattern: /^The user (?:rejected permission|has specified a rule)/,
@@ -76,6 +86,10 @@ const WORDED_RULES: readonly FailureRule[] = [
       `A tool needed a permission it was not given: ${quote({ text: text.split(" Here are", 1).join("") })}`,
     seenIn: "cli-a/1.3.2/doom-loop-rejected",
   },
+];
+
+/** What is left when the provider's answer says nothing. */
+const OTHER_RULES: readonly FailureRule[] = [
   {
     id: "store-full",
     on: "record",
@@ -85,36 +99,12 @@ const WORDED_RULES: readonly FailureRule[] = [
     seenIn: "contract section 9",
   },
   {
-    id: "rate-limited-words",
-    on: "record",
-    pattern: /rate.?limit|too many requests/i,
-    code: "rate_limited",
-    message: (fact) => `The provider limits the rate of requests: ${quote(fact)}`,
-    seenIn: "contract section 5",
-  },
-  {
-    id: "answer-malformed",
-    on: "record",
-    pattern: /JSON parsing failed|Type validation failed|Invalid JSON response|No output generated/i,
-    code: "provider_error",
-    message: (fact) => `The provider's answer is malformed: ${quote(fact)}`,
-    seenIn: "cli-a/1.3.2/malformed-stream",
-  },
-  {
     id: "error-in-stream",
     on: "record",
-    pattern: /^"|^\{/,
+    name: new RegExp(`^${ERROR_IN_STREAM}$`),
     code: "provider_error",
     message: (fact) => `The provider reported an error inside its answer: ${quote(fact)}`,
     seenIn: "cli-a/1.14.34/error-inside-stream",
-  },
-  {
-    id: "overloaded-words",
-    on: "record",
-    pattern: /overloaded|internal server error|server_error/i,
-    code: "provider_error",
-    message: (fact) => `The provider failed: ${quote(fact)}`,
-    seenIn: "contract section 5",
   },
   {
     id: "request-failed",
@@ -186,7 +176,8 @@ const FINISH_RULES: readonly FailureRule[] = [
 /** The table for what stands on stdout. */
 export const RECORD_RULES: readonly FailureRule[] = [
   ...NAMED_RULES,
+  ...OWN_RULES,
   ...RECORD_ANSWER_RULES,
-  ...WORDED_RULES,
+  ...OTHER_RULES,
   ...FINISH_RULES,
 ];

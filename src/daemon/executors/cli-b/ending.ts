@@ -47,6 +47,7 @@ export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | 
   const failure = classify(facts);
   if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
   const { requestedSession } = input;
-  if (requestedSession === null || nativeSessionId !== null || failure.code !== "unknown") return { failure };
+  const isExplained = failure.code !== "unknown" && failure.code !== "crashed";
+  if (requestedSession === null || nativeSessionId !== null || isExplained) return { failure };
   return { failure: explainLostResume(requestedSession, facts) };
 }

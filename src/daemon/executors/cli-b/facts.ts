@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { readAnswerBody } from "../answer-body.ts";
 import type { Fact } from "../rules.ts";
 
 /** Said of a provider's message: whether the turn had an item before it. */
@@ -8,12 +8,12 @@ export const BEFORE_ITEMS = "before any item";
 export const AFTER_COMPLETION = "after turn.completed";
 export const WITHOUT_COMPLETION = "without turn.completed";
 
-const text = z.string().optional().catch(undefined);
-const ErrorFields = z.object({ code: text, type: text }).optional().catch(undefined);
-const Body = z.object({ error: ErrorFields, code: text, type: text });
-
-const STATUS = /(?:unexpected status|last status:) (\d{3})\b/;
-const EMBEDDED_BODY = /^unexpected status \d{3} [^:]*: (\{.*\})(?:, url: .*)?$/s;
+/** Every sentence that names an HTTP status. */
+const STATUS = /(?:unexpected status|last status:|\(status) (\d{3})\b/;
+/** What the provider said, between the CLI's words around it. */
+const REFUSED = /^unexpected status \d{3}[^:,]*(?:: (.*?))?(?:, url: .*)?$/s;
+/** A 400 is handed on as its raw body. Source: contract section 5. */
+const RAW_BODY = /^\s*(?:[{[]|<!doctype|<html)/i;
 
 /**
  * Reads what a provider's failure says: CLI B puts the HTTP status into the sentence, and hands a 400 on as the raw body.
@@ -21,28 +21,19 @@ const EMBEDDED_BODY = /^unexpected status \d{3} [^:]*: (\{.*\})(?:, url: .*)?$/s
  * @param at - where it stands; whether items came before it
  */
 export function toProviderFact(message: string, at: { line: number; hasItems: boolean }): Fact {
-  const status = STATUS.exec(message)?.[1];
-  const code = readCode(EMBEDDED_BODY.exec(message)?.[1] ?? message);
+  const isRawBody = RAW_BODY.test(message);
+  const handedOn = isRawBody ? message : REFUSED.exec(message)?.[1] || undefined;
+  const body = handedOn === undefined ? undefined : readAnswerBody(handedOn);
+  const named = STATUS.exec(message)?.[1];
+  const status = named !== undefined ? Number(named) : isRawBody ? 400 : undefined;
   return {
     on: "record",
     source: "stdout",
     line: at.line,
-    text: message,
+    text: body?.said ?? handedOn ?? message,
+    words: message,
     name: at.hasItems ? AFTER_ITEMS : BEFORE_ITEMS,
-    ...(status === undefined ? {} : { status: Number(status) }),
-    ...(code === undefined ? {} : { code }),
+    ...(status === undefined ? {} : { status }),
+    ...(body?.codes === undefined ? {} : { code: body.codes }),
   };
-}
-
-function readCode(body: string): string | undefined {
-  if (!body.startsWith("{")) return undefined;
-  try {
-    const parsed = Body.safeParse(JSON.parse(body));
-    if (!parsed.success) return undefined;
-    const { error, code, type } = parsed.data;
-    return error?.code ?? error?.type ?? code ?? type;
-  } catch {
-    // A body cut off by the CLI has no code to read; the text is still looked at.
-    return undefined;
-  }
 }

@@ -144,7 +144,8 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
   }
 
   function completeItem(item: CliBItem, native: Native): TranslatedEvent[] {
-    hasItems = true;
+    // A warning of the CLI's own is nothing the provider sent.
+    hasItems ||= item.type !== "error";
     switch (item.type) {
       case "agent_message":
         output = item.text;

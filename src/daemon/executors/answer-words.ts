@@ -1,0 +1,102 @@
+/**
+ * How providers name the causes of a failure: families of codes and of sentences, for the failure tables of every CLI.
+ *
+ * Codes are tried on what a body names the cause by, words on what it says. Words decide only where status and codes do
+ * not; each family is held by test/executors/answer-words.test.ts, with its near misses.
+ */
+
+/** Codes and types, as one word of `AnswerBody.codes`. */
+export const CODES = {
+  quota:
+    /(?:^| )(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|exceeded_current_quota_error|quota_?(?:exceeded|exhausted)|billing_\w+|usage_limit_\w+|usage_not_included|budget_exceeded|out_of_credits|spend(?:ing)?_(?:cap|limit)\w*|dailyLimitExceeded|Arrearage|AllocationQuota\.FreeTierOnly|BILLING_DISABLED)(?= |$)/i,
+  context:
+    /(?:^| )(?:(?:model_)?context_(?:length|window|size)_exceeded|exceed_context_size_error|tokens_limit_reached|prompt_too_long)(?= |$)/i,
+  content:
+    /(?:^| )(?:content_?filter(?:ed)?|content_?policy(?:_?violation)?|ResponsibleAIPolicyViolation|moderation_blocked|invalid_prompt|cyber_policy\w*|data_?inspection_?failed|PROHIBITED_CONTENT|image_content_policy_violation)(?= |$)/i,
+  model:
+    /(?:^| )(?:model_?not_?(?:found|exists?|supported|available|active)|invalid_model|unknown_model|DeploymentNotFound|model_decommissioned)(?= |$)/i,
+  key: /(?:^| )(?:(?:invalid|incorrect)_(?:x_)?api_?key|API_KEY_INVALID|invalid_authentication(?:_error)?|authentication_(?:error|failed)|permission_(?:error|denied)|unauthorized|unauthenticated|token_not_found_in_db)(?= |$)/i,
+  rate: /(?:^| )(?:rate_?limit(?:_?(?:error|exceeded|reached|reached_error))?|too_many_requests|limit_requests|limit_burst_rate|Throttling(?:Exception|\.\w+)?|RESOURCE_EXHAUSTED|service_tier_capacity_exceeded)(?= |$)/i,
+  failed:
+    /(?:^| )(?:api_error|server_error|internal_server_error|InternalServerError|overloaded_error|engine_overloaded_error|server_is_overloaded|slow_down|service_unavailable|UNAVAILABLE|INTERNAL|unavailable_error)(?= |$)/,
+  slow: /(?:^| )(?:timeout_error|gateway_timeout|request_timeout|DEADLINE_EXCEEDED)(?= |$)/i,
+} as const;
+
+/** All of some patterns, in any order. */
+function allOf(...patterns: readonly RegExp[]): RegExp {
+  return new RegExp(`^${patterns.map(({ source }) => `(?=[^]*?(?:${source}))`).join("")}`, "i");
+}
+
+/** Any of some patterns, letter case aside. */
+function anyOf(...patterns: readonly RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "i");
+}
+
+const QUOTA = anyOf(
+  /(?:exceed(?:ed|s)?|reached|out of|used up|exhausted)\b.{0,30}\bquota\b/,
+  /\bquota\b.{0,30}\b(?:exceeded|exhausted|used up|reached)/,
+  /insufficient[ _](?:\w+ )?(?:quota|credits?|balance|funds)/,
+  /\bbalance\b.{0,20}\b(?:too low|insufficient|not enough|exhausted)/,
+  /out of credits|(?:requires?|needs?|purchase|buy) more credits|(?:no|not) have (?:any|enough) credits|n't have (?:any|enough) credits|used all (?:available|your) credits/,
+  /\b(?:spend(?:ing)?|budget|usage|billing|monthly|weekly|daily|key) (?:hard )?(?:limits?|cap)\b.{0,20}\b(?:reached|exceeded|hit)/,
+  /(?:reached|exceeded|hit)\b.{0,30}\b(?:spend(?:ing)?|budget|usage|billing|monthly|weekly) (?:hard )?(?:limits?|cap)\b/,
+  /budget has been exceeded|spend cap|plan and billing details|requires billing|billing (?:is not|has not been|is) (?:enabled|active|disabled)|payment required/,
+  /please (?:recharge|top up)|account is in good standing|free (?:tier|quota)\b.{0,40}\bexhausted/,
+  /余额不足|欠费|请充值|额度(?:已)?(?:用完|不足|耗尽)/,
+);
+
+const WINDOW = anyOf(
+  /\bper[ -](?:second|sec|minute|min)\b|\b[RT]P[MS]\b/,
+  /\b(?:retry|try again) (?:in|after) (?:about )?(?:[\d.]+m)?[\d.]+ ?(?:ms|s|m|seconds?|minutes?)\b/,
+);
+
+/** Sentences. */
+export const WORDS = {
+  quota: QUOTA,
+  /** Google calls what refills by itself within a minute a quota too. */
+  refill: allOf(QUOTA, WINDOW),
+  rate: anyOf(
+    /\brate[- _]?limit|too many (?:requests|tokens, please wait)|\bthrottl(?:ed|ing)\b|resource (?:has been )?exhausted/,
+    /(?:requests|tokens) per (?:second|sec|minute|min|hour|day)\b|\btry again in [\d.]+ ?m?s\b|速率限制/,
+  ),
+  context: anyOf(
+    /maximum (?:context|prompt|model|input|sequence)(?: token)? (?:length|window|size)/,
+    /(?:exceed(?:s|ed|ing)?|(?:longer|larger|greater) than|overflows?|too (?:long|large|big|small) for)\b.{0,40}\b(?:context|(?:input |model )?token limit|max(?:imum)? (?:number of )?(?:input )?tokens|max(?:imum)? (?:input |prompt )?length)/,
+    /\bcontext (?:window|length|size|limit)\b.{0,60}\b(?:exceed|overflow|not enough|too small|is full)|context length (?:is|of) only/,
+    /\b(?:prompt|conversation|context|input) (?:is|was) too (?:long|large)|prompt too long|input length (?:should be|exceeds)|token count\b.{0,40}\bexceeds/,
+    /reduce the length of (?:the |your )?(?:messages|prompt|input|either)|ran out of room in the model's context window/,
+    /context_(?:length|window)_exceeded|ContextWindowExceeded/,
+    /(?:prompt|输入|上下文).{0,8}(?:超长|过长|超过|超出)/,
+  ),
+  content: anyOf(
+    /\bcontent (?:management |moderation |safety |usage )?(?:filter(?:ing)?|polic(?:y|ies))\b|ContentPolicyViolation|content_policy/,
+    /\b(?:prompt|input|request|message|content)s? (?:was|were|has been|have been) flagged|flagged for possible cybersecurity risk|requires moderation/,
+    /(?:rejected|blocked|refused)\b.{0,40}\b(?:safety system|safety filter|high risk|moderation)/,
+    /violat(?:e|es|ed|ing|ion)\b.{0,40}\b(?:usage|content|safety) (?:polic|guideline)/,
+    /content exists risk|inappropriate content|unsafe or sensitive content|敏感内容|不安全/,
+  ),
+  model: anyOf(
+    /\b(?:models?|deployment)\b.{0,120}?\b(?:(?:does|do) not exist|doesn't exist|not exist|not found|no longer (?:available|supported)|has been (?:deprecated|decommissioned|retired)|is not supported when)/,
+    /\b(?:invalid|unknown|no such) model(?: name| id| identifier)?\b(?! (?:output|response|parameter|config|input))|not a valid model|not found the model/,
+    /\bmodel (?:name|id|identifier)\b.{0,60}\b(?:is invalid|not valid|is unknown)|no endpoints found (?:for|that)|模型不存在/,
+  ),
+  key: anyOf(
+    /\b(?:incorrect|invalid|wrong|expired|revoked)\b.{0,12}\b(?:api|x-api|access)[- _]?(?:key|token)s?\b/,
+    /\bapi[- _]?key\b.{0,12}\b(?:not valid|invalid|expired|revoked|not found|disabled)/,
+    /\bauthentication (?:fail(?:s|ed|ure)|error)\b|\bunauthorized\b|invalid (?:authentication|credentials)/,
+  ),
+  failed: anyOf(
+    /\boverloaded\b|over capacity|at capacity|high demand|too busy|(?:service|temporarily) unavailable/,
+    /\bserver[ _]error\b|internal (?:server )?error|server had an error|bad gateway|gateway time-?out|upstream (?:connect )?error|no healthy upstream/,
+    /unexpectedly (?:stopped|disconnected)|(?:disconnected|terminated) unexpectedly|provider returned (?:an )?error/,
+  ),
+  slow: anyOf(
+    /\b(?:operation|request|response|read|stream|model|provider) timed? ?out\b|timeout (?:error|exceeded|waiting)|deadline exceeded|^timed out\b/,
+  ),
+  network: anyOf(
+    /unable to connect|(?:could not|cannot|failed to) connect|typo in the url or port|socket (?:connection was closed|hang up)|other side closed/,
+    /connection (?:was )?(?:reset|refused|closed|lost|aborted|timed out|error|failed)|network (?:error|is unreachable)|fetch failed|failed to fetch/,
+    /\bcertificate\b|\b(?:TLS|SSL) (?:handshake|error|alert)|ConnectionRefused|ConnectionClosed|FailedToOpenSocket/,
+    /\bE(?:CONN(?:RESET|REFUSED|ABORTED)|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH|TIMEDOUT)\b|getaddrinfo|dns error|failed to lookup address/,
+  ),
+} as const;
