@@ -178,3 +178,34 @@ describe("turnd record", () => {
     expect((await record(directory, turn_id, "")).exitCode).not.toBe(0);
   });
 });
+
+test("the commands of docs/replaying.md export, record and replay a turn", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const turnd = await fakeDaemonIn(directory);
+  const { turn_id } = await turnd.run({ executor: "cli-b", input: "hello" });
+  const page = readFileSync(join(REPOSITORY, "docs/replaying.md"), "utf8");
+  const blocks = [...page.matchAll(/```sh\n([^]*?)```/g)].map(([, block = ""]) => block);
+  const script = ["-o turn.json", "gzip -9", "/v1/replays"]
+    .map((part) => blocks.find((block) => block.includes(part)) ?? `echo no block with ${part}; exit 1\n`)
+    .join("")
+    .replaceAll("http://127.0.0.1:8091", turnd.url)
+    .replaceAll("src/daemon/main.ts", MAIN);
+  const { exitCode, stdout, stderr } = await execa("bash", ["-euo", "pipefail", "-c", script], {
+    cwd: directory,
+    env: {
+      ...fakeEnv(directory),
+      turn: turn_id,
+      TURND_STATE_DIR: turnd.state,
+      TURND_RUN_AS: "self",
+      PATH: process.env["PATH"],
+    },
+    reject: false,
+  });
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  expect(stdout).toMatch(/"type":"turn\.ended".*"status":"completed"/);
+  expect(stdout).toMatch(/^- {2}completed/m);
+  const admitted: { turn_id: string } = JSON.parse(stdout.slice(stdout.lastIndexOf('{"turn_id"')));
+  expect(withoutTimeAndIds(await eventLines(turnd, admitted.turn_id))).toEqual(
+    withoutTimeAndIds(await eventLines(turnd, turn_id)),
+  );
+});
