@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { bytesOf } from "../../src/daemon/replay/pieces.ts";
 import { LoggedEvent, RecordingDocument } from "../../src/protocol/index.ts";
@@ -301,6 +302,86 @@ test(
     expect(() => statSync(join(turn, "started"))).toThrow("ENOENT");
   },
 );
+
+test("a replay that was being cancelled when turnd was killed plays no further", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  for (const speed of ["max", 1] as const) {
+    // At any speed nothing follows what was logged: the log is cut, as if the rest had not been told yet.
+    const { body } = await first.request("POST", "/v1/replays", { recording: paced(3, 3_600_000), speed });
+    await waitFor("the start", async () => (await first.events(body.turn_id)).length >= 2);
+  }
+  first.kill("SIGKILL");
+  await first.exited;
+  const turns = (await readdir(join(first.state, "sessions"), { recursive: true }))
+    .filter((path) => path.endsWith("turn.json"))
+    .map((path) => join(first.state, "sessions", path, ".."));
+  expect(turns).toHaveLength(2);
+  for (const turn of turns) {
+    const file: { replay: object } = JSON.parse(readFileSync(join(turn, "turn.json"), "utf8"));
+    const cancelled = { ...file, ended_by: "cancel", replay: { ...file.replay, is_played: false } };
+    writeFileSync(join(turn, "turn.json"), JSON.stringify(cancelled));
+    const logged = readFileSync(join(turn, "events.jsonl"), "utf8").split("\n").slice(0, 2);
+    writeFileSync(join(turn, "events.jsonl"), `${logged.join("\n")}\n`);
+    rmSync(join(turn, "result.json"), { force: true });
+  }
+  const second = await fakeDaemonIn(directory);
+  for (const turn of turns) {
+    const text = await eventsOf(second, basename(turn));
+    const events = text
+      .trimEnd()
+      .split("\n")
+      .map((line) => LoggedEvent.parse(JSON.parse(line)));
+    expect(events.map(({ type }) => type)).toEqual(["turn.started", "session.bound", "turn.ended"]);
+    expect(events.at(-1)).toMatchObject({ data: { status: "cancelled", cancelled_by: "request" } });
+    expect(hasTrueDigest(text)).toBe(true);
+    expect(readFileSync(join(turn, "stdout.jsonl"), "utf8").trimEnd().split("\n")).toHaveLength(1);
+  }
+});
+
+test("a lossy resume and a failure of turnd's own are told where they stood, with a timeline or without", async () => {
+  const turnd = await inProcessDaemon();
+  const { timeline, ...recording } = paced(1, 0);
+  const warning = { type: "warning", at: "2026-01-01T00:00:00Z", code: "processes_left", message: "1 (sh)" };
+  const degraded = { ...recording.turn, degraded: { requested: "an-id", reason: "It is gone." } };
+  const halted = { ...recording.turn, halted: { code: "storage_error", message: "The disk is full." } };
+  const never = { ...recording.turn, created_at: "2026-01-01T00:00:00Z", ended_by: "cancel" };
+  const play = async (changed: object, speed: unknown = "max"): Promise<LoggedEvent[]> => {
+    const { body } = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording: changed, speed });
+    return turnd.events(body.turn_id);
+  };
+  const types = (events: readonly LoggedEvent[]): string[] => events.map(({ type }) => type);
+  for (const speed of ["max", 1_000]) {
+    const first = ["turn.started", "session.degraded", "session.bound", "message", "turn.ended"];
+    expect(types(await play({ ...recording, turn: degraded }, speed))).toEqual(first);
+    const last = [...(timeline ?? []).slice(0, -1), warning, { type: "degraded", at: warning.at }];
+    expect(types(await play({ ...recording, turn: degraded, timeline: last }, speed))).toEqual([
+      ...["turn.started", "session.bound", "message", "warning", "session.degraded", "turn.ended"],
+    ]);
+    expect((await play({ ...recording, turn: halted }, speed)).at(-1)).toMatchObject({
+      data: { status: "failed", output: "message 1", failure: { code: "storage_error" } },
+    });
+    expect(types(await play({ ...recording, turn: never }, speed))).toEqual(["turn.ended"]);
+  }
+});
+
+test("an export takes a place among the streams, and a client that leaves gives it back", async () => {
+  const turnd = await inProcessDaemon({ TURND_MAX_STREAMS: "1" });
+  const recording = { ...paced(1, 0), stderr: Array.from({ length: 150 }, () => `${"x".repeat(100_000)}\n`) };
+  const { body } = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording });
+  const url = `${turnd.url}/v1/turns/${body.turn_id}/recording`;
+  const client = new AbortController();
+  const reading = await fetch(url, { signal: client.signal });
+  expect(reading.status).toBe(200);
+  const second = await turnd.request("GET", `/v1/turns/${body.turn_id}/recording`);
+  expect([second.status, second.body.detail.code]).toEqual([429, "too_many_streams"]);
+  client.abort();
+  const whole = await waitFor("the place", async () => {
+    const answer = await turnd.request("GET", `/v1/turns/${body.turn_id}/recording`);
+    return answer.status === 200 ? answer : undefined;
+  });
+  expect(whole.body.stderr).toEqual(recording.stderr);
+});
 
 test("SIGTERM ends a replay that runs as daemon_stopped and leaves one that waits for the next start", async () => {
   const directory = temporaryDirectory(onTestFinished);
