@@ -35,9 +35,12 @@ interface Broken {
 const STAND_IN = "printf '#!/bin/sh\\necho 1.14.34\\n' >/run/cli-a; chmod 755 /run/cli-a; export CLI_A_BIN=/run/cli-a";
 
 /** Starts a container that is broken in one way, without its entrypoint, which would refuse it, and examines it. */
-async function examine({ options = [], script = ":", isCliA = false }: Broken, init = ["/usr/bin/tini", "--"]) {
+async function examine(
+  { options = [], script = ":", isCliA = false }: Broken,
+  init: readonly [string, ...string[]] = ["/usr/bin/tini", "--"],
+) {
   const { tag, run } = inject("image");
-  const [entrypoint = "", ...args] = [
+  const [entrypoint, ...args] = [
     ...init,
     "/bin/sh",
     "-c",
@@ -62,12 +65,10 @@ describeImage("turnd doctor", () => {
       CLI_B_API_KEY: KEY,
       CLI_B_SANDBOX_MODE: "workspace-write",
     };
-    const { stdout: id } = await execa("docker", [
-      ...["run", "--detach", "--label", `${LABEL}=${run}`],
-      ...["--security-opt", `seccomp=${join(REPOSITORY, "sandbox/seccomp.json")}`],
-      ...Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
-      tag,
-    ]);
+    const profile = `seccomp=${join(REPOSITORY, "sandbox/seccomp.json")}`;
+    const variables = Object.entries(env).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+    const options = ["--detach", "--label", `${LABEL}=${run}`, "--security-opt", profile, ...variables];
+    const { stdout: id } = await execa("docker", ["run", ...options, tag]);
     onTestFinished(async () => void (await execa("docker", ["rm", "--force", "--volumes", id])));
     const health = ["curl", "--silent", "--fail", "--retry", "60", "--retry-connrefused", "--retry-delay", "1"];
     await execa("docker", ["exec", id, ...health, "http://127.0.0.1:8080/v1/health"]);
@@ -142,7 +143,7 @@ describeImage("turnd doctor", () => {
 
   test("finds a PID 1 that takes nothing away", async () => {
     // A Node that is PID 1 waits for its own child alone, as turnd itself would.
-    const idle = [
+    const idle: [string, ...string[]] = [
       "/usr/local/bin/node",
       "-e",
       'const { spawnSync } = require("child_process"); process.exit(spawnSync(process.argv[1], process.argv.slice(2), { stdio: "inherit" }).status)',
