@@ -3,7 +3,11 @@ import { readJsonLine } from "../json-line.ts";
 
 /** Numbers the CLI may leave out or print as null (1.3.2 turns NaN into it). */
 const count = z.number().nonnegative().catch(0);
-const Time = z.object({ start: z.number(), end: z.number().optional() }).optional().catch(undefined);
+/** What no provider asks for one step: beyond it a number says nothing, and sums stay within what JSON can hold. */
+const cost = z.number().nonnegative().max(1_000_000).catch(0);
+/** Milliseconds since 1970, as far as there are dates. */
+const moment = z.number().nonnegative().max(8.64e15);
+const Time = z.object({ start: moment, end: moment.optional() }).optional().catch(undefined);
 const part = { id: z.string(), messageID: z.string() };
 const text = { ...part, text: z.string() };
 /** Handed on as it is: a copy would cost time, and zod's own leaves out a key such as `__proto__`. */
@@ -73,7 +77,7 @@ export const CliARecord = z.discriminatedUnion("type", [
   z.object({
     ...envelope,
     type: z.literal("step_finish"),
-    part: z.object({ ...part, reason: z.string(), cost: count, tokens: CliATokens.optional().catch(undefined) }),
+    part: z.object({ ...part, reason: z.string(), cost, tokens: CliATokens.optional().catch(undefined) }),
   }),
   z.object({ ...envelope, type: z.literal("error"), error: CliAError }),
 ]);
@@ -100,6 +104,7 @@ export function readRecord(line: string): ReadLine {
   const read = readJsonLine(line);
   if (read.kind === "blank") return read;
   if (read.kind === "not_json") return { kind: "unknown", reason: "not_json" };
+  if (read.kind === "too_deep") return { kind: "unknown", reason: "bad_shape", value: read.value };
   const record = CliARecord.safeParse(read.value);
   if (record.success) return { kind: "record", record: record.data, value: read.value };
   const typed = Typed.safeParse(read.value);

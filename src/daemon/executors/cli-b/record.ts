@@ -103,6 +103,7 @@ export function readRecord(text: string): ReadLine {
   const read = readJsonLine(text);
   if (read.kind === "blank") return read;
   if (read.kind === "not_json") return { kind: "unknown", reason: "not_json" };
+  if (read.kind === "too_deep") return { kind: "unknown", reason: "bad_shape", value: read.value };
   const record = CliBRecord.safeParse(read.value);
   if (record.success) return { kind: "record", record: record.data, value: read.value };
   const typed = Typed.safeParse(read.value);

@@ -19,7 +19,7 @@ import { createStderrReader } from "./stderr.ts";
 import { createToolTracker } from "./tools.ts";
 import { NO_USAGE, subtractUsage, toUsage } from "./usage.ts";
 
-const RECONNECTING = /^Reconnecting\.\.\. (\d+)\/(\d+)(?: \((.*)\))?$/s;
+const RECONNECTING = /^Reconnecting\.\.\. (\d{1,9})\/(\d{1,9})(?: \((.*)\))?$/s;
 const NOTHING: Translation = { events: [] };
 
 /**
