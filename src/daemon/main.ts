@@ -14,6 +14,7 @@ import { recordTurn } from "./record-command.ts";
 import { RecordingError } from "./replay/recording-error.ts";
 import { printReplays } from "./replay-command.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
+import { keepHeapSmall } from "./small-heap.ts";
 import { HomeError } from "./turns/home.ts";
 
 const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
@@ -121,6 +122,7 @@ async function replay(args: readonly string[]): Promise<ExitCode> {
     process.stderr.write(`turnd: --summary and --explain show different things: give one of them\n${USAGE}`);
     return 2;
   }
+  keepHeapSmall();
   const redact = createRedactor([]);
   const show = values.summary ? "summary" : values.explain ? "decision" : "events";
   return printReplays(positionals, {

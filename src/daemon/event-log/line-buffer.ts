@@ -32,8 +32,9 @@ export function createLineBuffer(): LineBuffer {
 
   return {
     clear() {
+      // What a long line needed goes with the next short ones.
+      if (size <= USUAL_BYTES) buffer = usual;
       size = 0;
-      buffer = usual;
     },
     add(line) {
       makeRoom(line);

@@ -61,10 +61,15 @@ export function createSequence(options: SequenceOptions, start?: SequenceStart):
         seq += 1;
         const origin = native === undefined ? "" : `"native":${JSON.stringify(native)},`;
         // `type` stands before anything that may hold free text: readers find it without parsing the data.
-        text += `{"v":1,"seq":${seq},${stamp},"type":"${type}",${origin}"data":${JSON.stringify(data)}}\n`;
-        if (text.length > PIECE_CHARACTERS) {
+        text += `{"v":1,"seq":${seq},${stamp},"type":"${type}",${origin}"data":`;
+        const json = JSON.stringify(data);
+        if (text.length + json.length > PIECE_CHARACTERS) {
+          // Apart, so that a long text is not copied once more to stand behind the short one.
           lines.add(redact(text));
-          text = "";
+          lines.add(redact(json));
+          text = "}\n";
+        } else {
+          text += `${json}}\n`;
         }
       }
       lines.add(redact(text));

@@ -17,6 +17,8 @@ export interface LineSplitter {
 
 /** What is kept of a line beyond the limit, in bytes; less where the limit itself is less. */
 const HEAD_BYTES = 65_536;
+/** A buffer beyond this is not kept for the sake of a line that may come. */
+const LONG_BYTES = 1_048_576;
 const NEWLINE = 0x0a;
 
 /**
@@ -28,16 +30,30 @@ const NEWLINE = 0x0a;
  */
 export function createLineSplitter(source: SplitLine["source"], maxLineBytes: number): LineSplitter {
   const headBytes = Math.min(HEAD_BYTES, maxLineBytes);
-  let pending: Buffer[] = [];
+  /** The beginning of a line whose end has not come. */
+  let pending: Buffer = Buffer.alloc(0);
   let pendingBytes = 0;
   let count = 0;
 
   function keep(bytes: Buffer): void {
-    const wasWithin = pendingBytes <= maxLineBytes;
+    const start = pendingBytes;
     pendingBytes += bytes.length;
-    if (pendingBytes <= maxLineBytes) pending.push(Buffer.from(bytes));
-    // Beyond the limit the bytes themselves stay in the file; the head is the same wherever the chunks were cut.
-    else if (wasWithin) pending = [Buffer.concat([...pending, bytes]).subarray(0, headBytes)];
+    if (pendingBytes <= maxLineBytes) {
+      makeRoom(start, pendingBytes);
+      bytes.copy(pending, start);
+    } else if (start < headBytes) {
+      // Beyond the limit the bytes themselves stay in the file; the head is the same wherever the chunks were cut.
+      makeRoom(start, headBytes);
+      bytes.copy(pending, start, 0, headBytes - start);
+    }
+  }
+
+  /** One buffer for all lines of a file, not one for each piece: a long line is held once, and leaves nothing behind. */
+  function makeRoom(usedBytes: number, neededBytes: number): void {
+    if (neededBytes <= pending.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(neededBytes, Math.min(2 * pending.length, maxLineBytes)));
+    pending.copy(grown, 0, 0, usedBytes);
+    pending = grown;
   }
 
   function toLine(text: string, isTruncated: boolean): SplitLine {
@@ -47,8 +63,9 @@ export function createLineSplitter(source: SplitLine["source"], maxLineBytes: nu
 
   function take(): SplitLine {
     const isTruncated = pendingBytes > maxLineBytes;
-    const text = (pending.length === 1 ? pending[0] : Buffer.concat(pending))?.toString("utf8") ?? "";
-    pending = [];
+    const text = pending.toString("utf8", 0, isTruncated ? headBytes : pendingBytes);
+    // What a long line needed goes with the next short one.
+    if (pending.length > LONG_BYTES && pendingBytes < LONG_BYTES) pending = Buffer.alloc(0);
     pendingBytes = 0;
     return toLine(text, isTruncated);
   }
