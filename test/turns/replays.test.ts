@@ -272,7 +272,14 @@ test(
   async () => {
     const directory = temporaryDirectory(onTestFinished);
     let turnd = await fakeDaemonIn(directory);
-    const recording = paced(60, 1_000, 1_000);
+    const { timeline = [], ...rest } = paced(60, 1_000, 1_000);
+    const warning = { type: "warning" as const, at: "2026-01-01T00:00:00Z", code: "processes_left", message: "1 (sh)" };
+    // One that is told before most kills, and one after.
+    const told = timeline.flatMap((entry, index) => (index === 5 || index === 30 ? [warning, entry] : [entry]));
+    // Ten seconds of ours early on: the first kill finds it playing, however loaded the machine is.
+    const later = (at: string): string => new Date(Date.parse(at) + 400_000).toISOString();
+    for (const entry of told.slice(8)) if (entry !== warning) entry.at = later(entry.at);
+    const recording = { ...rest, timeline: told };
     const whole = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording });
     const expected = withoutTimeAndIds(await eventsOf(turnd, whole.body.turn_id));
     const { body } = await turnd.request("POST", "/v1/replays", { recording, speed: 40, request_id: "request-1" });

@@ -44,6 +44,7 @@ export async function playTurn(options: PlayOptions): Promise<RunOutcome | undef
   if (!hasBegun && replay.has_run) await save(turn, { started_at: context.now().toISOString() });
 
   const playing = startPlaying(options, replay);
+  const isNews = newsAfter(progress);
   const recording = await openRecording(turn.directory);
   const { facts, consumed } = await retellTurn(recording, {
     executor: executorOf(context, turn.file.executor).executor,
@@ -52,7 +53,7 @@ export async function playTurn(options: PlayOptions): Promise<RunOutcome | undef
     finished: playing.finished,
     cut: playing.cut,
     onBatch: playing.onBatch,
-    own: (events) => emitter.own(events.filter(isNews(progress))),
+    own: (events) => emitter.own(events.filter(isNews)),
     translated: emitter.translated,
     outcome: playing.outcome,
   });
@@ -148,7 +149,7 @@ async function save(turn: Turn, change: Partial<TurnFile>): Promise<void> {
 }
 
 /** Passes over what turnd itself has said before an earlier daemon was killed. */
-function isNews(progress: Progress): (event: NewEvent) => boolean {
+function newsAfter(progress: Progress): (event: NewEvent) => boolean {
   let { warnings } = progress;
   return ({ type }) => {
     if (type === "turn.started") return !progress.hasStarted;
