@@ -61,7 +61,9 @@ export function createHostCheck({ host: bound, token, hosts = [], origins = [] }
       );
     }
     if (origin !== undefined && !isSameHost(origin, host) && !origins.includes(origin)) {
-      throw new ProblemError("forbidden_origin", `Origin must be the host asked, got ${quote(origin)}`);
+      // Only the terminal's page is offered at addresses of its own.
+      const further = origins.length === 0 ? "" : " or one that TURND_TERMINAL_URL or TURND_TERMINAL_ORIGINS names";
+      throw new ProblemError("forbidden_origin", `Origin must be the host asked${further}, got ${quote(origin)}`);
     }
   };
 }
