@@ -8,6 +8,7 @@ import { CHECKS } from "./doctor/checks.ts";
 import { createRedactor } from "./event-log/redact.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 import { createExecutorRuntime } from "./turns/executor-runtime.ts";
+import { emptyHome } from "./turns/home.ts";
 import { VERSION } from "./version.ts";
 
 export interface DoctorOptions {
@@ -61,6 +62,8 @@ async function examine(options: DoctorOptions): Promise<{ findings: Finding[]; r
     const settled: Finding = { name: "settings", level: "ok", message: "every variable is allowed" };
     return { findings: [settled, ...findings], redact: createRedactor(secretsOf(settings)) };
   } finally {
+    // With the least capabilities root cannot remove what another user's directory holds.
+    await emptyHome(settings.runAs, join(directory, "user"));
     await rm(directory, { recursive: true, force: true });
   }
 }
