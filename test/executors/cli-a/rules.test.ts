@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { RULES } from "../../../src/daemon/executors/cli-a/failure.ts";
@@ -11,6 +11,14 @@ describe("the failure table of CLI A", () => {
     const isSection = /^(?:contract|DESIGN) section /.test(seenIn);
     expect(isSection || existsSync(join(FIXTURES, seenIn, "stdout.jsonl")), seenIn).toBe(true);
   });
+
+  test.each(RULES.filter(({ seenIn }) => seenIn.startsWith("cli-a/")))(
+    "$id was seen in a fixture that ends with its code",
+    ({ seenIn, code }) => {
+      const label: unknown = JSON.parse(readFileSync(join(FIXTURES, seenIn, "expected.json"), "utf8"));
+      expect(label).toMatchObject({ code });
+    },
+  );
 
   test("has one row for each id", () => {
     expect(new Set(RULES.map(({ id }) => id)).size).toBe(RULES.length);

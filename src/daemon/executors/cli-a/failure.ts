@@ -21,7 +21,7 @@ const EXIT_RULES: readonly FailureRule[] = [
     field: /^SIG(?:SEGV|ABRT|BUS|ILL|TRAP|FPE|SYS)$/,
     code: "crashed",
     message: (fact) => `CLI A crashed (${fact.code}).`,
-    seenIn: "DESIGN section 6",
+    seenIn: "cli-a/1.14.34/segmentation-fault",
   },
   {
     id: "exit-signal",

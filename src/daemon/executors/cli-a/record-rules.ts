@@ -64,7 +64,7 @@ const OWN_RULES: readonly FailureRule[] = [
     code: "executor_unavailable",
     message: "CLI A could not load the provider's package.",
     remedy: "set CLI_A_PROVIDER_NPM to a package that comes with it",
-    seenIn: "contract section 4",
+    seenIn: "cli-a/1.3.2/provider-package-missing",
   },
   {
     id: "base-url-invalid",

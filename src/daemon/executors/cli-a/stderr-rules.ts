@@ -44,7 +44,8 @@ export const STDERR_RULES: readonly FailureRule[] = [
     id: CORRUPT_ON_RESUME,
     on: "stderr",
     name: RESUMING,
-    pattern: /PRAGMA |SQLITE_(?:CORRUPT|NOTADB)|database disk image is malformed|file is not a database/,
+    pattern:
+      /Failed to run the query|PRAGMA |SQLITE_(?:CORRUPT|NOTADB)|database disk image is malformed|file is not a database/,
     code: "resume_degraded",
     message: "CLI A cannot read the store of its sessions, so the session could not be continued.",
     seenIn: "cli-a/1.3.2/resume-corrupt-store",
@@ -53,10 +54,11 @@ export const STDERR_RULES: readonly FailureRule[] = [
     id: "store-corrupt",
     on: "stderr",
     name: FRESH_START,
-    pattern: /PRAGMA |SQLITE_|database disk image is malformed|file is not a database/,
+    pattern:
+      /Failed to run the query|PRAGMA |SQLITE_|database or disk is full|disk I\/O error|database disk image is malformed|file is not a database/,
     code: "storage_error",
-    message: "CLI A cannot read the store of its sessions.",
-    remedy: "start a new session",
+    message: "CLI A cannot use the store of its sessions: it is damaged, or its disk is full.",
+    remedy: "start a new session, and have the operator look at the disk if that fails too",
     seenIn: "cli-a/1.14.34/corrupt-store",
   },
   {

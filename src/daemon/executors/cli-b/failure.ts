@@ -28,7 +28,7 @@ const EXIT_RULES: readonly FailureRule[] = [
     field: /^SIG(?:SEGV|ABRT|BUS|ILL|TRAP|FPE|SYS)$/,
     code: "crashed",
     message: (fact) => `CLI B crashed (${fact.code}).`,
-    seenIn: "DESIGN section 6",
+    seenIn: "cli-b/0.139.0/segmentation-fault",
   },
   {
     id: "exit-signal",

@@ -49,7 +49,8 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "arguments",
     on: "stderr",
-    pattern: /^error: (?:unexpected argument|invalid value|the argument|a value is required|unrecognized subcommand)/,
+    pattern:
+      /^error: (?:unexpected argument|invalid value|the argument|the following required arguments|a value is required|unrecognized subcommand)/,
     code: "invalid_request",
     message: (fact) => `CLI B does not take these arguments: ${quote(fact)}`,
     seenIn: "cli-b/0.139.0/unknown-flag",
@@ -99,10 +100,10 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "workspace-missing",
     on: "stderr",
-    pattern: /^Error: No such file or directory \(os error 2\)/,
+    pattern: /^Error: (?:No such file or directory|Permission denied|Not a directory) \(os error \d+\)/,
     code: "invalid_request",
-    message: "The working directory does not exist.",
-    remedy: "choose a workspace that does",
+    message: (fact) => `CLI B cannot enter the working directory: ${quote(fact)}`,
+    remedy: "choose a workspace that exists and can be entered",
     seenIn: "cli-b/0.139.0/workspace-missing",
   },
   {

@@ -19,7 +19,8 @@ import { createStderrReader } from "./stderr.ts";
 import { createToolTracker } from "./tools.ts";
 import { NO_USAGE, subtractUsage, toUsage } from "./usage.ts";
 
-const RECONNECTING = /^Reconnecting\.\.\. (\d{1,9})\/(\d{1,9})(?: \((.*)\))?$/s;
+/** With "waiting for network" in place of numbers in later versions; seen in 0.169.0. */
+const RECONNECTING = /^Reconnecting\.\.\. (?:(\d{1,9})\/(\d{1,9})|waiting for network)(?: \((.*)\))?$/s;
 const NOTHING: Translation = { events: [] };
 
 /**
@@ -46,6 +47,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
   let plan: string | undefined;
   let halt: FailureDraft | undefined;
   let hasItems = false;
+  let waits = 0;
 
   function bind(threadId: string, native: Native): Translation {
     const { requestedSession } = input;
@@ -94,9 +96,9 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
   }
 
   function translateError(message: string, native: Native): TranslatedEvent[] {
-    const [, attempt, max, cause] = RECONNECTING.exec(message) ?? [];
+    const [notice, attempt, max, cause] = RECONNECTING.exec(message) ?? [];
     const earlier = ended.error === undefined ? [] : [passedError(ended.error)];
-    if (attempt === undefined || Number(attempt) < 1) {
+    if (notice === undefined || Number(attempt) < 1) {
       // Whether the turn fails with it, only the next record tells.
       ended.error = toProviderFact(message, { line: native.line, hasItems });
       return earlier;
@@ -109,7 +111,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       {
         type: "retry",
         data: {
-          attempt: Number(attempt),
+          attempt: attempt === undefined ? (waits += 1) : Number(attempt),
           ...(Number(max) > 0 ? { max: Number(max) } : {}),
           code: classify([ended.retryCause]).code,
           message: cause ?? message,

@@ -1,0 +1,277 @@
+import { describe, expect, test } from "vitest";
+import { readAnswerBody } from "../../src/daemon/executors/answer-body.ts";
+import { CODES, WORDS } from "../../src/daemon/executors/answer-words.ts";
+import { classify as classifyCliA } from "../../src/daemon/executors/cli-a/failure.ts";
+import { toErrorFact } from "../../src/daemon/executors/cli-a/facts.ts";
+import { toProviderFact } from "../../src/daemon/executors/cli-b/facts.ts";
+import { classify as classifyCliB } from "../../src/daemon/executors/cli-b/failure.ts";
+
+/** Sentences of each family, of other providers and versions, and sentences that only look like it. */
+const FAMILIES: Readonly<
+  Record<keyof typeof WORDS, { readonly yes: readonly string[]; readonly no: readonly string[] }>
+> = {
+  quota: {
+    yes: [
+      "You exceeded your current quota, please check your plan and billing details.",
+      "Quota exceeded. Check your plan and billing details.",
+      "Insufficient Balance",
+      "insufficient_user_quota: user quota is 0",
+      "Your credit balance is too low to access the API",
+      "Your workspace is out of credits.",
+      "Monthly spending limit reached",
+      "You have reached your specified API usage limits",
+      "Weekly usage limit exceeded for this key",
+      "账户余额不足，请充值后重试。",
+    ],
+    no: [
+      "Permission denied on resource project quota-tests.",
+      "Please retry after 20 seconds, see https://aka.ms/oai/quotaincrease.",
+      "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 requests per day",
+      "Need more tokens? Upgrade at https://console.groq.com/settings/billing",
+      "The model's context limit is 8192 tokens",
+      "Unbalanced brackets in the schema of tool `balance`",
+    ],
+  },
+  refill: {
+    yes: [
+      "Quota exceeded for quota metric 'Requests per minute' of service 'x'",
+      "You exceeded your current quota. Please retry in 35.4s.",
+      "Quota exceeded for TPM, please try again in 20 seconds",
+    ],
+    no: [
+      "You exceeded your current quota, please check your plan and billing details.",
+      "Usage limit reached for 5 hour. Your limit will reset at 20:00",
+      "Please retry in 35.4s.",
+    ],
+  },
+  rate: {
+    yes: [
+      "Rate limit reached for gpt-4o on requests per min (RPM)",
+      "rate-limited upstream. Please retry shortly",
+      "Too Many Requests",
+      "Requests rate limit exceeded",
+      "Request was throttled. Expected available in 3 seconds.",
+      "Resource has been exhausted (e.g. check quota).",
+      "您的账户已达到速率限制",
+    ],
+    no: ["Too many images in request: 30 > 20", "The server rated this request as unsafe", "too many tools: 200 > 128"],
+  },
+  context: {
+    yes: [
+      "prompt is too long: 210000 tokens > 200000 maximum",
+      "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens",
+      "Your input exceeds the context window of this model",
+      "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+      "prompt token count of 135000 exceeds the limit of 128000",
+      "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000",
+      "Input is too long for requested model.",
+      "context window exceeds limit",
+      "The number of tokens to keep from the initial prompt is greater than the context length",
+      "Prompt contains 140000 tokens, too large for model with 131072 maximum context length",
+      "Please reduce the length of the messages or completion.",
+      "Your request exceeded model token limit: 131072",
+      "Codex ran out of room in the model's context window.",
+    ],
+    no: [
+      "Unsupported parameter: 'max_tokens' is not supported with this model",
+      "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens",
+      "Unexpected token < in JSON at position 0",
+      "Invalid token: the access token is too long to be valid",
+      "image exceeds 5 MB maximum",
+      "Rate limit reached on tokens per min (TPM): Limit 30000",
+    ],
+  },
+  content: {
+    yes: [
+      "Content Exists Risk",
+      "Input data may contain inappropriate content.",
+      "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+      "Your request was rejected as a result of our safety system.",
+      "Output blocked by content filtering policy",
+      'Your input was flagged for "violence".',
+      "This request was flagged for possible cybersecurity risk.",
+      "The request violates our usage policies",
+    ],
+    no: [
+      "Invalid schema for function 'content_filter'",
+      "Invalid content type: expected application/json",
+      "content: field required",
+      "Access blocked by Cloudflare.",
+    ],
+  },
+  model: {
+    yes: [
+      "The model `gpt-9` does not exist or you do not have access to it.",
+      'model "foo" not found, try pulling it first',
+      "Model Not Exist",
+      "models/gemini-9 is not found for API version v1beta",
+      "Invalid model name passed in model=foo",
+      "Unknown Model, please check the model code.",
+      "foo/bar is not a valid model ID",
+      "No endpoints found for foo/bar.",
+      "The 'gpt-5' model is not supported when using Codex with a ChatGPT account.",
+      "The provided model identifier is invalid.",
+    ],
+    no: [
+      "Not Found",
+      "Invalid URL (POST /v1/responses)",
+      "The model is currently overloaded",
+      "Unsupported parameter: 'max_tokens' is not supported with this model.",
+      "model requires more system memory (5.6 GiB) than is available",
+      "Invalid model output: expected an object",
+      "No tool output found for function call call_1.",
+    ],
+  },
+  key: {
+    yes: [
+      "Incorrect API key provided: sk-bad.",
+      "API key not valid. Please pass a valid API key.",
+      "invalid x-api-key",
+      "Authentication Fails (no such user)",
+      "Invalid Authentication",
+      "Unauthorized",
+    ],
+    no: [
+      "Invalid token in JSON",
+      "Duplicate key in object",
+      "Invalid key 'foo' in tool parameters",
+      "keyboard input is invalid",
+    ],
+  },
+  failed: {
+    yes: [
+      "Overloaded",
+      "The model is overloaded. Please try again later.",
+      "Service unavailable",
+      "upstream connect error or disconnect/reset before headers",
+      "Selected model is at capacity. Please try a different model.",
+      "We're currently experiencing high demand, which may cause temporary errors.",
+      "Internal Server Error",
+      "Provider returned error",
+    ],
+    no: ["The operator + is overloadable", "Your request has an error", "invalid request"],
+  },
+  slow: {
+    yes: ["The operation timed out.", "Request timed out", "context deadline exceeded", "Timeout exceeded"],
+    no: ["Invalid parameter: timeout must be positive", "terminated command after exceeding timeout 5 ms"],
+  },
+  network: {
+    yes: [
+      "Unable to connect. Is the computer able to access the url?",
+      "connect ECONNREFUSED 127.0.0.1:9",
+      "getaddrinfo ENOTFOUND api.example",
+      "self-signed certificate in certificate chain",
+      "Connection reset by server",
+      "socket hang up",
+      "fetch failed",
+      "dns error: failed to lookup address information",
+    ],
+    no: ["Connection pooling is not supported", "networking is off in this tool's schema", "failed to fetchall rows"],
+  },
+};
+
+describe.each(Object.entries(FAMILIES))("the words of %s", (family, { yes, no }) => {
+  const pattern = WORDS[family as keyof typeof WORDS];
+  test.each(yes)("know %j", (sentence) => expect(sentence).toMatch(pattern));
+  test.each(no)("leave %j alone", (sentence) => expect(sentence).not.toMatch(pattern));
+});
+
+test.each([
+  [CODES.quota, "insufficient_quota insufficient_quota", "invalid_request_error"],
+  [CODES.quota, "403 billing_not_active", "quota_project_unset"],
+  [CODES.context, "invalid_request_error context_length_exceeded", "context_length"],
+  [CODES.content, "content_filter ResponsibleAIPolicyViolation", "content_filter_config_missing"],
+  [CODES.model, "DeploymentNotFound", "model_error"],
+  [CODES.key, "400 INVALID_ARGUMENT API_KEY_INVALID", "INVALID_ARGUMENT"],
+  [CODES.rate, "rate_limit_error", "rate_limit_settings_invalid"],
+  [CODES.failed, "overloaded_error", "INTERNAL_TOOL_MISSING"],
+  [CODES.slow, "timeout_error", "timeout_invalid"],
+])("codes match whole words: %s knows %j and not %j", (pattern, yes, no) => {
+  expect(yes).toMatch(pattern);
+  expect(no).not.toMatch(pattern);
+});
+
+describe("structured fields outweigh words", () => {
+  const ofCliA = (name: string, data: { message: string; statusCode?: number; responseBody?: string }): string =>
+    classifyCliA([toErrorFact({ name, data }, 1)]).code;
+  const ofCliB = (message: string): string =>
+    classifyCliB([toProviderFact(message, { line: 1, hasItems: false })]).code;
+
+  test.each([
+    [401, "Rate limit reached for unknown model, prompt is too long", "auth_failed"],
+    [403, "The model does not exist in your project", "auth_failed"],
+    [429, "The model is overloaded, prompt is too long", "rate_limited"],
+    [500, "Incorrect API key provided to upstream", "provider_error"],
+    [503, "rate limit service unavailable", "provider_error"],
+    [400, "Rate limit header is malformed", "invalid_request"],
+    [422, "field max_tokens: unexpected token", "invalid_request"],
+  ])("%i %j is %s for both CLIs", (status, message, code) => {
+    expect(ofCliA("APIError", { message, statusCode: status })).toBe(code);
+    if (status === 400) expect(ofCliB(JSON.stringify({ error: { message } }))).toBe(code);
+    else expect(ofCliB(`unexpected status ${status} Reason: ${message}, url: http://x/v1/responses`)).toBe(code);
+  });
+
+  test("the words of an address say nothing", () => {
+    const url = "http://x/model/does-not-exist/rate-limit/quota-exceeded/v1/responses";
+    expect(ofCliB(`unexpected status 404 Not Found: no such page, url: ${url}`)).toBe("executor_unavailable");
+    expect(ofCliB(`unexpected status 401 Unauthorized: , url: ${url}`)).toBe("auth_failed");
+  });
+
+  test.each([
+    'Type validation failed: Value: {"choices":[{"delta":{"content":"rate limit, quota exceeded, prompt is too long"}}]}.',
+    "JSON parsing failed: Text: the model does not exist, invalid api key.",
+  ])("what quotes the model's own text is a malformed answer: %j", (message) => {
+    expect(ofCliA("UnknownError", { message })).toBe("provider_error");
+  });
+
+  test("an error inside a stream is read by its code and by the status in it", () => {
+    const inStream = (body: unknown): string => ofCliA("UnknownError", { message: JSON.stringify(body) });
+    expect(inStream({ type: "rate_limit_error", message: "slow" })).toBe("rate_limited");
+    expect(inStream({ error: { code: 429, message: "Provider returned error" } })).toBe("rate_limited");
+    expect(inStream({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })).toBe(
+      "provider_error",
+    );
+    expect(inStream("You exceeded your current quota")).toBe("quota_exceeded");
+    expect(inStream("boom")).toBe("provider_error");
+  });
+});
+
+describe("readAnswerBody", () => {
+  test.each([
+    ['{"error":{"message":"no","type":"t","code":"c"}}', { codes: "c t", said: "no" }],
+    [
+      '[{"error":{"code":400,"message":"no","status":"S","details":[{"reason":"R"},7]}}]',
+      { codes: "400 S R", said: "no", status: 400 },
+    ],
+    ['{"code":"c","error":"no"}', { codes: "c", said: "no" }],
+    ['{"detail":"no"}', { said: "no" }],
+    ['{"message":{"detail":[{"loc":["a"]}]},"type":"t"}', { codes: "t", said: '{"detail":[{"loc":["a"]}]}' }],
+    [
+      '{"error":{"code":429,"message":"wrapped","metadata":{"raw":"the cause"}}}',
+      { codes: "429", said: "wrapped: the cause", status: 429 },
+    ],
+    [
+      '{"type":"response.failed","response":{"error":{"code":"c","message":"no"}}}',
+      { codes: "c response.failed", said: "no" },
+    ],
+    ['{"error":{"code":"1113","message":"no"}}', { codes: "1113", said: "no" }],
+    ['"no"', { said: "no" }],
+    ["{}", {}],
+    ['{"error":null}', {}],
+    ['{"error":[1,{}],"message":7}', {}],
+  ])("reads %s", (body, read) => {
+    expect(readAnswerBody(body)).toEqual(read);
+  });
+
+  test.each(["", "<html>502</html>", '{"error":{"message":"cut of', "null", "12", "error code: 520"])(
+    "takes %j for no body",
+    (body) => {
+      expect(readAnswerBody(body)).toBeUndefined();
+    },
+  );
+
+  test("bounds what it keeps", () => {
+    const { said = "" } = readAnswerBody(JSON.stringify({ message: "x".repeat(100_000) })) ?? {};
+    expect(said.length).toBeLessThanOrEqual(2_000);
+  });
+});

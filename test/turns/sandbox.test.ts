@@ -1,0 +1,16 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+
+test("a mode that needs the CLI's sandbox where none can work ends before the CLI starts, with the remedy", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  mkdirSync(join(directory, "bin"));
+  writeFileSync(join(directory, "bin/fake-cli-b.no-sandbox"), "");
+  const turnd = await fakeDaemonIn(directory, { CLI_B_SANDBOX_MODE: "workspace-write" });
+  const result = await turnd.run({ executor: "cli-b", input: "hello" });
+  expect(result).toMatchObject({ status: "failed", failure: { code: "sandbox_unavailable", user_action: "operator" } });
+  expect(result.failure?.message).toMatch(/Creating new namespace failed.*CLI_B_SANDBOX_MODE/s);
+  expect((await turnd.events(result.turn_id)).map(({ type }) => type)).toEqual(["turn.ended"]);
+});
