@@ -62,15 +62,32 @@ adopt() { # <directory> <uid:gid> [find expression that leaves things out]
         chown 0 "$directory" && chmod u+rwx "$directory" && chown "$owner" "$directory"
 }
 
+# What its own user has closed is opened, and nothing in it given away: that user could have put anything there.
+make_usable() {
+    if [ "$(stat -c %u "$1")" = "$USER_ID" ]; then
+        (as "$USER_ID" "$GROUP_ID" chmod u+rwx "$1") 2>/dev/null
+    else
+        [ "$SELF" = 0 ] && adopt "$1" "$USER_ID:$GROUP_ID"
+    fi && user_can_use "$1"
+}
+
 check_users_directory() { # <exit code> <what it is> <directory>
     local code=$1 what=$2 directory=$3
     [ -d "$directory" ] || mkdir -p "$directory" || fault "$code" "the $what $directory cannot be made"
-    user_can_use "$directory" || { [ "$SELF" = 0 ] && adopt "$directory" "$USER_ID:$GROUP_ID" && user_can_use "$directory"; } ||
+    user_can_use "$directory" || make_usable "$directory" ||
         fault "$code" "the $what $directory ($(stat -c 'uid %u, mode %a' "$directory")) cannot be used by uid $USER_ID: give it to that user, mount a volume there, or set TURND_ADOPT_VOLUMES=yes"
 }
 
+check_home() {
+    check_users_directory 11 home "$HOME_DIRECTORY"
+    # Volumes of Kubernetes are root's, and everybody may write there.
+    [ "$SELF" != 0 ] || [ "$(stat -c %u "$HOME_DIRECTORY")" = "$USER_ID" ] || adopt "$HOME_DIRECTORY" "$USER_ID:$GROUP_ID" || return 0
+    [ -z "$(find "$HOME_DIRECTORY" -maxdepth 0 -perm /022)" ] || (as "$USER_ID" "$GROUP_ID" chmod go-w "$HOME_DIRECTORY")
+}
+
 check_tmp() {
-    user_can_use /tmp || chmod 1777 /tmp 2>/dev/null
+    # There, too, without the bit that keeps one user from another's files.
+    [ -k /tmp ] && user_can_use /tmp || chmod 1777 /tmp 2>/dev/null
     user_can_use /tmp || fault 14 "/tmp cannot be used by uid $USER_ID: mount a tmpfs there"
 }
 
@@ -92,6 +109,9 @@ check_state() {
 
 render_front() {
     [ "${TURND_PORT:-8091}" = 8091 ] || fault 16 "TURND_PORT is $TURND_PORT: the front of this image expects turnd on 8091"
+    # Whoever may write here could put a front of their own in place of ours, and would be sent the callers' tokens.
+    [ "$SELF" != 0 ] || [ -z "$(find "${RUN%/*}" -maxdepth 0 -perm /022)" ] || chmod go-w,-t "${RUN%/*}" 2>/dev/null ||
+        fault 15 "${RUN%/*} can be written by others: give it to root"
     mkdir -p "$RUN/nginx" 2>/dev/null && [ -w "$RUN" ] || fault 15 "$RUN cannot be made: mount a tmpfs at /run"
     "$SANDBOX/render-front" "$RUN" || exit 16
     FRONT_ID=$SELF FRONT_GROUP_ID=$(id -g)
@@ -154,7 +174,7 @@ serve() {
 }
 
 check_user
-check_users_directory 11 home "$HOME_DIRECTORY"
+check_home
 check_users_directory 13 workspace "$WORKSPACE"
 check_tmp
 turnd render >/dev/null || exit 16

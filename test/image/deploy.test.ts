@@ -1,0 +1,129 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { z } from "zod";
+import {
+  createVolume,
+  describeImage,
+  prepareVolume,
+  shareSandbox,
+  startModel,
+  type SandboxOptions,
+} from "../harness/sandbox.ts";
+import { REPOSITORY } from "../harness/temporary.ts";
+
+/** For a machine that others load. */
+const LIMIT_MS = 300_000;
+
+const ComposeService = z.object({
+  read_only: z.literal(true),
+  tmpfs: z.array(z.string()),
+  cap_drop: z.tuple([z.literal("ALL")]),
+  cap_add: z.array(z.string()),
+  security_opt: z.array(z.string()),
+  volumes: z.array(z.string()),
+});
+
+/** What `compose.yaml` asks of the engine. */
+async function fromCompose(): Promise<SandboxOptions> {
+  const document = parse(readFileSync(join(REPOSITORY, "sandbox/deploy/compose.yaml"), "utf8"));
+  const service = ComposeService.parse(document.services.sandbox);
+  const volumes: Record<string, string> = {};
+  for (const volume of service.volumes) volumes[volume.split(":")[1] ?? ""] = await createVolume();
+  return {
+    hasReadOnlyRoot: true,
+    capabilities: service.cap_add,
+    securityOptions: service.security_opt,
+    tmpfs: Object.fromEntries(service.tmpfs.map((entry) => entry.split(/:(.*)/))),
+    volumes,
+  };
+}
+
+const KubernetesContainer = z.object({
+  env: z.array(z.object({ name: z.string(), value: z.string().optional() })),
+  securityContext: z.object({
+    runAsUser: z.number(),
+    runAsGroup: z.number(),
+    allowPrivilegeEscalation: z.literal(false),
+    readOnlyRootFilesystem: z.literal(true),
+    capabilities: z.object({ drop: z.tuple([z.literal("ALL")]), add: z.array(z.string()) }),
+    seccompProfile: z.object({ type: z.literal("RuntimeDefault") }),
+  }),
+  volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string() })),
+});
+const KubernetesVolume = z.object({ name: z.string(), emptyDir: z.record(z.string(), z.unknown()) });
+
+/** What the manifest asks of a kubelet, in the words of the engine. */
+async function fromKubernetes(): Promise<SandboxOptions> {
+  const documents = parseAllDocuments(readFileSync(join(REPOSITORY, "sandbox/deploy/kubernetes.yaml"), "utf8"));
+  const statefulSet = documents.map((document) => document.toJS()).find(({ kind }) => kind === "StatefulSet");
+  const pod = statefulSet.spec.template.spec;
+  const container = KubernetesContainer.parse(pod.containers[0]);
+  const emptyDirs = new Map(
+    z
+      .array(KubernetesVolume)
+      .parse(pod.volumes)
+      .map(({ name, emptyDir }) => [name, emptyDir]),
+  );
+  const volumes: Record<string, string> = {};
+  for (const { name, mountPath } of container.volumeMounts) {
+    const volume = await createVolume();
+    volumes[mountPath] = volume;
+    // As the kubelet makes them: a subPath is root's, an emptyDir everybody's without the sticky bit. What is not empty
+    // the engine leaves as it is.
+    const mode = emptyDirs.has(name) ? "777" : "750";
+    await prepareVolume(volume, `mkdir /volume/lost+found; chmod 700 /volume/lost+found; chmod ${mode} /volume`);
+  }
+  const { securityContext } = container;
+  return {
+    hasReadOnlyRoot: true,
+    capabilities: securityContext.capabilities.add,
+    securityOptions: ["no-new-privileges:true"],
+    user: `${securityContext.runAsUser}:${securityContext.runAsGroup}`,
+    env: Object.fromEntries(container.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]))),
+    volumes,
+  };
+}
+
+describeImage("deployed", { timeout: LIMIT_MS }, () => {
+  let started: Awaited<ReturnType<typeof startModel>>;
+  beforeAll(async () => {
+    started = await startModel();
+  });
+  afterAll(() => started.model.close());
+
+  describe.each([
+    { file: "compose.yaml", read: fromCompose },
+    { file: "kubernetes.yaml", read: fromKubernetes },
+  ])("as $file says", ({ read }) => {
+    const sandbox = shareSandbox(async () => {
+      const options = await read();
+      return { ...options, env: { ...options.env, ...started.env } };
+    });
+
+    test("it is ready, and a turn of each CLI completes", async () => {
+      expect((await sandbox().request("GET", "/v1/ready")).status).toBe(200);
+      for (const executor of ["cli-a", "cli-b"]) {
+        expect(await sandbox().run({ executor, input: "@@tool-ok:a-word@@" })).toMatchObject({
+          status: "completed",
+          output: "The command gave: a-word",
+        });
+      }
+    });
+
+    test("the doctor finds no fault", async () => {
+      const { output, exitCode } = await sandbox().exec(["turnd", "doctor"]);
+      expect(output.split("\n").filter((line) => line.startsWith("fault"))).toEqual([]);
+      expect([exitCode, output]).toEqual([0, expect.stringContaining("ok    home:")]);
+    });
+
+    test("nobody but root can put anything beside what the front and turnd run from", async () => {
+      const modes = await sandbox().exec(["stat", "-c", "%n %u %a", "/run", "/run/sandbox", "/tmp", "/var/lib/turnd"]);
+      expect(modes.output).toBe("/run 0 755\n/run/sandbox 0 755\n/tmp 0 1777\n/var/lib/turnd 0 711\n");
+      expect((await sandbox().exec(["touch", "/etc/attack"])).output).toContain("Read-only file system");
+      const { output } = await sandbox().exec(["grep", "NoNewPrivs", "/proc/1/status"]);
+      expect(output).toMatch(/NoNewPrivs:\s*1/);
+    });
+  });
+});
