@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Exit, Usage } from "./events.ts";
 import { CliName, Mode } from "./executors.ts";
 import { FailureCode } from "./failures.ts";
+import { listOf } from "./list.ts";
 import { CallerId, Metadata } from "./turns.ts";
 
 /** What turnd itself did to end a turn. Source: DESIGN section 4. */
@@ -135,26 +136,3 @@ export const ReplayRequest = z
   })
   .meta({ id: "ReplayRequest" });
 export type ReplayRequest = z.infer<typeof ReplayRequest>;
-
-/**
- * An array that is refused at its first wrong element: each of a hostile body's million must not cost a kilobyte.
- *
- * @param most - elements
- */
-function listOf<T extends z.ZodType>(element: T, most: number) {
-  const id = z.globalRegistry.get(element)?.id;
-  const { $schema: _dialect, ...inline } = z.toJSONSchema(element);
-  const items = id === undefined ? inline : { $ref: `#/components/schemas/${id}` };
-  return z
-    .custom<readonly z.output<T>[]>((value) => Array.isArray(value), "Invalid input: expected array")
-    .superRefine((list, context) => {
-      if (list.length > most) context.addIssue({ code: "custom", message: `at most ${most} entries` });
-      for (const [index, value] of list.entries()) {
-        const issues = element.safeParse(value).error?.issues;
-        if (issues === undefined) continue;
-        for (const issue of issues) context.addIssue({ ...issue, path: [index, ...issue.path] });
-        return;
-      }
-    })
-    .meta({ type: "array", items, ...(most === Infinity ? {} : { maxItems: most }) });
-}

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Decision } from "./decisions.ts";
 import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
 import { CliName, ExecutorName, Mode } from "./executors.ts";
+import { listOf } from "./list.ts";
 
 /** The caller's own id of a request or session. */
 export const CallerId = z
@@ -12,6 +13,9 @@ export type CallerId = z.infer<typeof CallerId>;
 
 /** Longest text of one input, in bytes of UTF-8: 1 MiB. */
 export const MAX_INPUT_TEXT_BYTES = 1_048_576;
+
+/** Most texts and images of one input. */
+const MAX_INPUT_PARTS = 1_000;
 
 const text = z
   .string()
@@ -38,9 +42,7 @@ const InputPart = z.discriminatedUnion("type", [
 export const TurnInput = z
   .union([
     text,
-    z
-      .array(InputPart)
-      .min(1)
+    listOf(InputPart, MAX_INPUT_PARTS)
       .refine((parts) => parts.some((part) => part.type === "text"), "needs at least one text part")
       .refine(
         (parts) =>

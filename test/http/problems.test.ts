@@ -76,6 +76,18 @@ test("a value of no kind that a field takes is told the kinds", async () => {
   expect(problemOf(response).fields).toEqual([{ path: "input", message: "Invalid input: expected string or array" }]);
 });
 
+test("countless wrong parts are refused as one field, and wrong ones by their number", async () => {
+  const { app } = await createTestApp();
+  const ask = async (input: unknown) => problemOf(await app.inject(post(JSON.stringify({ input, executor: "cli-a" }))));
+  expect((await ask(Array.from({ length: 100_000 }, () => null))).fields).toEqual([
+    { path: "input", message: "at most 1000 entries" },
+  ]);
+  expect((await ask([null, { type: "image" }])).fields?.map(({ path }) => path)).toEqual([
+    "input.0",
+    "input.1.data_url",
+  ]);
+});
+
 test("a text beyond a MiB is refused as a field", async () => {
   const { app } = await createTestApp({ maxBodyBytes: 3_000_000 });
   const body = { input: "é".repeat(600_000), executor: "cli-a" };
