@@ -10,7 +10,9 @@ const moment = z.number().nonnegative().max(8.64e15);
 const Time = z.object({ start: moment, end: moment.optional() }).optional().catch(undefined);
 const part = { id: z.string(), messageID: z.string() };
 const text = { ...part, text: z.string() };
-/** Handed on as it is: a copy would cost time, and zod's own leaves out a key such as `__proto__`. */
+/** Whatever the model gave: handed on as it is. */
+const input = z.unknown().default({});
+/** Not zod's own record, which would copy it. */
 const bag = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
@@ -29,8 +31,8 @@ export type CliATokens = z.infer<typeof CliATokens>;
 export const CliAToolState = z.discriminatedUnion("status", [
   z.object({
     status: z.literal("completed"),
-    input: bag.catch({}),
-    output: z.string().catch(""),
+    input,
+    output: z.string().default(""),
     title: z.string().catch(""),
     metadata: bag.catch({}),
     time: Time,
@@ -38,7 +40,7 @@ export const CliAToolState = z.discriminatedUnion("status", [
   }),
   z.object({
     status: z.literal("error"),
-    input: bag.catch({}),
+    input,
     error: z.string(),
     metadata: bag.optional().catch(undefined),
     time: Time,

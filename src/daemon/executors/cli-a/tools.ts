@@ -41,7 +41,9 @@ const ABORTED = /^Tool execution aborted/;
 
 const text = z.string().min(1).optional().catch(undefined);
 const line = z.int().positive().optional().catch(undefined);
-const Input = z.object({ filePath: text, path: text, offset: line, oldString: z.string().optional().catch(undefined) });
+const Input = z
+  .object({ filePath: text, path: text, offset: line, oldString: z.string().optional().catch(undefined) })
+  .catch({});
 /** What a call tells of itself besides its output. Source: contract section 1.1. */
 export const Metadata = z.object({
   exit: z.int().optional().catch(undefined),
@@ -65,7 +67,7 @@ export const Todos = z.object({
     }),
   ),
 });
-const InvalidInput = z.object({ error: text });
+const InvalidInput = z.object({ error: text }).catch({});
 const DenyRules = z.array(z.object({ permission: z.string(), pattern: z.string(), action: z.string() }));
 
 /** What a call is, as far as its beginning would have told. */
@@ -167,11 +169,7 @@ function toErrorStatus(error: string): ToolStatus {
 
 type Change = NonNullable<ToolEnded["changes"]>[number];
 
-function toChanges(
-  tool: string,
-  input: Readonly<Record<string, unknown>>,
-  metadata: z.infer<typeof Metadata>,
-): Change[] {
+function toChanges(tool: string, input: unknown, metadata: z.infer<typeof Metadata>): Change[] {
   if (toKind(tool) !== "edit") return [];
   const { filePath, oldString } = Input.parse(input);
   switch (tool) {
