@@ -12,7 +12,7 @@ import { LockedError } from "./process/lock.ts";
 import { printProbe } from "./probe-command.ts";
 import { recordTurn } from "./record-command.ts";
 import { RecordingError } from "./replay/recording-error.ts";
-import { printReplays } from "./replay-command.ts";
+import { isReaderGone, printReplays } from "./replay-command.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
 import { keepHeapSmall } from "./small-heap.ts";
 import { HomeError } from "./turns/home.ts";
@@ -125,13 +125,20 @@ async function replay(args: readonly string[]): Promise<ExitCode> {
   keepHeapSmall();
   const redact = createRedactor([]);
   const show = values.summary ? "summary" : values.explain ? "decision" : "events";
-  return printReplays(positionals, {
-    stdin: process.stdin,
-    show,
-    redact,
-    out: process.stdout,
-    err: process.stderr,
-  });
+  // Told to the write that fails, too: that is where it is answered.
+  process.stdout.on("error", () => undefined);
+  try {
+    return await printReplays(positionals, {
+      stdin: process.stdin,
+      show,
+      redact,
+      out: process.stdout,
+      err: process.stderr,
+    });
+  } catch (error) {
+    if (isReaderGone(error)) return 0;
+    throw error;
+  }
 }
 
 async function record(args: readonly string[]): Promise<ExitCode> {

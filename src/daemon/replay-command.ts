@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { z } from "zod";
@@ -6,7 +5,7 @@ import type { Decision, TurnEndedData } from "../protocol/index.ts";
 import { createDriftCount, type DriftCount } from "./drift-report.ts";
 import { findExecutor } from "./executors/registry.ts";
 import { RecordingError } from "./replay/recording-error.ts";
-import type { Recording } from "./replay/recording.ts";
+import { readJson, type Recording } from "./replay/recording.ts";
 import { openSource } from "./replay/source.ts";
 import { formatExplanation } from "./replay-explain.ts";
 import { replayRecording } from "./turns/replay.ts";
@@ -94,7 +93,7 @@ async function summarise(
   { out }: PrintOptions,
 ): Promise<void> {
   const code = ended.failure?.code ?? null;
-  const label = await readLabel(directory);
+  const label = await readJson(join(directory, "expected.json"), Label);
   let verdict = "";
   if (label !== undefined) {
     const isStatus = label.status === ended.status;
@@ -109,9 +108,9 @@ async function summarise(
   await write(out, `${directory}  ${ended.status} ${code ?? "-"}  ${counts}${verdict}\n`);
 }
 
-async function readLabel(directory: string): Promise<z.infer<typeof Label> | undefined> {
-  const text = await readFile(join(directory, "expected.json"), "utf8").catch(() => undefined);
-  return text === undefined ? undefined : Label.parse(JSON.parse(text));
+/** Whether nobody reads the output any more, such as `head` that has seen enough: no fault, and nothing more to do. */
+export function isReaderGone(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EPIPE";
 }
 
 /** Resolves when the stream has taken the bytes: their memory is used again, and nothing piles up. */

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { CliName, Exit, FailureCode, Mode, TurnEndedBy, Usage, type RecordedTurn } from "../../protocol/index.ts";
@@ -50,18 +50,21 @@ export interface Recording {
 /**
  * Opens a recording directory. Only its small files are read.
  *
- * @throws {RecordingError} if `turn.json` is missing or wrong, or `exit.json` is not what it should be
+ * @throws {RecordingError} if `turn.json` is missing or wrong, `exit.json` is not what it should be, or one of its files is
+ * no regular file
  */
 export async function openRecording(directory: string): Promise<Recording> {
   const turn = await readJson(join(directory, "turn.json"), RecordingFile);
   if (turn === undefined) throw new RecordingError(directory, "is no recording: it has no turn.json");
   const exit = await readJson(join(directory, "exit.json"), z.object(Exit.shape));
+  const [stdoutPath, stderrPath] = [join(directory, "stdout.jsonl"), join(directory, "stderr.log")];
+  for (const path of [stdoutPath, stderrPath, join(directory, "events.jsonl")]) await isThere(path);
   return {
     directory,
     turn,
     exit: exit ?? null,
-    stdoutPath: join(directory, "stdout.jsonl"),
-    stderrPath: join(directory, "stderr.log"),
+    stdoutPath,
+    stderrPath,
     timeline: await readTimeline(directory),
   };
 }
@@ -82,7 +85,12 @@ export async function readRecordedInput(directory: string): Promise<string | und
   return (await readIfThere(join(directory, "input.txt"))) ?? readIfThere(join(directory, "prompt.txt"));
 }
 
-async function readJson<T extends z.ZodType>(path: string, schema: T): Promise<z.output<T> | undefined> {
+/**
+ * Reads one of a recording's small files; undefined when it is not there.
+ *
+ * @throws {RecordingError} if it is no file, not JSON, or of another shape
+ */
+export async function readJson<T extends z.ZodType>(path: string, schema: T): Promise<z.output<T> | undefined> {
   const text = await readIfThere(path);
   if (text === undefined) return undefined;
   let value: unknown;
@@ -97,10 +105,19 @@ async function readJson<T extends z.ZodType>(path: string, schema: T): Promise<z
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {
+  return (await isThere(path)) ? readFile(path, "utf8") : undefined;
+}
+
+/** Refuses what is no file: a pipe, for one, would be waited for without end. */
+async function isThere(path: string): Promise<boolean> {
+  let found;
   try {
-    return await readFile(path, "utf8");
+    found = await stat(path);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
+      return false;
     throw new RecordingError(path, error instanceof Error ? error.message : String(error));
   }
+  if (!found.isFile()) throw new RecordingError(path, "is no regular file");
+  return true;
 }

@@ -105,8 +105,12 @@ function check<T extends z.ZodType>(schema: T, text: string, where: string): z.o
 
 async function* readLines(path: string): AsyncGenerator<{ readonly seq: number; readonly text: string }> {
   const { signal } = new AbortController();
-  for await (const lines of readEvents(path, { afterSeq: 0, isFollowing: false, signal })) {
-    for (const { seq, bytes } of lines) yield { seq, text: bytes.toString("utf8") };
+  try {
+    for await (const lines of readEvents(path, { afterSeq: 0, isFollowing: false, signal })) {
+      for (const { seq, bytes } of lines) yield { seq, text: bytes.toString("utf8") };
+    }
+  } catch (error) {
+    throw new RecordingError(path, error instanceof Error ? error.message : String(error));
   }
 }
 
