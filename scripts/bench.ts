@@ -2,6 +2,7 @@ import { availableParallelism, loadavg, totalmem } from "node:os";
 import { benchIdleMemory, benchStart } from "./bench/daemon.ts";
 import { showFigures, type Figure } from "./bench/figures.ts";
 import { benchLatency } from "./bench/latency.ts";
+import { benchPeakMemory } from "./bench/peak-memory.ts";
 import { benchReplay } from "./bench/replay.ts";
 import { withDaemon, withDirectory, type Stage } from "./bench/stage.ts";
 import { benchBurst, benchTrivialTurn } from "./bench/turns.ts";
@@ -10,12 +11,19 @@ import { benchBurst, benchTrivialTurn } from "./bench/turns.ts";
 const MEASURES: Readonly<Record<string, (directory: string) => Promise<Figure | Figure[]>>> = {
   "replay-a": (directory) => benchReplay("cli-a", directory),
   "replay-b": (directory) => benchReplay("cli-b", directory),
+  "replay-memory-a": (directory) => benchPeakMemory("cli-a", directory, 200_000_000),
+  "replay-memory-b": (directory) => benchPeakMemory("cli-b", directory, 200_000_000),
+  "replay-2gb-a": (directory) => benchPeakMemory("cli-a", directory, 2_000_000_000),
+  "replay-2gb-b": (directory) => benchPeakMemory("cli-b", directory, 2_000_000_000),
   latency: (directory) => withDaemon(directory, warm(benchLatency)),
   burst: (directory) => withDaemon(directory, warm(benchBurst)),
   turn: (directory) => withDaemon(directory, warm(benchTrivialTurn)),
   start: benchStart,
   memory: (directory) => withDaemon(directory, benchIdleMemory),
 };
+
+/** Minutes and gigabytes: only where they are asked for by name. */
+const LONG = new Set(["replay-2gb-a", "replay-2gb-b"]);
 
 /** The first turn of a daemon compiles what all later ones use. */
 function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promise<T> {
@@ -25,13 +33,13 @@ function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promi
   };
 }
 
-/** Runs the measures named on the command line, or all, and prints one table. */
+/** Runs the measures named on the command line, or all but the long ones, and prints one table. */
 async function main(named: readonly string[]): Promise<void> {
   const unknown = named.find((name) => MEASURES[name] === undefined);
   if (unknown !== undefined) throw new Error(`no measure "${unknown}"; there are ${Object.keys(MEASURES).join(" ")}`);
   const figures: Figure[] = [];
   for (const [name, measure] of Object.entries(MEASURES)) {
-    if (named.length > 0 && !named.includes(name)) continue;
+    if (named.length === 0 ? LONG.has(name) : !named.includes(name)) continue;
     figures.push(...[await withDirectory("turnd-bench", measure)].flat());
   }
   const memoryGiB = (totalmem() / 2 ** 30).toFixed(0);

@@ -67,7 +67,10 @@ export function renderReference(): string {
     table(["metric", "type", "labels", "tells"], metricRows()),
     "## Checks",
     "What `turnd doctor` looks at, after the settings; docs/doctor.md says how to read it.",
-    table(["check", "looks at"], CHECKS.map(({ name, about }) => [`\`${name}\``, about])),
+    table(
+      ["check", "looks at"],
+      CHECKS.map(({ name, about }) => [`\`${name}\``, about]),
+    ),
   ].join("\n\n")}\n`;
 }
 
