@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { adoptStarted, isKeeperAlive, readExit, startKept } from "../../src/daemon/process/keeper.ts";
 import { sweepTree } from "../../src/daemon/process/tree.ts";
 import { waitForExit } from "../../src/daemon/process/wait-exit.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const FOREVER = new AbortController().signal;
 
@@ -74,12 +75,19 @@ test("the keeper holds its lock as long as anything of its command lives, and en
   expect(await isKeeperAlive(directory)).toBe(false);
 });
 
+test("a keeper whose turn is removed under it ends with its command", async () => {
+  const { directory, started } = await keep(["/bin/sleep", "300"]);
+  rmSync(directory, { recursive: true });
+  process.kill(started.pid, "SIGKILL");
+  await waitFor("the keeper to end", () => !existsSync(`/proc/${started.keeperPid}`));
+});
+
 test("a turn is never started twice", async () => {
   const { kept, directory, started, read } = await keep(["/bin/sh", "-c", "echo ran"]);
   await waitForExit(directory, started, FOREVER);
   expect(await startKept(kept)).toEqual(started);
   expect(read("stdout.jsonl")).toBe("ran\n");
-  expect(await isKeeperAlive(directory)).toBe(false);
+  await waitFor("the keeper to end", async () => !(await isKeeperAlive(directory)));
 });
 
 test("a start whose keeper died before it let its command go is none", async () => {

@@ -52,7 +52,7 @@ export interface ExecutorRuntimeOptions {
 }
 
 /** CLI A alone takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
-const VERSION_TIMEOUT_MS = 30_000;
+const VERSION_TIMEOUT_MS = 60_000;
 const PROBE_TIMEOUT_MS = 30_000;
 /** An empty request is refused in a round trip; whoever takes longer proves nothing. */
 const PROVIDER_TIMEOUT_MS = 5_000;
