@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
@@ -11,6 +11,7 @@ import type { ProbeStage } from "./probe/play.ts";
 import { probe, type Finding } from "./probe/probe.ts";
 import { formatFinding, isBroken } from "./probe/report.ts";
 import { readSettings, type Identity } from "./settings.ts";
+import { emptyHome } from "./turns/home.ts";
 import type { TurnObserver } from "./turns/observer.ts";
 import { startTurnService } from "./turns/turn-service.ts";
 
@@ -66,28 +67,41 @@ export async function withProbeStage(
     await chmod(base, 0o711);
     const settings = readSettings(probeEnv(env, { base, modelUrl: model.url, isRoot }), self);
     const { runAs, values } = settings;
-    await mkdir(values.TURND_STATE_DIR, { mode: 0o711 });
+    // With the least capabilities root can neither make anything in another user's directory nor remove what it holds.
+    const workspaces = join(base, "workspaces");
+    for (const path of [values.TURND_STATE_DIR, workspaces]) await mkdir(path, { mode: 0o711 });
     for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) {
       await mkdir(path, { mode: 0o755 });
       await chown(path, runAs.uid, runAs.gid);
     }
-    const logger = pino({ name: "turnd", level: "error" }, options.err);
-    const context = await createTurnContext(
-      { settings, sandboxDirectory, logger, redact: (line) => line },
-      readConfigurations(settings),
-      UNOBSERVED,
-    );
-    const service = await startTurnService(context);
     try {
-      const { TURND_STATE_DIR: stateDirectory, TURND_WORKSPACE: workspaces } = values;
-      await use({ service, stateDirectory, workspaces, owner: runAs, signal });
+      const logger = pino({ name: "turnd", level: "error" }, options.err);
+      const context = await createTurnContext(
+        { settings, sandboxDirectory, logger, redact: (line) => line },
+        readConfigurations(settings),
+        UNOBSERVED,
+      );
+      const service = await startTurnService(context);
+      try {
+        await use({ service, stateDirectory: values.TURND_STATE_DIR, workspaces, owner: runAs, signal });
+      } finally {
+        await service.shutDown();
+      }
     } finally {
-      await service.shutDown();
+      const homes = (await list(join(values.TURND_STATE_DIR, "sessions"))).map((session) => join(session, "home"));
+      for (const path of [values.TURND_HOME, values.TURND_WORKSPACE, ...homes, ...(await list(workspaces))]) {
+        await emptyHome(runAs, path);
+      }
     }
   } finally {
     await model.close();
     if (base !== undefined) await rm(base, { recursive: true, force: true });
   }
+}
+
+/** What a directory holds, as paths; nothing where there is none. */
+async function list(directory: string): Promise<string[]> {
+  return (await readdir(directory).catch(() => [])).map((name) => join(directory, name));
 }
 
 /** Of the given environment only who and what is probed; providers, keys and places are the probe's own. */
@@ -106,6 +120,7 @@ function probeEnv(
     TURND_STATE_DIR: join(base, "state"),
     TURND_HOME: join(base, "home"),
     TURND_WORKSPACE: join(base, "workspace"),
+    TURND_WORKSPACE_ROOTS: join(base, "workspaces"),
     HTTP_PROXY: nowhere,
     HTTPS_PROXY: nowhere,
     ALL_PROXY: nowhere,

@@ -118,6 +118,12 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
       expect([exitCode, output]).toEqual([0, expect.stringContaining("ok    home:")]);
     });
 
+    test("a probe of a CLI plays its scenarios and leaves nothing", async () => {
+      const { output, exitCode } = await sandbox().exec(["turnd", "probe", "cli-b"]);
+      expect([exitCode, output]).toEqual([0, expect.stringMatching(/ scenarios, 0 changes/)]);
+      expect((await sandbox().exec(["find", "/tmp", "-name", "turnd-*"])).output).toBe("");
+    });
+
     test("nobody but root can put anything beside what the front and turnd run from", async () => {
       const modes = await sandbox().exec(["stat", "-c", "%n %u %a", "/run", "/run/sandbox", "/tmp", "/var/lib/turnd"]);
       expect(modes.output).toBe("/run 0 755\n/run/sandbox 0 755\n/tmp 0 1777\n/var/lib/turnd 0 711\n");
