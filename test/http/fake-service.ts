@@ -253,6 +253,7 @@ const EXECUTOR: ExecutorInfo = {
   },
   configuration: [],
   warnings: [],
+  drift: [],
 };
 
 const SANDBOX: SandboxInfo = {
@@ -262,7 +263,6 @@ const SANDBOX: SandboxInfo = {
   run_as: { uid: 1000, gid: 1000 },
   subreaper: true,
   warnings: [],
-  drift: [],
 };
 
 function result(turnId: string, state: State): Omit<TurnResult, "turn_id" | "request_id" | "session_id"> {
