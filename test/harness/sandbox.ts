@@ -26,6 +26,8 @@ export interface SandboxOptions {
   /** Mount options by directory. */
   readonly tmpfs?: Readonly<Record<string, string>>;
   readonly hasReadOnlyRoot?: boolean;
+  /** Docker switches IPv6 off inside where its network has none. */
+  readonly hasIpv6?: boolean;
   /** Drops all capabilities but these. */
   readonly capabilities?: readonly string[];
   readonly user?: string;
@@ -165,10 +167,15 @@ export async function startModel(): Promise<{ model: ScriptedModel; env: Record<
   return { model, env };
 }
 
-/** testcontainers has no option for a root file system that cannot be written. */
+/** testcontainers has no option for a root file system that cannot be written, nor for IPv6. */
 class SandboxContainer extends GenericContainer {
   withReadOnlyRoot(): this {
     this.hostConfig.ReadonlyRootfs = true;
+    return this;
+  }
+
+  withIpv6(): this {
+    this.hostConfig.Sysctls = { "net.ipv6.conf.all.disable_ipv6": "0" };
     return this;
   }
 
@@ -189,6 +196,7 @@ function toContainer(options: SandboxOptions): GenericContainer {
       Object.entries(options.volumes ?? {}).map(([target, source]) => ({ source, target, mode: "rw" as const })),
     );
   if (options.hasReadOnlyRoot === true) container.withReadOnlyRoot();
+  if (options.hasIpv6 === true) container.withIpv6();
   if (options.securityOptions !== undefined) container.withSecurityOptions(options.securityOptions);
   const files = Object.entries(options.files ?? {}).map(([target, source]) => ({ source, target, mode: 0o755 }));
   if (files.length > 0) container.withCopyFilesToContainer(files);

@@ -270,8 +270,16 @@ describeImage("the front", () => {
   });
 });
 
-describeImage("without a token", () => {
-  const sandbox = shareSandbox(() => ({ env: { TURND_TOKEN: "" } }));
+describeImage("without a token, where there is IPv6", () => {
+  const sandbox = shareSandbox(() => ({ env: { TURND_TOKEN: "" }, hasIpv6: true }));
+
+  test("the front is there too, so that no program of the sandbox can take its port and be sent tokens", async () => {
+    const { exitCode, output } = await sandbox().exec(["curl", "-sfg", "http://[::1]:8080/v1/health"]);
+    expect([exitCode, output]).toEqual([0, expect.stringContaining('"ok"')]);
+    const listen =
+      'require("net").createServer().on("error", (e) => console.log(e.code)).listen({ port: 8080, host: "::", ipv6Only: true })';
+    expect((await sandbox().exec(["timeout", "20", "node", "-e", listen], "1000")).output).toContain("EADDRINUSE");
+  });
 
   test("the container warns, and only loopback names are answered", async () => {
     expect(await sandbox().log()).toContain("warning: no TURND_TOKEN");
