@@ -100,6 +100,19 @@ describe("retries", () => {
     expect(ending.failure).toMatchObject({ code: "network_error", isProven: true });
   });
 
+  test("an answer that breaks off last is why a stopped turn failed, until a step goes on", () => {
+    const broke = {
+      err: log("service=session.processor error=The socket connection was closed unexpectedly process", "ERROR"),
+    };
+    expect(translate([request(SESSION), broke], stopped).ending.failure).toMatchObject({
+      code: "network_error",
+      isProven: true,
+      evidence: [{ source: "stderr", line: 2 }],
+    });
+    const { failure } = translate([request(SESSION), broke, loop(SESSION)], stopped).ending;
+    expect(failure).toMatchObject({ code: "unknown", isProven: false });
+  });
+
   test("the next step's request is none", () => {
     expect(translate([request(SESSION), loop(SESSION), request(SESSION)]).events).toEqual([]);
   });

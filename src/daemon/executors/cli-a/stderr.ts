@@ -53,7 +53,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
   const startUp: Fact[] = [];
   const rejections: Fact[] = [];
   const requests = new Map<string, Map<string, Requests>>();
-  let brokenAnswer: { readonly message: string; readonly line: number } | undefined;
+  let brokenAnswer: { readonly message: string; readonly line: number; readonly latestMs: number } | undefined;
   let failed: FailedRequest | undefined;
   let rejectionCount = 0;
 
@@ -70,6 +70,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
     switch (log.kind) {
       case "step":
         requests.delete(log.sessionId);
+        brokenAnswer = undefined;
         if (failed?.sessionId === log.sessionId) failed = undefined;
         return [];
       case "request":
@@ -77,7 +78,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
       case "request_failed":
         return failRequest(log, latestMs, native);
       case "answer_failed":
-        brokenAnswer = { message: log.message, line: native.line };
+        brokenAnswer = { message: log.message, line: native.line, latestMs };
         return [];
       case "session_created":
       case "other":
@@ -141,11 +142,15 @@ export function createStderrReader(isResume: boolean): StderrReader {
       return { events: readLog(timed, native), ...(session === undefined ? {} : { session }) };
     },
     facts(lastRecordMs) {
-      const isCurrent = failed !== undefined && (lastRecordMs === undefined || failed.latestMs >= lastRecordMs);
+      const isCurrent = ({ latestMs }: Pick<FailedRequest, "latestMs">): boolean =>
+        lastRecordMs === undefined || latestMs >= lastRecordMs;
+      // The failed request says more than the line that follows it; an answer that breaks off has that line alone.
+      const broken = brokenAnswer && { ...brokenAnswer, fact: toRequestFact(brokenAnswer, brokenAnswer.line) };
+      const last = [failed, broken].filter((failure) => failure !== undefined).find(isCurrent);
       return [
         ...rejections,
         ...(lastRecordMs === undefined ? startUp : []),
-        ...(failed !== undefined && isCurrent ? [failed.fact] : []),
+        ...(last === undefined ? [] : [last.fact]),
       ];
     },
     rejections: () => rejectionCount,
