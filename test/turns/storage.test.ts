@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
@@ -24,7 +24,13 @@ test.runIf(IS_ROOT)(
   async () => {
     const { turnd, state } = await onSmallDisk(8);
     const before = await turnd.run({ executor: "cli-b", input: "before" });
-    const result = await turnd.run({ executor: "cli-b", input: "hello\nbytes 100000000\nhang" });
+    const go = join(turnd.workspace, "go");
+    const hold = `shell until [ -e ${go} ]; do sleep 0.02; done`;
+    const { turn_id } = await turnd.admit({ executor: "cli-b", input: `hello\n${hold}\nbytes 100000000\nhang` });
+    await waitFor("a first event", async () => (await turnd.events(turn_id)).some(({ type }) => type === "message"));
+    writeFileSync(go, "");
+    await waitFor("the end", async () => (await turnd.events(turn_id)).at(-1)?.type === "turn.ended");
+    const result = (await turnd.request("GET", `/v1/turns/${turn_id}/result`)).body;
     expect(result.failure?.code).toBe("storage_error");
     expect(result.counts.records).toBeGreaterThan(2);
     const events = await turnd.events(result.turn_id);
