@@ -1,6 +1,11 @@
 import type { Ending, FailureDraft, Outcome, TranslatedEvent, Translator } from "../executors/executor.ts";
 import { isBlank } from "../executors/json-line.ts";
 import type { OutputBatch } from "../process/follow.ts";
+import { ownFailure } from "./acts.ts";
+
+/** What a resumed process may print before it names its session (law 9): both CLIs name it in their first record. */
+const MAX_HELD_EVENTS = 10_000;
+const MAX_HELD_CHARACTERS = 33_554_432;
 
 /** What is counted while a turn's lines are translated. */
 export interface Counts {
@@ -44,12 +49,21 @@ export interface Consumed {
 export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> {
   const counts: Counts = { records: 0, unknown: 0, tools: 0, retries: 0 };
   let held: TranslatedEvent[] | undefined = options.isHeldUntilBound ? [] : undefined;
+  let heldCharacters = 0;
   let halt: FailureDraft | undefined;
+
+  function stop(why: FailureDraft): void {
+    halt = why;
+    options.onHalt?.(why);
+  }
 
   async function pass(events: readonly TranslatedEvent[]): Promise<void> {
     if (held !== undefined) {
       held.push(...events);
-      if (!events.some((event) => event.type === "session.bound")) return;
+      const isBound = events.some((event) => event.type === "session.bound");
+      const isTooMuch = held.length > MAX_HELD_EVENTS || heldCharacters > MAX_HELD_CHARACTERS;
+      if (!isBound && isTooMuch && halt === undefined) stop(ownFailure("resume_degraded", NEVER_NAMED));
+      if (!isBound) return;
       events = held;
       held = undefined;
     }
@@ -65,11 +79,9 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
       const translation = options.translator.push(line);
       if (halt !== undefined) continue;
       events.push(...translation.events);
+      if (held !== undefined && translation.events.length > 0) heldCharacters += line.text.length;
       if (translation.isStepBoundary === true) options.onStepBoundary?.();
-      if (translation.halt !== undefined) {
-        halt = translation.halt;
-        options.onHalt?.(halt);
-      }
+      if (translation.halt !== undefined) stop(translation.halt);
     }
     await pass(events);
   }
@@ -84,6 +96,8 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
   const degradedReason = (halt ?? ending.failure)?.message ?? "The native session did not come back.";
   return { ending, halt, counts, hasEmitted: !isLost, degradedReason };
 }
+
+const NEVER_NAMED = "The CLI printed more than a session's beginning and never named the session it was to go on with.";
 
 function count(counts: Counts, event: TranslatedEvent): void {
   if (event.type === "record.unknown") counts.unknown += 1;

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import type { FailureDraft, OutputLine } from "../../src/daemon/executors/executor.ts";
+import { findExecutor } from "../../src/daemon/executors/registry.ts";
+import type { OutputBatch } from "../../src/daemon/process/follow.ts";
+import { consumeOutput } from "../../src/daemon/turns/consume.ts";
+
+const SESSION = "01a1fd18-0000-7000-8000-000000000000";
+
+/** What a resumed CLI B comes to that prints these lines. */
+async function consume(lines: Iterable<string>) {
+  const executor = findExecutor("cli-b");
+  if (executor === undefined) throw new Error("CLI B is not registered");
+  const halts: FailureDraft[] = [];
+  let emitted = 0;
+  const consumed = await consumeOutput({
+    translator: executor.createTranslator({ requestedSession: SESSION }),
+    output: batches(lines),
+    isHeldUntilBound: true,
+    emit: async (events) => void (emitted += events.length),
+    onHalt: (halt) => halts.push(halt),
+    outcome: () => Promise.resolve({ exit: { code: 0, signal: null }, wasStopped: halts.length > 0 }),
+  });
+  return { consumed, halts, emitted: () => emitted };
+}
+
+async function* batches(lines: Iterable<string>): AsyncGenerator<OutputBatch> {
+  let number = 0;
+  for (const text of lines) {
+    number += 1;
+    const line: OutputLine = { source: "stdout", number, text, isTruncated: false };
+    yield { lines: [line], stdoutBytes: text.length + 1, stderrBytes: 0 };
+  }
+}
+
+function* repeat(line: string, times: number): Generator<string> {
+  for (let count = 0; count < times; count += 1) yield line;
+}
+
+test.each([
+  ["many lines", "?", 30_000],
+  ["long lines", "?".repeat(1_000_000), 100],
+])(
+  "a resumed process that prints %s without naming its session is stopped, and nobody sees them",
+  async (_, line, times) => {
+    const { consumed, halts, emitted } = await consume(repeat(line, times));
+    expect(halts.map(({ code }) => code)).toEqual(["resume_degraded"]);
+    expect([consumed.hasEmitted, emitted()]).toEqual([false, 0]);
+  },
+);
+
+test("what is printed before the session is named is passed on once it is", async () => {
+  const { consumed, halts, emitted } = await consume([
+    ...repeat("?", 1_000),
+    `{"type":"thread.started","thread_id":"${SESSION}"}`,
+  ]);
+  expect(halts).toEqual([]);
+  expect([consumed.hasEmitted, emitted()]).toEqual([true, 1_001]);
+});
