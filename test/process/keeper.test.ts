@@ -68,7 +68,8 @@ test("SIGINT and SIGTERM have their default effect in the command", async () => 
 });
 
 test("the keeper holds its lock as long as anything of its command lives, and ends by itself", async () => {
-  const { directory, started } = await keep(["/bin/bash", "-c", "setsid sleep 300 & echo started"]);
+  const script = "setsid sleep 300 & until [ $(cat /proc/$!/comm) = sleep ]; do :; done";
+  const { directory, started } = await keep(["/bin/bash", "-c", script]);
   expect(await waitForExit(directory, started, FOREVER)).toEqual({ code: 0, signal: null });
   expect(await isKeeperAlive(directory)).toBe(true);
   expect((await sweepTree({ started, marker: "none" })).map((entry) => entry.command)).toEqual(["sleep"]);

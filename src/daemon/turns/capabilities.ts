@@ -10,7 +10,7 @@ export function refuseWhatItCannot(request: TurnRequest, id: string, can: Capabi
     throw new ProblemError("mode_unsupported", `${id} cannot ${request.mode}; it can ${can.modes.join(", ")}`);
   }
   const asked = {
-    input: !can.images && Array.isArray(request.input) && request.input.some((part) => part.type === "image"),
+    input: !can.images && typeof request.input !== "string" && request.input.some((part) => part.type === "image"),
     output_schema: !can.output_schema && request.output_schema !== undefined,
     agent: !can.agents && request.agent !== undefined,
     effort: !can.effort && request.effort !== undefined,
