@@ -1,25 +1,27 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, cpSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Admitted } from "../../scripts/soak/play-turn.ts";
 import { faultsOfState, inspectTurn, leftovers } from "../../scripts/soak/find-faults.ts";
-import type { TestDaemon } from "../harness/daemon.ts";
-import { fakeDaemon } from "../harness/fake-daemon.ts";
+import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
+import { fakeEnv } from "../harness/fake-env.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-interface Played {
-  readonly turnd: TestDaemon;
-  readonly turn: Admitted;
-  /** The turn's `events.jsonl`. */
-  readonly log: string;
-}
+/** One daemon for all; each test damages turns of its own. */
+let turnd: TestDaemon;
+const admitted: Admitted[] = [];
 
-/** A sound turn, as the soak knows it. */
-async function playSoundTurn(): Promise<Played> {
-  const turnd = await fakeDaemon();
+beforeAll(async () => {
+  const directory = temporaryDirectory(afterAll);
+  turnd = await startDaemon({ directory, env: fakeEnv(directory) });
+});
+afterAll(() => turnd.stop());
+
+/** A sound turn, as the soak knows it, and its `events.jsonl`. */
+async function playSoundTurn(): Promise<{ turn: Admitted; log: string }> {
   const result = await turnd.run({ executor: "cli-b", input: "hello\ntool ls\nbye" });
   const witness = join(temporaryDirectory(onTestFinished), "witness");
   writeFileSync(witness, "ran\n");
@@ -30,7 +32,8 @@ async function playSoundTurn(): Promise<Played> {
     witness,
     lastSeq: result.counts.events,
   };
-  return { turnd, turn, log: join(turnd.state, "sessions", turn.sessionId, "turns", turn.turnId, "events.jsonl") };
+  admitted.push(turn);
+  return { turn, log: join(turnd.state, "sessions", turn.sessionId, "turns", turn.turnId, "events.jsonl") };
 }
 
 function change(log: string, mend: (lines: string[]) => string[]): void {
@@ -39,13 +42,13 @@ function change(log: string, mend: (lines: string[]) => string[]): void {
 }
 
 test("a sound turn has no fault", async () => {
-  const { turnd, turn } = await playSoundTurn();
+  const { turn } = await playSoundTurn();
   expect(inspectTurn(turnd, turn)).toEqual({ ending: "completed", faults: [] });
-  expect(faultsOfState(turnd, [turn])).toEqual([]);
+  expect(faultsOfState(turnd, admitted)).toEqual([]);
 });
 
 test("an event that is gone from the log is found by seq, by digest and by its reader", async () => {
-  const { turnd, turn, log } = await playSoundTurn();
+  const { turn, log } = await playSoundTurn();
   change(log, (lines) => lines.toSpliced(1, 1));
   expect(inspectTurn(turnd, turn).faults).toEqual([
     expect.stringContaining("seq is not dense"),
@@ -55,7 +58,7 @@ test("an event that is gone from the log is found by seq, by digest and by its r
 });
 
 test("an event whose bytes changed is found by the digest", async () => {
-  const { turnd, turn, log } = await playSoundTurn();
+  const { turn, log } = await playSoundTurn();
   change(log, (lines) => lines.map((line) => line.replace('"bye"', '"Bye"')));
   expect(inspectTurn(turnd, turn).faults).toContainEqual(expect.stringContaining("digest"));
 });
@@ -64,13 +67,13 @@ test.each([
   ["no turn.ended", (lines: string[]) => lines.slice(0, -1), "0 turn.ended"],
   ["two", (lines: string[]) => [...lines, ...lines.slice(-1)], "2 turn.ended"],
 ])("a log with %s is found", async (_name, mend, fault) => {
-  const { turnd, turn, log } = await playSoundTurn();
+  const { turn, log } = await playSoundTurn();
   change(log, mend);
   expect(inspectTurn(turnd, turn)).toEqual({ ending: "none", faults: [expect.stringContaining(fault)] });
 });
 
 test("a request that was executed twice, or completed without being executed, is found", async () => {
-  const { turnd, turn } = await playSoundTurn();
+  const { turn } = await playSoundTurn();
   appendFileSync(turn.witness, "ran\n");
   expect(inspectTurn(turnd, turn).faults).toContainEqual(expect.stringContaining("was executed 2 times"));
   const nobody = inspectTurn(turnd, { ...turn, witness: `${turn.witness}.none` });
@@ -78,13 +81,14 @@ test("a request that was executed twice, or completed without being executed, is
 });
 
 test("a turn that nobody asked for is found", async () => {
-  const { turnd, turn, log } = await playSoundTurn();
-  cpSync(dirname(log), join(dirname(dirname(log)), "stranger"), { recursive: true });
-  expect(faultsOfState(turnd, [turn])).toEqual(["nobody asked for turn stranger"]);
+  const { log } = await playSoundTurn();
+  const stranger = join(dirname(dirname(log)), "stranger");
+  cpSync(dirname(log), stranger, { recursive: true });
+  onTestFinished(() => rmSync(stranger, { recursive: true }));
+  expect(faultsOfState(turnd, admitted)).toEqual(["nobody asked for turn stranger"]);
 });
 
 test("a process that was left is found until it is gone", async () => {
-  const { turnd } = await playSoundTurn();
   const directory = dirname(turnd.state);
   const mark = "2987654";
   await waitFor("an idle daemon", () => leftovers(turnd, directory, mark).length === 0);
@@ -98,7 +102,6 @@ test("a process that was left is found until it is gone", async () => {
 });
 
 test("a turn's file that the daemon holds open is found", async () => {
-  const { turnd } = await playSoundTurn();
   const { turn_id } = await turnd.admit({ executor: "cli-b", input: "sleep 300" });
   const look = (): string[] => leftovers(turnd, dirname(turnd.state), "2987654");
   await waitFor("the file to be found", () => look().some((fault) => /^the daemon holds .*events\.jsonl$/.test(fault)));
