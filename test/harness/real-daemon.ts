@@ -12,12 +12,13 @@ export interface RealCli {
   readonly version: Exclude<keyof PinnedClis, "tools">;
 }
 
-export const CLI_A: readonly RealCli[] = [
-  { executor: "cli-a", version: "1.14.34" },
-  { executor: "cli-a", version: "1.3.2" },
-];
+/** CLI A as the image ships it. */
+export const PINNED_CLI_A: RealCli = { executor: "cli-a", version: "1.14.34" };
+export const CLI_A: readonly RealCli[] = [PINNED_CLI_A, { executor: "cli-a", version: "1.3.2" }];
 export const CLI_B: RealCli = { executor: "cli-b", version: "0.139.0" };
 export const REAL_CLIS: readonly RealCli[] = [...CLI_A, CLI_B];
+/** The ones that the image ships, for what does not depend on the version. */
+export const PINNED_CLIS: readonly RealCli[] = [PINNED_CLI_A, CLI_B];
 
 /** What stands for a key in every test; found nowhere it should not be. */
 export const KEY = "FAKE-SENTINEL-KEY-0123456789";
