@@ -1,3 +1,4 @@
+// Over 300 lines: a table of faults and the one machine they are found on.
 import { once } from "node:events";
 import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";

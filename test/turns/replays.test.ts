@@ -1,51 +1,20 @@
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { readdir } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { bytesOf } from "../../src/daemon/replay/pieces.ts";
-import { LoggedEvent, RecordingDocument } from "../../src/protocol/index.ts";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { LoggedEvent } from "../../src/protocol/index.ts";
 import { listRecordings } from "../executors/recordings.ts";
 import type { Client } from "../harness/client.ts";
-import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { fakeDaemon } from "../harness/fake-daemon.ts";
 import { inProcessDaemon } from "../harness/in-process.ts";
 import { exportDocument, hasTrueDigest, withoutTimeAndIds } from "../harness/recordings.ts";
-import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { REPOSITORY } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { replayLines } from "../replay/replay-lines.ts";
+import { paced } from "./paced-recording.ts";
 
 const FIXTURES = ["cli-a", "cli-b"].flatMap((executor) => listRecordings(join(REPOSITORY, "fixtures"), executor));
 
 const eventsOf = async (turnd: Client, turnId: string): Promise<string> =>
   (await turnd.request("GET", `/v1/turns/${turnId}/events?follow=true`)).text;
-
-/** A recording of so many messages of CLI B, one each `everyMs`; the last one follows after a pause. */
-function paced(messages: number, everyMs: number, pauseMs = 0): RecordingDocument {
-  const start = Date.UTC(2026, 0, 1);
-  const at = (ms: number): string => new Date(start + ms).toISOString();
-  const texts = Array.from({ length: messages }, (_, index) => `message ${index + 1}`);
-  const lines = [
-    '{"type":"thread.started","thread_id":"01a1fd18-6832-74d2-84cf-52aa741eb6a7"}',
-    ...texts.map(
-      (text, index) =>
-        `{"type":"item.completed","item":{"id":"item_${index}","type":"agent_message","text":"${text}"}}`,
-    ),
-    '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1,"reasoning_output_tokens":0}}',
-  ];
-  const endMs = messages * everyMs + pauseMs;
-  return RecordingDocument.parse({
-    v: 1,
-    turn: { executor: "cli-b", cli_version: "0.139.0" },
-    exit: { code: 0, signal: null },
-    input: "say so",
-    stdout: lines.map((line) => `${line}\n`),
-    stderr: ["first\n", "second\n"],
-    timeline: [
-      { type: "started", at: at(0) },
-      ...lines.slice(0, -1).map((_, index) => ({ type: "line", at: at(index * everyMs), line: index + 1 })),
-      { type: "ended", at: at(endMs) },
-    ],
-  });
-}
 
 test("every fixture, replayed over the API, gives the events that turnd replay gives, byte for byte but for time and ids", async () => {
   const turnd = await inProcessDaemon({ TURND_MAX_BODY_BYTES: "100000000" });
@@ -266,86 +235,6 @@ test("a body too large is refused, and of a million wrong pieces no more are wei
   expect([answer.status, answer.body.detail.fields.length]).toEqual([422, 50]);
 });
 
-test(
-  "a replay is taken up again after kill -9 at any instant: no event lost, none twice",
-  { timeout: 300_000 },
-  async () => {
-    const directory = temporaryDirectory(onTestFinished);
-    let turnd = await fakeDaemonIn(directory);
-    const { timeline = [], ...rest } = paced(60, 1_000, 1_000);
-    const warning = { type: "warning" as const, at: "2026-01-01T00:00:00Z", code: "processes_left", message: "1 (sh)" };
-    // One that is told before most kills, and one after.
-    const told = timeline.flatMap((entry, index) => (index === 5 || index === 30 ? [warning, entry] : [entry]));
-    // Ten seconds of ours early on: the first kill finds it playing, however loaded the machine is.
-    const later = (at: string): string => new Date(Date.parse(at) + 400_000).toISOString();
-    for (const entry of told.slice(8)) if (entry !== warning) entry.at = later(entry.at);
-    const recording = { ...rest, timeline: told };
-    const whole = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording });
-    const expected = withoutTimeAndIds(await eventsOf(turnd, whole.body.turn_id));
-    const { body } = await turnd.request("POST", "/v1/replays", { recording, speed: 40, request_id: "request-1" });
-    let kills = 0;
-    for (const messages of [2, 15, 16, 40, 60]) {
-      await waitFor(`${messages} messages`, async () => {
-        const events = await turnd.events(body.turn_id);
-        return events.filter(({ type }) => type === "message").length >= messages;
-      });
-      if ((await turnd.request("GET", `/v1/turns/${body.turn_id}`)).body.status !== "running") break;
-      turnd.kill("SIGKILL");
-      await turnd.exited;
-      kills += 1;
-      turnd = await fakeDaemonIn(directory);
-    }
-    expect(kills).toBeGreaterThan(0);
-    const text = await eventsOf(turnd, body.turn_id);
-    expect(withoutTimeAndIds(text)).toEqual(expected);
-    expect(hasTrueDigest(text)).toBe(true);
-    const repeat = await turnd.request("POST", "/v1/replays", { recording, speed: 40, request_id: "request-1" });
-    expect([repeat.status, repeat.body.turn_id]).toEqual([200, body.turn_id]);
-    const turn = join(turnd.state, "sessions", body.session_id, "turns", body.turn_id);
-    expect(readFileSync(join(turn, "stdout.jsonl")).equals(Buffer.concat(recording.stdout.map(bytesOf)))).toBe(true);
-    expect(readFileSync(join(turn, "stderr.log"), "utf8")).toBe("first\nsecond\n");
-    expect(statSync(join(turn, "stdout.jsonl")).mode & 0o777).toBe(0o600);
-    // Nothing was started for it.
-    expect(() => statSync(join(turn, "started"))).toThrow("ENOENT");
-  },
-);
-
-test("a replay that was being cancelled when turnd was killed plays no further", async () => {
-  const directory = temporaryDirectory(onTestFinished);
-  const first = await fakeDaemonIn(directory);
-  for (const speed of ["max", 1] as const) {
-    // At any speed nothing follows what was logged: the log is cut, as if the rest had not been told yet.
-    const { body } = await first.request("POST", "/v1/replays", { recording: paced(3, 3_600_000), speed });
-    await waitFor("the start", async () => (await first.events(body.turn_id)).length >= 2);
-  }
-  first.kill("SIGKILL");
-  await first.exited;
-  const turns = (await readdir(join(first.state, "sessions"), { recursive: true }))
-    .filter((path) => path.endsWith("turn.json"))
-    .map((path) => join(first.state, "sessions", path, ".."));
-  expect(turns).toHaveLength(2);
-  for (const turn of turns) {
-    const file: { replay: object } = JSON.parse(readFileSync(join(turn, "turn.json"), "utf8"));
-    const cancelled = { ...file, ended_by: "cancel", replay: { ...file.replay, is_played: false } };
-    writeFileSync(join(turn, "turn.json"), JSON.stringify(cancelled));
-    const logged = readFileSync(join(turn, "events.jsonl"), "utf8").split("\n").slice(0, 2);
-    writeFileSync(join(turn, "events.jsonl"), `${logged.join("\n")}\n`);
-    rmSync(join(turn, "result.json"), { force: true });
-  }
-  const second = await fakeDaemonIn(directory);
-  for (const turn of turns) {
-    const text = await eventsOf(second, basename(turn));
-    const events = text
-      .trimEnd()
-      .split("\n")
-      .map((line) => LoggedEvent.parse(JSON.parse(line)));
-    expect(events.map(({ type }) => type)).toEqual(["turn.started", "session.bound", "turn.ended"]);
-    expect(events.at(-1)).toMatchObject({ data: { status: "cancelled", cancelled_by: "request" } });
-    expect(hasTrueDigest(text)).toBe(true);
-    expect(readFileSync(join(turn, "stdout.jsonl"), "utf8").trimEnd().split("\n")).toHaveLength(1);
-  }
-});
-
 test("a lossy resume and a failure of turnd's own are told where they stood, with a timeline or without", async () => {
   const turnd = await inProcessDaemon();
   const { timeline, ...recording } = paced(1, 0);
@@ -387,20 +276,6 @@ test("an export takes a place among the streams, and a client that leaves gives 
     return answer.status === 200 ? answer : undefined;
   });
   expect(whole.body.stderr).toEqual(recording.stderr);
-});
-
-test("SIGTERM ends a replay that runs as daemon_stopped and leaves one that waits for the next start", async () => {
-  const directory = temporaryDirectory(onTestFinished);
-  const first = await fakeDaemonIn(directory, { TURND_MAX_TURNS: "1" });
-  const running = await first.request("POST", "/v1/replays", { recording: paced(2, 3_600_000), speed: 1 });
-  const waiting = await first.request("POST", "/v1/replays", { recording: paced(2, 0) });
-  await waitFor("the start", async () => (await first.events(running.body.turn_id)).length >= 2);
-  expect(await first.stop()).toBe(0);
-  const second = await fakeDaemonIn(directory);
-  const ended = (await second.request("GET", `/v1/turns/${running.body.turn_id}/result`)).body;
-  expect(ended).toMatchObject({ status: "failed", failure: { code: "daemon_stopped", retryable: true } });
-  await eventsOf(second, waiting.body.turn_id);
-  expect((await second.request("GET", `/v1/turns/${waiting.body.turn_id}/result`)).body.status).toBe("completed");
 });
 
 test("a replay and a turn of a CLI run side by side", async () => {

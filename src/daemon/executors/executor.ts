@@ -1,3 +1,4 @@
+// Over 300 lines: the one interface of a CLI, most of it docstrings, read as a whole by whoever adds a third.
 import type {
   Capabilities,
   CliName,
