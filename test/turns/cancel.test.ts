@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemon } from "../harness/fake-daemon.ts";
@@ -89,10 +90,21 @@ test("100 rounds of the zoo leave no survivor", { timeout: 600_000 }, async () =
   const seen: string[] = [];
   async function round(): Promise<void> {
     const { mark, turnId } = await startZoo(turnd, "ignore-signals\nhang");
-    await turnd.request("POST", `/v1/turns/${turnId}/cancel`);
+    const receipt = await turnd.request("POST", `/v1/turns/${turnId}/cancel`);
     seen.push(mark);
-    expect(processesNaming(mark)).toEqual([]);
+    // What survived is told with what turnd said of it.
+    expect(processesNaming(mark).map(describeProcess), `${receipt.text}\n${turnd.log.slice(-20).join("\n")}`).toEqual(
+      [],
+    );
   }
   for (let rounds = 0; rounds < 25; rounds += 1) await Promise.all([round(), round(), round(), round()]);
-  expect(seen.flatMap((mark) => processesNaming(mark))).toEqual([]);
+  expect(seen.flatMap((mark) => processesNaming(mark)).map(describeProcess)).toEqual([]);
 });
+
+function describeProcess(pid: number): string {
+  try {
+    return ["cmdline", "status"].map((name) => readFileSync(`/proc/${pid}/${name}`, "utf8").slice(0, 300)).join("\n");
+  } catch {
+    return `${pid}, which has ended by now`;
+  }
+}

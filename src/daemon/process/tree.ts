@@ -21,7 +21,8 @@ export interface EndedProcess {
   readonly signal: string;
 }
 
-const SWEEP_DEADLINE_MS = 15_000;
+/** A quarter of a second on a quiet machine; the rest is for a loaded one. */
+const SWEEP_DEADLINE_MS = 30_000;
 /** How long a keeper may take to write the exit of its command and to reap what was killed, on a loaded machine. */
 const STUCK_KEEPER_MS = 6_000;
 
