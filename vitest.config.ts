@@ -7,9 +7,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     pool: "forks",
-    // Most tests wait, for a process to start or a grace to pass: a third worker uses what the two cores leave idle then. More
-    // would only make the CLIs, of 300 MB and a second of processor each, slower.
-    maxWorkers: 3,
+    // Two cores and CLIs that take 300 MB each: more at once only makes every one of them slower (measured with three).
+    maxWorkers: 2,
     projects: [
       {
         extends: true,
