@@ -25,6 +25,8 @@ export interface EndedProcess {
 const SWEEP_DEADLINE_MS = 30_000;
 /** How long a keeper may take to write the exit of its command and to reap what was killed, on a loaded machine. */
 const STUCK_KEEPER_MS = 6_000;
+/** So many scans in a row must be empty too: where the machine stood still meanwhile, the time alone proves nothing. */
+const STUCK_KEEPER_SCANS = 500;
 
 /** Something of a turn would not die within the deadline: stuck in the kernel, most likely. */
 export class SweepError extends Error {
@@ -69,6 +71,7 @@ export async function stopTree(
 export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
   const ended = new Map<number, EndedProcess>();
   const deadline = Date.now() + SWEEP_DEADLINE_MS;
+  let emptyScans = 0;
   for (let emptySince: number | undefined; ;) {
     const hadKeeper = isKeeperRunning(tree.started);
     const found = freeze(tree);
@@ -77,9 +80,10 @@ export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
       ended.set(entry.pid, { pid: entry.pid, command: entry.command, signal: "SIGKILL" });
     }
     emptySince = found.length > 0 ? undefined : (emptySince ?? Date.now());
+    emptyScans = found.length > 0 ? 0 : emptyScans + 1;
     if (emptySince !== undefined) {
       // A keeper without a tree that stays cannot write the exit: a full disk. Nothing of the turn is left all the same.
-      const isStuck = Date.now() - emptySince > STUCK_KEEPER_MS;
+      const isStuck = emptyScans > STUCK_KEEPER_SCANS && Date.now() - emptySince > STUCK_KEEPER_MS;
       if (isStuck) await endKeeper(tree.started);
       if (!hadKeeper || isStuck) return [...ended.values()];
     }
