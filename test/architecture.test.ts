@@ -74,7 +74,9 @@ test("every file on disk is seen", () => {
 test("every import that a file writes is seen", () => {
   const missed = files.flatMap((file) => {
     const written = new Set(
-      [...(sources.get(file) ?? "").matchAll(/^(?:import|export|\}) .*?from "(\.[^"]+)"/gms)].map(([, path]) => path),
+      [
+        ...(sources.get(file) ?? "").matchAll(/^(?:import|export|\}) .*?from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)/gms),
+      ].map(([, path, lazy]) => path ?? lazy),
     );
     const found = new Set(edges.flatMap(({ from, to }) => (from === file && to.startsWith("src/") ? [to] : [])));
     return written.size === found.size ? [] : [`${file}: wrote ${written.size}, found ${found.size}`];

@@ -1,21 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { pino } from "pino";
-import { CliName } from "../protocol/index.ts";
-import { readConfigurations, renderConfigurations, secretsOf } from "./configurations.ts";
-import { startDaemon } from "./daemon.ts";
-import { runDoctor } from "./doctor-command.ts";
 import { createRedactor } from "./event-log/redact.ts";
-import { findExecutor } from "./executors/registry.ts";
-import { LockedError } from "./process/lock.ts";
-import { printProbe } from "./probe-command.ts";
-import { recordTurn } from "./record-command.ts";
-import { RecordingError } from "./replay/recording-error.ts";
-import { isReaderGone, printReplays } from "./replay-command.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
-import { keepHeapSmall } from "./small-heap.ts";
-import { HomeError } from "./turns/home.ts";
+
+// A command loads what it runs, where it runs: a replay that loaded the server too would need 30 MB and half a second more.
 
 const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
        turnd render                      write the CLIs' configurations from the environment
@@ -58,15 +47,20 @@ async function main(args: readonly string[]): Promise<ExitCode> {
 }
 
 async function serve(settings: Settings): Promise<never> {
+  const stopped = new Promise<NodeJS.Signals>((resolve) => {
+    // For good, not once: a second signal must not cut short what the first one began.
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+  });
+  const [{ pino }, { startDaemon }, { secretsOf }] = await Promise.all([
+    import("pino"),
+    import("./daemon.ts"),
+    import("./configurations.ts"),
+  ]);
   const redact = createRedactor(secretsOf(settings));
   const logger = pino(
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
     { write: (line: string) => void process.stdout.write(redact(line)) },
   );
-  const stopped = new Promise<NodeJS.Signals>((resolve) => {
-    // For good, not once: a second signal must not cut short what the first one began.
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
-  });
   const starting = startDaemon({ settings, sandboxDirectory: SANDBOX, logger, redact });
   const daemon = await Promise.race([starting, stopped.then(() => undefined)]);
   // Told to stop before it had begun: there is nothing to end yet that the next start would not take up.
@@ -80,6 +74,7 @@ async function serve(settings: Settings): Promise<never> {
 }
 
 async function render(settings: Settings): Promise<ExitCode> {
+  const { readConfigurations, renderConfigurations } = await import("./configurations.ts");
   const configured = readConfigurations(settings).filter(({ configuration }) => configuration.isConfigured);
   const faults = configured.flatMap(({ configuration }) => configuration.fault ?? []);
   // A key may come later, with the daemon's own environment; a CLI that would refuse its configuration may not.
@@ -100,6 +95,7 @@ async function render(settings: Settings): Promise<ExitCode> {
 
 async function doctor(args: readonly string[]): Promise<ExitCode> {
   const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean", default: false } } });
+  const { runDoctor } = await import("./doctor-command.ts");
   return runDoctor({
     readSettings: () => readSettings(process.env, self()),
     sandboxDirectory: SANDBOX,
@@ -122,6 +118,10 @@ async function replay(args: readonly string[]): Promise<ExitCode> {
     process.stderr.write(`turnd: --summary and --explain show different things: give one of them\n${USAGE}`);
     return 2;
   }
+  const [{ isReaderGone, printReplays }, { keepHeapSmall }] = await Promise.all([
+    import("./replay-command.ts"),
+    import("./small-heap.ts"),
+  ]);
   keepHeapSmall();
   const redact = createRedactor([]);
   const show = values.summary ? "summary" : values.explain ? "decision" : "events";
@@ -148,6 +148,10 @@ async function record(args: readonly string[]): Promise<ExitCode> {
     process.stderr.write(USAGE);
     return 2;
   }
+  const [{ recordTurn }, { secretsOf }] = await Promise.all([
+    import("./record-command.ts"),
+    import("./configurations.ts"),
+  ]);
   const settings = readSettings(process.env, self());
   const secrets = secretsOf(settings);
   if (secrets.length === 0) {
@@ -167,6 +171,11 @@ async function probe(args: readonly string[]): Promise<ExitCode> {
     options: { json: { type: "boolean", default: false } },
     allowPositionals: true,
   });
+  const [{ CliName }, { findExecutor }, { printProbe }] = await Promise.all([
+    import("../protocol/index.ts"),
+    import("./executors/registry.ts"),
+    import("./probe-command.ts"),
+  ]);
   const unknown = positionals.find((id) => findExecutor(id) === undefined);
   if (unknown !== undefined) {
     process.stderr.write(`turnd: there is no executor "${unknown}"\n${USAGE}`);
@@ -202,15 +211,13 @@ function isWrongArguments(error: unknown): error is TypeError {
   return error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
 }
 
+/** Faults that a person can mend, by name: only the command that throws one has loaded its class. */
+const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError"]);
+
 /** What a person can mend is told in a line; anything else is a bug and keeps its stack. */
 function describe(error: unknown): string {
   const isExpected =
-    error instanceof SettingsError ||
-    error instanceof LockedError ||
-    error instanceof HomeError ||
-    error instanceof RecordingError ||
-    isWrongArguments(error) ||
-    (error instanceof Error && "syscall" in error);
+    isWrongArguments(error) || (error instanceof Error && (EXPECTED.has(error.name) || "syscall" in error));
   if (isExpected) return error.message.replaceAll("\n", "\nturnd: ");
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
