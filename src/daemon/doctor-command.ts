@@ -88,7 +88,7 @@ async function makeScratch({ values, runAs }: Settings): Promise<string> {
   let last: unknown;
   for (const parent of [tmpdir(), "/run", "/dev/shm", values.TURND_STATE_DIR]) {
     try {
-      const directory = await mkdtemp(join(parent, "turnd-doctor-"));
+      const directory = await mkdtemp(join(parent, `turnd-doctor-${process.pid}-`));
       await chmod(directory, 0o711);
       await mkdir(join(directory, "own"), { mode: 0o700 });
       await mkdir(join(directory, "user"), { mode: 0o700 });

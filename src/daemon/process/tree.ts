@@ -92,6 +92,20 @@ export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
   }
 }
 
+/**
+ * Waits until a tree has ended by itself, keeper and all, without a signal to anything of it.
+ *
+ * @returns whether it has, within the limit
+ */
+export async function waitForTree(started: Started, limitMs: number): Promise<boolean> {
+  const deadline = Date.now() + limitMs;
+  while (isKeeperRunning(started)) {
+    if (Date.now() >= deadline) return false;
+    await delay(5);
+  }
+  return true;
+}
+
 /** Ends a keeper that does not end by itself; only after its tree is empty. */
 async function endKeeper(started: Started): Promise<void> {
   if (!isKeeperRunning(started)) return;
