@@ -16,6 +16,7 @@ export default defineConfig({
           name: "fast",
           include: ["test/**/*.test.ts"],
           exclude: ["test/e2e/**", "test/image/**", "**/node_modules/**"],
+          globalSetup: ["test/harness/provide-turnd.ts"],
           testTimeout: 90_000,
           hookTimeout: 60_000,
         },
@@ -25,7 +26,7 @@ export default defineConfig({
         test: {
           name: "real",
           include: ["test/e2e/**/*.test.ts"],
-          globalSetup: ["test/harness/provide-clis.ts"],
+          globalSetup: ["test/harness/provide-turnd.ts", "test/harness/provide-clis.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { expect, onTestFinished, test } from "vitest";
-import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "./harness/temporary.ts";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { CLI_USER, temporaryDirectory, userDirectory } from "./harness/temporary.ts";
 
 const CLI_A = {
   CLI_A_NAME: "opencode",
@@ -19,7 +19,7 @@ const CLI_B = {
 };
 
 function render(home: string, env: Record<string, string>) {
-  return execa(process.execPath, [join(REPOSITORY, "src/daemon/main.ts"), "render"], {
+  return execa(process.execPath, [inject("turnd"), "render"], {
     extendEnv: false,
     env: { PATH: "/usr/bin:/bin", TURND_HOME: home, TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000", ...env },
     reject: false,

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import type { Finding } from "../../src/daemon/probe/probe.ts";
 import { scenariosOf } from "../../src/daemon/probe/scenarios.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { CLI_A, CLI_B, realEnv, type RealCli } from "../harness/real-daemon.ts";
-import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
 
 /** Fifty turns of real CLIs, a few at a time. */
 const LIMIT_MS = 600_000;
@@ -20,7 +20,7 @@ interface Probed {
 /** Runs `turnd probe` as an operator would, whose own variables name a provider and a state that must stay untouched. */
 async function probe(cli: RealCli, args: readonly string[], extra: Record<string, string> = {}): Promise<Probed> {
   const state = join(temporaryDirectory(onTestFinished), "state");
-  const child = execa(process.execPath, [join(REPOSITORY, "src/daemon/main.ts"), "probe", ...args], {
+  const child = execa(process.execPath, [inject("turnd"), "probe", ...args], {
     env: {
       ...realEnv(cli, "http://127.0.0.1:9"),
       TURND_STATE_DIR: state,

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
+import { inject } from "vitest";
 import { createClient, type Client } from "./client.ts";
-import { CLI_USER, REPOSITORY, userDirectory } from "./temporary.ts";
+import { CLI_USER, userDirectory } from "./temporary.ts";
 
 export interface DaemonOptions {
   /** Holds state, home and workspace; a second daemon on it goes on where the first stopped. */
@@ -29,7 +30,7 @@ export interface TestDaemon extends Client {
 export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
   const workspace = userDirectory(join(options.directory, "workspace"));
   const state = join(options.directory, "state");
-  const child = execa(process.execPath, [join(REPOSITORY, "src/daemon/main.ts")], {
+  const child = execa(process.execPath, [inject("turnd")], {
     extendEnv: false,
     env: {
       TURND_HOST: "127.0.0.1",

@@ -1,10 +1,8 @@
-import { join } from "node:path";
 import { execa } from "execa";
-import { expect } from "vitest";
+import { expect, inject } from "vitest";
 import { RecordingDocument } from "../../src/protocol/index.ts";
 import type { Client } from "./client.ts";
 import { withoutTimeAndIds } from "./recordings.ts";
-import { REPOSITORY } from "./temporary.ts";
 
 /** The lines of a turn's events, followed to its end. */
 export async function eventLines(turnd: Client, turnId: string): Promise<string> {
@@ -21,8 +19,7 @@ export async function expectSameAgain(turnd: Client, turnId: string): Promise<Re
     const { body } = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed });
     expect(withoutTimeAndIds(await eventLines(turnd, body.turn_id))).toEqual(told);
   }
-  const main = join(REPOSITORY, "src/daemon/main.ts");
-  const { stdout } = await execa(process.execPath, [main, "replay", "-"], { input: exported.text });
+  const { stdout } = await execa(process.execPath, [inject("turnd"), "replay", "-"], { input: exported.text });
   expect(withoutTimeAndIds(stdout)).toEqual(told);
   return recording;
 }

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { fakeDaemon } from "../harness/fake-daemon.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
@@ -31,8 +31,7 @@ test("an executor tells what the turns since the start printed that turnd does n
 });
 
 async function summarise(...directories: readonly string[]): Promise<string> {
-  const main = join(REPOSITORY, "src/daemon/main.ts");
-  const { stdout } = await execa(process.execPath, [main, "replay", "--summary", ...directories]);
+  const { stdout } = await execa(process.execPath, [inject("turnd"), "replay", "--summary", ...directories]);
   return stdout.slice(stdout.indexOf("drift "));
 }
 

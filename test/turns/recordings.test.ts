@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
@@ -11,7 +11,6 @@ import { eventLines, expectSameAgain } from "../harness/same-again.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-const MAIN = join(REPOSITORY, "src/daemon/main.ts");
 const KEY = "FAKE-KEY-FOR-TESTS";
 
 const hasMessage = async (turnd: TestDaemon, turnId: string): Promise<boolean> =>
@@ -121,7 +120,7 @@ test("a key that a CLI prints is in no export, and lines keep their numbers", as
 
 describe("turnd record", () => {
   const record = (directory: string, turnId: string, to: string) =>
-    execa(process.execPath, [MAIN, "record", turnId, to], {
+    execa(process.execPath, [inject("turnd"), "record", turnId, to], {
       env: { ...fakeEnv(directory), TURND_STATE_DIR: join(directory, "state"), TURND_RUN_AS: "self" },
       reject: false,
     });
@@ -146,7 +145,7 @@ describe("turnd record", () => {
         ).includes(KEY),
       ).toBe(false);
       expect(JSON.parse(readFileSync(join(made, "exit.json"), "utf8"))).toEqual({ code: 0, signal: null });
-      const { stdout } = await execa(process.execPath, [MAIN, "replay", made]);
+      const { stdout } = await execa(process.execPath, [inject("turnd"), "replay", made]);
       expect(withoutTimeAndIds(stdout)).toEqual(told);
     }
   });
@@ -189,7 +188,7 @@ test("the commands of docs/replaying.md export, record and replay a turn", async
     .map((part) => blocks.find((block) => block.includes(part)) ?? `echo no block with ${part}; exit 1\n`)
     .join("")
     .replaceAll("http://127.0.0.1:8091", turnd.url)
-    .replaceAll("src/daemon/main.ts", MAIN);
+    .replaceAll("src/daemon/main.ts", inject("turnd"));
   const { exitCode, stdout, stderr } = await execa("bash", ["-euo", "pipefail", "-c", script], {
     cwd: directory,
     env: {
