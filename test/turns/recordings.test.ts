@@ -189,7 +189,7 @@ test("the commands of docs/replaying.md export, record and replay a turn", async
     .join("")
     .replaceAll("http://127.0.0.1:8091", turnd.url)
     .replaceAll("src/daemon/main.ts", inject("turnd"));
-  const { exitCode, stdout, stderr } = await execa("bash", ["-euo", "pipefail", "-c", script], {
+  const { exitCode, stdout, stderr } = await execa("bash", ["--norc", "-euo", "pipefail", "-c", script], {
     cwd: directory,
     env: {
       ...fakeEnv(directory),
