@@ -43,6 +43,7 @@ export interface ScriptedModelOptions {
   /**
    * Milliseconds between the frames of a stream, 3 unless told. With 0 an answer of some 50 deltas comes at once, and
    * CLI A then ends before it has printed it: exit 0, no text and no `step_finish`, in 28 of 34 runs of both versions.
+   * turnd takes it from the CLI's store then, which costs the turn a second or two.
    */
   readonly frameGapMs?: number;
   /**

@@ -8,8 +8,7 @@ function numberedLines(bytes: number): string {
 }
 
 describe.each(REAL_CLIS)("$executor $version", (cli) => {
-  // A long answer that comes in one burst makes CLI A end before it has printed it: a pace that stays one under load.
-  const stage = shareStage(cli, { model: { frameGapMs: 20 } });
+  const stage = shareStage(cli);
   const { executor } = cli;
 
   test("an answer of 2 MB arrives whole", async () => {

@@ -240,6 +240,12 @@ export interface Translation {
 /** Turns lines into events. State is local to one process. Never throws, whatever the line holds (law 5). */
 export interface Translator {
   push(line: OutputLine): Translation;
+  /**
+   * How to get at what the process did and did not print; asked once all it printed is read.
+   *
+   * Absent for a CLI that prints all it does; undefined when nothing seems to be missing.
+   */
+  findLost?(outcome: Outcome): Recovery | undefined;
   /** Called once, after the last line of both files. */
   end(outcome: Outcome): Ending;
 }
@@ -249,6 +255,20 @@ export interface Outcome {
   readonly exit: { readonly code: number | null; readonly signal: string | null } | null;
   /** Whether turnd itself ended the process (cancel, watchdog, shutdown): then a signal or a missing end proves nothing. */
   readonly wasStopped: boolean;
+}
+
+/** A command of the CLI's own that tells what its store holds, and what stdout lacks of that. */
+export interface Recovery {
+  /** It changes nothing, asks no model, and runs where the turn's process ran, its stdout a file. */
+  readonly args: readonly string[];
+  /**
+   * What is to be appended to `stdout.jsonl`, so that every reader, now and later, finds it there.
+   *
+   * @param stored - what the command printed
+   * @param startedAtMs - milliseconds since 1970; nothing older belongs to the turn
+   * @returns lines as the CLI would have printed them, behind one that says so; empty when the store holds no more
+   */
+  readLines(stored: string, startedAtMs: number): readonly string[];
 }
 
 /** What a process came to, by what it left behind alone. `turns/` decides what turnd's own acts make of it. */

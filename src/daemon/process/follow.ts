@@ -26,6 +26,8 @@ export interface FollowOptions {
   readonly taken?: AsyncIterable<TakenLine>;
   /** Aborted when nothing will be written any more: what is left is read and the iteration ends. */
   readonly finished: AbortSignal;
+  /** Asked then, once every line has been taken: whether there is more in the files after all. Absent: there is not. */
+  readonly hasMore?: () => Promise<boolean>;
 }
 
 /** Change notices are a hint: a file system may not give them. */
@@ -70,7 +72,7 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
       } else if (isLast) {
         const rest = stderr.takeRest();
         if (rest !== undefined) yield batch(rest);
-        return;
+        if ((await options.hasMore?.()) !== true) return;
       } else {
         await notice;
       }

@@ -1,10 +1,11 @@
-import type { FailureDraft, TranslatedEvent } from "../executors/executor.ts";
+import type { FailureDraft, Outcome, TranslatedEvent } from "../executors/executor.ts";
 import { followOutput, joinRuns, type TakenLine } from "../process/follow.ts";
 import type { Started } from "../process/keeper.ts";
 import { stopTree, SweepError, sweepTree, type ProcessTree } from "../process/tree.ts";
 import { waitForExit, type KeptExit } from "../process/wait-exit.ts";
 import { consumeOutput, type Consumed } from "./consume.ts";
 import { executorOf, type TurnContext, type TurnLimits } from "./context.ts";
+import { recoverOutput } from "./recover.ts";
 import type { Turn } from "./turn.ts";
 import { writeTurnFile, type EndedBy } from "./turn-file.ts";
 import { startWatch } from "./watch.ts";
@@ -40,10 +41,12 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
   const { limits } = context;
   const tree: ProcessTree = { started: options.started, marker: turn.file.turn_id };
   const finished = new AbortController();
+  const stopped = new AbortController();
   let stopping: Promise<void> | undefined;
 
   function stop(reason: StopReason): void {
     if (stopping !== undefined) return;
+    stopped.abort();
     stopping = stopProcess(context, turn, tree, executor.stopSignals, reason);
     // What cannot even be killed must not keep the turn from ending (law 3).
     stopping.catch(() => finished.abort());
@@ -68,19 +71,30 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     }
   }
   const ended = waitForEnd();
+  const translator = executor.createTranslator({
+    requestedSession: options.requestedSession,
+    ...(turn.file.cli_version === undefined ? {} : { cliVersion: turn.file.cli_version }),
+    ...(turn.file.usage_before === undefined ? {} : { usageBefore: turn.file.usage_before }),
+    drift: drift.watch(turn.file.cli_version, turn.file.turn_id),
+  });
+  const outcome = async (): Promise<Outcome> => ({ exit: (await ended).exit, wasStopped: stopping !== undefined });
+
+  let hasAskedStore = false;
+  async function hasMore(): Promise<boolean> {
+    const lost = hasAskedStore ? undefined : translator.findLost?.(await outcome());
+    hasAskedStore = true;
+    return lost !== undefined && recoverOutput(context, turn, lost, stopped.signal);
+  }
+
   const consuming = consumeOutput({
-    translator: executor.createTranslator({
-      requestedSession: options.requestedSession,
-      ...(turn.file.cli_version === undefined ? {} : { cliVersion: turn.file.cli_version }),
-      ...(turn.file.usage_before === undefined ? {} : { usageBefore: turn.file.usage_before }),
-      drift: drift.watch(turn.file.cli_version, turn.file.turn_id),
-    }),
+    translator,
     output: followOutput({
       stdoutPath: `${turn.directory}/stdout.jsonl`,
       stderrPath: `${turn.directory}/stderr.log`,
       maxLineBytes: limits.maxLineBytes,
       ...(options.taken === undefined ? {} : { taken: joinRuns(options.taken) }),
       finished: finished.signal,
+      hasMore,
     }),
     isHeldUntilBound: options.requestedSession !== null,
     emit: options.emit,
@@ -90,7 +104,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
       stop("halt");
     },
     onStepBoundary: options.onStepBoundary,
-    outcome: async () => ({ exit: (await ended).exit, wasStopped: stopping !== undefined }),
+    outcome,
   });
   // A bug of ours must not leave the process to itself (law 6).
   const consumed = await consuming.catch(async (error: unknown) => {

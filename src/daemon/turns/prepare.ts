@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TranslatedEvent } from "../executors/executor.ts";
 import { startKept, type Started } from "../process/keeper.ts";
-import { TURN_MARKER } from "../process/tree.ts";
+import { surroundingsOf } from "./cli-surroundings.ts";
 import { executorOf, type TurnContext } from "./context.ts";
 import { changeHome, type HomeCommand } from "./home.ts";
 import type { Turn } from "./turn.ts";
@@ -31,17 +31,8 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
   const { executor, cliName, configuration } = executorOf(context, turn.file.executor);
   const session = context.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
-  const { home } = context.sessions.paths(turn.file.session_id);
   const { file } = turn;
-
-  const plan = executor.planHome({
-    home,
-    cliName,
-    configuration,
-    permissions: session.permissions,
-    mode: file.mode,
-    ...(file.model === undefined ? {} : { model: file.model }),
-  });
+  const { home, plan, env } = surroundingsOf(context, turn);
   const attachments = await readAttachments(turn);
   const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
   const changed = await changeHome(context, home, [
@@ -83,14 +74,6 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
   if (options.requestedSession === null) delete turn.file.usage_before;
   await writeTurnFile(turn.directory, turn.file);
 
-  const env = {
-    ...context.baseEnv,
-    HOME: context.homeDirectory,
-    TMPDIR: join(home, "tmp"),
-    ...plan.env,
-    ...configuration.env,
-    [TURN_MARKER]: file.turn_id,
-  };
   return {
     warnings: changed.map((path) => ({
       type: "warning",

@@ -66,6 +66,9 @@ export type CliAError = z.infer<typeof CliAError>;
 
 const envelope = { sessionID: z.string(), timestamp: z.number().optional().catch(undefined) };
 
+/** Type of the line that turnd puts before records which the CLI has stored and not printed. */
+export const RECOVERED = "turnd.recovered";
+
 /** One line of CLI A's stdout. Loose: only the fields we read. Source: contract section 1. */
 export const CliARecord = z.discriminatedUnion("type", [
   z.object({ ...envelope, type: z.literal("step_start"), part: z.object(part) }),
@@ -82,6 +85,7 @@ export const CliARecord = z.discriminatedUnion("type", [
     part: z.object({ ...part, reason: z.string(), cost, tokens: CliATokens.optional().catch(undefined) }),
   }),
   z.object({ ...envelope, type: z.literal("error"), error: CliAError }),
+  z.object({ ...envelope, type: z.literal(RECOVERED), records: count }),
 ]);
 export type CliARecord = z.infer<typeof CliARecord>;
 

@@ -14,7 +14,8 @@ import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "./facts.ts";
 import { stripEscapes } from "../json-line.ts";
 import { createRepeatFilter } from "../repeats.ts";
 import { createRecentIds } from "../recent-ids.ts";
-import { readRecord, type CliARecord, type CliATool } from "./record.ts";
+import { readRecord, RECOVERED, type CliARecord, type CliATool } from "./record.ts";
+import { createPrintedParts, recoverFromStore } from "./recovery.ts";
 import { createSessionGate } from "./session.ts";
 import { createStderrReader } from "./stderr.ts";
 import { createStepTracker } from "./steps.ts";
@@ -41,6 +42,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   const thoughts = createRepeatFilter();
   const printed = createRecentIds(MAX_RECENT);
   const callIds = createRecentIds(MAX_RECENT);
+  const parts = createPrintedParts();
   const ended: Ended = {
     lastRecord: undefined,
     lastRecordMs: undefined,
@@ -94,6 +96,8 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       }
       case "error":
         return addError(toErrorFact(record.error, native.line), native);
+      case RECOVERED:
+        return [warning("output_recovered", describeRecovered(record.records), native)];
     }
   }
 
@@ -171,8 +175,11 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     const admitted = admit(record.sessionID, native);
     if (halt !== undefined) return { events: [], halt };
     noteLast(record.type, record.timestamp);
-    if ("part" in record && printed.has(record.part.id)) return { events: admitted };
-    if ("part" in record) printed.add(record.part.id);
+    if ("part" in record) {
+      if (printed.has(record.part.id)) return { events: admitted };
+      printed.add(record.part.id);
+      parts.add(record.part.messageID, record.part.id);
+    }
     const events = [...admitted, ...translate(record, native)];
     return {
       events,
@@ -209,19 +216,30 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     return { events: [...session.admitSign(sign, { source: "stderr", line: line.number }), ...events] };
   }
 
+  function explain(outcome: Outcome): Pick<Ending, "failure" | "proof"> {
+    if (halt !== undefined) return { failure: halt };
+    const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined);
+    return explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId: session.id() });
+  }
+
   return {
     push(line) {
       // Nothing of a stranger's session is passed on.
       if (halt !== undefined) return NOTHING;
       return line.source === "stdout" ? pushStdout(line) : pushStderr(line);
     },
+    findLost(outcome) {
+      const sessionId = session.id() ?? requestedSession;
+      const { failure } = explain(outcome);
+      if (sessionId === null || halt !== undefined || failure === undefined) return undefined;
+      if (outcome.wasStopped || outcome.exit?.code !== 0) return undefined;
+      // What stderr told of before the last answer may have been got over.
+      const isExplained = failure.isProven && (failure.on !== "stderr" || !hasRecords);
+      return isExplained ? undefined : recoverFromStore(sessionId, parts);
+    },
     end(outcome: Outcome): Ending {
-      const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined);
+      const explained = explain(outcome);
       const nativeSessionId = session.id();
-      const explained =
-        halt === undefined
-          ? explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId })
-          : { failure: halt };
       const usage = steps.usage();
       const costUsd = steps.costUsd();
       return {
@@ -235,6 +253,10 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       };
     },
   };
+}
+
+function describeRecovered(records: number): string {
+  return `The CLI ended before it had printed ${records} ${records === 1 ? "record" : "records"}; they were taken from its own store of the session.`;
 }
 
 function warning(code: string, text: string, native: Native | undefined): TranslatedEvent {
