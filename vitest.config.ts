@@ -37,6 +37,9 @@ export default defineConfig({
           name: "image",
           include: ["test/image/**/*.test.ts"],
           globalSetup: ["test/harness/provide-image.ts"],
+          setupFiles: ["test/harness/await-image.ts"],
+          // After all others: the image is built beside them.
+          sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

@@ -5,7 +5,7 @@ import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { processesNaming } from "../harness/processes.ts";
-import { KEY, REAL_CLIS, shareStage, type RealCli, type Stage } from "../harness/real-daemon.ts";
+import { KEY, PINNED_CLIS, shareStage, type RealCli, type Stage } from "../harness/real-daemon.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** A provider that quotes the key in its refusal, as some do. */
@@ -25,18 +25,25 @@ const printEnv: Scenario = (conversation) => {
 
 /** Paths, relative to a directory, of the files that hold the key. */
 function filesWithKey(directory: string): string[] {
-  return readdirSync(directory, { withFileTypes: true, recursive: true }).flatMap((entry) => {
-    const path = join(entry.parentPath, entry.name);
-    return entry.isFile() && holdsKey(path) ? [relative(directory, path)] : [];
+  const holders = filesBelow(directory).filter((path) => unlessGone(() => readFileSync(path))?.includes(KEY));
+  return holders.map((path) => relative(directory, path));
+}
+
+function filesBelow(directory: string): string[] {
+  const entries = unlessGone(() => readdirSync(directory, { withFileTypes: true })) ?? [];
+  return entries.flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return filesBelow(path);
+    return entry.isFile() ? [path] : [];
   });
 }
 
-function holdsKey(path: string): boolean {
+/** A turn's temporary files go after its end. */
+function unlessGone<T>(read: () => T): T | undefined {
   try {
-    return readFileSync(path).includes(KEY);
+    return read();
   } catch (error) {
-    // A turn's temporary files go after its end.
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
 }
@@ -68,7 +75,7 @@ async function servedTexts({ turnd }: Stage, { executor }: RealCli, turnIds: rea
   return texts.join("\n");
 }
 
-describe.each(REAL_CLIS)("$executor $version", (cli) => {
+describe.each(PINNED_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli, {
     env: { TURND_LOG_LEVEL: "debug" },
     model: { scenarios: { "quote-key": quoteKey, "print-env": printEnv } },

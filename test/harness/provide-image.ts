@@ -1,18 +1,34 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, isIP } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { execa } from "execa";
 import type { TestProject } from "vitest/node";
+import { z } from "zod";
 import { REPOSITORY } from "./temporary.ts";
 
 /** What tests of the image are given; without an engine they are skipped, and `skipped` says why. */
 export interface TestImage {
   readonly skipped?: string;
+  /** Not there before `built`. */
   readonly tag: string;
   /** Name of this run: the value of the label that everything it makes carries, to be removed at its end. */
   readonly run: string;
-  /** Address of this machine at which containers reach what tests start. */
-  readonly hostAddress: string;
+  /** The file that says how building went, once it is over: a `Built` as JSON. */
+  readonly built: string;
 }
+
+/** How building the image went. */
+const Built = z.discriminatedUnion("ok", [
+  z.object({
+    ok: z.literal(true),
+    /** Address of this machine at which containers reach what tests start. */
+    hostAddress: z.string(),
+  }),
+  z.object({ ok: z.literal(false), message: z.string() }),
+]);
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -26,12 +42,14 @@ export const LABEL = "turnd.test";
 /** What containers call the machine that tests run on. */
 export const HOST_NAME = "host.docker.internal";
 
-const BUILD_LIMIT_MS = 600_000;
+/** Two to three minutes on a quiet machine. */
+export const BUILD_LIMIT_MS = 900_000;
 
 /**
  * Builds the image once for all files of a run, as a person would, and removes all that the run has made.
  *
- * With `TURND_TEST_IMAGE` that image is tested and nothing is built.
+ * It is built while other tests run: their files wait for nothing. With `TURND_TEST_IMAGE` that image is tested and
+ * nothing is built.
  */
 export default async function provide(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const run = `turnd-test-${process.pid}`;
@@ -44,12 +62,16 @@ export default async function provide(project: TestProject): Promise<(() => Prom
   if (engine.failed) {
     const skipped = `no container engine answers: ${engine.stderr ?? engine.shortMessage}`;
     warnLoudly(skipped);
-    project.provide("image", { skipped, tag, run, hostAddress: "" });
+    project.provide("image", { skipped, tag, run, built: "" });
     return undefined;
   }
-  if (given === undefined) await build(tag, run);
-  project.provide("image", { tag, run, hostAddress: await findHostAddress(tag) });
+  const directory = await mkdtemp(join(tmpdir(), "turnd-image-"));
+  const built = join(directory, "built.json");
+  const building = tellOfBuild(build(given, tag, run), built);
+  project.provide("image", { tag, run, built });
   return async () => {
+    await building;
+    await rm(directory, { recursive: true, force: true });
     await removeAll(["ps", "--all"], run, ["rm", "--force", "--volumes"]);
     await removeAll(["volume", "ls"], run, ["volume", "rm"]);
     // Layers stay, as after every build: the next run takes a second for what has not changed.
@@ -57,7 +79,33 @@ export default async function provide(project: TestProject): Promise<(() => Prom
   };
 }
 
-async function build(tag: string, run: string): Promise<void> {
+/** Never throws: the tests that wait for the image say what went wrong. */
+async function tellOfBuild(building: Promise<z.infer<typeof Built>>, path: string): Promise<void> {
+  const result = await building.catch((error: unknown) => ({
+    ok: false,
+    message: error instanceof Error ? error.message : String(error),
+  }));
+  await writeFile(`${path}.new`, JSON.stringify(result));
+  await rename(`${path}.new`, path);
+}
+
+/**
+ * Reads how building went, once it is over.
+ *
+ * @throws what the build said, if it failed
+ */
+export function readBuilt(path: string): { readonly hostAddress: string } {
+  const built = Built.parse(JSON.parse(readFileSync(path, "utf8")));
+  if (!built.ok) throw new Error(built.message);
+  return built;
+}
+
+async function build(given: string | undefined, tag: string, run: string): Promise<z.infer<typeof Built>> {
+  if (given === undefined) await buildImage(tag, run);
+  return { ok: true, hostAddress: await findHostAddress(tag) };
+}
+
+async function buildImage(tag: string, run: string): Promise<void> {
   const args = ["build", "--force-rm", "--file", "Dockerfile.sandbox", "--tag", tag, "--label", `${LABEL}=${run}`, "."];
   const built = await execa("docker", args, { cwd: REPOSITORY, all: true, reject: false, timeout: BUILD_LIMIT_MS });
   if (built.failed) throw new Error(`the image was not built: ${built.shortMessage}\n${built.all.slice(-8_000)}`);

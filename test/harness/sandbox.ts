@@ -6,7 +6,7 @@ import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { startScriptedModel, type ScriptedModel } from "../../src/scripted-model/server.ts";
 import { createClient, type Client } from "./client.ts";
-import { HOST_NAME, LABEL } from "./provide-image.ts";
+import { HOST_NAME, LABEL, readBuilt } from "./provide-image.ts";
 
 // What a run has made is removed by provide-image.ts; the image that would do it cannot be had without internet.
 process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";
@@ -148,8 +148,9 @@ const command: Scenario = (conversation, { argument }) => {
 
 /** A scripted model on this machine, and the environment by which both CLIs of a container find it. */
 export async function startModel(): Promise<{ model: ScriptedModel; env: Record<string, string> }> {
-  const model = await startScriptedModel({ host: inject("image").hostAddress, scenarios: { command } });
-  const url = model.url.replace(inject("image").hostAddress, HOST_NAME);
+  const { hostAddress } = readBuilt(inject("image").built);
+  const model = await startScriptedModel({ host: hostAddress, scenarios: { command } });
+  const url = model.url.replace(hostAddress, HOST_NAME);
   // Nobody listens there: what a CLI wants from anywhere but the model fails at once.
   const nowhere = "http://127.0.0.1:9";
   const env = {
