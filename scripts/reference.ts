@@ -4,7 +4,7 @@ import { EXECUTORS } from "../src/daemon/executors/registry.ts";
 import { CHECKS } from "../src/daemon/doctor/checks.ts";
 import { createMetrics } from "../src/daemon/http/metrics.ts";
 import { SettingsSchema } from "../src/daemon/settings.ts";
-import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS } from "../src/protocol/index.ts";
+import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS, WARNINGS } from "../src/protocol/index.ts";
 import { OPENAPI_PATH } from "./openapi.ts";
 
 /** Where the reference is kept. */
@@ -27,7 +27,7 @@ const JsonSchema = z.looseObject({
   $ref: z.string().optional(),
 });
 
-/** The reference as the sources have it now: settings, routes, events, failures, problems. */
+/** The reference as the sources have it now: settings, routes, events, warnings, failures, problems, metrics, checks. */
 export function renderReference(): string {
   return `${[
     "# Reference",
@@ -45,6 +45,12 @@ export function renderReference(): string {
     "## Events",
     "One JSON line each; `v`, `seq`, `at`, `turn_id`, `session_id`, `executor` and `type` in every one, `native` where it comes from a line of the CLI's. `?` marks what may be absent.",
     table(["type", "data"], eventRows()),
+    "## Warnings",
+    "What a turn got over: `data.code` of a `warning`.",
+    table(
+      ["code", "tells that"],
+      Object.entries(WARNINGS).map(([code, meaning]) => [`\`${code}\``, meaning]),
+    ),
     "## Failures",
     "Why a turn did not complete: `failure.code` of its result. [failures.md](failures.md) has the rules that decide.",
     table(

@@ -11,3 +11,4 @@ export * from "./sandbox.ts";
 export * from "./sessions.ts";
 export * from "./shell.ts";
 export * from "./turns.ts";
+export * from "./warnings.ts";

@@ -1,5 +1,6 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { warningEvent } from "../../protocol/index.ts";
 import type { TranslatedEvent } from "../executors/executor.ts";
 import { startKept, type Started } from "../process/keeper.ts";
 import { surroundingsOf } from "./cli-surroundings.ts";
@@ -75,15 +76,11 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
   await writeTurnFile(turn.directory, turn.file);
 
   return {
-    warnings: changed.map((path) => ({
-      type: "warning",
-      data: setAside.includes(path)
-        ? { code: "state_set_aside", message: `${path} in the session's home cannot be read and was moved aside.` }
-        : {
-            code: "configuration_removed",
-            message: `${path} in the session's home is not turnd's and was removed.`,
-          },
-    })),
+    warnings: changed.map((path) =>
+      setAside.includes(path)
+        ? warningEvent("state_set_aside", `${path} in the session's home cannot be read and was moved aside.`)
+        : warningEvent("configuration_removed", `${path} in the session's home is not turnd's and was removed.`),
+    ),
     start: () =>
       startKept({
         keeperPath: context.keeperPath,

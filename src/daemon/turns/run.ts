@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { warningEvent } from "../../protocol/index.ts";
 import { openEventLog } from "../event-log/event-log.ts";
 import type { FailureDraft, TranslatedEvent } from "../executors/executor.ts";
 import { adoptStarted, KeeperError, type Started } from "../process/keeper.ts";
@@ -215,9 +216,8 @@ async function follow(run: Run, started: Started, spawnedAt?: number): Promise<A
   });
   turn.stop = undefined;
   if (attempt.sweepError !== undefined) {
-    const { message } = attempt.sweepError;
     context.logger.error({ turnId: turn.file.turn_id, err: attempt.sweepError }, "processes left behind");
-    await emitter.own([{ type: "warning", data: { code: "processes_left", message } }]);
+    await emitter.own([warningEvent("processes_left", attempt.sweepError.message)]);
   }
   return attempt;
 }

@@ -1,4 +1,4 @@
-import type { Native } from "../../../protocol/index.ts";
+import { warningEvent, type Native } from "../../../protocol/index.ts";
 import type { FailureDraft, TranslatedEvent } from "../executor.ts";
 import { toEvidence } from "../rules.ts";
 import { STRANGER_SESSION } from "./failure.ts";
@@ -45,7 +45,7 @@ export function createSessionGate(requested: string | null): SessionGate {
       if (isSameId(bound, sessionId) || hasStrangers) return { events: [] };
       hasStrangers = true;
       const message = `the CLI printed a record of another session: ${sessionId}`;
-      return { events: [{ type: "warning", data: { code: "other_session", message }, native }] };
+      return { events: [{ ...warningEvent("other_session", message), native }] };
     },
     admitSign({ sessionId, isNew }, native) {
       if (bound !== null) return [];

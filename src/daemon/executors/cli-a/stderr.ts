@@ -1,4 +1,4 @@
-import type { Native } from "../../../protocol/index.ts";
+import { warningEvent, type Native } from "../../../protocol/index.ts";
 import type { OutputLine, TranslatedEvent } from "../executor.ts";
 import type { Fact } from "../rules.ts";
 import { REJECTED_ASK, REQUEST_FAILED, START_UP, START_UP_OF_RESUME, toRequestFact } from "./facts.ts";
@@ -114,7 +114,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
     if (text.startsWith(ASKED)) return readRejection(text, native);
     const fallback = FALLBACK.exec(text)?.[1];
     if (fallback !== undefined) {
-      return [{ type: "warning", data: { code: "agent_not_found", message: fallback }, native }];
+      return [{ ...warningEvent("agent_not_found", fallback), native }];
     }
     keep(startUp, { name: isResume ? START_UP_OF_RESUME : START_UP, text, line: native.line });
     return [];
@@ -164,7 +164,7 @@ function readSign(log: LogLine): SessionSign | undefined {
 }
 
 function compacted(native: Native): TranslatedEvent {
-  return { type: "warning", data: { code: "context_compacted", message: COMPACTED }, native };
+  return { ...warningEvent("context_compacted", COMPACTED), native };
 }
 
 function retry(

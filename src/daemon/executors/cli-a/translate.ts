@@ -1,4 +1,4 @@
-import type { Native } from "../../../protocol/index.ts";
+import { warningEvent, type Native } from "../../../protocol/index.ts";
 import type {
   Ending,
   FailureDraft,
@@ -97,7 +97,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       case "error":
         return addError(toErrorFact(record.error, native.line), native);
       case RECOVERED:
-        return [warning("output_recovered", describeRecovered(record.records), native)];
+        return [{ ...warningEvent("output_recovered", describeRecovered(record.records)), native }];
     }
   }
 
@@ -160,7 +160,8 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     if (ended.error === undefined || isErrorPassed) return [];
     isErrorPassed = true;
     const { text, line } = ended.error;
-    return [warning("cli_error", text, line === undefined ? undefined : { line, type: "error" })];
+    const native = line === undefined ? {} : { native: { line, type: "error" } };
+    return [{ ...warningEvent("cli_error", text), ...native }];
   }
 
   function pushStdout(line: OutputLine): Translation {
@@ -257,8 +258,4 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
 
 function describeRecovered(records: number): string {
   return `The CLI ended before it had printed ${records} ${records === 1 ? "record" : "records"}; they were taken from its own store of the session.`;
-}
-
-function warning(code: string, text: string, native: Native | undefined): TranslatedEvent {
-  return { type: "warning", data: { code, message: text }, ...(native === undefined ? {} : { native }) };
 }

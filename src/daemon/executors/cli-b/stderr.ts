@@ -1,3 +1,4 @@
+import { warningEvent } from "../../../protocol/index.ts";
 import type { OutputLine, TranslatedEvent } from "../executor.ts";
 import type { Fact } from "../rules.ts";
 import { stripEscapes } from "../json-line.ts";
@@ -48,7 +49,7 @@ export function createStderrReader(): StderrReader {
       const reason = message.slice("error=".length);
       const denial = DENIED.find(({ pattern }) => pattern.test(reason));
       if (denial === undefined) {
-        return [{ type: "warning", data: { code: "tool_call_rejected", message: reason }, native }];
+        return [{ ...warningEvent("tool_call_rejected", reason), native }];
       }
       return [{ type: "permission.denied", data: { permission: denial.permission, message: reason }, native }];
     }
@@ -56,7 +57,7 @@ export function createStderrReader(): StderrReader {
     if (!hasWarnedOfHistory && /rollout writer failed|failed to record rollout items/.test(message)) {
       hasWarnedOfHistory = true;
       const lost = `the CLI could not write the session's history, later turns may not remember this one: ${message}`;
-      return [{ type: "warning", data: { code: "history_not_saved", message: lost }, native }];
+      return [{ ...warningEvent("history_not_saved", lost), native }];
     }
     return [];
   }

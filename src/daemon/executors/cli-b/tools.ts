@@ -1,4 +1,4 @@
-import type { Native } from "../../../protocol/index.ts";
+import { warningEvent, type Native } from "../../../protocol/index.ts";
 import type { TranslatedEvent } from "../executor.ts";
 import { toToolCall, toToolEnd, type ToolCall, type ToolItem } from "./items.ts";
 
@@ -30,7 +30,7 @@ export function createToolTracker(): ToolTracker {
     if (reason === undefined) return [];
     hasWarnedOfSandbox = true;
     const message = `the CLI's own sandbox cannot work here, its commands fail: ${reason.slice(0, 300)}`;
-    return [{ type: "warning", data: { code: "sandbox_unavailable", message }, native }];
+    return [{ ...warningEvent("sandbox_unavailable", message), native }];
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { Native } from "../../../protocol/index.ts";
+import { warningEvent, type Native } from "../../../protocol/index.ts";
 import type {
   Ending,
   FailureDraft,
@@ -158,7 +158,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       case "todo_list":
         return updatePlan(item, native);
       case "error":
-        return [warning("cli_warning", item.message, native)];
+        return [{ ...warningEvent("cli_warning", item.message), native }];
       case "command_execution":
       case "file_change":
       case "mcp_tool_call":
@@ -228,18 +228,15 @@ function isSameId(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }
 
-function warning(code: string, message: string, native: Native): TranslatedEvent {
-  return { type: "warning", data: { code, message }, native };
-}
-
 /** An error the turn went on after. */
 function passedError(fact: Pick<Fact, "text" | "words" | "line">): TranslatedEvent {
-  const data = { code: "cli_error", message: fact.words ?? fact.text };
-  return { type: "warning", data, ...(fact.line === undefined ? {} : { native: { line: fact.line, type: "error" } }) };
+  const native = fact.line === undefined ? {} : { native: { line: fact.line, type: "error" } };
+  return { ...warningEvent("cli_error", fact.words ?? fact.text), ...native };
 }
 
 function otherThread(threadId: string, native: Native): TranslatedEvent {
-  return warning("other_thread", `the CLI announced another thread in the same run: ${threadId}`, native);
+  const message = `the CLI announced another thread in the same run: ${threadId}`;
+  return { ...warningEvent("other_thread", message), native };
 }
 
 /** CLI B starts a new thread without a word when it takes the id for a name. Source: contract section 4 [09b, 09c]. */

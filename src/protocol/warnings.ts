@@ -1,0 +1,26 @@
+import type { TurnEvent } from "./events.ts";
+
+/** What `warning` events tell of, by `data.code`: none ends a turn or keeps it from completing. */
+export const WARNINGS = {
+  agent_not_found:
+    "CLI A does not know the agent that was asked for, or it is a subagent, and went on with its default one",
+  cli_error: "the CLI told of an error and went on after it",
+  cli_warning: "CLI B's own warning, in its words",
+  configuration_removed: "a configuration file in the session's home that is not turnd's was removed before the turn",
+  context_compacted: "the CLI summarised the conversation to make room; the summary is a `message`",
+  history_not_saved: "CLI B could not write its own history: a later resume may be degraded",
+  other_session: "CLI A printed a record of another session than the turn's",
+  other_thread: "CLI B announced a second thread in the same run",
+  output_recovered:
+    "CLI A ended before it had printed everything; the events that follow were taken from its own store",
+  processes_left: "something the turn started would not die; the message names it",
+  sandbox_unavailable: "CLI B's own sandbox kept a command from running; the turn went on",
+  state_set_aside: "native state that could not be read was moved aside, and a fresh native session was started",
+  tool_call_rejected: "CLI B refused a tool call of the model's before it ran",
+} as const;
+export type WarningCode = keyof typeof WARNINGS;
+
+/** The event of a warning. The wire does not close the list: a recording of a later turnd may hold other codes. */
+export function warningEvent(code: WarningCode, message: string): TurnEvent & { type: "warning" } {
+  return { type: "warning", data: { code, message } };
+}
