@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askTicket, connect, newTerminal, terminalDaemon, upgradeStatus } from "../harness/terminal.ts";
+import { askTicket, connect, newTerminal, terminalDaemon, upgradeStatus, view } from "../harness/terminal.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const TOKEN = "a-token-of-some-length";
@@ -87,6 +87,37 @@ test("a link that has lain unused opens nothing more", async () => {
   const expiresAt = performance.now() + 400;
   await waitFor("its time to be over", () => performance.now() > expiresAt);
   expect(await refusalOf(await askTicket(site, id))).toEqual([401, "unauthorized"]);
+});
+
+test("a link is not in the log, whatever is done with its terminal", async () => {
+  const { turnd, site } = await terminalDaemon({ TURND_TOKEN: TOKEN, TURND_LOG_LEVEL: "debug" });
+  const ids = [
+    await newTerminal(turnd, BEARER),
+    (await turnd.request("POST", "/v1/shell/sessions", {}, BEARER)).body.session_id,
+  ];
+  for (const id of ids) {
+    const viewer = await view(site, id);
+    const path = `/v1/shell/sessions/${id}`;
+    const requests = [
+      ["GET", path],
+      ["GET", `${path}/output?after=0`],
+      ["POST", `${path}/input`, { text: "echo he''re\r" }],
+      ["POST", `${path}/resize`, { cols: 90, rows: 30 }],
+      ["POST", `${path}/no-such-route`],
+      ["GET", `/v1/shell/sessions/%${Buffer.from(id.slice(0, 1)).toString("hex")}${id.slice(1)}`],
+      ["GET", `/v1/shell/terminal-url?session_id=${id}`],
+      ["DELETE", path],
+    ] as const;
+    for (const [method, at, body] of requests) await turnd.request(method, at, body, BEARER);
+    await viewer.hears("ended");
+    await viewer.closed;
+  }
+  await turnd.stop();
+  const log = turnd.log.join("\n");
+  expect(turnd.log.filter((line) => line.includes('"msg":"shell ended"'))).toHaveLength(ids.length);
+  expect(turnd.log.filter((line) => line.includes('"method":"DELETE"'))).toHaveLength(ids.length);
+  // The encoded form is the same but for its first character.
+  for (const id of ids) expect(log).not.toContain(id.slice(1));
 });
 
 test("pages of elsewhere get no ticket and no WebSocket", async () => {

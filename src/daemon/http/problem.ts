@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import { PROBLEM_STATUS, ProblemError, type Problem, type ProblemCode } from "../../protocol/index.ts";
+import { loggedPath, pathOf } from "./request-path.ts";
 
 /** What Fastify itself refuses, in our words. Source: fastify 5.12 `lib/errors.js`. */
 const FASTIFY_PROBLEMS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
@@ -35,11 +36,6 @@ export function sendRoutingProblem(error: FastifyError, request: FastifyRequest,
   sendProblem(toProblem(error, 0), error, request, reply);
 }
 
-/** The path of a request's URL, without its query. */
-export function pathOf(url: string): string {
-  return url.split("?", 1)[0] ?? url;
-}
-
 function toProblem(error: unknown, maxBodyBytes: number): ProblemError {
   if (error instanceof ProblemError) return error;
   const { code, statusCode } = readFastifyError(error);
@@ -65,7 +61,7 @@ function readFastifyError(error: unknown): { code?: string; statusCode?: number 
 
 function sendProblem(problem: ProblemError, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (problem.code === "internal_error") {
-    request.log.error({ err: error, method: request.method, path: pathOf(request.url) }, "request failed");
+    request.log.error({ err: error, method: request.method, path: loggedPath(request.url) }, "request failed");
   }
   if (problem.code === "unauthorized") void reply.header("www-authenticate", 'Bearer realm="turnd"');
   if (problem.retryAfterSeconds !== undefined) void reply.header("retry-after", problem.retryAfterSeconds);

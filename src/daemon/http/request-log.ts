@@ -1,5 +1,5 @@
 import { LogController, type FastifyBaseLogger, type FastifyReply, type FastifyRequest } from "fastify";
-import { pathOf } from "./problem.ts";
+import { loggedPath } from "./request-path.ts";
 
 /** One debug line a request, when it has been answered. Neither headers nor bodies nor queries are logged (law 8). */
 export class RequestLog extends LogController {
@@ -9,13 +9,14 @@ export class RequestLog extends LogController {
 
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
     const { method, url } = request;
-    const fields = { method, path: pathOf(url), status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
+    const path = loggedPath(url);
+    const fields = { method, path, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
     // A connection that breaks is the client's affair.
     request.log.debug(error ? { ...fields, error: error.message } : fields, "request answered");
   }
 
   override streamError(error: Error, request: FastifyRequest): void {
-    request.log.debug({ error: error.message, path: pathOf(request.url) }, "answer broke off");
+    request.log.debug({ error: error.message, path: loggedPath(request.url) }, "answer broke off");
   }
 
   override routeNotFound(): void {

@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { SessionPath, ShellOutput, ShellOutputHeaders, ShellOutputQuery } from "../../protocol/index.ts";
 import type { OutputSlice, TerminalService } from "../terminal/service.ts";
+import { shellLabel } from "../terminal/shell-label.ts";
 import type { LoggedLine } from "../turns/service.ts";
 import { readOffset } from "./cursor.ts";
 import type { OpenStreams } from "./open-streams.ts";
@@ -75,7 +76,7 @@ export const shellOutputRoutes: FastifyPluginAsyncZod<ShellOutputRoutesOptions> 
         failure: frameSseError(STREAM_FAILED),
       },
       read: (signal) => followFrames(terminal, id, { offset, encoding, signal }),
-      onFailure: (error) => request.log.error({ err: error, shellId: id }, "output stream failed"),
+      onFailure: (error) => request.log.error({ err: error, shell: shellLabel(id) }, "output stream failed"),
     });
     return reply;
   });

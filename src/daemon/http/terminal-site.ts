@@ -6,7 +6,8 @@ import { PROBLEM_STATUS, ProblemError, Ticket, TicketRequest } from "../../proto
 import type { TerminalService } from "../terminal/service.ts";
 import { createHostCheck, createTokenCheck, type HostRules } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
-import { pathOf, renderProblem } from "./problem.ts";
+import { renderProblem } from "./problem.ts";
+import { pathOf } from "./request-path.ts";
 import { readTerminalFiles } from "./terminal-files.ts";
 
 export interface TerminalSiteOptions extends HostRules {

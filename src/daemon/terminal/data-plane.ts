@@ -5,6 +5,7 @@ import { WebSocketServer } from "ws";
 import { ProblemError } from "../../protocol/index.ts";
 import type { Access } from "./access.ts";
 import type { TerminalLimits } from "./context.ts";
+import { shellLabel } from "./shell-label.ts";
 import type { Shells } from "./shells.ts";
 import { serveViewer } from "./viewer.ts";
 
@@ -46,7 +47,7 @@ export function createDataPlane({ shells, access, limits, logger }: DataPlaneOpt
       }
       server.handleUpgrade(request, socket, head, (viewer) => {
         serveViewer(viewer, id, { shells, limits }).catch((error: unknown) => {
-          logger.error({ shellId: id, err: error }, "viewer failed");
+          logger.error({ shell: shellLabel(id), err: error }, "viewer failed");
           viewer.terminate();
         });
       });

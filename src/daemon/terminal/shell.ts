@@ -8,6 +8,7 @@ import type { TerminalContext } from "./context.ts";
 import { createIdleWatch } from "./idle-watch.ts";
 import { frameKeys, frameSize, startRelay } from "./relay.ts";
 import { createRing, type OutputRing } from "./ring.ts";
+import { shellLabel } from "./shell-label.ts";
 
 /** Who watches a shell as it prints. While one has much to catch up with, the shell waits. */
 export interface Viewer {
@@ -56,6 +57,7 @@ export async function startShell(
 ): Promise<Shell> {
   const { limits, logger } = context;
   const { id, cwd } = options;
+  const label = shellLabel(id);
   const relay = await startRelay(context, cwd, options.size);
   const output = createRing(limits.scrollbackBytes);
   const viewers = new Set<Viewer>();
@@ -114,7 +116,7 @@ export async function startShell(
       await rm(relay.directory, { recursive: true, force: true });
     } catch (error) {
       // Its directory stays: the next start tries again.
-      logger.error({ shellId: id, err: error }, "shell could not be ended");
+      logger.error({ shell: label, err: error }, "shell could not be ended");
       fault = error;
       exit = { code: null, ended_by: endedBy ?? "exit" };
     } finally {
@@ -124,7 +126,7 @@ export async function startShell(
       relay.stdout.destroy();
       wakeAll();
     }
-    logger.info({ shellId: id, ...exit }, "shell ended");
+    logger.info({ shell: label, ...exit }, "shell ended");
   }
 
   async function close(by: ShellEndedBy): Promise<void> {
@@ -132,7 +134,7 @@ export async function startShell(
     stopping.abort();
     balance();
     await ended;
-    if (fault !== undefined) throw new Error(`shell ${id} could not be ended`, { cause: fault });
+    if (fault !== undefined) throw new Error(`shell ${label} could not be ended`, { cause: fault });
   }
 
   function leaveIdle(): void {

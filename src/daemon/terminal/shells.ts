@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ProblemError, type TerminalSize } from "../../protocol/index.ts";
 import type { TerminalContext } from "./context.ts";
+import { shellLabel } from "./shell-label.ts";
 import { startShell, type Shell } from "./shell.ts";
 
 export interface OpenShellOptions {
@@ -59,7 +60,7 @@ export function createShells(context: TerminalContext): Shells {
     // Put last: the order is that of their starts.
     shells.delete(id);
     shells.set(id, shell);
-    context.logger.info({ shellId: id, cwd: place }, "shell started");
+    context.logger.info({ shell: shellLabel(id), cwd: place }, "shell started");
     void shell.ended.then(forgetOldest);
     if (isStopping) await shell.close("shutdown");
     return shell;
