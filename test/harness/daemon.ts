@@ -10,6 +10,8 @@ export interface DaemonOptions {
   readonly directory: string;
   /** Laid over what every daemon of a test has; says which CLIs there are. */
   readonly env: Readonly<Record<string, string>>;
+  /** What starts it, its own command line behind: for a machine that is otherwise than this one. Has to become it. */
+  readonly through?: readonly string[];
 }
 
 /** A real daemon in a process of its own, and a client of it. */
@@ -30,7 +32,8 @@ export interface TestDaemon extends Client {
 export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
   const workspace = userDirectory(join(options.directory, "workspace"));
   const state = join(options.directory, "state");
-  const child = execa(process.execPath, [inject("turnd")], {
+  const [program, ...args] = [...(options.through ?? []), process.execPath, inject("turnd")];
+  const child = execa(program, args, {
     extendEnv: false,
     env: {
       TURND_HOST: "127.0.0.1",

@@ -1,5 +1,5 @@
-import { watch, type FSWatcher } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
+import { watchIfPossible } from "./change-notices.ts";
 import { createLineSplitter, type SplitLine } from "./line-splitter.ts";
 
 /** What was found in one look: lines, and how large each file is known to be. */
@@ -30,7 +30,7 @@ export interface FollowOptions {
   readonly hasMore?: () => Promise<boolean>;
 }
 
-/** Change notices are a hint: a file system may not give them. */
+/** Change notices are a hint. */
 const POLL_MS = 250;
 /** Each read is a way to another thread and back, so it is a long one. */
 const READ_BYTES = 524_288;
@@ -183,7 +183,7 @@ interface WakeUp {
 function createWakeUp(paths: readonly string[], finished: AbortSignal): WakeUp {
   let wake: () => void = () => {};
   const notify = (): void => wake();
-  const watchers = finished.aborted ? [] : paths.flatMap((path) => watchIfPossible(path, notify));
+  const unwatch = finished.aborted ? [] : paths.map((path) => watchIfPossible(path, notify));
   finished.addEventListener("abort", notify, { once: true });
   let timer: NodeJS.Timeout | undefined;
 
@@ -198,19 +198,7 @@ function createWakeUp(paths: readonly string[], finished: AbortSignal): WakeUp {
     close() {
       clearTimeout(timer);
       finished.removeEventListener("abort", notify);
-      for (const watcher of watchers) watcher.close();
+      for (const close of unwatch) close();
     },
   };
-}
-
-function watchIfPossible(path: string, notify: () => void): FSWatcher[] {
-  try {
-    const watcher = watch(path, { persistent: false }, notify);
-    // The poll goes on without it.
-    watcher.on("error", () => watcher.close());
-    return [watcher];
-  } catch {
-    // No notices on this file system, or no more watches: the poll alone decides then.
-    return [];
-  }
 }

@@ -1,4 +1,4 @@
-import { watch } from "node:fs";
+import { watchIfPossible } from "./change-notices.ts";
 import { isKeeperAlive, readExit } from "./keeper.ts";
 import { isCliRunning } from "./tree.ts";
 import type { Started } from "./keeper.ts";
@@ -21,11 +21,9 @@ const UNWRITTEN_MS = 5_000;
  */
 export async function waitForExit(directory: string, started: Started, signal: AbortSignal): Promise<KeptExit | null> {
   let wake: () => void = () => {};
-  const watcher = watch(directory, { persistent: false }, (_, name) => {
+  const unwatch = watchIfPossible(directory, (name) => {
     if (name === "exit.json") wake();
   });
-  // The poll goes on without it.
-  watcher.on("error", () => watcher.close());
   try {
     let goneSince: number | undefined;
     while (!signal.aborted) {
@@ -51,6 +49,6 @@ export async function waitForExit(directory: string, started: Started, signal: A
     return null;
   } finally {
     wake();
-    watcher.close();
+    unwatch();
   }
 }

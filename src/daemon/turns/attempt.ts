@@ -71,6 +71,8 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     }
   }
   const ended = waitForEnd();
+  // It may fail long before it is asked for.
+  ended.catch(() => undefined);
   const translator = executor.createTranslator({
     requestedSession: options.requestedSession,
     ...(turn.file.cli_version === undefined ? {} : { cliVersion: turn.file.cli_version }),
@@ -109,7 +111,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
   // A bug of ours must not leave the process to itself (law 6).
   const consumed = await consuming.catch(async (error: unknown) => {
     stop("halt");
-    await ended;
+    await Promise.allSettled([ended, stopping]);
     throw error;
   });
   return { ...consumed, ...(await ended) };
