@@ -35,7 +35,7 @@ function anyOf(...patterns: readonly RegExp[]): RegExp {
 const QUOTA = anyOf(
   /(?:exceed(?:ed|s)?|reached|out of|used up|exhausted)\b.{0,30}\bquota\b/,
   /\bquota\b.{0,30}\b(?:exceeded|exhausted|used up|reached)/,
-  /insufficient[ _](?:\w+?[ _])?(?:quota|credits?|balance|funds)/,
+  /insufficient[ _](?:\w{1,30}?[ _])?(?:quota|credits?|balance|funds)/,
   /\bbalance\b.{0,20}\b(?:too low|insufficient|not enough|exhausted)/,
   /out of credits|(?:requires?|needs?|purchase|buy) more credits|(?:no|not) have (?:any|enough) credits|n't have (?:any|enough) credits|used all (?:available|your) credits/,
   /\b(?:spend(?:ing)?|budget|usage|billing|monthly|weekly|daily|key) (?:hard )?(?:limits?|cap)\b.{0,20}\b(?:reached|exceeded|hit)/,

@@ -40,6 +40,8 @@ export interface FailureRule {
 /** Quoted text is bounded so that no event grows with what a provider sends. */
 const MAX_EVIDENCE_CHARACTERS = 600;
 const MAX_QUOTE_CHARACTERS = 300;
+/** Patterns are tried on the head of a text: a provider's sentence says what is wrong long before that. */
+const MAX_TRIED_CHARACTERS = 20_000;
 
 /**
  * Finds the first rule of an ordered table that a fact satisfies.
@@ -103,7 +105,7 @@ export function tryRules({ rules, facts }: Basis): TriedRule[] {
 
 /** What the provider or the CLI said, for a message: in quotation marks, on one line, of a length that fits a sentence. */
 export function quote({ text }: Pick<Fact, "text">): string {
-  const line = text.replace(/\s+/g, " ").trim();
+  const line = text.slice(0, MAX_TRIED_CHARACTERS).replace(/\s+/g, " ").trim();
   return `“${line.length > MAX_QUOTE_CHARACTERS ? `${line.slice(0, MAX_QUOTE_CHARACTERS)}…` : line}”`;
 }
 
@@ -141,7 +143,9 @@ function matches(rule: FailureRule, fact: Fact): boolean {
     const isListed = typeof rule.status === "function" ? rule.status(fact.status) : rule.status.includes(fact.status);
     if (!isListed) return false;
   }
-  if (rule.name !== undefined && !rule.name.test(fact.name ?? "")) return false;
-  if (rule.field !== undefined && !rule.field.test(fact.code ?? "")) return false;
-  return rule.pattern === undefined || rule.pattern.test(fact.text);
+  return holds(rule.name, fact.name) && holds(rule.field, fact.code) && holds(rule.pattern, fact.text);
+}
+
+function holds(pattern: RegExp | undefined, text = ""): boolean {
+  return pattern === undefined || pattern.test(text.slice(0, MAX_TRIED_CHARACTERS));
 }

@@ -65,7 +65,8 @@ export const STDERR_RULES: readonly FailureRule[] = [
     id: "config-invalid",
     on: "stderr",
     name: ANY_START,
-    pattern: /Config file at .* is not valid JSON|Configuration is invalid at|ConfigInvalidError|ConfigJsonError/,
+    pattern:
+      /Config file at .{0,2000} is not valid JSON|Configuration is invalid at|ConfigInvalidError|ConfigJsonError/,
     code: "config_invalid",
     message: (fact) => `CLI A cannot use its configuration: ${quote(fact)}`,
     seenIn: "cli-a/1.3.2/config-invalid",

@@ -9,7 +9,7 @@ const EXIT_RULES: readonly FailureRule[] = [
   {
     id: "stdout-disk-full",
     on: "stderr",
-    pattern: /panicked at [^]*No space left on device/,
+    pattern: /panicked at [^]{0,2000}No space left on device/,
     code: "storage_error",
     message: "CLI B could not print: the disk that holds the turn's output is full.",
     seenIn: "cli-b/0.139.0/panic-stdout-disk-full",

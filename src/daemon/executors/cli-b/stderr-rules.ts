@@ -13,7 +13,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "wire-api",
     on: "stderr",
-    pattern: /`wire_api = "chat"` is no longer supported|unknown variant .* expected `responses`/,
+    pattern: /`wire_api = "chat"` is no longer supported|unknown variant .{0,200} expected `responses`/,
     code: "executor_unavailable",
     message: "CLI B speaks the Responses API alone, and its configuration asks for another one.",
     remedy: 'set wire_api = "responses" and a provider that has it',
@@ -67,7 +67,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "output-schema",
     on: "stderr",
-    pattern: /Output schema file .* is not valid JSON|Failed to read output schema file/,
+    pattern: /Output schema file .{0,2000} is not valid JSON|Failed to read output schema file/,
     code: "invalid_request",
     message: "CLI B cannot read the output schema.",
     remedy: "correct the request's output_schema",
@@ -76,7 +76,8 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "config",
     on: "stderr",
-    pattern: /Error loading config|Model provider .* not found|Error finding \S+ home|required MCP servers failed/,
+    pattern:
+      /Error loading config|Model provider .{0,200} not found|Error finding \S+ home|required MCP servers failed/,
     code: "config_invalid",
     message: (fact) => `CLI B refuses its configuration: ${quote(fact)}`,
     seenIn: "cli-b/0.139.0/config-not-toml",
