@@ -1,14 +1,15 @@
-import { appendFile, mkdir, open, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Recovery } from "../executors/executor.ts";
 import { adoptStarted, startKept } from "../process/keeper.ts";
-import { stopTree, type ProcessTree } from "../process/tree.ts";
+import { stopTree } from "../process/tree.ts";
 import { waitForExit } from "../process/wait-exit.ts";
 import { surroundingsOf } from "./cli-surroundings.ts";
 import { executorOf, type TurnContext } from "./context.ts";
+import { appendLines, finishAppending } from "./recovered-lines.ts";
 import type { Turn } from "./turn.ts";
 
-/** CLI A takes a second on a quiet machine. */
+/** CLI A takes a second on a quiet machine. The turn's own time-out holds besides. */
 const LIMIT_MS = 30_000;
 /** A session's whole history: read at once, so bounded. */
 const MAX_STORED_BYTES = 33_554_432;
@@ -19,7 +20,7 @@ const DIRECTORY = "recovery";
  * Appends to a turn's `stdout.jsonl` what its CLI has stored and not printed (law 5), once the CLI has ended.
  *
  * What is appended is read like any other line, now, after a restart and in a replay. A daemon that is killed on the way
- * leaves `stdout.jsonl` as it was or with all of it, and the next one asks again where it was.
+ * leaves the rest to `finishRecovery`.
  * @param signal - gives it up: the turn is to end now
  * @returns whether there is more to read; never throws for what the CLI or the disk does
  */
@@ -33,17 +34,23 @@ export async function recoverOutput(
   try {
     const stored = await readStored(context, turn, recovery.args, signal);
     if (stored === undefined) {
-      log.warn("output is incomplete and the CLI's store could not be read");
+      log.warn("output may be incomplete and the CLI's store could not be read");
       return false;
     }
     const lines = recovery.readLines(stored, Date.parse(turn.file.started_at ?? turn.file.created_at));
-    if (lines.length === 0 || !(await appendLines(join(turn.directory, "stdout.jsonl"), lines))) return false;
-    log.info({ records: lines.length }, "output recovered from the CLI's store");
+    if (lines.length === 0 || !(await appendLines(turn.directory, lines))) return false;
+    log.info({ lines: lines.length }, "output recovered from the CLI's store");
     return true;
   } catch (error) {
     log.warn({ err: error }, "output could not be recovered");
     return false;
   }
+}
+
+/** Finishes what a daemon that was killed in `recoverOutput` had begun, before `stdout.jsonl` is read. */
+export async function finishRecovery(turn: Turn): Promise<void> {
+  await finishAppending(turn.directory);
+  await clear(turn);
 }
 
 /** @returns undefined when the command fails, takes too long or prints too much */
@@ -56,7 +63,6 @@ async function readStored(
   const located = await executorOf(context, turn.file.executor).locate();
   if (!located.ok) return undefined;
   const directory = join(turn.directory, DIRECTORY);
-  await clear(directory, turn);
   try {
     await mkdir(directory, { mode: 0o700 });
     await writeFile(join(directory, "prompt.txt"), "", { mode: 0o600 });
@@ -68,49 +74,30 @@ async function readStored(
       cwd: turn.file.workspace,
       runAs: context.runAs,
     });
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs(context, turn))]);
     const exit = await waitForExit(directory, started, limit);
     const output = join(directory, "stdout.jsonl");
     if (exit?.code !== 0 || (await stat(output)).size > MAX_STORED_BYTES) return undefined;
     return await readFile(output, "utf8");
   } finally {
-    await clear(directory, turn);
+    await clear(turn);
   }
 }
 
+function limitMs(context: TurnContext, { file }: Turn): number {
+  const { timeout_ms: timeoutMs, started_at: startedAt } = file;
+  if (timeoutMs === 0 || startedAt === undefined) return LIMIT_MS;
+  return Math.max(0, Math.min(LIMIT_MS, Date.parse(startedAt) + timeoutMs - context.now().getTime()));
+}
+
 /** Ends what runs there, be it an earlier daemon's (law 6), and removes what it has left. */
-async function clear(directory: string, turn: Turn): Promise<void> {
+async function clear(turn: Turn): Promise<void> {
+  const directory = join(turn.directory, DIRECTORY);
   const isThere = await stat(join(directory, "started")).then(
     () => true,
     () => false,
   );
   const started = isThere ? await adoptStarted(directory) : undefined;
-  if (started !== undefined) {
-    const tree: ProcessTree = { started, marker: turn.file.turn_id };
-    turn.ended.push(...(await stopTree(tree, [], 0)));
-  }
+  if (started !== undefined) turn.ended.push(...(await stopTree({ started, marker: turn.file.turn_id }, [], 0)));
   await rm(directory, { recursive: true, force: true });
-}
-
-/** All of them or none. @returns false where the file ends within a line: nothing can be put behind that */
-async function appendLines(path: string, lines: readonly string[]): Promise<boolean> {
-  const { size } = await stat(path);
-  if (size > 0 && (await readLastByte(path, size)) !== "\n") return false;
-  try {
-    await appendFile(path, `${lines.join("\n")}\n`, { flush: true });
-    return true;
-  } catch (error) {
-    await truncate(path, size);
-    throw error;
-  }
-}
-
-async function readLastByte(path: string, size: number): Promise<string> {
-  const file = await open(path, "r");
-  try {
-    const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
-    return buffer.toString("latin1");
-  } finally {
-    await file.close();
-  }
 }

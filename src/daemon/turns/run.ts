@@ -13,6 +13,7 @@ import { degradedEvent, startedEvent } from "./own-events.ts";
 import { playTurn } from "./play.ts";
 import { prepareTurn, replaceFile, tidyHome } from "./prepare.ts";
 import { readProgress, takenLines, type Progress } from "./progress.ts";
+import { finishRecovery } from "./recover.ts";
 import { saveOwnPart, storageFault, toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
@@ -107,6 +108,7 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
   const { turn, context } = run;
   try {
     await finishSetAside(turn.directory);
+    await finishRecovery(turn);
     // An earlier daemon had given the resume up and got no further: the plain files are still that resume's.
     const isResumes = (turn.file.requested_session ?? null) !== null;
     if (turn.file.degraded !== undefined && isResumes && turn.file.resume_policy === "continue") {

@@ -119,6 +119,7 @@ describe("nothing is looked for", () => {
     ["where the process was killed", [stepStart()], { exit: { code: null, signal: "SIGKILL" }, wasStopped: false }],
     ["where it ended with another exit code", [stepStart()], { exit: { code: 1, signal: null }, wasStopped: false }],
     ["where nobody saw it end", [stepStart()], { exit: null, wasStopped: false }],
+    ["after an error that nobody can explain", [stepStart(), error("UnknownError", { message: "odd" })], DONE],
     ["after an error that says why", [stepStart(), error("APIError", { statusCode: 401, message: "no" })], DONE],
     ["after an answer that was cut by the provider's limit", [stepStart(), text("a"), stepFinish("length")], DONE],
     ["where no session is known", ["plain words"], DONE],
@@ -128,5 +129,44 @@ describe("nothing is looked for", () => {
 
   test("in a stranger's session", () => {
     expect(findLost([stepStart()], DONE, OTHER_SESSION)).toBeUndefined();
+  });
+});
+
+/** Real records: an answer that fills the context, a summary, and the answer after it. */
+describe.each(["1.14.34", "1.3.2"])("a turn that CLI A %s compacts on its way", (version) => {
+  const directory = join(REPOSITORY, "fixtures/cli-a", version, "compaction-with-log");
+  const linesOf = (name: string): string[] => readFileSync(join(directory, name), "utf8").trimEnd().split("\n");
+  const printed = linesOf("stdout.jsonl");
+  const log = linesOf("stderr.log");
+
+  /** The store's view of them: one message after another, the synthetic one the user's. */
+  function toStored(): string {
+    const parts = printed.map((line) => JSON.parse(line).part);
+    const ids = [...new Set(parts.map(({ messageID }) => messageID))];
+    const messages = ids.map((id, index) => {
+      const own = parts.filter(({ messageID }) => messageID === id);
+      const role = own.some(({ synthetic }) => synthetic === true) ? "user" : "assistant";
+      return { info: { id, role, time: { created: index } }, parts: own };
+    });
+    return JSON.stringify({ messages });
+  }
+
+  test.each(printed.map((_, kept) => kept))("ends with its last answer when %i records were printed", (kept) => {
+    const translator = cliA.createTranslator({ requestedSession: null });
+    pushAll(translator, printed.slice(0, kept));
+    for (const [index, text] of log.entries()) {
+      translator.push({ source: "stderr", number: index + 1, text, isTruncated: false });
+    }
+    pushAll(translator, translator.findLost?.(DONE)?.readLines(toStored(), 0) ?? [], kept + 1);
+    expect(translator.end(DONE)).toMatchObject({ output: "Done.", proof: expect.anything() });
+  });
+
+  test("is whole as it was printed, so nothing is looked for", () => {
+    const translator = cliA.createTranslator({ requestedSession: null });
+    for (const [index, text] of log.entries()) {
+      translator.push({ source: "stderr", number: index + 1, text, isTruncated: false });
+    }
+    pushAll(translator, printed);
+    expect(translator.findLost?.(DONE)).toBeUndefined();
   });
 });

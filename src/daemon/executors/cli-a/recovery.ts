@@ -4,9 +4,8 @@ import { RECOVERED } from "./record.ts";
 
 /** Which parts of the session stdout has shown, as far as it takes to find the rest. */
 export interface PrintedParts {
-  /** @param messageId - the assistant's message it belongs to */
   add(messageId: string, partId: string): void;
-  /** The newest message that was printed, and what was printed of it; undefined before the first, or when it was too much to keep. */
+  /** The newest message that was printed, and what was printed of it; undefined before the first. */
   newest(): { readonly messageId: string; readonly partIds: ReadonlySet<string> } | undefined;
   /** False when something was printed that is no longer known: then nobody can tell what is missing. */
   isKnown(): boolean;
@@ -72,10 +71,11 @@ export function recoverFromStore(sessionId: string, printed: PrintedParts): Reco
     readLines(stored, startedAtMs) {
       const session = StoredSession.safeParse(parse(stored));
       if (!session.success || !printed.isKnown()) return [];
-      const answers = session.data.messages.filter(({ info }) => info.role === "assistant");
-      const lines = selectUnprinted(answers, printed.newest(), startedAtMs).flatMap((message) =>
-        toRecords(message, sessionId, printed.newest()?.partIds ?? new Set()),
-      );
+      const rest = selectUnprinted(session.data.messages, printed.newest(), startedAtMs);
+      const lines = rest
+        // What CLI A says to itself in the user's name, to go on after a summary, is no answer.
+        .filter(({ info }) => info.role === "assistant")
+        .flatMap((message) => toRecords(message, sessionId, printed.newest()?.partIds ?? new Set()));
       if (lines.length === 0) return [];
       return [{ type: RECOVERED, sessionID: sessionId, records: lines.length }, ...lines].map((line) =>
         JSON.stringify(line),
@@ -86,13 +86,13 @@ export function recoverFromStore(sessionId: string, printed: PrintedParts): Reco
 
 /** The newest message that was printed, of which a part may be missing, and all after it. */
 function selectUnprinted(
-  answers: readonly StoredMessage[],
+  messages: readonly StoredMessage[],
   newest: ReturnType<PrintedParts["newest"]>,
   startedAtMs: number,
 ): readonly StoredMessage[] {
-  if (newest === undefined) return answers.filter(({ info }) => info.time.created >= startedAtMs);
-  const first = answers.findIndex(({ info }) => info.id === newest.messageId);
-  return first === -1 ? [] : answers.slice(first);
+  if (newest === undefined) return messages.filter(({ info }) => info.time.created >= startedAtMs);
+  const first = messages.findIndex(({ info }) => info.id === newest.messageId);
+  return first === -1 ? [] : messages.slice(first);
 }
 
 /** The lines that `run` prints for a message; each part once, in the order of the store. */

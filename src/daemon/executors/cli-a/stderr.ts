@@ -24,6 +24,8 @@ export interface StderrReader {
   facts(lastRecordMs: number | undefined): Fact[];
   /** Asked permissions that were rejected. */
   rejections(): number;
+  /** Answers that a session asked the model for, each counted once however often it was asked for again; 0 without a log. */
+  answersAsked(sessionId: string): number;
 }
 
 /** The requests one agent of a session made for its present step. */
@@ -42,6 +44,8 @@ interface FailedRequest {
 /** Enough for every start-up message with its stack; a CLI that talks without end costs no more. */
 const MAX_FACTS = 200;
 const MAX_FACT_CHARACTERS = 2_000;
+/** The turn's own is the first; each subagent adds one. */
+const MAX_SESSIONS = 1_000;
 const ASKED = "! permission requested: ";
 const REJECTED = "); auto-rejecting";
 const FALLBACK = /^!\s+(agent ".*\. Falling back to default agent)$/;
@@ -56,6 +60,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
   let brokenAnswer: { readonly message: string; readonly line: number; readonly latestMs: number } | undefined;
   let failed: FailedRequest | undefined;
   let rejectionCount = 0;
+  const asked = new Map<string, number>();
 
   function requestsOf(sessionId: string, agent: string): Requests | undefined {
     return requests.get(sessionId)?.get(agent);
@@ -93,7 +98,12 @@ export function createStderrReader(isResume: boolean): StderrReader {
     setRequests(log.sessionId, log.agent, { failures, isTold: false });
     const broken = brokenAnswer;
     brokenAnswer = undefined;
-    if (before === undefined) return log.agent === "compaction" ? [compacted(native)] : [];
+    if (before === undefined) {
+      if (asked.size < MAX_SESSIONS || asked.has(log.sessionId)) {
+        asked.set(log.sessionId, (asked.get(log.sessionId) ?? 0) + 1);
+      }
+      return log.agent === "compaction" ? [compacted(native)] : [];
+    }
     if (before.isTold) return [];
     if (broken === undefined) return [retry(failures, "network_error", BROKE_OFF, native)];
     const { message, line } = broken;
@@ -154,6 +164,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
       ];
     },
     rejections: () => rejectionCount,
+    answersAsked: (sessionId) => asked.get(sessionId) ?? 0,
   };
 }
 

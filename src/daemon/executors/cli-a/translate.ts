@@ -56,6 +56,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   let output: string | null = null;
   let hasRecords = false;
   let isErrorPassed = false;
+  let answers = 0;
   let halt: FailureDraft | undefined;
 
   function admit(sessionId: string, native: Native): readonly TranslatedEvent[] {
@@ -85,6 +86,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
         return endTool(record.part, native);
       case "step_finish": {
         const { reason } = record.part;
+        answers += 1;
         ended.finish = { reason, line: native.line, hasContent: steps.hasContent() };
         if (reason === "stop") {
           ended.error = undefined;
@@ -223,6 +225,11 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     return explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId: session.id() });
   }
 
+  /** Whether the turn's end is known; what stderr told of before the last record may have been got over. */
+  function isExplained(failure: Ending["failure"]): boolean {
+    return failure === undefined || (failure.isProven && (failure.on !== "stderr" || !hasRecords));
+  }
+
   return {
     push(line) {
       // Nothing of a stranger's session is passed on.
@@ -231,12 +238,11 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     },
     findLost(outcome) {
       const sessionId = session.id() ?? requestedSession;
-      const { failure } = explain(outcome);
-      if (sessionId === null || halt !== undefined || failure === undefined) return undefined;
-      if (outcome.wasStopped || outcome.exit?.code !== 0) return undefined;
-      // What stderr told of before the last answer may have been got over.
-      const isExplained = failure.isProven && (failure.on !== "stderr" || !hasRecords);
-      return isExplained ? undefined : recoverFromStore(sessionId, parts);
+      if (sessionId === null || halt !== undefined) return undefined;
+      if (outcome.wasStopped || outcome.exit?.code !== 0 || ended.lastRecord === "error") return undefined;
+      // An answer may end like the last one and be followed by others: to summarise, and to go on after that.
+      const isBehind = stderr.answersAsked(sessionId) > answers;
+      return isBehind || !isExplained(explain(outcome).failure) ? recoverFromStore(sessionId, parts) : undefined;
     },
     end(outcome: Outcome): Ending {
       const explained = explain(outcome);
