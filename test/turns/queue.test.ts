@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
@@ -84,6 +85,25 @@ test("cancel works on a waiting turn: one event, and the others keep their order
   expect((await turnd.events(second.turn_id)).map((event) => event.type)).toEqual(["turn.ended"]);
   await ended(turnd, [first.turn_id, third.turn_id]);
   expect(await status(turnd, third.turn_id)).toBe("completed");
+});
+
+test("a waiting turn that is cancelled leaves the temporary files of the running one", async () => {
+  const turnd = await fakeDaemon();
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const mark = join(turnd.workspace, "kept");
+  const input = `shell echo precious > $TMPDIR/work\nhello\nshell until [ -e ${mark} ]; do sleep 0.02; done\nshell cat $TMPDIR/work > ${mark}`;
+  const first = await turnd.admit({ ...session, input });
+  await waitFor("its file to be written", async () =>
+    (await turnd.events(first.turn_id)).some((event) => event.type === "message"),
+  );
+  const second = await turnd.admit({ ...session, input: "x" });
+  expect((await turnd.request("POST", `/v1/turns/${second.turn_id}/cancel`)).body.status).toBe("cancelled");
+  writeFileSync(mark, "");
+  chmodSync(mark, 0o666);
+  await ended(turnd, [first.turn_id]);
+  expect(readFileSync(mark, "utf8")).toBe("precious\n");
+  const left = join(turnd.state, "sessions/session-1/home/tmp");
+  await waitFor("what it left to be removed", () => readdirSync(left).length === 0);
 });
 
 test("waiting turns survive a restart in order", async () => {

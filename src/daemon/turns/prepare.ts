@@ -93,12 +93,26 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
   };
 }
 
-/** Empties what a turn leaves in the session's home: CLI A alone leaves 4.7 MB of temporary files a run. */
-export async function tidyHome(context: TurnContext, turn: Turn): Promise<void> {
-  await changeHome(context, context.sessions.paths(turn.file.session_id).home, [
-    { do: "empty", path: "tmp" },
-    { do: "remove", path: `turn/${turn.file.turn_id}` },
-  ]);
+/**
+ * Removes what a turn leaves in the session's home: CLI A alone leaves 4.7 MB of temporary files a run.
+ *
+ * Never throws: what cannot be removed is told of, and the next turn tries again.
+ */
+export async function tidyHome(
+  context: TurnContext,
+  { file }: Turn,
+  { hasHome }: { readonly hasHome: boolean },
+): Promise<void> {
+  // Nothing was put there for a turn that was never prepared, and a replay leaves nothing.
+  if (file.replay !== undefined || (!hasHome && file.started_at === undefined)) return;
+  try {
+    await changeHome(context, context.sessions.paths(file.session_id).home, [
+      ...(hasHome ? [{ do: "empty", path: "tmp" } as const] : []),
+      { do: "remove", path: `turn/${file.turn_id}` },
+    ]);
+  } catch (error) {
+    context.logger.warn({ turnId: file.turn_id, err: error }, "home could not be tidied");
+  }
 }
 
 /** As a whole: a keeper that an earlier daemon has called up may have the old file open. */

@@ -24,6 +24,8 @@ export interface RunOptions {
   /** Directories of the session's earlier turns, oldest first. */
   readonly earlierTurns: () => readonly string[];
   readonly onStepBoundary: () => void;
+  /** False for a turn that ends while it waits in line: what lies in its session's home belongs to another turn. */
+  readonly hasHome: boolean;
 }
 
 /**
@@ -76,11 +78,7 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
     turn.stop = undefined;
     await log.close();
   }
-  // A replay leaves nothing in its session's home.
-  if (turn.file.replay !== undefined) return;
-  await tidyHome(context, turn).catch((error: unknown) => {
-    context.logger.warn({ turnId: turn.file.turn_id, err: error }, "home could not be tidied");
-  });
+  await tidyHome(context, turn, options);
 }
 
 interface Run {

@@ -62,6 +62,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
             .filter((other) => other.file.order < turn.file.order)
             .map((other) => other.directory),
         onStepBoundary: () => steering.atStepBoundary(turn),
+        hasHome: queue.running(turn.file.session_id) === turn,
       });
     } catch (error) {
       if (isStorageError(error)) return await endWithoutLog(context, turn, error);
