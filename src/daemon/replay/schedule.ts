@@ -1,11 +1,21 @@
 import { z } from "zod";
 import type { TimelineEntry } from "../../protocol/index.ts";
 
-/** How long a timeline takes from its beginning to its latest entry, in milliseconds. */
+/**
+ * How long a timeline takes to be played, in milliseconds.
+ *
+ * As a player waits: its clock begins with the first entry that can start it, and it waits for lines and for the end.
+ */
 export function spanMs(timeline: readonly TimelineEntry[]): number {
-  const [first] = timeline;
+  const first = timeline.find(({ type }) => type === "started" || isWaitedFor(type));
   if (first === undefined) return 0;
-  return timeline.reduce((latest, { at }) => Math.max(latest, Date.parse(at)), 0) - Date.parse(first.at);
+  const startMs = Date.parse(first.at);
+  const times = timeline.map(({ type, at }) => (isWaitedFor(type) ? Date.parse(at) : startMs));
+  return times.reduce((latest, time) => Math.max(latest, time), startMs) - startMs;
+}
+
+function isWaitedFor(type: TimelineEntry["type"]): boolean {
+  return type === "line" || type === "ended";
 }
 
 /**

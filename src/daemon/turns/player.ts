@@ -48,7 +48,9 @@ async function* pace(path: string, { directory, speed, stopped }: PlayerOptions)
         await file.copyTo(entry.line);
       } else if (entry.type === "ended") {
         await clock.waitFor(at);
-      } else if (entry.type === "line" || entry.type === "started") {
+      } else if (entry.type === "line") {
+        clock.skipTo(at);
+      } else if (entry.type === "started") {
         clock.startAt(at);
       }
       yield entry;
@@ -62,27 +64,42 @@ async function* pace(path: string, { directory, speed, stopped }: PlayerOptions)
 }
 
 interface Clock {
-  /** It is this time of the recording now. */
+  /** It is this time of the recording now, unless the clock runs already. */
   startAt(recordedMs: number): void;
+  /** This time of the recording was reached before. */
+  skipTo(recordedMs: number): void;
   /** Resolves when this time of the recording has come, or the playing is stopped. */
   waitFor(recordedMs: number): Promise<void>;
 }
 
-/** @param speed - how many milliseconds of the recording pass in one of ours */
+/** What a timer can wait for at once is bounded: past some 24 days Node takes it for a millisecond. */
+const MAX_WAIT_MS = 86_400_000;
+
+/**
+ * Recorded clocks may have been set back; this one never is, so that no playing takes longer than `spanMs` says.
+ *
+ * @param speed - how many milliseconds of the recording pass in one of ours
+ */
 function createClock(speed: number, stopped: AbortSignal): Clock {
   let start: { readonly recordedMs: number; readonly ownMs: number } | undefined;
 
-  function startAt(recordedMs: number): { recordedMs: number; ownMs: number } {
+  function set(recordedMs: number): { recordedMs: number; ownMs: number } {
     return (start = { recordedMs, ownMs: performance.now() });
   }
   return {
-    startAt,
+    startAt(recordedMs) {
+      if (start === undefined) set(recordedMs);
+    },
+    skipTo(recordedMs) {
+      set(Math.max(recordedMs, start?.recordedMs ?? recordedMs));
+    },
     async waitFor(recordedMs) {
-      const from = start ?? startAt(recordedMs);
+      const from = start ?? set(recordedMs);
       const dueMs = from.ownMs + (recordedMs - from.recordedMs) / speed;
-      // Recorded clocks may have been set back; timers may fire a little early.
+      // Timers may fire a little early.
       for (let left = dueMs - performance.now(); left > 0 && !stopped.aborted; left = dueMs - performance.now()) {
-        await delay(Math.ceil(left), undefined, { signal: stopped }).catch(ignoreAbort);
+        const waitMs = Math.min(Math.ceil(left), MAX_WAIT_MS);
+        await delay(waitMs, undefined, { signal: stopped }).catch(ignoreAbort);
       }
     },
   };
