@@ -47,7 +47,7 @@ export function faultsOfState(turnd: TestDaemon, admitted: readonly Admitted[]):
 
 /** Processes that a turn left, and files of ended turns that the daemon holds open. Law 6. */
 export function leftovers(turnd: TestDaemon, directory: string, mark: string): string[] {
-  const processes = new Set([...processesNaming(`${directory}/`, "environ"), ...processesNaming(mark)]);
+  const processes = new Set([...processesNaming(`${directory}/`, "anywhere"), ...processesNaming(mark)]);
   // The soak's own command line names the seed, not the mark; the daemon's environment names the directory.
   for (const own of [turnd.pid, process.pid]) processes.delete(own);
   return [...[...processes].map((pid) => `process ${pid}: ${readProc(pid, "cmdline")}`), ...openTurnFiles(turnd.pid)];

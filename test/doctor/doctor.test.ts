@@ -126,7 +126,7 @@ test.runIf(IS_ROOT)("a sound set-up is all ok, a line a check, and nothing stays
   expect([code, lines.length]).toEqual([0, CHECKS.length + 1]);
   expect(scratch()).toEqual(before);
   expect(readdirSync(subject.state)).toEqual([]);
-  expect(processesNaming(subject.directory, "environ")).toEqual([]);
+  expect(processesNaming(subject.directory, "anywhere")).toEqual([]);
 });
 
 test("a variable that is not allowed is the one thing told", async () => {

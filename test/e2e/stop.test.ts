@@ -18,7 +18,7 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
 
     const receipt = (await turnd.request("POST", `/v1/turns/${turn_id}/cancel`)).body;
     expect(processesNaming(String(SECONDS))).toEqual([]);
-    expect(processesNaming(turn_id, "environ")).toEqual([]);
+    expect(processesNaming(turn_id, "anywhere")).toEqual([]);
     expect(receipt).toMatchObject({ turn_id, status: "cancelled", already_ended: false });
     expect(receipt.ended).toContainEqual(expect.objectContaining({ signal: "SIGINT" }));
 

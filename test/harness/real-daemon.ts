@@ -79,8 +79,8 @@ async function startStage(cli: RealCli, options: StageOptions): Promise<Stage & 
     async close() {
       await turnd.stop();
       await model.close();
-      // Law 6, for whatever the tests of this daemon did: everything it started has the directory in its environment.
-      const left = processesNaming(`${directory}/`, "environ");
+      // Law 6, for whatever the tests of this daemon did: everything it started names the directory.
+      const left = processesNaming(`${directory}/`, "anywhere");
       for (const cleanUp of cleanUps) cleanUp();
       if (left.length > 0) throw new Error(`processes left behind: ${left.join(" ")}`);
     },

@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Admitted } from "../../scripts/soak/play-turn.ts";
 import { faultsOfState, inspectTurn, leftovers } from "../../scripts/soak/find-faults.ts";
+import { startKept } from "../../src/daemon/process/keeper.ts";
 import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
-import { temporaryDirectory } from "../harness/temporary.ts";
+import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** One daemon for all; each test damages turns of its own. */
@@ -99,6 +100,24 @@ test("a process that was left is found until it is gone", async () => {
   await waitFor("the process to be found", () => leftovers(turnd, directory, mark).includes(fault));
   left.kill("SIGKILL");
   await waitFor("nothing left", () => leftovers(turnd, directory, mark).length === 0);
+});
+
+test("a keeper that was left is found until it is gone", async () => {
+  const root = dirname(turnd.state);
+  const directory = join(root, "left-behind");
+  mkdirSync(directory);
+  writeFileSync(join(directory, "prompt.txt"), "");
+  const look = (): string[] => leftovers(turnd, root, "2987654");
+  await waitFor("an idle daemon", () => look().length === 0);
+  const keeperPath = join(REPOSITORY, "sandbox/keeper");
+  const command = ["/bin/sleep", "300"];
+  const left = await startKept({ keeperPath, directory, command, env: {}, cwd: "/", runAs: CLI_USER });
+  process.kill(left.keeperPid, "SIGSTOP");
+  process.kill(left.pid, "SIGKILL");
+  await waitFor("the keeper to be found alone", () => look().length === 1);
+  expect(look()).toEqual([expect.stringMatching(`^process ${left.keeperPid}: turnd-keeper ${directory} *$`)]);
+  process.kill(left.keeperPid, "SIGCONT");
+  await waitFor("nothing left", () => look().length === 0);
 });
 
 test("a turn's file that the daemon holds open is found", async () => {

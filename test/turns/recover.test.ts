@@ -67,7 +67,7 @@ test("a turn is cancelled while its store is asked, and nothing is left", async 
   await waitForExport(turnd, session_id, turn_id);
   const { body } = await turnd.request("POST", `/v1/turns/${turn_id}/cancel`);
   expect(body).toMatchObject({ status: "cancelled", ended: [{ command: "fake-cli-a", signal: "SIGKILL" }] });
-  expect(processesNaming(turn_id, "environ")).toEqual([]);
+  expect(processesNaming(turn_id, "anywhere")).toEqual([]);
 });
 
 test("kill -9 while the store is asked: the next daemon asks again, and nothing is told twice", async () => {
@@ -84,5 +84,5 @@ test("kill -9 while the store is asked: the next daemon asks again, and nothing 
   expect(body).toMatchObject({ status: "completed", output: "answer 0", exit: { code: 0, signal: null } });
   expect(await warningsOf(second, turn_id)).toEqual(["output_recovered"]);
   expect(runsOf(second, session_id)).toBe(1);
-  expect(processesNaming(turn_id, "environ")).toEqual([]);
+  expect(processesNaming(turn_id, "anywhere")).toEqual([]);
 });
