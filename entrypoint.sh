@@ -137,10 +137,26 @@ start_turnd() {
 stop() { # <exit code>
     trap '' TERM INT
     exec 2>/dev/null # either may have gone by itself
-    kill -TERM "$TURND" && wait "$TURND"
-    kill -QUIT "$FRONT"
-    for _ in 1 2 3 4 5 6 7 8 9 10; do kill -0 "$FRONT" 2>/dev/null && sleep 0.05; done
+    runs "$TURND" && kill -TERM "$TURND" && wait "$TURND"
+    runs "$FRONT" && kill -QUIT "$FRONT"
+    for _ in 1 2 3 4 5 6 7 8 9 10; do runs "$FRONT" && sleep 0.05; done
     exit "$1"
+}
+
+# Whether a child of this shell still runs: by the time that is asked its number may be another program's.
+runs() {
+    local stat
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } == ?" $$ "* ]]
+}
+
+# Waits until one of them has ended. `wait -n` knows nothing of what ended while bash waited for another command, so it is asked
+# of those that still run alone, and again when a sleep is over, for what ended between the two.
+await_end() {
+    while runs "$TURND" && runs "$FRONT"; do
+        sleep 5 &
+        # bash itself would tell of a signal, in words of its own.
+        wait -n "$TURND" "$FRONT" $! 2>/dev/null
+    done
 }
 
 serve() {
@@ -149,10 +165,10 @@ serve() {
     start_turnd
     start_front
     while :; do
-        # bash itself would tell of a signal, in words of its own.
-        wait -n -p ended "$TURND" "$FRONT" 2>/dev/null
+        await_end
+        if runs "$TURND"; then name='the front' ended=$FRONT; else name=turnd ended=$TURND; fi
+        wait "$ended" 2>/dev/null
         status=$?
-        if [ "$ended" = "$TURND" ]; then name=turnd; else name='the front'; fi
         [ $((SECONDS - since)) -le 60 ] || restarts=0
         [ $restarts -gt 0 ] || since=$SECONDS
         restarts=$((restarts + 1))

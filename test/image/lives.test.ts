@@ -126,6 +126,30 @@ describeImage("a sandbox on volumes", { timeout: LIMIT_MS }, () => {
     expect(await ranBy("go")).toHaveLength(EXECUTORS.length);
   });
 
+  test("comes back when turnd and the front are killed at once, twice, and a turn goes on", async () => {
+    // The restarts of a minute are counted.
+    await sandbox.stop();
+    await sandbox.remove();
+    await startNext();
+    const turns = await startWaiting("both");
+    const pids = async () => (await sandbox.exec(["pgrep", "-f", "main.mjs|^nginx: master"])).output.trim().split("\n");
+    for (const round of [1, 2]) {
+      const killed = await pids();
+      expect(killed).toHaveLength(2);
+      await sandbox.exec(["sh", "-c", `kill -KILL ${killed.join(" ")}`]);
+      await waitFor(`both, round ${round}`, async () => {
+        const now = await pids();
+        return now.length === 2 && !now.some((pid) => killed.includes(pid)) && (await isReady());
+      });
+      for (const { turn_id } of turns) {
+        expect((await sandbox.request("GET", `/v1/turns/${turn_id}`)).body).toMatchObject({ status: "running" });
+      }
+    }
+    await sandbox.exec(["touch", "/workspace/both"]);
+    for (const { turn_id } of turns) expect(await resultOf(turn_id)).toMatchObject({ status: "completed" });
+    expect(await ranBy("both")).toHaveLength(EXECUTORS.length);
+  });
+
   test("tells of a turn that died with its container, does not run it again, and goes on in its session", async () => {
     const turns = await startWaiting("never");
     // The engine kills all there is, at once.
