@@ -6,6 +6,8 @@ const REFUSED = 4002;
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
+/** A server that is gone without a word must not hold up the next try. */
+const TICKET_MS = 10_000;
 
 /**
  * A refusal that coming back does not change.
@@ -19,7 +21,7 @@ export class RefusedError extends Error {
 }
 
 /**
- * Keeps a terminal connected.
+ * Keeps a terminal connected, by one connection at a time: a new try ends the one before, of which nothing more is told.
  *
  * @param {string} sessionId
  * @param {object} on what is told: attached(message), output(bytes), resized(message), ended(message), down(retryMs),
@@ -29,16 +31,24 @@ export class RefusedError extends Error {
 export function connect(sessionId, on, size) {
   let token;
   let socket;
+  /** Runs while the next try is waited for, and only then. */
   let timer;
+  let attempt = 0;
   let failures = 0;
   let wantsRestart = false;
 
   async function open() {
+    attempt += 1;
+    const mine = attempt;
     clearTimeout(timer);
+    timer = undefined;
+    socket?.close();
+    socket = undefined;
     try {
       const ticket = await fetchTicket(sessionId, token);
-      follow(new WebSocket(webSocketUrl(), ["turnd.terminal", `ticket.${ticket}`]));
+      if (mine === attempt) follow(new WebSocket(webSocketUrl(), ["turnd.terminal", `ticket.${ticket}`]));
     } catch (error) {
+      if (mine !== attempt) return;
       if (error instanceof RefusedError) on.refused(error);
       else retry();
     }
@@ -48,11 +58,15 @@ export function connect(sessionId, on, size) {
     let hasEnded = false;
     socket = opened;
     opened.binaryType = "arraybuffer";
-    opened.addEventListener("open", () => {
+    const listen = (type, listener) =>
+      opened.addEventListener(type, (event) => {
+        if (socket === opened) listener(event);
+      });
+    listen("open", () => {
       send({ type: "open", ...size(), restart: wantsRestart });
       wantsRestart = false;
     });
-    opened.addEventListener("message", ({ data }) => {
+    listen("message", ({ data }) => {
       if (data instanceof ArrayBuffer) return on.output(new Uint8Array(data));
       const message = JSON.parse(data);
       if (message.type === "attached") failures = 0;
@@ -60,7 +74,7 @@ export function connect(sessionId, on, size) {
       if (message.type === "refused") on.refused(new RefusedError(message.code, message.message));
       else on[message.type](message);
     });
-    opened.addEventListener("close", ({ code }) => {
+    listen("close", ({ code }) => {
       socket = undefined;
       if ((code === NORMAL && hasEnded) || code === REFUSED) return;
       retry();
@@ -97,7 +111,7 @@ export function connect(sessionId, on, size) {
     },
     /** Tries again now, if it waits to. */
     hurry() {
-      if (socket === undefined && timer !== undefined) void open();
+      if (timer !== undefined) void open();
     },
   };
 }
@@ -110,6 +124,7 @@ async function fetchTicket(sessionId, token) {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
     body: JSON.stringify({ session_id: sessionId }),
+    signal: AbortSignal.timeout(TICKET_MS),
   });
   const body = await answer.json();
   if (answer.ok) return body.ticket;

@@ -11,6 +11,37 @@ async function open(url: string): Promise<TerminalPage> {
   return terminal;
 }
 
+/** What the page asks for when it connects: its tickets are held back until they are released. */
+interface Connecting {
+  tickets(): number;
+  release(): void;
+  sockets(): number;
+}
+
+async function holdConnecting({ page }: TerminalPage): Promise<Connecting> {
+  const { promise: released, resolve } = Promise.withResolvers<void>();
+  let [tickets, sockets] = [0, 0];
+  page.on("websocket", () => {
+    sockets += 1;
+  });
+  await page.route("**/terminal/tickets", async (route) => {
+    tickets += 1;
+    await released;
+    await route.continue();
+  });
+  return { tickets: () => tickets, release: resolve, sockets: () => sockets };
+}
+
+/** Types a line, and sees it and what it prints once. */
+async function expectOneConnection(terminal: TerminalPage, connecting: Connecting): Promise<void> {
+  connecting.release();
+  await waitFor("the connection", async () => (await terminal.status()) === "Connected");
+  await terminal.shows(/\$/);
+  await terminal.type("echo on''ce");
+  await terminal.shows(/\$ echo on''ce\nonce\n[^\n]*\$/);
+  expect(connecting.sockets()).toBe(1);
+}
+
 describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () => {
   test("shows what is typed and printed, and after a reload the scrollback", async () => {
     const { turnd, site } = await terminalDaemon();
@@ -76,6 +107,33 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     await waitFor("a new shell", async () => (await terminal.status()) === "Connected");
     await terminal.type("echo ag''ain");
     await terminal.shows(/\nagain\n/);
+  });
+
+  test("opens one connection, though Enter is pressed twice for a new shell", async () => {
+    const { turnd, site } = await terminalDaemon();
+    const terminal = await open(`${site}/terminal?session_id=${await newTerminal(turnd)}`);
+    await terminal.shows(/\$/);
+    await terminal.type("exit");
+    await waitFor("the end", async () => (await terminal.status()).includes("has ended"));
+    const connecting = await holdConnecting(terminal);
+    for (const key of ["Enter", "Enter"]) await terminal.page.keyboard.press(key);
+    await waitFor("both", () => connecting.tickets() === 2);
+    await expectOneConnection(terminal, connecting);
+  });
+
+  test("opens one connection, though the window comes to the front while it tries again", async () => {
+    const directory = temporaryDirectory(onTestFinished);
+    const first = await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: "0" });
+    const site = siteOf(first);
+    const terminal = await open(`${site}/terminal?session_id=${await newTerminal(first)}`);
+    await terminal.shows(/\$/);
+    const connecting = await holdConnecting(terminal);
+    first.kill("SIGKILL");
+    await first.exited;
+    await waitFor("the next try", () => connecting.tickets() === 1);
+    await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: new URL(site).port });
+    await terminal.page.evaluate("window.dispatchEvent(new Event('focus'))");
+    await expectOneConnection(terminal, connecting);
   });
 
   test("does not answer old questions when it replays them", async () => {
