@@ -44,6 +44,7 @@ export function createFakeTerminal(): TerminalService {
       return {
         offset,
         bytes,
+        seen: offset + bytes.length,
         isTruncated: false,
         ...(hasEnded ? { exit: { code: 0, ended_by: "exit" as const } } : {}),
       };

@@ -77,6 +77,22 @@ test("bytes that are no text come as base64 whole; text is cut between character
   expect(ended.data).toContain("end:\ufffd");
 });
 
+test("a wait for text goes on while only a part of a character has come", async () => {
+  const turnd = await fakeDaemon();
+  const { session_id: id } = await startShell(turnd);
+  await runLine(turnd, id, "stty -opost -echo; PS1=; printf 'en''d:\\342'; read; printf '\\234\\223'; read", /end:/);
+  const { next_offset: after } = await waitFor("the first byte", async () => {
+    const text = await read(turnd, id);
+    return (await read(turnd, id, `?after=${text.next_offset}&encoding=base64`)).data === "4g==" && text;
+  });
+  const startedAt = performance.now();
+  expect(await read(turnd, id, `?after=${after}&wait_ms=1000`)).toMatchObject({ data: "", next_offset: after });
+  expect(performance.now() - startedAt).toBeGreaterThan(900);
+  const waiting = read(turnd, id, `?after=${after}&wait_ms=60000`);
+  await turnd.request("POST", `/v1/shell/sessions/${id}/input`, { text: "\r" });
+  expect(await waiting).toMatchObject({ data: "✓", offset: after, next_offset: after + 3 });
+});
+
 test("what the scrollback holds no more is said to be lost", async () => {
   const turnd = await fakeDaemon({ TURND_SHELL_SCROLLBACK_BYTES: "131072" });
   const { session_id: id } = await startShell(turnd);

@@ -56,14 +56,13 @@ export const shellOutputRoutes: FastifyPluginAsyncZod<ShellOutputRoutesOptions> 
     const { encoding, wait_ms: waitMs } = request.query;
     const isText = encoding === "text";
     const offset = readOffset(request.headers["last-event-id"], request.query.after);
-    const slice = terminal.read(id, offset, { isText });
 
     if (!wantsSse(request.headers.accept)) {
-      if (slice.bytes.length > 0 || slice.exit !== undefined || waitMs === 0) return toOutput(slice, encoding);
-      await waitForOutput(terminal, { id, offset, waitMs, closing: streams.closing, reply });
-      return toOutput(terminal.read(id, offset, { isText }), encoding);
+      const waiting = { id, offset, isText, waitMs, closing: streams.closing, reply };
+      return toOutput(await readWhenThere(terminal, waiting), encoding);
     }
 
+    const slice = terminal.read(id, offset, { isText });
     if (slice.bytes.length === 0 && slice.exit !== undefined) return reply.code(204).send();
     const stream = streams.open(id);
     // From here on the connection is ours, as for events.
@@ -115,19 +114,27 @@ function toOutput({ offset, bytes, isTruncated, exit }: OutputSlice, encoding: E
 interface WaitOptions {
   readonly id: string;
   readonly offset: number;
+  readonly isText: boolean;
   readonly waitMs: number;
   readonly closing: AbortSignal;
   readonly reply: FastifyReply;
 }
 
-/** Waits until there is output, the time is over, the client has gone or turnd is stopping. */
-async function waitForOutput(terminal: TerminalService, options: WaitOptions): Promise<void> {
+/** Reads what there is; where it is nothing, once there is some, the time is over, the client has gone or turnd is stopping. */
+async function readWhenThere(terminal: TerminalService, options: WaitOptions): Promise<OutputSlice> {
+  const { id, offset, isText } = options;
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   options.reply.raw.once("close", leave);
   try {
     const signal = AbortSignal.any([gone.signal, options.closing, AbortSignal.timeout(options.waitMs)]);
-    await terminal.grown(options.id, options.offset, signal);
+    for (;;) {
+      const slice = terminal.read(id, offset, { isText });
+      const isThere = slice.bytes.length > 0 || slice.exit !== undefined;
+      if (isThere || options.waitMs === 0 || signal.aborted) return slice;
+      // Part of a character is nothing to answer with: only what comes after it may be.
+      await terminal.grown(id, slice.seen, signal);
+    }
   } finally {
     options.reply.raw.off("close", leave);
   }

@@ -18,10 +18,11 @@ export function readOutput(shell: Shell, wanted: number, { isText, maxBytes }: O
   const offset = isTruncated ? output.start() : wanted;
   const exit = shell.exit();
   const read = output.read(offset, maxBytes ?? Number.MAX_SAFE_INTEGER);
-  const reachesEnd = offset + read.length === output.next();
+  const seen = offset + read.length;
+  const reachesEnd = seen === output.next();
   // A character that is not whole yet is left for the next slice, unless there is none.
   const bytes = isText && !(reachesEnd && exit !== undefined) ? read.subarray(0, wholeCharacters(read)) : read;
-  return { offset, bytes, isTruncated, ...(reachesEnd && exit !== undefined ? { exit } : {}) };
+  return { offset, bytes, seen, isTruncated, ...(reachesEnd && exit !== undefined ? { exit } : {}) };
 }
 
 /** Reads a shell's output to its end. The reader is a viewer, but one for whom the shell does not wait. */
@@ -32,14 +33,13 @@ export async function* followOutput(
 ): AsyncGenerator<OutputSlice> {
   const leave = shell.watch({ position: () => Infinity, resized: () => {} });
   try {
-    for (let [offset, seen] = [from, from]; !options.signal.aborted;) {
+    for (let offset = from; !options.signal.aborted;) {
       const slice = readOutput(shell, offset, options);
       if (slice.bytes.length > 0 || slice.exit !== undefined) yield slice;
       if (slice.exit !== undefined) return;
       offset = slice.offset + slice.bytes.length;
       // Part of a character is output too, but nothing to go on with.
-      seen = slice.bytes.length > 0 ? offset : shell.output.next();
-      await shell.grown(seen, options.signal);
+      await shell.grown(slice.bytes.length > 0 ? offset : slice.seen, options.signal);
     }
   } finally {
     leave();

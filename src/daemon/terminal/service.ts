@@ -7,6 +7,8 @@ export interface OutputSlice {
   /** Of the first byte. */
   readonly offset: number;
   readonly bytes: Buffer;
+  /** Offset after what was looked at: beyond the bytes where a character is not whole yet. Nothing new is before it. */
+  readonly seen: number;
   /** Output before `offset` that was asked for is lost. */
   readonly isTruncated: boolean;
   /** Present when the shell has ended and these are its last bytes. */
