@@ -44,6 +44,16 @@ test.each([
     shown: ["completed won", "turnd/idle_timeout outranked"],
   },
   {
+    what: "a proof of completion outweighs a steer",
+    given: facts({}, { endedBy: "steer" }),
+    shown: ["completed won", "turnd/steer outranked"],
+  },
+  {
+    what: "a steer outweighs a proven cause",
+    given: facts({ failure: proven }, { endedBy: "steer", exit: KILLED }),
+    shown: ["turnd/steer won", "said outranked"],
+  },
+  {
     what: "a proof of completion outweighs a shutdown",
     given: facts({}, { endedBy: "shutdown" }),
     shown: ["completed won", "turnd/shutdown outranked"],

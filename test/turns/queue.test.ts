@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
@@ -102,8 +102,8 @@ test("a waiting turn that is cancelled leaves the temporary files of the running
   chmodSync(mark, 0o666);
   await ended(turnd, [first.turn_id]);
   expect(readFileSync(mark, "utf8")).toBe("precious\n");
-  const left = join(turnd.state, "sessions/session-1/home/tmp");
-  await waitFor("what it left to be removed", () => readdirSync(left).length === 0);
+  const left = join(turnd.state, "sessions/session-1/home/tmp/work");
+  await waitFor("what it left to be removed", () => !existsSync(left));
 });
 
 test("waiting turns survive a restart in order", async () => {
@@ -138,7 +138,8 @@ test("what was put first in line is first again after a restart", async () => {
 test("steer takes over at a step boundary and continues the same native session", async () => {
   const turnd = await fakeDaemon();
   const session = { executor: "cli-b", session_id: "session-1" };
-  const running = await turnd.admit({ ...session, input: "hello\ntool one\npaced 500 0.02" });
+  const tools = "tool next\nsleep 0.02\n".repeat(500);
+  const running = await turnd.admit({ ...session, input: `hello\n${tools}` });
   await waitFor("a tool to end", async () =>
     (await turnd.events(running.turn_id)).some((event) => event.type === "tool.ended"),
   );
@@ -146,6 +147,26 @@ test("steer takes over at a step boundary and continues the same native session"
   const result = (await turnd.request("GET", `/v1/turns/${running.turn_id}/result`)).body;
   expect(result).toMatchObject({ status: "cancelled", cancelled_by: "steer" });
   expect(steered).toMatchObject({ status: "completed", resumed: true, native_session_id: result.native_session_id });
+});
+
+test("a turn that is steered while it says its last words is completed, and the steer comes next", async () => {
+  const turnd = await fakeDaemon();
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const running = await turnd.admit({ ...session, input: "tool one\nsleep 1\nlast words\nsleep 0.5" });
+  await waitFor("a tool to end", async () =>
+    (await turnd.events(running.turn_id)).some((event) => event.type === "tool.ended"),
+  );
+  const waiting = await turnd.admit({ ...session, input: "later" });
+  const steer = await turnd.run({ ...session, input: "instead", queue_policy: "steer" });
+  expect(steer).toMatchObject({ status: "completed", output: "instead" });
+  const result = (await turnd.request("GET", `/v1/turns/${running.turn_id}/result`)).body;
+  expect(result).toMatchObject({ status: "completed", output: "last words" });
+  expect(
+    await ended(
+      turnd,
+      [running, steer, waiting].map((turn) => turn.turn_id),
+    ),
+  ).toEqual([running.turn_id, steer.turn_id, waiting.turn_id]);
 });
 
 test("a steer that meets no boundary stops the turn after the longest wait", async () => {

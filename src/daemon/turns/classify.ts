@@ -60,8 +60,8 @@ export function decide(facts: TurnFacts): Candidate {
 /**
  * Everything that can decide how a turn ended, in deciding order: what turnd itself did, then what the process left behind.
  *
- * Proof of completion outweighs a watchdog or a shutdown that came too late; a proven cause outweighs the watchdog that
- * noticed it. A cancel is a cancel.
+ * Proof of completion outweighs a steer, a watchdog or a shutdown that came too late; a proven cause outweighs the
+ * watchdog that noticed it. A cancel is a cancel.
  */
 export function listCandidates({ endedBy, ending, halt, exit }: TurnFacts): readonly Candidate[] {
   const acts = (...names: readonly Act[]): Candidate[] => names.map((name) => fromAct(name, name === endedBy));
@@ -70,11 +70,11 @@ export function listCandidates({ endedBy, ending, halt, exit }: TurnFacts): read
   const cause = failure === undefined || failure === halt ? [] : [fromDraft(failure)];
   const isProven = failure?.isProven === true;
   return [
-    ...acts("cancel", "steer", "session_deleted"),
+    ...acts("cancel", "session_deleted"),
     halt === undefined ? { rule: "turnd/halt", on: "turnd" } : fromDraft(halt),
     ...acts("output_limit"),
     fromProof(exit?.code === 0 ? ending?.proof : undefined),
-    ...acts("shutdown"),
+    ...acts("steer", "shutdown"),
     ...(isProven ? cause : []),
     ...acts("start_timeout", "idle_timeout", "turn_timeout"),
     fromDraft(KEEPER_LOST, endedBy === null && exit === null),

@@ -83,9 +83,9 @@ describe("records", () => {
     ]);
   });
 
-  test("a step's end is a step boundary", () => {
-    const { translations } = translate([stepStart(), text("x"), stepFinish("stop")]);
-    expect(translations.map(({ isStepBoundary }) => isStepBoundary ?? false)).toEqual([false, false, true]);
+  test("a step's end is a step boundary, but for the last step's, which ends the turn", () => {
+    const { translations } = translate([stepStart(), text("x"), stepFinish("tool-calls"), stepFinish("stop")]);
+    expect(translations.map(({ isStepBoundary }) => isStepBoundary ?? false)).toEqual([false, false, true, false]);
   });
 });
 

@@ -147,6 +147,11 @@ describe("tools", () => {
     expect(push(item("item.completed", done)).isStepBoundary).toBe(true);
   });
 
+  test("a message is no step boundary, for the turn may end with it", () => {
+    const { push } = start();
+    expect(push(message("item_0", "done")).isStepBoundary).toBe(false);
+  });
+
   test("a sandbox that cannot be created is said once, and the turn goes on", () => {
     const warnings = eventsOf("sandbox-unavailable").filter(({ type }) => type === "warning");
     expect(warnings).toMatchObject([{ data: { code: "sandbox_unavailable" } }]);

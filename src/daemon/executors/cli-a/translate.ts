@@ -186,7 +186,8 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     const events = [...admitted, ...translate(record, native)];
     return {
       events,
-      ...(record.type === "step_finish" ? { isStepBoundary: true } : {}),
+      // The last step's end is the turn's: what steers it comes next by itself.
+      ...(record.type === "step_finish" && record.part.reason !== "stop" ? { isStepBoundary: true } : {}),
       ...(halt === undefined ? {} : { halt }),
     };
   }

@@ -78,7 +78,11 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       case "item.updated":
         return { events: updateItem(record.item, native) };
       case "item.completed":
-        return { events: completeItem(record.item, native), isStepBoundary: tools.isIdle() };
+        return {
+          events: completeItem(record.item, native),
+          // A message may be the turn's last: then what steers it comes next by itself, else a call follows at once.
+          isStepBoundary: tools.isIdle() && record.item.type !== "agent_message",
+        };
       case "turn.completed":
         ended.completed = { source: "stdout", line: native.line, text: `"type":"${record.type}"` };
         if (record.usage !== undefined) usageAfter = toUsage(record.usage);
