@@ -121,6 +121,7 @@ export async function createTurnContext(
     owner: runAs,
     emptyAsOwner: (path) => emptyHome(runAs, path),
     onUnreadable: (path, reason) => logger.error({ path, reason }, "session cannot be read and is left alone"),
+    onLeft: (path, error) => logger.error({ path, err: error }, "something of a deleted session is left"),
   });
   const executors = new Map<Executor["id"], ExecutorRuntime>();
   for (const { executor, cliName, configuration, explicitBinary } of configured) {

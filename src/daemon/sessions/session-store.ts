@@ -1,4 +1,5 @@
-import { chown, readdir, readFile, rename, rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { chown, lstat, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
@@ -37,7 +38,7 @@ export interface SessionStore {
   /** Durable when it resolves. The caller has made sure that the id is free. */
   create(session: SessionFile): Promise<void>;
   update(sessionId: string, change: SessionChange): Promise<void>;
-  /** Removes everything of a session; half a removal is finished at the next start. */
+  /** Removes a session. Once it is gone for good this resolves, even where files of it are left for the next start. */
   remove(sessionId: string): Promise<void>;
 }
 
@@ -51,10 +52,12 @@ export interface SessionStoreOptions {
   readonly emptyAsOwner: (path: string) => Promise<void>;
   /** Told of a directory that is no session: it is left alone. */
   readonly onUnreadable: (path: string, reason: string) => void;
+  /** Told of a removed session of which something is left on the disk; the next start tries again. */
+  readonly onLeft: (path: string, error: unknown) => void;
 }
 
-/** A session's directory gets this ending while it is removed. */
-const REMOVED = ".removed";
+/** In the name of a directory that is being removed, and in no session's: ids have no such character. */
+const REMOVED = "~removed-";
 
 /**
  * Opens the sessions below a state directory, which it makes where it is missing.
@@ -66,7 +69,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
   await makeDirectory(base, 0o711);
   const sessions = new Map<string, SessionFile>();
   for (const name of await readdir(base)) {
-    if (name.endsWith(REMOVED)) await removeRest(join(base, name), options);
+    if (name.includes(REMOVED)) await removeRest(join(base, name), options);
     else {
       const read = await readSession(join(base, name));
       if (read.ok) sessions.set(read.session.session_id, read.session);
@@ -103,17 +106,36 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     },
     async remove(sessionId) {
       const { root } = paths(sessionId);
-      await rename(root, `${root}${REMOVED}`);
-      await syncDirectory(base);
+      // A name of its own: something of an earlier session with this id may be left.
+      const removed = `${root}${REMOVED}${randomUUID()}`;
+      await rename(root, removed);
       sessions.delete(sessionId);
-      await removeRest(`${root}${REMOVED}`, options);
+      await syncDirectory(base);
+      await removeRest(removed, options);
     },
   };
 }
 
-async function removeRest(root: string, { emptyAsOwner }: SessionStoreOptions): Promise<void> {
-  await emptyAsOwner(join(root, "home"));
-  await rm(root, { recursive: true, force: true });
+/** One session of which something is left must not keep the others from being served. */
+async function removeRest(root: string, { emptyAsOwner, onLeft }: SessionStoreOptions): Promise<void> {
+  const home = join(root, "home");
+  try {
+    await rm(join(root, "turns"), { recursive: true, force: true });
+    if (await isThere(home)) await emptyAsOwner(home);
+    await rm(root, { recursive: true, force: true });
+  } catch (error) {
+    onLeft(root, error);
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    throw error;
+  }
 }
 
 type ReadSession =
