@@ -29,7 +29,7 @@ export async function benchPeakMemory(executor: CliName, directory: string, size
 }
 
 /** Makes the one file that the image runs: from source, Node's own compiler takes more than a replay does. */
-export async function bundleTurnd(directory: string): Promise<string> {
+async function bundleTurnd(directory: string): Promise<string> {
   const target = join(directory, "bundle");
   await execa(process.execPath, [BUNDLER, target]);
   return join(target, "dist/daemon/main.mjs");

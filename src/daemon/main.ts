@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { createRedactor } from "./event-log/redact.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
+import { keepHeapSmall } from "./small-heap.ts";
 
 // A command loads what it runs, where it runs: a replay that loaded the server too would need 30 MB and half a second more.
 
@@ -118,11 +119,9 @@ async function replay(args: readonly string[]): Promise<ExitCode> {
     process.stderr.write(`turnd: --summary and --explain show different things: give one of them\n${USAGE}`);
     return 2;
   }
-  const [{ isReaderGone, printReplays }, { keepHeapSmall }] = await Promise.all([
-    import("./replay-command.ts"),
-    import("./small-heap.ts"),
-  ]);
+  // Before anything else is loaded: that takes memory too.
   keepHeapSmall();
+  const { isReaderGone, printReplays } = await import("./replay-command.ts");
   const redact = createRedactor([]);
   const show = values.summary ? "summary" : values.explain ? "decision" : "events";
   // Told to the write that fails, too: that is where it is answered.
