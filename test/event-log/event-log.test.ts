@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { openEventLog, type EventLog } from "../../src/daemon/event-log/event-log.ts";
 import { readEvents } from "../../src/daemon/event-log/read-events.ts";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
@@ -115,6 +116,37 @@ test("the last event is on the disk, and the world in accord, before a reader se
   expect(tail.lastSeq()).toBe(1);
   await log.close();
 });
+
+test("an end that the disk does not confirm is taken back, and told once when it does", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  await log.append([message("before")]);
+  const before = { bytes: readFileSync(path), digest: log.digest() };
+  const sync = await failingSyncs(2);
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    await expect(log.appendLast(message("end"), () => {})).rejects.toThrow("EIO");
+    expect([log.lastSeq(), log.digest(), tail.lastSeq()]).toEqual([1, before.digest, 1]);
+    expect(readFileSync(path)).toEqual(before.bytes);
+  }
+  await log.appendLast(message("end"), () => {});
+  expect(sync).toHaveBeenCalledTimes(3);
+  await log.close();
+  expect(readFileSync(path, "utf8").trimEnd().split("\n")).toHaveLength(2);
+  expect([log.lastSeq(), tail.lastSeq()]).toEqual([2, 2]);
+  expect(log.digest()).toBe(createHash("sha256").update(readFileSync(path)).digest("hex"));
+});
+
+/** A disk that fails so many times to say that it has what was written. */
+async function failingSyncs(times: number) {
+  const file = await open(newPath(), "w");
+  await file.close();
+  const sync = vi.spyOn(Object.getPrototypeOf(file), "sync");
+  for (let count = 0; count < times; count += 1) {
+    sync.mockRejectedValueOnce(Object.assign(new Error("EIO: i/o error, fsync"), { code: "EIO" }));
+  }
+  onTestFinished(() => sync.mockRestore());
+  return sync;
+}
 
 test("a secret never reaches the file, plain, in JSON, or in JSON within JSON", async () => {
   const path = newPath();

@@ -37,13 +37,28 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const { size: recovered, ...start } = await recover(file);
   const sequence = createSequence(options, start);
   let size = recovered;
+  let hasRemains = false;
   tail.advance(size, sequence.lastSeq());
 
-  async function write(events: readonly NewEvent[]): Promise<void> {
+  /** All of it or nothing: what fails on the way leaves no line, whole or torn, for the next one to come behind. */
+  async function write(events: readonly NewEvent[], confirm = async (): Promise<void> => {}): Promise<void> {
+    if (hasRemains) await takeBack();
     const bytes = sequence.render(events);
-    await writeWhole(file, bytes, size);
+    try {
+      await file.appendFile(bytes);
+      await confirm();
+    } catch (error) {
+      // Where even this fails, it comes before the next line.
+      await takeBack().catch(() => undefined);
+      throw error;
+    }
     sequence.take(bytes, events.length);
     size += bytes.length;
+  }
+  async function takeBack(): Promise<void> {
+    hasRemains = true;
+    await file.truncate(size);
+    hasRemains = false;
   }
 
   return {
@@ -53,9 +68,8 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
       tail.advance(size, sequence.lastSeq());
     },
     async appendLast(event, beforeVisible) {
-      await write([event]);
       // The file's entry in its directory has been on the disk since the admission.
-      await file.sync();
+      await write([event], () => file.sync());
       beforeVisible();
       tail.advance(size, sequence.lastSeq());
     },
@@ -66,16 +80,6 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
       await file.close();
     },
   };
-}
-
-/** A write that fails half-way leaves no torn line for the next one to continue. */
-async function writeWhole(file: FileHandle, bytes: Buffer, size: number): Promise<void> {
-  try {
-    await file.appendFile(bytes);
-  } catch (error) {
-    await file.truncate(size);
-    throw error;
-  }
 }
 
 async function recover(file: FileHandle): Promise<SequenceStart & { readonly size: number }> {
