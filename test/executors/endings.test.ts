@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { cliA } from "../../src/daemon/executors/cli-a/adapter.ts";
 import { cliB } from "../../src/daemon/executors/cli-b/adapter.ts";
 import type { FailureDraft, Outcome } from "../../src/daemon/executors/executor.ts";
+import { error, stepFinish, stepStart, tool, translate } from "./cli-a/lines.ts";
 
 const SESSIONS = {
   "cli-a": "ses_e02e5a526ffe2BVx71Fctcaay6",
@@ -120,5 +121,44 @@ describe.each([
     const translator = executor.createTranslator({ requestedSession: null });
     translator.push({ source: "stderr", number: 1, text, isTruncated: false });
     expect(translator.end({ exit: { code: 1, signal: null }, wasStopped: false }).failure?.code).toBe(code);
+  });
+});
+
+describe("cli-a that dies between two steps", () => {
+  const explain = (stderr: string[], outcome: { code: number; wasStopped?: boolean; last?: string }) => {
+    const records = [stepStart(), tool("bash", { status: "completed", output: "ok" }), stepFinish("tool-calls")];
+    const { code, wasStopped = false, last = [] } = outcome;
+    const lines = [...records, ...stderr.map((err) => ({ err })), last].flat();
+    return translate(lines, { exit: { code, signal: null }, wasStopped }).ending.failure;
+  };
+
+  test.each([
+    ["Error: ENOSPC: no space left on device, write", "storage_error", true],
+    ["SQLiteError: database or disk is full", "storage_error", true],
+    ["panic(main thread): Segmentation fault at address 0x0", "crashed", true],
+    ["Error: the moon is full", "crashed", false],
+  ])("and says %j is told so", (text, code, isProven) => {
+    const noise = Array.from({ length: 300 }, (_, index) => `notice ${index}`);
+    expect(explain([...noise, text, "      at x (/$bunfs/root/a.js:1:2)"], { code: 1 })).toMatchObject({
+      code,
+      isProven,
+      evidence: [{ source: "stderr", line: 301, text }],
+    });
+  });
+
+  test("and says nothing has crashed", () => {
+    expect(explain([], { code: 1 })).toMatchObject({ code: "crashed", rule: "unexplained-exit", isProven: false });
+  });
+
+  test("and printed an error nobody knows is quoted", () => {
+    const last = error("UnknownError", { message: "the moon is full" });
+    const failure = explain([], { code: 1, last });
+    expect(failure).toMatchObject({ code: "unknown", message: expect.stringContaining("the moon is full") });
+  });
+
+  test("what stderr says then proves nothing where it exits with 0, or turnd stopped it", () => {
+    const words = ["Error: ENOSPC: no space left on device, write"];
+    expect(explain(words, { code: 0 })).toMatchObject({ code: "output_incomplete", isProven: false });
+    expect(explain(words, { code: 1, wasStopped: true })).toMatchObject({ isProven: false });
   });
 });

@@ -13,6 +13,7 @@ export const REQUEST_FAILED = "failed request";
 export const ERROR_IN_STREAM = "error inside the answer";
 export const START_UP = "start-up message";
 export const START_UP_OF_RESUME = "start-up message of a resume";
+export const LAST_WORDS = "last words";
 export const AFTER_COMPLETION = "after the last step";
 export const WITHOUT_COMPLETION = "without a last step";
 

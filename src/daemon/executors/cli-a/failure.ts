@@ -1,6 +1,6 @@
 import type { DescribedRule, FailureDraft } from "../executor.ts";
 import { decideFailure, describeRules, NOTHING_KNOWN, quote, type Fact, type FailureRule } from "../rules.ts";
-import { AFTER_COMPLETION, FINISH, START_UP, WITHOUT_COMPLETION } from "./facts.ts";
+import { AFTER_COMPLETION, FINISH, LAST_WORDS, START_UP, WITHOUT_COMPLETION } from "./facts.ts";
 import { LOG_ANSWER_RULES } from "./provider-rules.ts";
 import { RECORD_RULES } from "./record-rules.ts";
 import { STDERR_RULES } from "./stderr-rules.ts";
@@ -45,36 +45,18 @@ const EXIT_RULES: readonly FailureRule[] = [
 /** What is left when nobody says why. */
 const FALLBACK_RULES: readonly FailureRule[] = [
   {
-    id: "finish-unexplained",
-    on: "record",
-    name: new RegExp(`^${FINISH}`),
-    code: "output_incomplete",
-    message: (fact) => `CLI A stopped after a step that ended with "${fact.code}", without a final answer.`,
-    seenIn: "cli-a/1.3.2/concurrent-run-stops-early",
-    isProven: false,
-  },
-  {
     id: "unexplained-message",
     on: "record",
+    name: new RegExp(`^(?!${FINISH})`),
     code: "unknown",
     message: (fact) => `CLI A failed: ${quote(fact)}`,
     seenIn: "contract section 5",
     isProven: false,
   },
   {
-    id: "incomplete",
-    on: "exit",
-    name: new RegExp(`^${WITHOUT_COMPLETION}$`),
-    status: [0],
-    code: "output_incomplete",
-    message: "CLI A ended with exit code 0 but its last record is no finished answer.",
-    seenIn: "cli-a/1.14.34/tail-lost",
-    isProven: false,
-  },
-  {
     id: "unexplained-error",
     on: "stderr",
-    name: new RegExp(`^${START_UP}`),
+    name: new RegExp(`^(?:${START_UP}|${LAST_WORDS})`),
     // Bun says "error: " of downloads that nobody needs.
     pattern: /^(?:Uncaught |Unhandled )?(?:[A-Z]\w*)?(?:Error|Exception)\b/,
     code: "crashed",
@@ -85,9 +67,29 @@ const FALLBACK_RULES: readonly FailureRule[] = [
   {
     id: "unexplained-exit",
     on: "exit",
+    status: (code) => code !== 0,
     code: "crashed",
     message: (fact) => `CLI A ended abnormally and did not say why (${fact.text}).`,
     seenIn: "contract section 5.2",
+    isProven: false,
+  },
+  {
+    id: "finish-unexplained",
+    on: "record",
+    name: new RegExp(`^${FINISH}`),
+    code: "output_incomplete",
+    message: (fact) => `CLI A stopped after a step that ended with "${fact.code}", without a final answer.`,
+    seenIn: "cli-a/1.3.2/concurrent-run-stops-early",
+    isProven: false,
+  },
+  {
+    id: "incomplete",
+    on: "exit",
+    name: new RegExp(`^${WITHOUT_COMPLETION}$`),
+    status: [0],
+    code: "output_incomplete",
+    message: "CLI A ended with exit code 0 but its last record is no finished answer.",
+    seenIn: "cli-a/1.14.34/tail-lost",
     isProven: false,
   },
 ];

@@ -1,14 +1,17 @@
 import { quote, type FailureRule } from "../rules.ts";
-import { REJECTED_ASK, START_UP, START_UP_OF_RESUME } from "./facts.ts";
+import { LAST_WORDS, REJECTED_ASK, START_UP, START_UP_OF_RESUME } from "./facts.ts";
 
 /** Id of the rule for a resume that failed because nobody can read the store; a fresh session could not start there either. */
 export const CORRUPT_ON_RESUME = "store-corrupt-on-resume";
 
 const ANY_START = new RegExp(`^${START_UP}`);
 const FRESH_START = new RegExp(`^${START_UP}$`);
+/** At its start, or when it died later. */
+const ANY_TIME = new RegExp(`^(?:${START_UP}|${LAST_WORDS}$)`);
+const FRESH_OR_LATER = new RegExp(`^(?:${START_UP}|${LAST_WORDS})$`);
 const RESUMING = new RegExp(`^${START_UP_OF_RESUME}$`);
 
-/** What the CLI says on stderr when it cannot start, or stops because nobody answers. */
+/** What the CLI says on stderr when it cannot start or go on, or stops because nobody answers. */
 export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "session-not-found",
@@ -53,7 +56,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "store-corrupt",
     on: "stderr",
-    name: FRESH_START,
+    name: FRESH_OR_LATER,
     pattern:
       /Failed to run the query|PRAGMA |SQLITE_|database or disk is full|disk I\/O error|database disk image is malformed|file is not a database/,
     code: "storage_error",
@@ -74,7 +77,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "not-writable",
     on: "stderr",
-    name: ANY_START,
+    name: ANY_TIME,
     pattern: /\b(?:EACCES|EROFS|ENOSPC|EDQUOT|EIO)\b/,
     code: "storage_error",
     message: (fact) => `CLI A cannot write its home: ${quote(fact)}`,
@@ -112,7 +115,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "panic",
     on: "stderr",
-    name: ANY_START,
+    name: ANY_TIME,
     pattern: /^panic(?:\(|:)|Bun has crashed|Segmentation fault|out of memory/i,
     code: "crashed",
     message: (fact) => `CLI A crashed: ${quote(fact)}`,

@@ -1,7 +1,7 @@
 import { warningEvent, type Native } from "../../../protocol/index.ts";
-import type { OutputLine, TranslatedEvent } from "../executor.ts";
+import type { Outcome, OutputLine, TranslatedEvent } from "../executor.ts";
 import type { Fact } from "../rules.ts";
-import { REJECTED_ASK, REQUEST_FAILED, START_UP, START_UP_OF_RESUME, toRequestFact } from "./facts.ts";
+import { LAST_WORDS, REJECTED_ASK, REQUEST_FAILED, START_UP, START_UP_OF_RESUME, toRequestFact } from "./facts.ts";
 import { classify } from "./failure.ts";
 import { readLogLine, type LogLine, type TimedLogLine } from "./log-line.ts";
 import { stripEscapes } from "../json-line.ts";
@@ -19,9 +19,9 @@ export interface StderrReader {
    * What the failure table may look at.
    *
    * @param lastRecordMs - timestamp of the last record on stdout: what failed before it was got over, and with any
-   * record at all the CLI did start
+   * record at all the CLI did start; what it says of itself then counts only where it ended abnormally by itself
    */
-  facts(lastRecordMs: number | undefined): Fact[];
+  facts(lastRecordMs: number | undefined, outcome: Outcome): Fact[];
   /** Asked permissions that were rejected. */
   rejections(): number;
   /** Answers that a session asked the model for, each counted once however often it was asked for again; 0 without a log. */
@@ -43,6 +43,8 @@ interface FailedRequest {
 
 /** Enough for every start-up message with its stack; a CLI that talks without end costs no more. */
 const MAX_FACTS = 200;
+/** What a CLI says when it dies, its stack trace too. */
+const MAX_LAST_WORDS = 50;
 const MAX_FACT_CHARACTERS = 2_000;
 /** The turn's own is the first; each subagent adds one. */
 const MAX_SESSIONS = 1_000;
@@ -55,6 +57,7 @@ const BROKE_OFF = "The provider's answer broke off before its end.";
 /** Creates a reader for one process. */
 export function createStderrReader(isResume: boolean): StderrReader {
   const startUp: Fact[] = [];
+  const lastWords: Fact[] = [];
   const rejections: Fact[] = [];
   const requests = new Map<string, Map<string, Requests>>();
   let brokenAnswer: { readonly message: string; readonly line: number; readonly latestMs: number } | undefined;
@@ -126,17 +129,20 @@ export function createStderrReader(isResume: boolean): StderrReader {
     if (fallback !== undefined) {
       return [{ ...warningEvent("agent_not_found", fallback), native }];
     }
-    keep(startUp, { name: isResume ? START_UP_OF_RESUME : START_UP, text, line: native.line });
+    const { line } = native;
+    keep(startUp, { name: isResume ? START_UP_OF_RESUME : START_UP, text, line });
+    if (lastWords.length === MAX_LAST_WORDS) lastWords.shift();
+    keep(lastWords, { name: LAST_WORDS, text, line });
     return [];
   }
 
   function readRejection(text: string, native: Native): TranslatedEvent[] {
     rejectionCount += 1;
     keep(rejections, { name: REJECTED_ASK, text, line: native.line });
-    const asked = text.slice(ASKED.length);
-    const open = asked.indexOf(" (");
-    const permission = open < 0 ? asked : asked.slice(0, open);
-    const rest = open < 0 ? "" : asked.slice(open + 2);
+    const words = text.slice(ASKED.length);
+    const open = words.indexOf(" (");
+    const permission = open < 0 ? words : words.slice(0, open);
+    const rest = open < 0 ? "" : words.slice(open + 2);
     const patterns = (rest.endsWith(REJECTED) ? rest.slice(0, -REJECTED.length) : rest).split(", ");
     const data = { permission, ...(rest === "" ? {} : { patterns }), message: text.slice("! ".length) };
     return [{ type: "permission.denied", data, native }];
@@ -151,15 +157,16 @@ export function createStderrReader(isResume: boolean): StderrReader {
       const session = readSign(timed.log);
       return { events: readLog(timed, native), ...(session === undefined ? {} : { session }) };
     },
-    facts(lastRecordMs) {
+    facts(lastRecordMs, { exit, wasStopped }) {
       const isCurrent = ({ latestMs }: Pick<FailedRequest, "latestMs">): boolean =>
         lastRecordMs === undefined || latestMs >= lastRecordMs;
       // The failed request says more than the line that follows it; an answer that breaks off has that line alone.
       const broken = brokenAnswer && { ...brokenAnswer, fact: toRequestFact(brokenAnswer, brokenAnswer.line) };
       const last = [failed, broken].filter((failure) => failure !== undefined).find(isCurrent);
+      const hasFailed = !wasStopped && (exit?.code ?? 0) !== 0;
       return [
         ...rejections,
-        ...(lastRecordMs === undefined ? startUp : []),
+        ...(lastRecordMs === undefined ? startUp : hasFailed ? lastWords : []),
         ...(last === undefined ? [] : [last.fact]),
       ];
     },

@@ -222,7 +222,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
 
   function explain(outcome: Outcome): Pick<Ending, "failure" | "proof"> {
     if (halt !== undefined) return { failure: halt };
-    const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined);
+    const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined, outcome);
     return explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId: session.id() });
   }
 
