@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { adoptStarted, isKeeperAlive, readExit, startKept } from "../../src/daemon/process/keeper.ts";
 import { sweepTree } from "../../src/daemon/process/tree.ts";
 import { waitForExit } from "../../src/daemon/process/wait-exit.ts";
+import { processesNaming } from "../harness/processes.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -83,12 +84,20 @@ test("a keeper whose turn is removed under it ends with its command", async () =
   await waitFor("the keeper to end", () => !existsSync(`/proc/${started.keeperPid}`));
 });
 
+test("a command that is ended at once, even before it was let go, is written down as such", async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const { directory, started } = await keep(["/bin/sleep", "300"]);
+    process.kill(started.pid, "SIGKILL");
+    expect(await waitForExit(directory, started, FOREVER)).toEqual({ code: null, signal: "SIGKILL" });
+  }
+});
+
 test("a turn is never started twice", async () => {
   const { kept, directory, started, read } = await keep(["/bin/sh", "-c", "echo ran"]);
   await waitForExit(directory, started, FOREVER);
   expect(await startKept(kept)).toEqual(started);
+  await waitFor("both keepers to end", () => processesNaming(directory).length === 0);
   expect(read("stdout.jsonl")).toBe("ran\n");
-  await waitFor("the keeper to end", async () => !(await isKeeperAlive(directory)));
 });
 
 test("a start whose keeper died before it let its command go is none", async () => {
