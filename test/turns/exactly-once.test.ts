@@ -76,6 +76,15 @@ test("a request of a deleted session is not run again, after a restart neither",
   await gone(await fakeDaemonIn(directory));
 });
 
+test("of two requests that make one session with different executors at once, the later is refused", async () => {
+  const turnd = await fakeDaemon();
+  const bodies = ["cli-b", "cli-a"].map((executor) => ({ executor, session_id: "session-1", input: "x" }));
+  const answers = await Promise.all(bodies.map((body) => turnd.request("POST", "/v1/turns", body)));
+  const refused = answers.filter((answer) => answer.status !== 202);
+  expect(refused.map((answer) => answer.body.detail.code)).toEqual(["executor_mismatch"]);
+  expect((await turnd.request("GET", "/v1/sessions/session-1")).body.turns).toHaveLength(1);
+});
+
 test("a second daemon on a state directory refuses to start and says who holds it", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory);

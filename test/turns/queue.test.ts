@@ -62,7 +62,7 @@ test("reject on a busy session is a problem that names the running turn", async 
   expect(answer.body.detail.turn.turn_id).toBe(running.turn_id);
 });
 
-test("a full queue is a 429 with Retry-After", async () => {
+test("a full queue is a 429 with Retry-After, and nothing is kept of what was refused", async () => {
   const turnd = await fakeDaemon({ TURND_MAX_QUEUED: "2", TURND_MAX_TURNS: "1" });
   const session = { executor: "cli-b", session_id: "session-1" };
   const first = await turnd.admit({ ...session, input: "hang" });
@@ -72,6 +72,12 @@ test("a full queue is a 429 with Retry-After", async () => {
   const answer = await turnd.request("POST", "/v1/turns", { ...session, input: "x" });
   expect([answer.status, answer.body.detail.code]).toEqual([429, "queue_full"]);
   expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+  for (const body of [{ executor: "cli-b" }, { executor: "cli-b", session_id: "session-2" }]) {
+    const other = await turnd.request("POST", "/v1/turns", { ...body, input: "x" });
+    expect([other.status, other.body.detail.code]).toEqual([429, "queue_full"]);
+  }
+  const { sessions } = (await turnd.request("GET", "/v1/sessions")).body;
+  expect(sessions.map((kept: { session_id: string }) => kept.session_id)).toEqual(["session-1"]);
 });
 
 test("cancel works on a waiting turn: one event, and the others keep their order", async () => {

@@ -76,16 +76,18 @@ export function createAdmission(parts: AdmissionParts): Admission {
     return { sessionId: session.session_id, hash, traceId, createdAt, order: store.nextOrder() };
   }
 
+  /** Last of all it makes a session: nothing must be left of a request that is refused. */
   async function resolveSession(request: TurnRequest, workspace: string): Promise<SessionFile> {
-    const existing = findExisting(request.session_id);
+    const { session_id: sessionId, executor } = request;
+    findExisting(sessionId);
+    // Once more, inside the gate: a request before this one may have made it, with another executor.
+    const existing = findSession(context, request);
+    if (existing !== undefined) refuseIfBusy(parts, request, existing.session_id);
+    refuseIfFull(parts);
     if (existing !== undefined) return existing;
-    if (request.executor === undefined) throw sessionNotFound(request.session_id);
-    return makeSession({
-      executor: request.executor,
-      permissions: {},
-      workspace,
-      ...(request.session_id === undefined ? {} : { session_id: request.session_id }),
-    });
+    if (executor === undefined) throw sessionNotFound(sessionId);
+    const id = sessionId === undefined ? {} : { session_id: sessionId };
+    return makeSession({ executor, permissions: {}, workspace, ...id });
   }
 
   async function resolveReplaySession({ session_id: sessionId }: ReplayRequest): Promise<SessionFile> {
@@ -145,11 +147,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
     return enter(() =>
       admitNow(asked, async () => {
         const found = await resolveSession(request, workspace);
-        const cli = cliOf(found);
-        refuseIfBusy(parts, request, found.session_id);
-        refuseIfFull(parts);
         const made = begin(found, asked.hash, traceId);
-        return draftTurn(made, { request, executor: cli, workspace, limits: context.limits });
+        return draftTurn(made, { request, executor: cliOf(found), workspace, limits: context.limits });
       }),
     );
   }
