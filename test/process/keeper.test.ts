@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { adoptStarted, isKeeperAlive, readExit, startKept } from "../../src/daemon/process/keeper.ts";
@@ -84,12 +84,38 @@ test("a keeper whose turn is removed under it ends with its command", async () =
   await waitFor("the keeper to end", () => !existsSync(`/proc/${started.keeperPid}`));
 });
 
+/** A keeper whose command has ended, and which cannot write down how. */
+async function keepWithoutExit() {
+  const kept = await keep(["/bin/sleep", "300"]);
+  const obstacle = join(kept.directory, "exit.json");
+  mkdirSync(obstacle);
+  process.kill(kept.started.pid, "SIGTERM");
+  const title = (): string => readFileSync(`/proc/${kept.started.keeperPid}/cmdline`, "utf8");
+  await waitFor("the keeper to say so", () => title().includes(`${kept.directory}: cannot write exit.json: Is a dir`));
+  return { ...kept, obstacle };
+}
+
 test("a command that is ended at once, even before it was let go, is written down as such", async () => {
   for (let round = 0; round < 20; round += 1) {
     const { directory, started } = await keep(["/bin/sleep", "300"]);
     process.kill(started.pid, "SIGKILL");
     expect(await waitForExit(directory, started, FOREVER)).toEqual({ code: null, signal: "SIGKILL" });
   }
+});
+
+test("a keeper that cannot write down the exit says so, and writes it once it can", async () => {
+  const { directory, started, obstacle } = await keepWithoutExit();
+  expect(await isKeeperAlive(directory)).toBe(true);
+  rmdirSync(obstacle);
+  expect(await waitForExit(directory, started, FOREVER)).toEqual({ code: null, signal: "SIGTERM" });
+});
+
+test("a keeper that cannot write down the exit is waited for no longer than that is of use", async () => {
+  const { directory, started } = await keepWithoutExit();
+  expect(await waitForExit(directory, started, FOREVER)).toBeNull();
+  expect(await isKeeperAlive(directory)).toBe(true);
+  expect(await sweepTree({ started, marker: "none" })).toEqual([]);
+  expect(await isKeeperAlive(directory)).toBe(false);
 });
 
 test("a turn is never started twice", async () => {

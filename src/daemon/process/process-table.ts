@@ -33,6 +33,11 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   };
 }
 
+/** The arguments of a process as one text, or the title it has given itself; undefined when it is gone. */
+export function readArguments(pid: number): string | undefined {
+  return readProcFile(`/proc/${pid}/cmdline`)?.replaceAll("\0", " ");
+}
+
 /** Whether a process exists and still runs; a zombie does not. */
 export function isRunning(entry: ProcessEntry | undefined): boolean {
   return entry !== undefined && entry.state !== "Z" && entry.state !== "X";

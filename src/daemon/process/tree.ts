@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { createPatience, type KeeperPatience } from "./keeper-patience.ts";
 import { childrenOf, findMarked, isRunning, readProcess, scanForChildren, type ProcessEntry } from "./process-table.ts";
 import type { Started } from "./keeper.ts";
 
@@ -23,10 +24,10 @@ export interface EndedProcess {
 
 /** A quarter of a second on a quiet machine; the rest is for a loaded one. */
 const SWEEP_DEADLINE_MS = 30_000;
-/** How long a keeper may take to write the exit of its command and to reap what was killed, on a loaded machine. */
-const STUCK_KEEPER_MS = 6_000;
-/** So many scans in a row must be empty too: where the machine stood still meanwhile, the time alone proves nothing. */
-const STUCK_KEEPER_SCANS = 500;
+/** So many scans in a row must be empty before a keeper is given up. */
+const LEAST_EMPTY_SCANS = 500;
+/** For a killed keeper to go: one that waits for a disk without an answer cannot. */
+const KEEPER_END_MS = 5_000;
 
 /** Something of a turn would not die within the deadline: stuck in the kernel, most likely. */
 export class SweepError extends Error {
@@ -71,23 +72,25 @@ export async function stopTree(
 export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
   const ended = new Map<number, EndedProcess>();
   const deadline = Date.now() + SWEEP_DEADLINE_MS;
-  let emptyScans = 0;
-  for (let emptySince: number | undefined; ;) {
+  for (let patience: KeeperPatience | undefined; ;) {
     const hadKeeper = isKeeperRunning(tree.started);
     const found = freeze(tree);
     for (const entry of found) {
       signal(entry.pid, "SIGKILL");
       ended.set(entry.pid, { pid: entry.pid, command: entry.command, signal: "SIGKILL" });
     }
-    emptySince = found.length > 0 ? undefined : (emptySince ?? Date.now());
-    emptyScans = found.length > 0 ? 0 : emptyScans + 1;
-    if (emptySince !== undefined) {
-      // A keeper without a tree that stays cannot write the exit: a full disk. Nothing of the turn is left all the same.
-      const isStuck = emptyScans > STUCK_KEEPER_SCANS && Date.now() - emptySince > STUCK_KEEPER_MS;
-      if (isStuck) await endKeeper(tree.started);
-      if (!hadKeeper || isStuck) return [...ended.values()];
+    if (found.length === 0) {
+      if (!hadKeeper) return [...ended.values()];
+      patience ??= createPatience(tree.started.keeperPid, LEAST_EMPTY_SCANS);
+      // It has no tree and stays: nothing of the turn is left all the same.
+      if (patience.isOver()) {
+        await endKeeper(tree.started);
+        return [...ended.values()];
+      }
+    } else {
+      patience = undefined;
+      if (Date.now() > deadline) throw new SweepError(found);
     }
-    if (Date.now() > deadline) throw new SweepError(found);
     await delay(2);
   }
 }
@@ -108,13 +111,20 @@ export async function waitForTree(started: Started, limitMs: number): Promise<bo
 
 /** Ends a keeper that does not end by itself; only after its tree is empty. */
 async function endKeeper(started: Started): Promise<void> {
-  if (!isKeeperRunning(started)) return;
-  signal(started.keeperPid, "SIGKILL");
-  while (isKeeperRunning(started)) await delay(2);
+  const deadline = Date.now() + KEEPER_END_MS;
+  for (let keeper = findKeeper(started); keeper !== undefined; keeper = findKeeper(started)) {
+    signal(keeper.pid, "SIGKILL");
+    if (Date.now() > deadline) throw new SweepError([keeper]);
+    await delay(2);
+  }
 }
 
 function isKeeperRunning(started: Started): boolean {
-  return findRunning(started.keeperPid, started.keeperStart) !== undefined;
+  return findKeeper(started) !== undefined;
+}
+
+function findKeeper(started: Started): ProcessEntry | undefined {
+  return findRunning(started.keeperPid, started.keeperStart);
 }
 
 /** Whether the CLI's own process runs. */

@@ -1,7 +1,7 @@
 import { watchIfPossible } from "./change-notices.ts";
-import { isKeeperAlive, readExit } from "./keeper.ts";
+import { createPatience, type KeeperPatience } from "./keeper-patience.ts";
+import { isKeeperAlive, readExit, type Started } from "./keeper.ts";
 import { isCliRunning } from "./tree.ts";
-import type { Started } from "./keeper.ts";
 
 /** How a kept command ended. */
 export interface KeptExit {
@@ -10,14 +10,14 @@ export interface KeptExit {
 }
 
 const POLL_MS = 250;
-/** How long a living keeper may take to write `exit.json` once its command is gone; a full disk may keep it from it. */
-const UNWRITTEN_MS = 5_000;
+/** At the poll's pace, before a living keeper is given up. */
+const LEAST_LOOKS = 20;
 
 /**
  * Waits for a kept command to end.
  *
  * @param signal - gives the wait up
- * @returns null when nobody wrote down how: the keeper is gone too, or cannot write
+ * @returns null when nobody wrote down how: the keeper is gone too, cannot write, or has long been silent
  */
 export async function waitForExit(directory: string, started: Started, signal: AbortSignal): Promise<KeptExit | null> {
   let wake: () => void = () => {};
@@ -25,7 +25,7 @@ export async function waitForExit(directory: string, started: Started, signal: A
     if (name === "exit.json") wake();
   });
   try {
-    let goneSince: number | undefined;
+    let patience: KeeperPatience | undefined;
     while (!signal.aborted) {
       const notice = new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, POLL_MS);
@@ -38,8 +38,8 @@ export async function waitForExit(directory: string, started: Started, signal: A
       const exit = await readExit(directory);
       if (exit !== undefined) return exit;
       if (!isRunning) {
-        goneSince ??= Date.now();
-        if (Date.now() - goneSince > UNWRITTEN_MS || !(await isKeeperAlive(directory))) {
+        patience ??= createPatience(started.keeperPid, LEAST_LOOKS);
+        if (patience.isOver() || !(await isKeeperAlive(directory))) {
           // The keeper may have written it between the two looks.
           return (await readExit(directory)) ?? null;
         }

@@ -1,6 +1,6 @@
 import type { FailureDraft, Outcome, TranslatedEvent } from "../executors/executor.ts";
 import { followOutput, joinRuns, type TakenLine } from "../process/follow.ts";
-import type { Started } from "../process/keeper.ts";
+import { readExit, type Started } from "../process/keeper.ts";
 import { stopTree, SweepError, sweepTree, type ProcessTree } from "../process/tree.ts";
 import { waitForExit, type KeptExit } from "../process/wait-exit.ts";
 import { consumeOutput, type Consumed } from "./consume.ts";
@@ -65,7 +65,8 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
       const exit = await waitForExit(turn.directory, options.started, finished.signal);
       watch.stop();
       const sweepError = await sweepAll(context, tree, stopping);
-      return { exit, sweepError };
+      // A sweep waits for the keeper, which may have come to write it meanwhile.
+      return { exit: exit ?? (await readExit(turn.directory)) ?? null, sweepError };
     } finally {
       finished.abort();
     }
