@@ -47,14 +47,18 @@ check_user() {
 # Gives a directory of a volume that another image has written to a user, contents first: a second start goes on where a
 # first was cut off. A folder of the host that was mounted in is not ours to give away unasked.
 adopt() { # <directory> <uid:gid> [find expression that leaves things out]
-    local directory=$1 owner=$2 options root
+    local directory=$1 owner=$2 options target type root
     shift 2
-    read -r options root < <(findmnt --noheadings --raw --output OPTIONS,FSROOT --target "$directory")
-    # What is empty costs nobody anything.
-    [ -n "$(find "$directory" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] || root=/
-    case ${TURND_ADOPT_VOLUMES:-auto}:$options:$root in
-    *:ro,*) return 1 ;;
-    yes:* | auto:*:/ | auto:*/volumes/*) ;;
+    read -r options target type root < <(findmnt --noheadings --raw --output OPTIONS,TARGET,FSTYPE,FSROOT --target "$directory")
+    [[ $options, != ro,* ]] || return 1
+    case ${TURND_ADOPT_VOLUMES:-auto} in
+    yes) ;;
+    auto)
+        # Ours are the image's own directories, a tmpfs and what the engine keeps as a volume. A disk of the host that was mounted in
+        # whole has the root `/` too. What is empty costs nobody anything, such as Kubernetes' fresh volumes.
+        [[ $target = / || $type:$root = tmpfs:/ || $root = */volumes/*/_data ]] ||
+            [ -z "$(find "$directory" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] || return 1
+        ;;
     *) return 1 ;;
     esac
     say "giving $directory, which belongs to uid $(stat -c %u "$directory"), to $owner"
@@ -105,6 +109,16 @@ check_state() {
         [ ! -d "$home" ] || [ "$(stat -c %u "$home")" = "$USER_ID" ] || adopt "$home" "$USER_ID:$GROUP_ID" ||
             fault 12 "$home cannot be used by uid $USER_ID: give it to that user, or set TURND_ADOPT_VOLUMES=yes"
     done
+}
+
+# What an agent has put into its home, or a disk that it has filled, keeps nobody from starting: turns have homes of their own.
+render_configurations() {
+    turnd render >/dev/null
+    case $? in
+    0) ;;
+    3) say "warning: the CLIs' configurations in $HOME_DIRECTORY are not as the environment asks: turns go on in homes of their own" ;;
+    *) exit 16 ;;
+    esac
 }
 
 render_front() {
@@ -159,6 +173,14 @@ await_end() {
     done
 }
 
+# Whoever has the token can read what turnd keeps from the CLIs' user, and call it in a tenant's name.
+check_token_file() {
+    local file=${TURND_TOKEN_FILE:-}
+    [ -n "$file" ] && [ "$SELF" != "$USER_ID" ] || return 0
+    [ "$(stat -Lc %u "$file")" != "$USER_ID" ] && ! (as "$USER_ID" "$GROUP_ID" test -r "$file") ||
+        fault 16 "TURND_TOKEN_FILE is $file ($(stat -Lc 'uid %u, mode %a' "$file")), which uid $USER_ID, the CLIs' user, can read: make it root's own, with mode 600 (in Kubernetes defaultMode: 0400)"
+}
+
 serve() {
     local ended status name restarts=0 since=0
     trap 'stop 0' TERM INT
@@ -193,12 +215,13 @@ check_user
 check_home
 check_users_directory 13 workspace "$WORKSPACE"
 check_tmp
-turnd render >/dev/null || exit 16
+render_configurations
 if [ $# -gt 0 ]; then
     unset TURND_TOKEN TURND_TOKEN_FILE
     export HOME=$HOME_DIRECTORY USER=sandbox LOGNAME=sandbox SHELL=/bin/bash
     as "$USER_ID" "$GROUP_ID" "$@"
 fi
+check_token_file
 check_state
 render_front
 TOKEN=${TURND_TOKEN:-${TURND_TOKEN_FILE:-}}

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, inject, onTestFinished, test } from "vitest";
@@ -82,6 +82,13 @@ test.each([
   expect(existsSync(join(home, ".cli-b"))).toBe(false);
 });
 
+test("a home that cannot be written has an exit code of its own, and is told", async () => {
+  const home = newHome();
+  writeFileSync(join(home, ".config"), "");
+  const { exitCode, stderr } = await render(home, CLI_A);
+  expect([exitCode, stderr]).toEqual([3, expect.stringMatching(/^turnd: .* cannot be prepared: /)]);
+});
+
 test("a link planted in the home does not lead turnd out of it", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const home = userDirectory(join(directory, "home"));
@@ -90,5 +97,5 @@ test("a link planted in the home does not lead turnd out of it", async () => {
   chmodSync(outside, 0o755);
   symlinkSync(outside, join(home, ".codex"));
   const result = await render(home, CLI_B);
-  if (!CLI_USER.isSelf) expect([result.exitCode, existsSync(join(outside, "config.toml"))]).toEqual([1, false]);
+  if (!CLI_USER.isSelf) expect([result.exitCode, existsSync(join(outside, "config.toml"))]).toEqual([3, false]);
 });

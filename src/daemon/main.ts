@@ -8,7 +8,8 @@ import { keepHeapSmall } from "./small-heap.ts";
 // A command loads what it runs, where it runs: a replay that loaded the server too would need 30 MB and half a second more.
 
 const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
-       turnd render                      write the CLIs' configurations from the environment
+       turnd render                      write the CLIs' configurations from the environment; exit code 3 when
+                                         their user's home cannot be written
        turnd doctor [--json]             look at everything turnd needs of this image or machine
        turnd replay [--summary | --explain] <recording>…
                                          print the events of recordings as JSON lines, a line about each,
@@ -20,8 +21,8 @@ const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
                                          than the versions turnd knows; exit code 1 when that breaks turnd
 `;
 
-/** Exit codes: 0 done, 1 a fault that the message names, 2 wrong arguments. */
-type ExitCode = 0 | 1 | 2;
+/** Exit codes: 0 done, 1 a fault that the message names, 2 wrong arguments, 3 the home of the CLIs' user cannot be written. */
+type ExitCode = 0 | 1 | 2 | 3;
 
 /** Two folders up from here, as from the one file that scripts/bundle.ts makes of all this. */
 const SANDBOX = join(dirname(dirname(import.meta.dirname)), "sandbox");
@@ -68,10 +69,17 @@ async function serve(settings: Settings): Promise<never> {
   if (daemon === undefined) process.exit(0);
   const signal = await stopped;
   logger.info({ signal }, "stopping");
-  await daemon.stop();
-  logger.info("stopped");
-  // What did not end within the bound must not keep this process.
-  process.exit(0);
+  let exitCode: ExitCode = 1;
+  try {
+    await daemon.stop();
+    logger.info("stopped");
+    exitCode = 0;
+  } catch (error) {
+    logger.error({ err: error }, "stop failed");
+  } finally {
+    // What did not end within the bound must not keep this process.
+    process.exit(exitCode);
+  }
 }
 
 async function render(settings: Settings): Promise<ExitCode> {
@@ -213,6 +221,11 @@ function isWrongArguments(error: unknown): error is TypeError {
 /** Faults that a person can mend, by name: only the command that throws one has loaded its class. */
 const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError"]);
 
+function exitCodeOf(error: unknown): ExitCode {
+  if (isWrongArguments(error)) return 2;
+  return error instanceof Error && error.name === "HomeError" ? 3 : 1;
+}
+
 /** What a person can mend is told in a line; anything else is a bug and keeps its stack. */
 function describe(error: unknown): string {
   const isExpected =
@@ -225,5 +238,5 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`turnd: ${describe(error)}\n`);
-  process.exitCode = isWrongArguments(error) ? 2 : 1;
+  process.exitCode = exitCodeOf(error);
 }

@@ -9,6 +9,7 @@ import {
   prepareVolume,
   shareSandbox,
   startModel,
+  TOKEN,
   type SandboxOptions,
 } from "../harness/sandbox.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
@@ -23,6 +24,8 @@ const ComposeService = z.object({
   cap_add: z.array(z.string()),
   security_opt: z.array(z.string()),
   volumes: z.array(z.string()),
+  environment: z.object({ TURND_TOKEN_FILE: z.string().startsWith("/run/secrets/") }),
+  secrets: z.tuple([z.string()]),
 });
 
 /** What `compose.yaml` asks of the engine. */
@@ -31,12 +34,18 @@ async function fromCompose(): Promise<SandboxOptions> {
   const service = ComposeService.parse(document.services.sandbox);
   const volumes: Record<string, string> = {};
   for (const volume of service.volumes) volumes[volume.split(":")[1] ?? ""] = await createVolume();
+  // Compose mounts the file of a secret under its name there.
+  const secrets = await createVolume();
+  await prepareVolume(secrets, `umask 077; printf '%s\\n' '${TOKEN}' >/volume/${service.secrets[0]}`);
+  volumes["/run/secrets"] = secrets;
   return {
     hasReadOnlyRoot: true,
     capabilities: service.cap_add,
     securityOptions: service.security_opt,
     tmpfs: Object.fromEntries(service.tmpfs.map((entry) => entry.split(/:(.*)/))),
     volumes,
+    // In place of the variable that every other container of the tests is given.
+    env: { TURND_TOKEN: "", TURND_TOKEN_FILE: service.environment.TURND_TOKEN_FILE },
   };
 }
 
@@ -104,6 +113,7 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
 
     test("it is ready, and a turn of each CLI completes", async () => {
       expect((await sandbox().request("GET", "/v1/ready")).status).toBe(200);
+      expect((await fetch(`${sandbox().url}/v1/turns`)).status).toBe(401);
       for (const executor of ["cli-a", "cli-b"]) {
         expect(await sandbox().run({ executor, input: "@@tool-ok:a-word@@" })).toMatchObject({
           status: "completed",

@@ -1,4 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { LABEL } from "../harness/provide-image.ts";
 import {
   createVolume,
   describeImage,
@@ -9,6 +13,7 @@ import {
   TOKEN,
   type SandboxOptions,
 } from "../harness/sandbox.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
 
 const LEAST = ["CHOWN", "DAC_READ_SEARCH", "KILL", "SETGID", "SETUID", "SETPCAP"];
 const WRITABLE = { "/run": "", "/tmp": "", "/home/sandbox": "", "/workspace": "", "/var/lib/turnd": "" };
@@ -53,6 +58,18 @@ describeImage("the entrypoint", () => {
     });
   });
 
+  test.each([
+    "umask 077; printf %s some-word >/volume/token; chown 1000:1000 /volume/token",
+    "umask 022; echo some-word >/volume/token",
+  ])("16: a token that uid 1000 can read: %s", async (script) => {
+    const secrets = await createVolume();
+    await prepareVolume(secrets, `${script}; chmod 755 /volume`);
+    const env = { ...CONFIGURED, TURND_TOKEN_FILE: "/run/secrets/token" };
+    const ended = await runSandbox({ env, volumes: { "/run/secrets": secrets } });
+    expect(ended.stderr).toMatch(/TURND_TOKEN_FILE is \/run\/secrets\/token \(uid .*make it root's own, with mode 600/);
+    expect(ended.exitCode).toBe(16);
+  });
+
   test("runs a command instead, as uid 1000 without groups and capabilities, and passes its exit code on", async () => {
     const script =
       "id; pwd; echo $HOME $USER; grep -E '^(NoNewPrivs|CapBnd)' /proc/self/status; env; cat ~/.codex/config.toml; exit 7";
@@ -65,6 +82,32 @@ describeImage("the entrypoint", () => {
     expect(stdout).toContain('model = "m"');
     expect(stdout).not.toContain(TOKEN);
   });
+
+  test.each([
+    ["a file where a directory belongs", "rm -rf /volume/.config; touch /volume/.config", {}],
+    ["a full disk", "", { "/home/sandbox": "size=64k,mode=700,uid=1000" }],
+  ])(
+    "a home that the configurations cannot be written to is told, and keeps nobody out: %s",
+    async (_title, script, tmpfs) => {
+      const home = await createVolume();
+      await prepareVolume(home, `${script || ":"}; chown -R 1000:1000 /volume`);
+      const CLI_A = {
+        CLI_A_PROVIDER: "lab",
+        CLI_A_MODEL: "m",
+        CLI_A_BASE_URL: "http://127.0.0.1:9/v1",
+        CLI_A_API_KEY: KEY,
+      };
+      const CLI_B_CONFIG_TOML = `model = "m"\n#${"x".repeat(70_000)}`;
+      const options = {
+        env: { ...CLI_A, CLI_B_CONFIG_TOML },
+        tmpfs,
+        volumes: script === "" ? {} : { "/home/sandbox": home },
+      };
+      const { exitCode, stdout, stderr } = await runSandbox({ ...options, command: ["echo", "started"] });
+      expect([exitCode, stdout]).toEqual([0, "started"]);
+      expect(stderr).toMatch(/cannot be prepared[^]*warning: the CLIs' configurations in \/home\/sandbox are not/);
+    },
+  );
 
   test("a volume of another image is taken over: root's workspace, another owner's home, turnd's old state", async () => {
     const [workspace, home, state] = [await createVolume(), await createVolume(), await createVolume()];
@@ -98,6 +141,36 @@ describeImage("the entrypoint", () => {
       exitCode: 0,
       stdout: "old\nnew",
     });
+  });
+
+  test.each([
+    ["a folder below one called volumes", async (directory: string) => directory],
+    // As a disk that is mounted in whole: the root of what is mounted is `/`.
+    [
+      "a file system of its own",
+      async (directory: string) => {
+        const parts = { lowerdir: directory, upperdir: `${directory}-upper`, workdir: `${directory}-work` };
+        mkdirSync(parts.workdir);
+        // Owner and mode of the whole come from here.
+        mkdirSync(parts.upperdir, { mode: 0o700 });
+        chownSync(parts.upperdir, 1234, 1234);
+        const o = Object.entries(parts).map(([name, path]) => `${name}=${path}`);
+        const options = ["type=overlay", "device=overlay", `o=${o.join(",")}`].flatMap((option) => ["--opt", option]);
+        const label = `${LABEL}=${inject("image").run}`;
+        return (await execa("docker", ["volume", "create", "--label", label, ...options])).stdout;
+      },
+    ],
+  ])("what the host mounts in is not given away: %s", async (_title, mount) => {
+    const directory = join(temporaryDirectory(onTestFinished), "volumes", "project");
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, "file"), "the host's");
+    chownSync(directory, 1234, 1234);
+    chmodSync(directory, 0o700);
+    const source = await mount(directory);
+    const { exitCode, stderr } = await runSandbox({ volumes: { "/workspace": source } });
+    expect(stderr).toContain("the workspace /workspace (uid 1234, mode 7");
+    expect(exitCode).toBe(13);
+    await prepareVolume(source, 'test "$(stat -c %u:%g /volume /volume/file | xargs)" = "1234:1234 0:0"');
   });
 
   test("a volume is left as it is where that is asked for", async () => {

@@ -47,6 +47,11 @@ describeImage("the image", () => {
     expect(await shell("find /opt /usr /etc -xdev ! -type l \\( -uid 1000 -o -perm -002 \\)")).toBe("");
   });
 
+  test("has nothing of the directory where a deployment's secrets lie", async () => {
+    expect(await shell("ls -d /opt/turnd/sandbox/deploy 2>/dev/null; true")).toBe("");
+    expect(await shell("ls /opt/turnd/sandbox/keeper")).not.toBe("");
+  });
+
   test("has what agents and turns need on PATH", async () => {
     expect(await shell("which git rg curl perl setpriv flock nginx tini turnd | wc -l")).toBe("9");
   });
