@@ -22,11 +22,13 @@ const MAX_BODY_CHARACTERS = 300;
 /** An `error` record as something rules can look at. What the provider said inside its answer is the whole message. */
 export function toErrorFact({ name, data }: CliAError, line: number): Fact {
   const at = { on: "record", source: "stdout", line } as const;
-  const { message, statusCode, responseBody } = data;
+  const { message, statusCode, responseBody, metadata } = data;
   const isBody = statusCode === undefined && /^["{]/.test(message);
   const inStream = isBody ? readAnswerBody(message) : undefined;
-  if (inStream === undefined)
-    return { ...at, name, ...describe([message === "" ? name : message], statusCode, responseBody) };
+  if (inStream === undefined) {
+    const reason = metadata?.code === undefined || message.includes(metadata.code) ? [] : [metadata.code];
+    return { ...at, name, ...describe([message === "" ? name : message, ...reason], statusCode, responseBody) };
+  }
   const { said = message, codes, status } = inStream;
   return {
     ...at,

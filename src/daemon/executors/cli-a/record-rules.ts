@@ -29,6 +29,14 @@ const NAMED_RULES: readonly FailureRule[] = [
     seenIn: "contract section 5",
   },
   {
+    id: "output-unstructured",
+    on: "record",
+    name: /^StructuredOutputError$/,
+    code: "provider_error",
+    message: (fact) => `The model's answer has not the form that was asked for: ${quote(fact)}`,
+    seenIn: "contract section 5",
+  },
+  {
     id: "aborted",
     on: "record",
     name: /^MessageAbortedError$/,

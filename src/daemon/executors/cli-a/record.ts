@@ -59,6 +59,11 @@ export const CliAError = z.object({
       message: z.string().catch(""),
       statusCode: z.number().optional().catch(undefined),
       responseBody: z.string().optional().catch(undefined),
+      /** Of a connection that failed. */
+      metadata: z
+        .object({ code: z.string().optional().catch(undefined) })
+        .optional()
+        .catch(undefined),
     })
     .catch({ message: "" }),
 });

@@ -1,51 +1,7 @@
 import { CODES, WORDS } from "../answer-words.ts";
 import { quote, type FailureRule } from "../rules.ts";
+import { OWN_RULES } from "./own-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
-
-/** What CLI B says of itself. */
-const OWN_RULES: readonly FailureRule[] = [
-  {
-    id: "usage-limit",
-    on: "record",
-    pattern: /hit your (?:\w+ )?usage limit|upgrade to (?:Plus|Pro)\b/,
-    code: "quota_exceeded",
-    message: (fact) => `The account's usage limit is reached: ${quote(fact)}`,
-    seenIn: "cli-b/0.139.0/usage-limit",
-  },
-  {
-    id: "missing-key-variable",
-    on: "record",
-    pattern: /^Missing environment variable: /,
-    code: "credential_missing",
-    message: (fact) => `The variable that holds the provider's key is not set: ${quote(fact)}`,
-    seenIn: "cli-b/0.139.0/key-variable-missing",
-  },
-  {
-    id: "base-url-invalid",
-    on: "record",
-    pattern: /: builder error/,
-    code: "config_invalid",
-    message: "The provider's base_url is not a URL.",
-    remedy: "correct CLI_B_BASE_URL",
-    seenIn: "cli-b/0.139.0/base-url-invalid",
-  },
-  {
-    id: "sandbox-error",
-    on: "record",
-    pattern: /sandbox error: |linux-sandbox was required but not provided|seccomp setup error|^bwrap: /,
-    code: "sandbox_unavailable",
-    message: (fact) => `CLI B's sandbox cannot work here: ${quote(fact)}`,
-    seenIn: "contract section 7",
-  },
-  {
-    id: "agent-died",
-    on: "record",
-    pattern: /agent loop died unexpectedly|turn aborted\. Something went wrong|^Fatal error: /,
-    code: "crashed",
-    message: (fact) => `CLI B gave up: ${quote(fact)}`,
-    seenIn: "contract section 7",
-  },
-];
 
 /** How the provider refused: structured fields first, then its words. Source: contract sections 5 and 7. */
 const ANSWER_RULES: readonly FailureRule[] = [
