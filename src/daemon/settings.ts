@@ -49,7 +49,7 @@ export const SettingsSchema = z.object({
     .default([])
     .meta({
       description:
-        "Names by which turnd may be asked besides those of loopback, separated by commas or spaces; `*`, any, needs a token",
+        "Names by which turnd may be asked besides addresses and those of loopback, separated by commas or spaces; `*`, any, needs a token",
     }),
   TURND_MAX_TURNS: integer(4, 1, 1_000).meta({ description: "Turns that run at once" }),
   TURND_MAX_QUEUED: integer(100, 0, 100_000).meta({ description: "Turns that wait" }),
@@ -61,7 +61,7 @@ export const SettingsSchema = z.object({
     description: "Longest wait for a first byte on stdout or stderr; 0 is off",
   }),
   TURND_CANCEL_GRACE_MS: integer(2_000, 0, MINUTE).meta({ description: "Between asking a CLI to stop and killing it" }),
-  TURND_MAX_OUTPUT_BYTES: integer(1_073_741_824, 1).meta({ description: "A turn's stdout" }),
+  TURND_MAX_OUTPUT_BYTES: integer(1_073_741_824, 1).meta({ description: "A turn's stdout, and its stderr" }),
   TURND_MAX_LINE_BYTES: integer(16_777_216, 1_024, 268_435_456).meta({
     description: "A line of output; a longer one becomes `record.unknown` with its head",
   }),

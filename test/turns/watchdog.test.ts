@@ -43,3 +43,11 @@ test("more output than allowed ends the turn as storage_error, and what was writ
   expect(result.failure?.code).toBe("storage_error");
   expect((await turnd.events(result.turn_id)).some((event) => event.type === "message")).toBe(true);
 });
+
+test("more on stderr than allowed ends the turn too", async () => {
+  const turnd = await fakeDaemon({ TURND_MAX_OUTPUT_BYTES: "1000000" });
+  const flood = "shell while :; do head -c 100000 /dev/zero | tr '\\0' x; echo; done >&2";
+  const result = await turnd.run({ executor: "cli-b", input: `hello\n${flood}` });
+  expect(result.failure?.code).toBe("storage_error");
+  expect(result.failure?.message).toContain("stderr");
+});

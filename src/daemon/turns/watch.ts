@@ -9,6 +9,7 @@ export interface WatchOptions {
   readonly idleTimeoutMs: number;
   /** What is left of the whole turn's time; negative when it is over already, undefined when it has no bound. */
   readonly turnRemainingMs: number | undefined;
+  /** Of stdout, and of stderr. */
   readonly maxOutputBytes: number;
   /** Called once. */
   readonly onFire: (reason: WatchReason) => void;
@@ -24,7 +25,7 @@ export interface Watch {
 
 /**
  * Starts the watchdogs of a process: no first byte on stdout or stderr, no new byte on stdout, the whole turn, and
- * more output than allowed. Each is separate; the first to bark is the one that is told.
+ * more output in one of the two than allowed. Each is separate; the first to bark is the one that is told.
  */
 export function startWatch(options: WatchOptions): Watch {
   let stdoutBytes = 0;
@@ -57,7 +58,7 @@ export function startWatch(options: WatchOptions): Watch {
         stdoutBytes = batch.stdoutBytes;
         timers.get("idle_timeout")?.refresh();
       }
-      if (batch.stdoutBytes > options.maxOutputBytes) fire("output_limit");
+      if (Math.max(batch.stdoutBytes, batch.stderrBytes) > options.maxOutputBytes) fire("output_limit");
     },
     stop,
   };
