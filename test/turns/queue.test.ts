@@ -184,6 +184,61 @@ test("a steer that meets no boundary stops the turn after the longest wait", asy
   expect((await turnd.request("GET", `/v1/turns/${running.turn_id}/result`)).body.cancelled_by).toBe("steer");
 });
 
+test("a steer that waits is not forgotten by kill -9", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const running = await first.admit({ ...session, input: "open-tool sleep\nhang" });
+  await waitFor("the tool to start", async () =>
+    (await first.events(running.turn_id)).some((event) => event.type === "tool.started"),
+  );
+  const steer = await first.admit({ ...session, input: "instead", queue_policy: "steer" });
+  first.kill("SIGKILL");
+  await first.exited;
+  const second = await fakeDaemonIn(directory, { TURND_STEER_WAIT_MS: "300" });
+  expect(await ended(second, [running.turn_id, steer.turn_id])).toEqual([running.turn_id, steer.turn_id]);
+  expect((await second.request("GET", `/v1/turns/${running.turn_id}/result`)).body.cancelled_by).toBe("steer");
+  expect(await status(second, steer.turn_id)).toBe("completed");
+});
+
+test("after kill -9 a steer waits for the next step boundary, not for one that has passed", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const mark = join(first.workspace, "go-on");
+  const item = (type: string, state: string): string =>
+    `raw ${JSON.stringify({ type, item: { id: "item_9", type: "command_execution", command: "make", aggregated_output: "", exit_code: null, status: state } })}`;
+  const lines = [
+    "tool one",
+    item("item.started", "in_progress"),
+    // A stop that comes too early has a second to show.
+    `shell until [ -e ${mark} ]; do sleep 1; done`,
+    item("item.completed", "completed"),
+    "hang",
+  ];
+  const running = await first.admit({ ...session, input: lines.join("\n") });
+  const tools = async (turnd: TestDaemon): Promise<string[]> =>
+    (await turnd.events(running.turn_id)).flatMap((event) =>
+      event.type === "tool.started" || event.type === "tool.ended" ? [event.type] : [],
+    );
+  await waitFor("the second tool to start", async () => (await tools(first)).length === 3);
+  await first.admit({ ...session, input: "instead", queue_policy: "steer" });
+  first.kill("SIGKILL");
+  await first.exited;
+  const second = await fakeDaemonIn(directory, { TURND_CANCEL_GRACE_MS: "0" });
+  await waitFor("what is logged to be passed over", async () =>
+    /^turnd_events_passed_over_total\S* [1-9]/m.test((await second.request("GET", "/metrics")).text),
+  );
+  writeFileSync(mark, "");
+  await ended(second, [running.turn_id]);
+  expect((await second.request("GET", `/v1/turns/${running.turn_id}/result`)).body.cancelled_by).toBe("steer");
+  const events = await second.events(running.turn_id);
+  expect(events.flatMap((event) => (event.type === "tool.ended" ? [event.data.status] : []))).toEqual([
+    "completed",
+    "completed",
+  ]);
+});
+
 test("steers and queued turns that meet a turn's last instant are each run once", { timeout: 300_000 }, async () => {
   const turnd = await fakeDaemon({ TURND_MAX_TURNS: "8" });
   async function race(index: number): Promise<void> {

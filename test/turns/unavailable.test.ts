@@ -131,3 +131,17 @@ test("a provider package that would be fetched from npm fails turns before a pro
   // `bash --version` stands for a CLI that is there.
   await expectUnavailable(turnd, "cli-a", /ollama-ai-provider/);
 });
+
+test("a turn whose model's provider would be fetched from npm is not run; one of another provider is", async () => {
+  const config = {
+    model: "good/m",
+    provider: { good: { npm: "@ai-sdk/groq" }, bad: { npm: "ollama-ai-provider" } },
+  };
+  const turnd = await fakeDaemon({ CLI_A_BIN: "/bin/bash", CLI_A_JSON: JSON.stringify(config) });
+  const result = await turnd.run({ executor: "cli-a", model: "bad/m", input: "hello" });
+  expect(result.failure).toMatchObject({ code: "executor_unavailable" });
+  expect(result.failure?.message).toContain("ollama-ai-provider");
+  expect((await turnd.events(result.turn_id)).map(({ type }) => type)).toEqual(["turn.ended"]);
+  const other = await turnd.run({ executor: "cli-a", model: "good/other", input: "hello" });
+  expect((await turnd.events(other.turn_id)).map(({ type }) => type)).toContain("turn.started");
+});

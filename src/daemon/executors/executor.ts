@@ -39,6 +39,13 @@ export interface Executor {
   nativeBinaries(cliName: string): readonly NativeBinary[];
   /** Reads the operator's variables. Pure: the caller writes what it returns. */
   configure(input: ConfigureInput): ConfigureResult;
+  /**
+   * What keeps a turn with this model from running, as far as the configuration tells.
+   *
+   * Absent where that is `fault` of the configuration, whatever the model.
+   * @param model - as the request gave it; undefined for the configured one
+   */
+  findFault?(configuration: Configuration, model: string | undefined): Configuration["fault"];
   /** What a session's home must hold before a turn. */
   planHome(input: HomeInput): HomePlan;
   /** Arguments after the program's name. The prompt is never among them: it is the file on stdin. */
@@ -156,7 +163,7 @@ export interface Configuration {
   readonly secrets: readonly string[];
   /** Default model as the CLI wants it, when the configuration names one. */
   readonly model?: string;
-  /** Known before any process starts: the turn fails with this. */
+  /** Known before any process starts: a turn with the configured model fails with this. */
   readonly fault?: { readonly code: FailureCode; readonly message: string };
   /** The executor's own notes for `planHome` and `buildArgs`; opaque to everyone else. */
   readonly details: unknown;

@@ -9,6 +9,8 @@ export interface Emitter {
   translated(events: readonly TranslatedEvent[]): Promise<void>;
   /** Events of turnd's own. */
   own(events: readonly NewEvent[]): Promise<void>;
+  /** Whether all that an earlier daemon has logged has been passed over; at once where there was none. */
+  isCaughtUp(): boolean;
   /** The disk would not take an event; nothing has been logged since. */
   fault(): Error | undefined;
 }
@@ -57,6 +59,7 @@ export function createEmitter({ log, progress, onWritten, onPassedOver, onFault 
       return own(fresh);
     },
     own,
+    isCaughtUp: () => fromLines <= 0,
     fault: () => fault,
   };
 }

@@ -19,10 +19,19 @@ export interface ExecutorRuntime {
   locate(): Promise<Located>;
   /** Tries the CLI's own sandbox, once; only for an executor that has a `sandboxProbe`. */
   probeSandbox(): Promise<SandboxState>;
-  /** What keeps a turn in this mode from running, decided before a process is started; undefined when nothing does. */
-  findObstacle(mode: Mode, permissions: Permissions): Promise<FailureDraft | undefined>;
+  /** What keeps a turn from running, decided before a process is started; undefined when nothing does. */
+  findObstacle(wanted: Wanted): Promise<FailureDraft | undefined>;
   /** @param provider - `known`: told without waiting for the provider, by its last answer if there is one */
   describe(provider: "asked" | "known"): Promise<ExecutorInfo>;
+}
+
+/** A turn, as far as it decides whether it can run. */
+export interface Wanted {
+  readonly mode: Mode;
+  /** Of its session. */
+  readonly permissions: Permissions;
+  /** As its request gave it; absent for the configured one. */
+  readonly model?: string;
 }
 
 export type Located =
@@ -76,14 +85,14 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
   const askProvider = async (): Promise<ProviderState | undefined> => check?.ask();
 
   async function decide(
-    mode: Mode,
-    permissions: Permissions,
+    { mode, permissions, model }: Wanted,
     provider = askProvider,
   ): Promise<FailureDraft | undefined> {
     const located = await locate();
     if (!located.ok) return ownFailure("executor_unavailable", `${cliName} cannot be run: ${located.reason}.`);
     // The message of a fault names the variable to set.
-    if (configuration.fault !== undefined) return ownFailure(configuration.fault.code, configuration.fault.message, "");
+    const fault = executor.findFault === undefined ? configuration.fault : executor.findFault(configuration, model);
+    if (fault !== undefined) return ownFailure(fault.code, fault.message, "");
     const state = await provider();
     if (state?.api === "absent") return toObstacle(state);
     if (executor.sandboxProbe?.isNeeded(configuration, mode, permissions) !== true) return undefined;
@@ -99,7 +108,8 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
 
   async function describe(provider: "asked" | "known"): Promise<ExecutorInfo> {
     const located = await locate();
-    const obstacle = await decide("execute", {}, provider === "asked" ? askProvider : async () => check?.known());
+    const wanted: Wanted = { mode: "execute", permissions: {} };
+    const obstacle = await decide(wanted, provider === "asked" ? askProvider : async () => check?.known());
     const state = check?.known();
     const isSandboxed = executor.sandboxProbe?.isNeeded(configuration, "execute") === true;
     return {
@@ -125,7 +135,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     drift,
     locate,
     probeSandbox: probe,
-    findObstacle: (mode, permissions) => decide(mode, permissions),
+    findObstacle: (wanted) => decide(wanted),
     describe,
   };
 }

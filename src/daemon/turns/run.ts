@@ -146,7 +146,8 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
 
 async function findObstacle({ context, turn }: Run): Promise<FailureDraft | undefined> {
   const permissions = context.sessions.get(turn.file.session_id)?.permissions ?? {};
-  return executorOf(context, turn.file.executor).findObstacle(turn.file.mode, permissions);
+  const { executor, mode, model } = turn.file;
+  return executorOf(context, executor).findObstacle({ mode, permissions, ...(model === undefined ? {} : { model }) });
 }
 
 /** The native session to go on with. */
@@ -212,7 +213,10 @@ async function follow(run: Run, started: Started, spawnedAt?: number): Promise<A
       if (asked !== undefined) stop(asked);
       if (emitter.fault() !== undefined) stop("storage");
     },
-    onStepBoundary: options.onStepBoundary,
+    // A boundary that an earlier daemon has passed is none any more: a tool may be at work since.
+    onStepBoundary() {
+      if (emitter.isCaughtUp()) options.onStepBoundary();
+    },
   });
   turn.stop = undefined;
   if (attempt.sweepError !== undefined) {

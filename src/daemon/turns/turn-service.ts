@@ -89,6 +89,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     logger.info({ turnId: turn.file.turn_id, wasStarted: started.has(turn) }, "turn taken up again");
     queue.push(turn);
   }
+  for (const turn of started) if (isSteered(turn, unfinished)) steering.request(turn);
 
   function find(turnId: string): Turn {
     const turn = store.get(turnId);
@@ -254,6 +255,14 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       ...(running === undefined ? {} : { running_turn: running.file.turn_id }),
     };
   }
+}
+
+/** Whether a later turn of its session asked an earlier daemon to take over. */
+function isSteered({ file }: Turn, unfinished: readonly Turn[]): boolean {
+  return unfinished.some(
+    ({ file: { session_id, queue_policy, order } }) =>
+      session_id === file.session_id && queue_policy === "steer" && order > file.order,
+  );
 }
 
 /** Whether something of a turn has happened already: those go on before any other begins. */

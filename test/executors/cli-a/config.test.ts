@@ -152,6 +152,19 @@ describe("CLI_A_JSON", () => {
     expect(withPackage("ollama-ai-provider", "other/m1")).toBeUndefined();
   });
 
+  test("makes a turn unavailable by the package of the model's own provider", () => {
+    const provider = { good: { npm: "@ai-sdk/groq" }, bad: { npm: "ollama-ai-provider" } };
+    const faultOf = (config: object, model?: string) =>
+      cliA.findFault?.(configure({ CLI_A_JSON: JSON.stringify(config) }), model)?.code;
+    expect(faultOf({ model: "good/m", provider }, "bad/m")).toBe("executor_unavailable");
+    expect(faultOf({ model: "good/m", provider }, "m2")).toBeUndefined();
+    expect(faultOf({ model: "bad/m", provider }, "good/m")).toBeUndefined();
+    expect(faultOf({ model: "bad/m", provider }, "m2")).toBe("executor_unavailable");
+    expect(faultOf({ provider: { bad: provider.bad } })).toBe("executor_unavailable");
+    expect(faultOf({ provider })).toBeUndefined();
+    expect(faultOf({ provider: {} })).toBeUndefined();
+  });
+
   test("warns of what it leaves on ask, of variables that are missing and of those it overrules", () => {
     const { warnings } = configure({ CLI_A_JSON: whole, CLI_A_MODEL: "m" });
     expect(warnings).toEqual([

@@ -1,12 +1,14 @@
 import type { Executor, NativeBinary } from "../executor.ts";
 import { buildArgs } from "./command.ts";
 import { configure, VARIABLES } from "./config.ts";
+import { readDetails } from "./details.ts";
 import { FAILURE_RULES } from "./failure.ts";
 import { CONFIGURATION_CHECK } from "./configuration-check.ts";
 import { planHome } from "./home.ts";
 import { RECORDS } from "./records.ts";
 import { CORRUPT_ON_RESUME } from "./stderr-rules.ts";
 import { createCliATranslator } from "./translate.ts";
+import { findPackageFault } from "./whole-config.ts";
 
 const SESSION_ID = /^ses_[0-9A-Za-z]{26}$/;
 
@@ -47,6 +49,10 @@ export const cliA: Executor = {
       ),
     ),
   configure,
+  findFault(configuration, model) {
+    const details = readDetails(configuration);
+    return details.source === "json" ? findPackageFault(details, model) : configuration.fault;
+  },
   planHome,
   buildArgs,
   // Anything else ends with exit code 0 and not a word. Source: contract section 3.

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { ConfigureInput, ConfigureResult } from "../executor.ts";
+import type { Configuration, ConfigureInput, ConfigureResult } from "../executor.ts";
 import { isBundled, notBundled } from "./bundled.ts";
-import { CliAConfig, type CliADetails } from "./details.ts";
+import { CliAConfig, resolveModel, type CliADetails } from "./details.ts";
 import { isHideable, showConfig } from "./effective.ts";
 import { readJsonc } from "./jsonc.ts";
 import { listAsks } from "./permissions.ts";
@@ -42,14 +42,12 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
     return value === undefined || value === "" ? [] : [[name, value]];
   });
   const shown = showConfig(config, () => "CLI_A_JSON");
-  const [first = ""] = model?.split("/", 1) ?? [];
-  // Without one the CLI takes the package it knows the provider by.
-  const { npm } = provider[first] ?? {};
   const details: CliADetails = {
     source: "json",
     config,
-    ...(model?.includes("/") ? { provider: first } : {}),
+    ...(model?.includes("/") ? { provider: model.slice(0, model.indexOf("/")) } : {}),
   };
+  const fault = findPackageFault(details, undefined);
   return {
     ok: true,
     configuration: {
@@ -66,8 +64,25 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
       effective: shown.settings,
       secrets: [...new Set([...shown.secrets, ...passed.map(([, value]) => value).filter(isHideable)])],
       ...(model === undefined ? {} : { model }),
-      ...(npm === undefined || isBundled(npm) ? {} : { fault: notBundled("CLI_A_JSON", npm) }),
+      ...(fault === undefined ? {} : { fault }),
       details,
     },
   };
+}
+
+/**
+ * Whether a turn would have its provider's package fetched from npm.
+ *
+ * @param requested - absent for the configured model; without that either the CLI takes any provider it can use
+ */
+export function findPackageFault(details: CliADetails, requested: string | undefined): Configuration["fault"] {
+  if (details.source === "none") return undefined;
+  const { model: configured, provider } = Read.parse(details.config);
+  const model = requested === undefined ? configured : resolveModel(details, requested);
+  const packages = Object.entries(provider)
+    .filter(([id]) => model === undefined || id === model.split("/", 1)[0])
+    // Without one the CLI takes the package it knows the provider by.
+    .map(([, { npm }]) => (npm === undefined || isBundled(npm) ? undefined : npm));
+  const [first] = packages;
+  return first === undefined || packages.includes(undefined) ? undefined : notBundled("CLI_A_JSON", first);
 }
