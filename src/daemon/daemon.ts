@@ -1,6 +1,5 @@
 import { chown, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { readConfigurations, renderConfigurations, type ConfiguredExecutor } from "./configurations.ts";
@@ -12,6 +11,7 @@ import { probeKeeper, type KeeperState } from "./process/probe-keeper.ts";
 import { makeDirectories, makeDirectory } from "./sessions/directories.ts";
 import { openSessionStore } from "./sessions/session-store.ts";
 import type { Settings } from "./settings.ts";
+import { stopWithin } from "./stop.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
 import type { TurnContext } from "./turns/context.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "./turns/executor-runtime.ts";
@@ -24,7 +24,12 @@ import { VERSION } from "./version.ts";
 export interface Daemon {
   /** Where `/v1` answers. */
   readonly url: string;
-  /** Ends running turns and streams, and lets go of the state directory. Resolves within `TURND_SHUTDOWN_MS`. */
+  /**
+   * Ends running turns, shells and streams, and lets go of the state directory.
+   *
+   * Settles within `TURND_SHUTDOWN_MS`, and a second more where clients hold on to their connections.
+   * @throws {AggregateError} of what could not be ended or closed; all else has been
+   */
   stop(): Promise<void>;
 }
 
@@ -35,6 +40,9 @@ export interface DaemonOptions {
   readonly logger: Logger;
   readonly redact: (line: string) => string;
 }
+
+/** For the connections of clients, where turns or shells took all the time there is. */
+const LAST_MS = 1_000;
 
 /**
  * Wires the rooms and serves.
@@ -55,7 +63,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const context = await createTurnContext(options, configured, metrics.observer);
     for (const warning of context.warnings) logger.warn(warning);
     terminal = await wireTerminal({ ...options, context });
-    const { service: shells, site } = terminal;
+    const { service: shells, site, close: closeTerminal } = terminal;
     if (site !== undefined) logger.info({ url: describeAddress(site) }, "terminal listening");
     const service = await startTurnService(context);
     let isShuttingDown = false;
@@ -81,16 +89,28 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       url,
       async stop() {
         isShuttingDown = true;
-        const stops = Promise.all([service.shutDown(), shells.shutDown()]);
-        const isBound = await within(stops, values.TURND_SHUTDOWN_MS);
-        // What is left is taken up by the next start: its files and its keeper are there.
-        if (!isBound) logger.error({ boundMs: values.TURND_SHUTDOWN_MS }, "turns or shells did not end in time");
-        await Promise.all([app.close(), site?.close()]);
-        await lock.release();
+        const boundMs = values.TURND_SHUTDOWN_MS;
+        try {
+          await stopWithin({
+            ends: [service.shutDown, shells.shutDown],
+            closes: [() => app.close(), closeTerminal],
+            boundMs,
+            lastMs: LAST_MS,
+            onLate(what) {
+              // What is left is taken up by the next start: its files and its keeper are there.
+              if (what === "ends") logger.error({ boundMs }, "turns or shells did not end in time");
+              else logger.warn({ boundMs }, "connections were cut off");
+            },
+          });
+        } finally {
+          await lock.release();
+        }
       },
     };
   } catch (error) {
-    await terminal?.site?.close();
+    // A page that was waiting for turnd may have come back already.
+    await terminal?.service.shutDown();
+    await terminal?.close();
     await lock.release();
     throw error;
   }
@@ -171,14 +191,6 @@ export async function createTurnContext(
     logger,
     observer,
   };
-}
-
-/** Whether some work was done within a bound of time. */
-async function within(work: Promise<unknown>, boundMs: number): Promise<boolean> {
-  const late = new AbortController();
-  const isDone = await Promise.race([work.then(() => true), delay(boundMs, false, { signal: late.signal })]);
-  late.abort();
-  return isDone;
 }
 
 function describeKeeper(keeper: KeeperState, isSelf: boolean): string[] {

@@ -12,6 +12,8 @@ export interface WiredTerminal {
   readonly service: RunningTerminal;
   /** Where the page is served; undefined where it is not. */
   readonly site: FastifyInstance | undefined;
+  /** Says goodbye to the viewers and closes that port, which waits for them. */
+  readonly close: () => Promise<void>;
 }
 
 export interface TerminalWiring {
@@ -53,13 +55,14 @@ export async function wireTerminal({
       stallMs: values.TURND_SHELL_STALL_MS,
       ticketMs: values.TURND_TERMINAL_TICKET_MS,
       graceMs: values.TURND_CANCEL_GRACE_MS,
+      shutdownMs: values.TURND_SHUTDOWN_MS,
       heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
     },
     findWorkspace: (sessionId) => context.sessions.get(sessionId)?.workspace,
     checkWorkspace: (path) => checkWorkspace(path, { roots: context.workspaceRoots, runAs }),
     logger,
   });
-  if (port === "off") return { service, site: undefined };
+  if (port === "off") return { service, site: undefined, close: service.disconnect };
   const site = await createTerminalSite({
     terminal: service,
     pageDirectory: join(sandboxDirectory, "terminal"),
@@ -75,5 +78,12 @@ export async function wireTerminal({
     const reason = error instanceof Error ? error.message : String(error);
     throw new SettingsError([`TURND_TERMINAL_PORT is ${port}: ${reason}`]);
   }
-  return { service, site };
+  return {
+    service,
+    site,
+    async close() {
+      await service.disconnect();
+      await site.close();
+    },
+  };
 }

@@ -79,5 +79,8 @@ function refuseUpgrade(request: IncomingMessage, socket: Duplex, error: unknown,
   const head = `HTTP/1.1 ${PROBLEM_STATUS[problem.code]} Refused\r\nContent-Type: application/json\r\n`;
   // A connection that breaks while it is refused is gone.
   socket.on("error", () => {});
-  socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
+  // Whoever keeps its own end open must not keep the site from closing.
+  socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`, () =>
+    socket.destroy(),
+  );
 }

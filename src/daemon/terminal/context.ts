@@ -15,6 +15,8 @@ export interface TerminalLimits {
   readonly ticketMs: number;
   /** Between the hang-up and the kill. */
   readonly graceMs: number;
+  /** Within which turnd stops, and its shells with it. */
+  readonly shutdownMs: number;
   /** Between two pings of a viewer. */
   readonly heartbeatMs: number;
 }

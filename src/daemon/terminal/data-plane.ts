@@ -18,13 +18,15 @@ export interface DataPlaneOptions {
 
 /** The WebSockets of the terminal's viewers. */
 export interface DataPlane {
-  /** @throws {ProblemError} unauthorized */
+  /** @throws {ProblemError} unauthorized, shutting_down */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Says goodbye to every viewer. Resolves when they have gone, or did not in time and were dropped. */
+  /** Says goodbye to every viewer and takes no more. Resolves when they have gone, or did not in time and were dropped. */
   close(): Promise<void>;
 }
 
-const GOODBYE_MS = 1_000;
+/** A page answers at once; a turnd that is out of time has a second for all. */
+const GOODBYE_MS = 500;
+const RETRY_AFTER_SECONDS = 5;
 
 /** What both sides speak. A ticket stands beside it: a header is not logged as a URL is, and browsers can set no other. */
 const PROTOCOL = "turnd.terminal";
@@ -37,9 +39,12 @@ export function createDataPlane({ shells, access, limits, logger }: DataPlaneOpt
     perMessageDeflate: false,
     handleProtocols: (protocols) => (protocols.has(PROTOCOL) ? PROTOCOL : false),
   });
+  let isClosing = false;
 
   return {
     upgrade(request, socket, head) {
+      // The site waits for its viewers: one that came back now would keep turnd from stopping.
+      if (isClosing) throw new ProblemError("shutting_down", "turnd is shutting down", {}, RETRY_AFTER_SECONDS);
       const ticket = /(?:^|[\s,])ticket\.([\w-]+)/.exec(request.headers["sec-websocket-protocol"] ?? "")?.[1];
       const id = ticket === undefined ? undefined : access.redeem(ticket);
       if (id === undefined) {
@@ -53,6 +58,7 @@ export function createDataPlane({ shells, access, limits, logger }: DataPlaneOpt
       });
     },
     async close() {
+      isClosing = true;
       const viewers = [...server.clients];
       const gone = Promise.all(viewers.map((viewer) => new Promise((resolve) => viewer.once("close", resolve))));
       for (const viewer of viewers) viewer.close(1_001, "turnd is stopping");

@@ -56,7 +56,7 @@ export interface TerminalService {
   issueTicket(sessionId: string, isTrusted: boolean): Ticket;
   /**
    * Takes over a connection that asks for a WebSocket and whose Host and Origin have been checked.
-   * @throws {ProblemError} unauthorized without a good ticket; nothing has been written then
+   * @throws {ProblemError} unauthorized without a good ticket, shutting_down; nothing has been written then
    */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }

@@ -1,8 +1,9 @@
 import { rm } from "node:fs/promises";
 import { finished } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import type { ShellEndedBy, ShellExit, ShellSession, TerminalSize } from "../../protocol/index.ts";
 import { readExit } from "../process/keeper.ts";
-import { stopTree } from "../process/tree.ts";
+import { stopTree, sweepTree } from "../process/tree.ts";
 import { waitForExit } from "../process/wait-exit.ts";
 import type { TerminalContext } from "./context.ts";
 import { createIdleWatch } from "./idle-watch.ts";
@@ -133,8 +134,15 @@ export async function startShell(
     endedBy ??= by;
     stopping.abort();
     balance();
+    if (by === "shutdown") await hasten();
     await ended;
     if (fault !== undefined) throw new Error(`shell ${label} could not be ended`, { cause: fault });
+  }
+
+  /** Ends it within turnd's own bound, whatever grace it has, or was given before; half is for what comes after. */
+  async function hasten(): Promise<void> {
+    const isOver = await Promise.race([ended.then(() => true), delay(limits.shutdownMs / 2, false, { ref: false })]);
+    if (!isOver) await sweepTree(relay.tree);
   }
 
   function leaveIdle(): void {

@@ -12,6 +12,8 @@ import { createShells } from "./shells.ts";
 export interface RunningTerminal extends TerminalService {
   /** Opens nothing more and ends every shell. Resolves when nothing of them is left alive. */
   shutDown(): Promise<void>;
+  /** Says goodbye to every viewer and takes no more of them. */
+  disconnect(): Promise<void>;
 }
 
 /** Links lie unused no longer than shells do, and no longer than this where shells may idle for ever. */
@@ -90,9 +92,7 @@ export async function startTerminal(context: TerminalContext): Promise<RunningTe
     close: (id) => shells.remove(find(id)),
     issueTicket: access.issueTicket,
     upgrade: dataPlane.upgrade,
-    async shutDown() {
-      await shells.shutDown();
-      await dataPlane.close();
-    },
+    shutDown: shells.shutDown,
+    disconnect: dataPlane.close,
   };
 }
