@@ -27,6 +27,16 @@ test("the same words in another request are shown", () => {
   expect(repeats.isRepeat("one")).toBe(false);
 });
 
+test("a request that is made again before it showed anything has no repeats", () => {
+  const repeats = createRepeatFilter();
+  repeats.isRepeat("one");
+  repeats.answered();
+  repeats.retried();
+  expect(repeats.isRepeat("one")).toBe(false);
+  repeats.retried();
+  expect(["one", "one"].map((text) => repeats.isRepeat(text))).toEqual([true, false]);
+});
+
 test("a request of any length is remembered in bounded memory: its latest messages", () => {
   const repeats = createRepeatFilter();
   const texts = Array.from({ length: 50 }, (_, index) => `${index} ${"x".repeat(100_000)}`);

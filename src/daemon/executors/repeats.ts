@@ -46,8 +46,8 @@ export function createRepeatFilter(): RepeatFilter {
       isNextRequest = true;
     },
     retried() {
-      expected = [...shown];
-      isNextRequest = false;
+      // What is shown belongs to the request before as long as this one has shown nothing.
+      expected = isNextRequest ? [] : [...shown];
     },
   };
 }

@@ -164,6 +164,24 @@ describe("what the assistant says", () => {
     expect(typesOf("stream-cut-after-message-recovered").filter((type) => type === "message")).toHaveLength(1);
   });
 
+  test("the same words after a call answer another request, also where that was made twice", () => {
+    const { push } = start();
+    const done = command("item_1", { exit_code: 0, status: "completed" });
+    push(message("item_0", "Still waiting."));
+    push(item("item.completed", done));
+    push('{"type":"error","message":"Reconnecting... 1/5"}');
+    expect(push(message("item_2", "Still waiting.")).events).toMatchObject([{ type: "message" }]);
+  });
+
+  test("a thought printed once an attempt is shown once", () => {
+    const { push } = start();
+    const thought = (id: string): string => item("item.completed", { id, type: "reasoning", text: "Hm." });
+    expect(push(thought("item_0")).events).toMatchObject([{ type: "reasoning" }]);
+    push('{"type":"error","message":"Reconnecting... 1/5"}');
+    expect(push(thought("item_1")).events).toEqual([]);
+    expect(push(thought("item_2")).events).toMatchObject([{ type: "reasoning" }]);
+  });
+
   test("the same words without a retry are two messages", () => {
     const { push } = start();
     expect(push(message("item_0", "Done.")).events).toHaveLength(1);

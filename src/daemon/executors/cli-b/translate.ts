@@ -32,7 +32,8 @@ const NOTHING: Translation = { events: [] };
  */
 export function createCliBTranslator(input: TranslatorInput): Translator {
   const tools = createToolTracker();
-  const repeats = createRepeatFilter();
+  const texts = createRepeatFilter();
+  const thoughts = createRepeatFilter();
   const stderr = createStderrReader();
   const ended: Ended = {
     lastRecord: undefined,
@@ -109,7 +110,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
     }
     ended.error = undefined;
     ended.retryCause = toProviderFact(cause ?? message, { line: native.line, hasItems });
-    repeats.retried();
+    for (const repeats of [texts, thoughts]) repeats.retried();
     return [
       ...earlier,
       {
@@ -155,9 +156,10 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
     switch (item.type) {
       case "agent_message":
         output = item.text;
-        if (repeats.isRepeat(item.text)) return [];
+        if (texts.isRepeat(item.text)) return [];
         return [{ type: "message", data: { message_id: item.id, text: item.text }, native }];
       case "reasoning":
+        if (thoughts.isRepeat(item.text)) return [];
         return [{ type: "reasoning", data: { message_id: item.id, text: item.text }, native }];
       case "todo_list":
         return updatePlan(item, native);
@@ -168,7 +170,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       case "mcp_tool_call":
       case "collab_tool_call":
       case "web_search":
-        repeats.answered();
+        for (const repeats of [texts, thoughts]) repeats.answered();
         return tools.end(item, native);
     }
   }
