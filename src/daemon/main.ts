@@ -219,7 +219,7 @@ function isWrongArguments(error: unknown): error is TypeError {
 }
 
 /** Faults that a person can mend, by name: only the command that throws one has loaded its class. */
-const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError"]);
+const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError", "TombstoneError"]);
 
 function exitCodeOf(error: unknown): ExitCode {
   if (isWrongArguments(error)) return 2;
