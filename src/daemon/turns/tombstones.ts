@@ -30,14 +30,14 @@ export class TombstoneError extends Error {
  */
 export async function openTombstones(stateDirectory: string): Promise<Tombstones> {
   const path = join(stateDirectory, "tombstones.jsonl");
-  const bytes = await readFile(path).catch((error: unknown) => {
+  const found = await readFile(path).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return Buffer.alloc(0);
     throw error;
   });
-  let size = bytes.lastIndexOf("\n") + 1;
-  let hasRemains = size < bytes.length;
+  let size = found.lastIndexOf("\n") + 1;
+  let hasRemains = size < found.length;
   const byRequest = new Map<string, Tombstone>();
-  for (const [index, line] of bytes.toString("utf8", 0, size).split("\n").entries()) {
+  for (const [index, line] of found.toString("utf8", 0, size).split("\n").entries()) {
     if (line === "") continue;
     const stone = readStone(line, `${path}:${index + 1}`);
     byRequest.set(stone.request_id, stone);
