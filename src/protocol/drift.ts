@@ -5,7 +5,7 @@ export const DriftEntry = z
   .strictObject({
     what: z.enum(["type", "field", "tool"]).meta({
       description:
-        "`type`: a kind of record without a translation. `field`: neither read nor in a recording of the known version. `tool`: its events have kind `other`.",
+        "`type`: a kind of record without a translation. `field`: neither read nor in a recording of the known version. `tool`: in no table of ours, so the `kind` of its events is `other` or a guess.",
     }),
     name: z.string().meta({
       description: "The type, the tool, or the field after the kind of record it stood in: `text part.added`.",

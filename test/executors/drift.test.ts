@@ -99,10 +99,16 @@ test("of CLI B's items, a new type and a new field are counted", () => {
 test("what is not the CLI's own is no drift: arguments, a server's answer, an MCP tool's name", () => {
   const change = (record: Json): void => {
     record.part.tool = "server_tool";
+    Object.assign(record.part.state, { title: "", metadata: { truncated: false } });
     record.part.state.input = { anything: { at: "all" } };
     record.part.metadata = { provider: { says: 1 } };
   };
   expect(found(count(cliA, recordOf(cliA, "tool-succeeds", "tool_use", change)))).toEqual([]);
+});
+
+test("a tool of the CLI's own that a later version calls otherwise is counted, with an underscore or without", () => {
+  const todo = recordOf(cliA, "todo-list", "tool_use", (record) => (record.part.tool = "todo_write"));
+  expect(found(count(cliA, todo))).toEqual(["tool todo_write 1"]);
 });
 
 test("keys that JavaScript knows are fields like others", () => {

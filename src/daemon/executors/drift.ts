@@ -7,7 +7,7 @@ export interface RecordTable {
   readonly known: KnownShapes;
   /** The field whose own type tells records of one type apart: `item`. */
   readonly refinedBy?: string;
-  /** The tool of a call whose events have kind `other` because no table knows it. */
+  /** The tool of a call that no table knows: the kind of its events is a guess. */
   unmappedTool(record: object): string | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { RecordTable } from "../drift.ts";
 import shapes from "./shapes.json" with { type: "json" };
-import { isMappedTool } from "./tools.ts";
+import { isKnownTool } from "./tools.ts";
 
 /** What is known of CLI A's records: `shapes.json`, by type. */
 export const RECORDS: RecordTable = {
@@ -8,6 +8,6 @@ export const RECORDS: RecordTable = {
   unmappedTool(record) {
     const part = "part" in record ? record.part : undefined;
     if (typeof part !== "object" || part === null || !("tool" in part) || typeof part.tool !== "string") return;
-    return isMappedTool(part.tool) ? undefined : part.tool;
+    return isKnownTool(part.tool, "state" in part ? part.state : undefined) ? undefined : part.tool;
   },
 };

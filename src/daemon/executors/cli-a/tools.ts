@@ -151,15 +151,29 @@ function parseRules(json: string): z.infer<typeof DenyRules> {
   }
 }
 
-/** Whether a tool has a kind: it is one of the CLI's own, or has the form of an MCP server's, `<server>_<tool>`. */
-export function isMappedTool(tool: string): boolean {
-  return Object.hasOwn(KINDS, tool) || tool.includes("_");
+/**
+ * Whether a call's tool is known: it is one of the CLI's own, or the call has the form of an MCP server's, `<server>_<tool>`
+ * without a title, telling nothing of itself but whether its output was cut. A failed call has neither to tell it by.
+ * @see contract section 1.1
+ */
+export function isKnownTool(tool: string, state: unknown): boolean {
+  return Object.hasOwn(KINDS, tool) || (isForeign(tool) && McpState.safeParse(state).success);
 }
+
+const anything = z.unknown().optional();
+const McpState = z.object({
+  title: z.literal("").optional(),
+  metadata: z.strictObject({ truncated: anything, outputPath: anything }).optional(),
+});
 
 /** What is none of the CLI's own comes from an MCP server or from a plugin. */
 function toKind(tool: string): ToolKind {
   if (Object.hasOwn(KINDS, tool)) return KINDS[tool] ?? "other";
-  return isMappedTool(tool) ? "mcp" : "other";
+  return isForeign(tool) ? "mcp" : "other";
+}
+
+function isForeign(tool: string): boolean {
+  return tool.includes("_");
 }
 
 function toErrorStatus(error: string): ToolStatus {
