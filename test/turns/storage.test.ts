@@ -2,20 +2,26 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
+import { startKept } from "../../src/daemon/process/keeper.ts";
+import { toFailureOfOurs } from "../../src/daemon/turns/run-outcome.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
-import { temporaryDirectory } from "../harness/temporary.ts";
+import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** Only root can mount; the figures of a full and a read-only disk are the kernel's own then. */
 const IS_ROOT = process.getuid?.() === 0;
 
+async function mountSmallDisk(path: string, sizeMb: number): Promise<void> {
+  mkdirSync(path, { mode: 0o711 });
+  await execa("mount", ["-t", "tmpfs", "-o", `size=${sizeMb}m,mode=711`, "turnd-test", path]);
+  onTestFinished(async () => void (await execa("umount", ["--lazy", path])));
+}
+
 /** A daemon whose state lies on a small disk of its own. */
 async function onSmallDisk(sizeMb: number) {
   const directory = temporaryDirectory(onTestFinished);
   const state = join(directory, "state");
-  mkdirSync(state, { mode: 0o711 });
-  await execa("mount", ["-t", "tmpfs", "-o", `size=${sizeMb}m,mode=711`, "turnd-test", state]);
-  onTestFinished(async () => void (await execa("umount", ["--lazy", state])));
+  await mountSmallDisk(state, sizeMb);
   return { state, turnd: await fakeDaemonIn(directory) };
 }
 
@@ -58,4 +64,31 @@ test.runIf(IS_ROOT)("a state directory that becomes read-only refuses turns, and
   expect([refused.status, refused.body.detail.code]).toEqual([507, "storage_full"]);
   expect((await turnd.request("GET", `/v1/turns/${before.turn_id}/result`)).body).toEqual(before);
   expect((await turnd.request("POST", `/v1/turns/${running.turn_id}/cancel`)).body.status).toBe("cancelled");
+});
+
+/** Starts a command in a directory, and tells what that failure means for a turn. */
+async function failureOfStart(directory: string, keeperPath: string) {
+  writeFileSync(join(directory, "prompt.txt"), "");
+  const kept = { keeperPath, directory, command: ["/bin/true"], env: {}, cwd: "/", runAs: CLI_USER };
+  return startKept(kept).then(() => undefined, toFailureOfOurs);
+}
+
+test.runIf(IS_ROOT)("a disk that is full when the keeper comes is told as such", async () => {
+  const disk = join(temporaryDirectory(onTestFinished), "disk");
+  await mountSmallDisk(disk, 1);
+  expect(() => writeFileSync(join(disk, "filler"), Buffer.alloc(2_000_000))).toThrow("ENOSPC");
+  const failure = await failureOfStart(disk, join(REPOSITORY, "sandbox/keeper"));
+  expect(failure).toMatchObject({
+    code: "storage_error",
+    message: "the keeper's files could not be written: exit code 5",
+  });
+});
+
+test("a keeper that cannot start tells why, without its command line", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const keeper = join(directory, "keeper");
+  writeFileSync(keeper, 'print STDERR "first\\nkeeper: no fork today\\n"; exit 4;\n');
+  const failure = await failureOfStart(directory, keeper);
+  const message = "the keeper could not start the command: keeper: no fork today";
+  expect(failure).toMatchObject({ code: "executor_unavailable", message });
 });

@@ -48,6 +48,14 @@ export class KeeperError extends Error {
   }
 }
 
+/** The same, because the disk is full, read-only or broken. */
+export class KeeperDiskError extends KeeperError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "KeeperDiskError";
+  }
+}
+
 /**
  * Starts a command under a keeper of its own: prompt on stdin, stdout and stderr into files (law 1).
  *
@@ -167,11 +175,15 @@ export async function adoptStarted(directory: string): Promise<Started | undefin
 
 interface KeeperEnd {
   readonly exitCode?: number | undefined;
-  readonly shortMessage?: string | undefined;
+  readonly signal?: string | undefined;
+  /** What the system says where perl could not be started. */
+  readonly originalMessage?: string | undefined;
 }
 
-/** The keeper's exit code when another keeper has made `started` before it. */
+/** Exit codes of the keeper: another one has made `started` before it; the disk would not take its files. */
 const ALREADY_STARTED = 3;
+const DISK_FAULT = 5;
+const MAX_QUOTED_CHARACTERS = 500;
 
 async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): Promise<Started> {
   let ended: KeeperEnd | undefined;
@@ -186,7 +198,18 @@ async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): 
   }
   const other = ended?.exitCode === ALREADY_STARTED ? await adoptStarted(directory) : undefined;
   if (other !== undefined) return other;
-  throw new KeeperError(`the keeper could not start the CLI: ${ended?.shortMessage ?? "it ended without a word"}`);
+  const isDisk = ended?.exitCode === DISK_FAULT;
+  // Its command line would tell nothing, and on a full disk its own words are lost.
+  const why = (await readLastLine(join(directory, "stderr.log"))) ?? (isDisk ? undefined : ended?.originalMessage);
+  const how = ended?.signal === undefined ? `exit code ${ended?.exitCode ?? "none"}` : ended.signal;
+  if (isDisk) throw new KeeperDiskError(`the keeper's files could not be written: ${why ?? how}`);
+  throw new KeeperError(`the keeper could not start the command: ${why ?? how}`);
+}
+
+/** What a program that ended at once has said last. */
+async function readLastLine(path: string): Promise<string | undefined> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  return text.trimEnd().split("\n").at(-1)?.slice(0, MAX_QUOTED_CHARACTERS) || undefined;
 }
 
 async function readJson(path: string): Promise<unknown> {

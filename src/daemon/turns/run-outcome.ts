@@ -1,5 +1,5 @@
 import type { FailureDraft } from "../executors/executor.ts";
-import { KeeperError } from "../process/keeper.ts";
+import { KeeperDiskError, KeeperError } from "../process/keeper.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { ownFailure } from "./acts.ts";
 import type { TurnFacts } from "./classify.ts";
@@ -26,8 +26,10 @@ export function storageFault(emitter: Emitter): TurnFacts["halt"] {
 
 /** What kept turnd from running a turn; a bug of its own is told as what it is, and the turn ends all the same (law 3). */
 export function toFailureOfOurs(error: unknown): FailureDraft {
+  if (error instanceof KeeperDiskError || error instanceof HomeError || isStorageError(error)) {
+    return ownFailure("storage_error", error.message);
+  }
   if (error instanceof KeeperError) return ownFailure("executor_unavailable", error.message);
-  if (error instanceof HomeError || isStorageError(error)) return ownFailure("storage_error", error.message);
   return ownFailure("unknown", `turnd itself failed: ${error instanceof Error ? error.message : String(error)}`);
 }
 
