@@ -141,9 +141,9 @@ start_front() {
     (as "$FRONT_ID" "$FRONT_GROUP_ID" env -i /usr/sbin/nginx -e stderr -c "$SANDBOX/nginx.conf") &
     FRONT=$!
 }
-# With a token any name is good: who was led here under a foreign one does not have it.
+# With a token any name is good: who was led here under a foreign one does not have it. TURND_HOSTS says more to the front alone.
 start_turnd() {
-    TURND_HOSTS=${TURND_HOSTS:-${TOKEN:+*}} turnd serve &
+    TURND_HOSTS=${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*} turnd serve &
     TURND=$!
 }
 

@@ -32,18 +32,27 @@ test("only the probes are answered without the token", async () => {
   }
 });
 
-test("on a loopback bind only loopback names are good Hosts", async () => {
+test("on a loopback bind only addresses and loopback names are good Hosts", async () => {
   const { app } = await createTestApp({ token });
   const ask = (host: string) => app.inject({ url: "/v1/health", headers: { host } });
-  for (const host of ["localhost", "127.0.0.1:8091", "127.8.9.1", "[::1]:80", "LOCALHOST:1"]) {
+  for (const host of [
+    "localhost",
+    "127.0.0.1:8091",
+    "127.8.9.1",
+    "[::1]:80",
+    "LOCALHOST:1",
+    "10.0.0.1:8080",
+    "[fd00::1]:8080",
+  ]) {
     expect((await ask(host)).statusCode).toBe(200);
   }
   for (const host of [
     "evil.example",
     "127.0.0.1.evil.example",
     "localhost.evil.example:80",
-    "10.0.0.1",
+    "10.0.0.1.evil.example",
     "a@localhost",
+    "a@10.0.0.1",
   ]) {
     const response = await ask(host);
     expect(response.statusCode).toBe(403);

@@ -168,6 +168,15 @@ describeImage("the port header with an allow-list", () => {
     expectProblem(await ask("03000"), "bad_proxy_port");
   });
 
+  test("turnd is asked by any name and address with a token, as kubelets do, whatever TURND_HOSTS says", async () => {
+    for (const host of ["10.1.2.3:8080", "sandbox.example", "other.example:8080"]) {
+      const answer = await sendRaw(sandbox(), `GET /v1/health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect([host, answer.slice(9, 12)]).toEqual([host, "200"]);
+    }
+    const target = "GET / HTTP/1.1\r\nHost: other.example\r\nX-Aio-Proxy-Port: 3000\r\nConnection: close\r\n";
+    expect(await sendRaw(sandbox(), `${target}\r\n`)).toMatch(/^HTTP\/1.1 403/);
+  });
+
   test("names in TURND_HOSTS may be asked", async () => {
     const target = "GET / HTTP/1.1\r\nHost: sandbox.example:8080\r\nConnection: close\r\n";
     expect(await sendRaw(sandbox(), `${target}X-Aio-Proxy-Port: 3000\r\n\r\n`)).toMatch(/^HTTP\/1.1 502/);
@@ -281,11 +290,11 @@ describeImage("without a token, where there is IPv6", () => {
     expect((await sandbox().exec(["timeout", "20", "node", "-e", listen], "1000")).output).toContain("EADDRINUSE");
   });
 
-  test("the container warns, and only loopback names are answered", async () => {
+  test("the container warns, and only addresses and loopback names are answered", async () => {
     expect(await sandbox().log()).toContain("warning: no TURND_TOKEN");
     const ask = (host: string) =>
       sendRaw(sandbox(), `GET /v1/turns HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
-    expect(await ask("localhost:8080")).toMatch(/^HTTP\/1.1 200/);
+    for (const host of ["localhost:8080", "10.1.2.3:8080"]) expect(await ask(host)).toMatch(/^HTTP\/1.1 200/);
     expect(await ask("sandbox.example")).toMatch(/^HTTP\/1.1 403 [^]*"forbidden_origin"/);
   });
 });

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { ProblemError } from "../../protocol/index.ts";
 
@@ -44,8 +45,8 @@ export function registerGuard(app: FastifyInstance, options: GuardOptions): void
 /**
  * Makes the check against web pages of elsewhere.
  *
- * A browser can be led to a loopback address under any name (DNS rebinding), so on a loopback bind only loopback names
- * are good Hosts. A page may send what it likes to where it comes from, and nothing to anywhere else.
+ * A browser can be led to a loopback address under any name (DNS rebinding), so on a loopback bind only loopback names are good
+ * Hosts, and addresses: they lead where they say. A page may send what it likes to where it comes from, and nothing to anywhere else.
  */
 export function createHostCheck({ host: bound, token, hosts = [], origins = [] }: HostRules): HostCheck {
   const isAnyHostGood = hosts.includes("*") || (token !== undefined && !isLoopback(bound));
@@ -53,11 +54,11 @@ export function createHostCheck({ host: bound, token, hosts = [], origins = [] }
   const ofOrigins = new Set(origins.map((origin) => URL.parse(origin)?.host));
   return ({ host, origin }) => {
     const name = readHostName(host);
-    const isGood = name !== undefined && (isLoopback(name) || names.has(name));
+    const isGood = name !== undefined && (isLoopback(name) || isAddress(name) || names.has(name));
     if (!isAnyHostGood && !isGood && !ofOrigins.has(host?.toLowerCase())) {
       throw new ProblemError(
         "forbidden_origin",
-        `Host must be a loopback name or one that TURND_HOSTS names, got ${quote(host)}`,
+        `Host must be an address, a loopback name or one that TURND_HOSTS names, got ${quote(host)}`,
       );
     }
     if (origin !== undefined && !isSameHost(origin, host) && !origins.includes(origin)) {
@@ -93,6 +94,10 @@ function digest(text: string): Buffer {
 function readHostName(host: string | undefined): string | undefined {
   const url = host === undefined ? null : URL.parse(`http://${host}`);
   return url !== null && url.pathname === "/" && url.username === "" ? url.hostname : undefined;
+}
+
+function isAddress(name: string): boolean {
+  return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
 function isLoopback(name: string): boolean {
