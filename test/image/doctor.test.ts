@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, inject, onTestFinished, test } from "vitest";
@@ -74,6 +75,19 @@ describeImage("turnd doctor", () => {
     await execa("docker", ["exec", id, ...health, "http://127.0.0.1:8080/v1/health"]);
     const report = await execa("docker", ["exec", id, "turnd", "doctor", "--json"], { reject: false });
     expect(read(report)).toEqual({});
+  });
+
+  test("finds an image without settings sound, run as its README says", async () => {
+    const { tag } = inject("image");
+    const documented = /`docker (run [^`]*) <image> ([^`]*)` looks/.exec(
+      readFileSync(join(REPOSITORY, "sandbox/README.md"), "utf8"),
+    );
+    const [options = "", command = ""] = documented?.slice(1) ?? [];
+    const args = [...options.split(" "), tag, ...command.split(" "), "--json"];
+    expect(read(await execa("docker", args, { reject: false, stdin: "ignore", timeout: 110_000 }))).toEqual({
+      ...NO_SANDBOX,
+      token: expect.stringMatching(/^warn: there is none/),
+    });
   });
 
   const BROKEN: readonly (readonly [string, Broken, Record<string, RegExp>])[] = [
