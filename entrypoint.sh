@@ -4,9 +4,9 @@
 #
 # Exit codes: 0 stopped as told; the command's own; or a fault, which the last lines of the log explain:
 #   10 user or capabilities   11 home   12 state   13 workspace   14 /tmp   15 /run
-#   16 a setting or a configuration is refused   17 turnd or the front kept ending
+#   16 a setting or a configuration is refused   17 turnd, the front or the holder of their ports kept ending
 #
-# turnd and the front are started again when they end by themselves: a new turnd takes running turns up again and loses none.
+# These are started again when they end by themselves: a new turnd takes running turns up again and loses none.
 set -u
 trap 'exit 0' TERM INT
 
@@ -15,7 +15,7 @@ RUN=/run/sandbox
 HOME_DIRECTORY=${TURND_HOME:-/home/sandbox}
 STATE=${TURND_STATE_DIR:-/var/lib/turnd}
 WORKSPACE=${TURND_WORKSPACE:-/workspace}
-MOST_RESTARTS=5 # in a minute, of both together
+MOST_RESTARTS=5 # in a minute, of all together
 
 say() { echo "sandbox: $*" >&2; }
 fault() { say "$2" && exit "$1"; }
@@ -136,24 +136,44 @@ render_front() {
         fault 15 "$RUN/nginx cannot be given to the front"
 }
 
+# The ports of turnd and the front are held beside them, where the system tells users apart by SO_REUSEPORT: some engines' does not.
+plan_holder() {
+    export TURND_REUSE_PORT=off
+    [ "$SELF" != "$USER_ID" ] || return 0
+    if "$SANDBOX/hold-ports" test "$USER_ID"; then
+        TURND_REUSE_PORT=on
+    else
+        say "warning: ports cannot be held here: a program of uid $USER_ID could take one while turnd or the front is started again"
+    fi
+}
+
+# What is kept running, by name.
+declare -A PROGRAMS=()
+start_holder() {
+    local ports=("$SELF:127.0.0.1:8091" "$SELF:127.0.0.1:6080" "$FRONT_ID:0.0.0.0:8080")
+    ! grep -qF '[::]' "$RUN/listen.conf" || ports+=("$FRONT_ID::::8080")
+    env -i "$SANDBOX/hold-ports" "${ports[@]}" &
+    PROGRAMS[holder]=$!
+}
 # The front knows no key: its environment is empty.
 start_front() {
     (as "$FRONT_ID" "$FRONT_GROUP_ID" env -i /usr/sbin/nginx -e stderr -c "$SANDBOX/nginx.conf") &
-    FRONT=$!
+    PROGRAMS[front]=$!
 }
 # With a token any name is good: who was led here under a foreign one does not have it. TURND_HOSTS says more to the front alone.
 start_turnd() {
     TURND_HOSTS=${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*} turnd serve &
-    TURND=$!
+    PROGRAMS[turnd]=$!
 }
 
 # Turns first, so that the front can still tell how they ended.
 stop() { # <exit code>
     trap '' TERM INT
     exec 2>/dev/null # either may have gone by itself
-    runs "$TURND" && kill -TERM "$TURND" && wait "$TURND"
-    runs "$FRONT" && kill -QUIT "$FRONT"
-    for _ in 1 2 3 4 5 6 7 8 9 10; do runs "$FRONT" && sleep 0.05; done
+    local turnd=${PROGRAMS[turnd]:-0} front=${PROGRAMS[front]:-0} # 0 runs nowhere
+    runs "$turnd" && kill -TERM "$turnd" && wait "$turnd"
+    runs "$front" && kill -QUIT "$front"
+    for _ in 1 2 3 4 5 6 7 8 9 10; do runs "$front" && sleep 0.05; done
     exit "$1"
 }
 
@@ -163,13 +183,14 @@ runs() {
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } == ?" $$ "* ]]
 }
 
-# Waits until one of them has ended. `wait -n` knows nothing of what ended while bash waited for another command, so it is asked
-# of those that still run alone, and again when a sleep is over, for what ended between the two.
+# Waits until one of the programs has ended, whose name ENDED then is. `wait -n` knows nothing of what ended while bash waited for
+# another command, so it is asked of those that still run alone, and again when a sleep is over, for what ended between the two.
 await_end() {
-    while runs "$TURND" && runs "$FRONT"; do
+    while :; do
+        for ENDED in "${!PROGRAMS[@]}"; do runs "${PROGRAMS[$ENDED]}" || return 0; done
         sleep 5 &
         # bash itself would tell of a signal, in words of its own.
-        wait -n "$TURND" "$FRONT" $! 2>/dev/null
+        wait -n "${PROGRAMS[@]}" $! 2>/dev/null
     done
 }
 
@@ -182,14 +203,15 @@ check_token_file() {
 }
 
 serve() {
-    local ended status name restarts=0 since=0
+    local status name restarts=0 since=0
     trap 'stop 0' TERM INT
+    [ "$TURND_REUSE_PORT" = off ] || start_holder
     start_turnd
     start_front
     while :; do
         await_end
-        if runs "$TURND"; then name='the front' ended=$FRONT; else name=turnd ended=$TURND; fi
-        wait "$ended" 2>/dev/null
+        case $ENDED in turnd) name=turnd ;; front) name='the front' ;; holder) name="the ports' holder" ;; esac
+        wait "${PROGRAMS[$ENDED]}" 2>/dev/null
         status=$?
         [ $((SECONDS - since)) -le 60 ] || restarts=0
         [ $restarts -gt 0 ] || since=$SECONDS
@@ -201,13 +223,9 @@ serve() {
         fi
         say "$name ended by itself (exit code $status): starting it again ($restarts of $MOST_RESTARTS in a minute)"
         sleep "0.$((restarts - 1))"
-        if [ "$name" = turnd ]; then
-            start_turnd
-        else
-            # A worker outlives its master and would keep the port.
-            pkill -KILL -U "$FRONT_ID" -x nginx
-            start_front
-        fi
+        # A worker outlives its master and would keep the port.
+        [ "$ENDED" != front ] || pkill -KILL -U "$FRONT_ID" -x nginx
+        "start_$ENDED"
     done
 }
 
@@ -223,6 +241,7 @@ if [ $# -gt 0 ]; then
 fi
 check_token_file
 check_state
+plan_holder
 render_front
 TOKEN=${TURND_TOKEN:-${TURND_TOKEN_FILE:-}}
 [ -n "$TOKEN" ] ||

@@ -82,7 +82,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       isShuttingDown: () => isShuttingDown,
       ...(settings.token === undefined ? {} : { token: settings.token }),
     });
-    await app.listen({ host: values.TURND_HOST, port: values.TURND_PORT });
+    // Fastify passes on to Node what its types do not name.
+    const address = { host: values.TURND_HOST, port: values.TURND_PORT, reusePort: values.TURND_REUSE_PORT === "on" };
+    await app.listen(address);
     const url = describeAddress(app);
     logger.info({ url, pid: process.pid }, "listening");
     return {

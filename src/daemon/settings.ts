@@ -23,6 +23,10 @@ const MINUTE = 60_000;
 export const SettingsSchema = z.object({
   TURND_HOST: z.string().min(1).default("127.0.0.1").meta({ description: "Address `/v1` listens on" }),
   TURND_PORT: integer(8091, 0, 65_535).meta({ description: "Port `/v1` listens on; 0 picks one and logs it" }),
+  TURND_REUSE_PORT: z.enum(["on", "off"]).default("off").meta({
+    description:
+      "Whether turnd's ports are shared with other programs of its user, by SO_REUSEPORT: the image holds them so while turnd is started again",
+  }),
   TURND_STATE_DIR: path("/var/lib/turnd").meta({ description: "Directory of sessions and turns; a volume" }),
   TURND_HOME: path("/home/sandbox").meta({ description: "Home of the CLI processes" }),
   TURND_RUN_AS: z

@@ -73,7 +73,8 @@ export async function wireTerminal({
     origins: [baseUrl, ...values.TURND_TERMINAL_ORIGINS],
   });
   try {
-    await site.listen({ host, port });
+    const address = { host, port, reusePort: values.TURND_REUSE_PORT === "on" };
+    await site.listen(address);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new SettingsError([`TURND_TERMINAL_PORT is ${port}: ${reason}`]);

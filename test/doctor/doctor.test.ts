@@ -16,6 +16,7 @@ import { startDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 /** Owners can be told apart by root alone. */
 const IS_ROOT = !CLI_USER.isSelf;
@@ -315,6 +316,36 @@ test.runIf(IS_ROOT)("it finds a port that another program holds, and knows turnd
   const own = new URL(turnd.url).port;
   expect(await findings({ ...subject, env: { ...subject.env, TURND_PORT: own } })).toEqual({});
 });
+
+test.runIf(IS_ROOT)(
+  "it tells a port that is only held for turnd from one that another program listens on",
+  async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    server.close();
+    await once(server, "close");
+    const subject = machine();
+    const look = () => findings({ ...subject, env: { ...subject.env, TURND_PORT: String(port) } });
+    const holder = execa("/usr/bin/perl", [join(REPOSITORY, "sandbox/hold-ports"), `0:127.0.0.1:${port}`], {
+      reject: false,
+    });
+    onTestFinished(async () => void (holder.kill("SIGKILL"), await holder));
+    await waitFor("the port to be held", async () => {
+      const attempt = createServer().listen(port, "127.0.0.1");
+      const isFree = await once(attempt, "listening").then(
+        () => true,
+        () => false,
+      );
+      attempt.close();
+      return !isFree;
+    });
+    expect(await look()).toEqual({
+      ports: expect.stringMatching(new RegExp(`^warn: ${port} \\(/v1\\) is held, and nobody listens on it`)),
+    });
+  },
+);
 
 test.runIf(IS_ROOT)("it finds a keeper that does not start", async () => {
   const subject = machine();

@@ -17,7 +17,14 @@ export async function checkPorts({ ports }: Subject): Promise<Verdict> {
 async function checkPort({ what, host, port, isNeeded }: OwnPort): Promise<Verdict> {
   const error = await tryListening(host, port);
   if (error === undefined) return ok(`${port} (${what}) is free`);
-  if (error === "EADDRINUSE" && (await isOurs(host, port))) return ok(`${port} (${what}) is served`);
+  const holder = error === "EADDRINUSE" ? await findHolder(host, port) : undefined;
+  if (holder === "turnd") return ok(`${port} (${what}) is served`);
+  if (holder === "nobody") {
+    return warn(
+      `${port} (${what}) is held, and nobody listens on it: what it is held for is being started, or has ended`,
+      "wait a second and look again",
+    );
+  }
   const message =
     error === "EADDRINUSE"
       ? `${port} (${what}) is held by another program`
@@ -40,16 +47,21 @@ async function tryListening(host: string, port: number): Promise<string | undefi
   }
 }
 
-async function isOurs(host: string, port: number): Promise<boolean> {
+/** Who answers on a port that cannot be listened on. The image holds its ports while turnd or the front is started again. */
+async function findHolder(host: string, port: number): Promise<"turnd" | "nobody" | "another"> {
   const name = host === "0.0.0.0" ? "127.0.0.1" : host.includes(":") ? "[::1]" : host;
   try {
     const response = await fetch(`http://${name}:${port}/turnd-doctor`, {
       redirect: "manual",
       signal: AbortSignal.timeout(ASK_TIMEOUT_MS),
     });
-    return OwnAnswer.safeParse(await response.json()).success;
-  } catch {
+    return OwnAnswer.safeParse(await response.json()).success ? "turnd" : "another";
+  } catch (error) {
     // Whoever speaks no HTTP, or no JSON, is not ours.
-    return false;
+    return error instanceof Error && isRefused(error.cause) ? "nobody" : "another";
   }
+}
+
+function isRefused(cause: unknown): boolean {
+  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
 }

@@ -1,0 +1,99 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { describeImage, shareSandbox, startSandbox, type Sandbox } from "../harness/sandbox.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+/** For a machine that others load. */
+const LIMIT_MS = 300_000;
+
+/**
+ * Tries all the time to listen on the ports given, in each way there is; says what it has got, and which round it is in.
+ * What it has got it keeps, as somebody would who waits for a token.
+ */
+const TAKER = `
+use Socket qw(:DEFAULT SO_REUSEPORT);
+$| = 1;
+for (my $round = 1; ; $round++) {
+  for my $port (@ARGV) {
+    for my $address ("127.0.0.1", "0.0.0.0") {
+      for my $options ([], [SO_REUSEADDR], [SO_REUSEPORT], [SO_REUSEADDR, SO_REUSEPORT]) {
+        socket(my $socket, AF_INET, SOCK_STREAM, 0) or die;
+        setsockopt($socket, SOL_SOCKET, $_, 1) for @$options;
+        next unless bind($socket, pack_sockaddr_in($port, inet_aton($address))) && listen($socket, 9);
+        push @got, $socket;
+        print "got $port\\n";
+      }
+    }
+  }
+  print "round $round\\n" if $round % 100 == 0;
+  select undef, undef, undef, 0.0005;
+}`;
+
+/** Starts the program as the CLIs' user. */
+async function startTaker(sandbox: Sandbox, ...ports: readonly number[]): Promise<void> {
+  await sandbox.exec(["sh", "-c", `perl -e '${TAKER}' ${ports.join(" ")} >/tmp/taker 2>&1 &`], "1000");
+  await waitFor("the first rounds", async () => (await roundsOf(sandbox)) > 0);
+}
+const printedBy = async (sandbox: Sandbox): Promise<string> => (await sandbox.exec(["cat", "/tmp/taker"])).output;
+async function roundsOf(sandbox: Sandbox): Promise<number> {
+  return Number([...(await printedBy(sandbox)).matchAll(/^round (\d+)$/gm)].at(-1)?.[1] ?? 0);
+}
+
+/** Kills the processes whose command line matches, and waits until others are in their places and turnd answers. */
+async function killAndAwaitNext(sandbox: Sandbox, pattern: string): Promise<void> {
+  const pids = async () => (await sandbox.exec(["pgrep", "-f", pattern])).output.trim().split("\n").filter(Boolean);
+  const killed = await pids();
+  expect(killed).not.toEqual([]);
+  await sandbox.exec(["sh", "-c", `kill -KILL ${killed.join(" ")}`]);
+  await waitFor(`${pattern} to come back`, async () => {
+    const now = await pids();
+    const health = await sandbox.request("GET", "/v1/health").catch(() => undefined);
+    return now.length === killed.length && !now.some((pid) => killed.includes(pid)) && health?.status === 200;
+  });
+}
+
+describeImage(
+  "the ports of turnd and the front, with the least that a container runs with",
+  { timeout: LIMIT_MS },
+  () => {
+    const sandbox = shareSandbox(() => ({
+      hasReadOnlyRoot: true,
+      capabilities: ["CHOWN", "DAC_READ_SEARCH", "KILL", "SETGID", "SETUID", "SETPCAP"],
+      tmpfs: { "/run": "", "/tmp": "", "/home/sandbox": "", "/workspace": "", "/var/lib/turnd": "" },
+    }));
+
+    test("are never uid 1000's, whichever of their programs is killed", async () => {
+      await startTaker(sandbox(), 8080, 8091, 6080);
+      for (const pattern of ["main.mjs", "^nginx", "hold-ports"]) {
+        const before = await roundsOf(sandbox());
+        await killAndAwaitNext(sandbox(), pattern);
+        await waitFor("further rounds", async () => (await roundsOf(sandbox())) > before);
+      }
+      expect(await printedBy(sandbox())).toMatch(/^(round \d+\n)+$/);
+      expect((await sandbox().request("GET", "/terminal")).status).toBe(200);
+      expect(await sandbox().log()).not.toContain("ports cannot be held");
+    });
+
+    test("are not shared with a second turnd", async () => {
+      const env = ["TURND_STATE_DIR=/tmp/second", "TURND_TERMINAL_PORT=off"];
+      const { exitCode, output } = await sandbox().exec(["env", ...env, "turnd", "serve"]);
+      expect([exitCode, output]).toEqual([1, expect.stringContaining("EADDRINUSE")]);
+    });
+  },
+);
+
+describeImage("where users are not kept apart", { timeout: LIMIT_MS }, () => {
+  test("the container says so and shares no port, and a port can be taken while turnd is started again", async () => {
+    const stub = join(temporaryDirectory(onTestFinished), "hold-ports");
+    writeFileSync(stub, "#!/bin/sh\nexit 1\n");
+    const sandbox = await startSandbox({ files: { "/opt/turnd/sandbox/hold-ports": stub } });
+    onTestFinished(() => sandbox.remove());
+    expect(await sandbox.log()).toContain("warning: ports cannot be held here");
+    await startTaker(sandbox, 8091);
+    expect(await printedBy(sandbox)).not.toContain("got");
+    await sandbox.exec(["pkill", "-KILL", "-f", "main.mjs"]);
+    await waitFor("the port to be taken", async () => (await printedBy(sandbox)).includes("got 8091"));
+  });
+});
