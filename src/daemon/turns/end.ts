@@ -16,8 +16,8 @@ import { isStorageError } from "./emitter.ts";
 import { writeResult } from "./result.ts";
 import type { Turn } from "./turn.ts";
 
-/** Room that is given free for the last event: a disk filled by the turn must not keep its end from being told. */
-const RESERVE_BYTES = 65_536;
+/** Room given free for the last event and its answer: a disk filled by the turn must not keep its end from being told. */
+const RESERVE_BYTES = 262_144;
 const RESERVE = "reserve";
 const END_RETRIES = 10;
 const END_RETRY_MS = 200;
