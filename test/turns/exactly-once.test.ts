@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
@@ -74,6 +74,64 @@ test("a request of a deleted session is not run again, after a restart neither",
   await gone(first);
   await first.stop();
   await gone(await fakeDaemonIn(directory));
+});
+
+test("a turn whose log has got a line that is none is not run again", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const body = { executor: "cli-b", request_id: "request-1", input: `touch ${first.workspace}/ran` };
+  const result = await first.run(body);
+  first.kill("SIGKILL");
+  await first.exited;
+  const log = join(first.state, "sessions", result.session_id, "turns", result.turn_id, "events.jsonl");
+  appendFileSync(log, `${"\0".repeat(5_000)}\n`);
+  const second = await fakeDaemonIn(directory);
+  const repeated = await second.request("POST", "/v1/turns", body);
+  expect([repeated.status, repeated.body.turn_id]).toEqual([200, result.turn_id]);
+  expect(await second.run(body)).toEqual(result);
+  expect(runs(second.workspace)).toBe(1);
+});
+
+test.each(["turn.json", "events.jsonl"])("a turn whose %s cannot be read is not run again", async (name) => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const body = { ...session, request_id: "request-1", input: `touch ${first.workspace}/ran` };
+  const { turn_id } = await first.run(body);
+  await first.stop();
+  // As a later version may have written it.
+  const path = join(first.state, "sessions/session-1/turns", turn_id, name);
+  writeFileSync(path, readFileSync(path, "utf8").replaceAll('{"v":1', '{"v":9'));
+  const second = await fakeDaemonIn(directory);
+  const repeated = await second.request("POST", "/v1/turns", body);
+  expect([repeated.status, repeated.body.detail.code]).toEqual([409, "request_id_conflict"]);
+  expect(repeated.body.detail).toMatchObject({ turn_id, message: expect.stringContaining("cannot be read") });
+  const found = await second.request("GET", "/v1/requests/request-1");
+  expect([found.status, found.body.detail.turn_id]).toEqual([404, turn_id]);
+  expect((await second.run({ ...session, input: "hello" })).status).toBe("completed");
+  expect((await second.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
+  expect((await second.request("POST", "/v1/turns", body)).body.detail).toMatchObject({ turn_id });
+  expect(runs(second.workspace)).toBe(1);
+});
+
+test("a session that cannot be read keeps its requests and its id", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const session = { executor: "cli-b", session_id: "session-1" };
+  const body = { executor: "cli-b", request_id: "request-1", input: `touch ${first.workspace}/ran` };
+  const { turn_id } = await first.run({ ...body, ...session });
+  await first.stop();
+  writeFileSync(join(first.state, "sessions/session-1/session.json"), "\0".repeat(300));
+  const second = await fakeDaemonIn(directory);
+  for (const again of [body, { ...body, ...session }]) {
+    const { status, body: told } = await second.request("POST", "/v1/turns", again);
+    expect([status, told.detail.code, told.detail.turn_id]).toEqual([409, "request_id_conflict", turn_id]);
+  }
+  const inIt = await second.request("POST", "/v1/turns", { ...session, input: "hello" });
+  expect([inIt.status, inIt.body.detail.code]).toEqual([404, "session_not_found"]);
+  const made = await second.request("POST", "/v1/sessions", session);
+  expect([made.status, made.body.detail.code]).toEqual([409, "session_exists"]);
+  expect(runs(second.workspace)).toBe(1);
 });
 
 test("of two requests that make one session with different executors at once, the later is refused", async () => {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
@@ -58,6 +58,30 @@ test(
     }
   },
 );
+
+test("what a power cut has left of a log is told again from where it is not whole", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  let turnd = await fakeDaemonIn(directory);
+  const session_id = "session-1";
+  const go = join(turnd.workspace, "go");
+  const input = `paced 20 0\nshell until [ -e ${go} ]; do sleep 0.02; done`;
+  const { turn_id } = await turnd.admit({ executor: "cli-b", session_id, input });
+  const log = join(turnd.state, "sessions", session_id, "turns", turn_id, "events.jsonl");
+  await waitFor("all messages", async () => (await turnd.events(turn_id)).length >= 22);
+  // Lines 4 to 8 never came to the disk, what is behind them did; then none but the first did.
+  for (const [from, to] of [[3, 8] as const, [1, 22] as const]) {
+    turnd.kill("SIGKILL");
+    await turnd.exited;
+    const bytes = readFileSync(log);
+    const starts = [0, ...[...bytes.entries()].flatMap(([at, byte]) => (byte === 0x0a ? [at + 1] : []))];
+    writeFileSync(log, bytes.fill(0, (starts[from] ?? 0) + 10, (starts[to] ?? 0) - 1));
+    turnd = await fakeDaemonIn(directory);
+    await waitFor("all messages", async () => (await turnd.events(turn_id)).length >= 22);
+  }
+  writeFileSync(go, "");
+  for await (const frame of turnd.follow(turn_id)) if (frame.event === "end") break;
+  checkLog(turnd, session_id, turn_id, 20);
+});
 
 test("a client goes on with Last-Event-ID across a restart, without a gap or a repeat", async () => {
   const directory = temporaryDirectory(onTestFinished);

@@ -34,6 +34,8 @@ export interface SessionPaths {
 export interface SessionStore {
   get(sessionId: string): SessionFile | undefined;
   list(): SessionFile[];
+  /** Ids of sessions that are on the disk and cannot be read: none of them is free. */
+  unreadable(): readonly string[];
   paths(sessionId: string): SessionPaths;
   /** Durable when it resolves. The caller has made sure that the id is free. */
   create(session: SessionFile): Promise<void>;
@@ -68,12 +70,16 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
   const base = join(options.stateDirectory, "sessions");
   await makeDirectory(base, 0o711);
   const sessions = new Map<string, SessionFile>();
+  const unreadable: string[] = [];
   for (const name of await readdir(base)) {
     if (name.includes(REMOVED)) await removeRest(join(base, name), options);
     else {
       const read = await readSession(join(base, name));
       if (read.ok) sessions.set(read.session.session_id, read.session);
-      else options.onUnreadable(join(base, name), read.reason);
+      else {
+        options.onUnreadable(join(base, name), read.reason);
+        if (read.isThere) unreadable.push(name);
+      }
     }
   }
 
@@ -89,6 +95,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
   return {
     get: (sessionId) => sessions.get(sessionId),
     list: () => [...sessions.values()],
+    unreadable: () => unreadable,
     paths,
     async create(session) {
       const { root, home, turns } = paths(session.session_id);
@@ -140,13 +147,17 @@ async function isThere(path: string): Promise<boolean> {
 
 type ReadSession =
   | { readonly ok: true; readonly session: SessionFile }
-  | { readonly ok: false; readonly reason: string };
+  /** Not there: it was never made, and its id is free. */
+  | { readonly ok: false; readonly reason: string; readonly isThere: boolean };
 
 async function readSession(directory: string): Promise<ReadSession> {
+  const path = join(directory, "session.json");
   try {
-    const parsed = SessionFile.safeParse(JSON.parse(await readFile(join(directory, "session.json"), "utf8")));
-    return parsed.success ? { ok: true, session: parsed.data } : { ok: false, reason: z.prettifyError(parsed.error) };
+    const parsed = SessionFile.safeParse(JSON.parse(await readFile(path, "utf8")));
+    if (parsed.success) return { ok: true, session: parsed.data };
+    return { ok: false, reason: z.prettifyError(parsed.error), isThere: true };
   } catch (error) {
-    return { ok: false, reason: error instanceof Error ? error.message : String(error) };
+    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    return { ok: false, reason: error instanceof Error ? error.message : String(error), isThere: !isMissing };
   }
 }

@@ -17,7 +17,7 @@ import type { TurnQueue } from "./queue.ts";
 import { hashRequest } from "./request-hash.ts";
 import type { Tombstones } from "./tombstones.ts";
 import { toSnapshot, type Turn } from "./turn.ts";
-import type { TurnStore } from "./turn-store.ts";
+import { describeLost, type TurnStore } from "./turn-store.ts";
 import { checkWorkspace } from "./workspace.ts";
 
 /** Lets requests in, each at most once (law 10). */
@@ -104,7 +104,9 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
   /** Nobody is let into a session that is being deleted. */
   function findExisting(sessionId: string | undefined): SessionFile | undefined {
-    const existing = sessionId === undefined ? undefined : context.sessions.get(sessionId);
+    if (sessionId === undefined) return undefined;
+    if (context.sessions.unreadable().includes(sessionId)) throw unreadableSession("session_not_found", sessionId);
+    const existing = context.sessions.get(sessionId);
     if (existing !== undefined && parts.isLeaving(existing.session_id)) throw sessionNotFound(sessionId);
     return existing;
   }
@@ -192,9 +194,11 @@ export function createAdmission(parts: AdmissionParts): Admission {
         runAs: context.runAs,
       });
       return enter(async () => {
-        if (request.session_id !== undefined && context.sessions.get(request.session_id) !== undefined) {
-          throw new ProblemError("session_exists", `session ${request.session_id} exists already`);
+        const { session_id: id = "" } = request;
+        if (context.sessions.get(id) !== undefined) {
+          throw new ProblemError("session_exists", `session ${id} exists already`);
         }
+        if (context.sessions.unreadable().includes(id)) throw unreadableSession("session_exists", id);
         return makeSession({ ...request, workspace });
       });
     },
@@ -227,6 +231,8 @@ function findKnown({ store, tombstones }: AdmissionParts, id: string | undefined
       { turn_id: stone.turn_id },
     );
   }
+  const lost = store.findUnreadable(id);
+  if (lost !== undefined) throw new ProblemError("request_id_conflict", describeLost(lost), { turn_id: lost.turn_id });
   const turn = store.findRequest(id);
   if (turn !== undefined && turn.file.request_hash !== hash) {
     throw new ProblemError(
@@ -236,6 +242,10 @@ function findKnown({ store, tombstones }: AdmissionParts, id: string | undefined
     );
   }
   return turn;
+}
+
+function unreadableSession(code: "session_not_found" | "session_exists", sessionId: string): ProblemError {
+  return new ProblemError(code, `session ${sessionId} is there and cannot be read; turnd's log says why`);
 }
 
 function findSession(context: TurnContext, request: TurnRequest): SessionFile | undefined {

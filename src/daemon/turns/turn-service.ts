@@ -16,7 +16,7 @@ import { wasStarted } from "./set-aside.ts";
 import { readSessionEvents } from "./session-events.ts";
 import { createSteering } from "./steer.ts";
 import { openTombstones } from "./tombstones.ts";
-import { openTurnStore } from "./turn-store.ts";
+import { describeLost, openTurnStore } from "./turn-store.ts";
 import { hasEnded, toAdmission, toSnapshot, type Turn } from "./turn.ts";
 
 /** The service and what its owner has to end it with. */
@@ -34,6 +34,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   const store = await openTurnStore({
     sessions,
     onUnreadable: (path, error) => logger.error({ path, err: error }, "turn cannot be read and is left alone"),
+    onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is told again from there on"),
   });
   const tombstones = await openTombstones(context.stateDirectory);
   const steering = createSteering(context.limits.steerWaitMs);
@@ -164,6 +165,9 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     findRequest(requestId) {
       const turn = store.findRequest(requestId);
       if (turn !== undefined) return snapshot(turn);
+      const lost = store.findUnreadable(requestId);
+      if (lost !== undefined)
+        throw new ProblemError("request_not_found", describeLost(lost), { turn_id: lost.turn_id });
       const stone = tombstones.find(requestId);
       if (stone === undefined) throw new ProblemError("request_not_found", `there is no request ${requestId}`);
       const message = `request ${requestId} ran in session ${stone.session_id}, which was deleted`;
@@ -206,8 +210,9 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         await admission.settled();
         const turns = store.ofSession(sessionId);
         await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
+        const files = [...turns.map(({ file }) => file), ...store.unreadableOf(sessionId)];
         await tombstones.add(
-          turns.map(({ file }) => ({ request_id: file.request_id, turn_id: file.turn_id, session_id: sessionId })),
+          files.map((file) => ({ request_id: file.request_id, turn_id: file.turn_id, session_id: sessionId })),
         );
         store.forgetSession(sessionId);
         await sessions.remove(sessionId);

@@ -1,6 +1,7 @@
-import { mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LoggedEvent, type TurnEndedData } from "../../protocol/index.ts";
+import { isWholeLine, keepWhole } from "../event-log/keep-whole.ts";
 import { createTail, type WritableTail } from "../event-log/tail.ts";
 import { syncDirectory } from "../sessions/atomic-file.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
@@ -11,6 +12,9 @@ import { readTurnFile, writeTurnFile, type TurnFile } from "./turn-file.ts";
 export interface TurnStore {
   get(turnId: string): Turn | undefined;
   findRequest(requestId: string): Turn | undefined;
+  /** The turn of a request that is on the disk and cannot be read: it may have run, and is not run again (law 10). */
+  findUnreadable(requestId: string): UnreadableTurn | undefined;
+  unreadableOf(sessionId: string): readonly UnreadableTurn[];
   /** Oldest first. */
   ofSession(sessionId: string): readonly Turn[];
   /** Newest first. */
@@ -24,6 +28,14 @@ export interface TurnStore {
   grown(sessionId: string, signal: AbortSignal): Promise<void>;
 }
 
+/** All that is known of a turn that cannot be read. */
+export type UnreadableTurn = Pick<TurnFile, "request_id" | "turn_id" | "session_id">;
+
+/** Why nobody can be told what became of a request. */
+export function describeLost({ request_id, turn_id, session_id }: UnreadableTurn): string {
+  return `request ${request_id} was admitted as turn ${turn_id} of session ${session_id}, which cannot be read any more; it is not run again, and turnd's log says why`;
+}
+
 /** What a turn's directory is given besides `turn.json`. */
 export interface NewFile {
   readonly name: string;
@@ -34,10 +46,12 @@ export interface TurnStoreOptions {
   readonly sessions: SessionStore;
   /** Told of a turn that cannot be read: it is left alone. */
   readonly onUnreadable: (path: string, error: unknown) => void;
+  /** Told of the log of an unfinished turn whose end was not whole: it is told again from there on. */
+  readonly onCut: (path: string, cutBytes: number) => void;
 }
 
 /** Reads every turn there is. Directories without `turn.json` were never admitted and are removed. */
-export async function openTurnStore({ sessions, onUnreadable }: TurnStoreOptions): Promise<TurnStore> {
+export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStoreOptions): Promise<TurnStore> {
   const turns = new Map<string, Turn>();
   const requests = new Map<string, Turn>();
   const bySession = new Map<string, Turn[]>();
@@ -54,24 +68,39 @@ export async function openTurnStore({ sessions, onUnreadable }: TurnStoreOptions
     lastOrder = Math.max(lastOrder, order);
   }
 
+  const unreadable = new Map<string, UnreadableTurn>();
+  async function reserve(sessionId: string, turnId: string): Promise<void> {
+    const requestId = await findRequestId(join(sessions.paths(sessionId).turns, turnId));
+    if (requestId === undefined) return;
+    unreadable.set(requestId, { request_id: requestId, turn_id: turnId, session_id: sessionId });
+  }
+  const unreadableOf = (sessionId: string): UnreadableTurn[] =>
+    [...unreadable.values()].filter((turn) => turn.session_id === sessionId);
+
   const found: Turn[] = [];
   for (const session of sessions.list()) {
     const base = sessions.paths(session.session_id).turns;
     for (const name of await readdir(base)) {
       try {
-        const turn = await loadTurn(join(base, name));
+        const turn = await loadTurn(join(base, name), onCut);
         if (turn === undefined) await rm(join(base, name), { recursive: true, force: true });
         else found.push(turn);
       } catch (error) {
         onUnreadable(join(base, name), error);
+        await reserve(session.session_id, name);
       }
     }
+  }
+  for (const sessionId of sessions.unreadable()) {
+    for (const name of await readdir(sessions.paths(sessionId).turns).catch(() => [])) await reserve(sessionId, name);
   }
   for (const turn of found.toSorted((a, b) => a.file.order - b.file.order)) remember(turn);
 
   return {
     get: (turnId) => turns.get(turnId),
     findRequest: (requestId) => requests.get(requestId),
+    findUnreadable: (requestId) => unreadable.get(requestId),
+    unreadableOf,
     ofSession: (sessionId) => bySession.get(sessionId) ?? [],
     list: () => [...turns.values()].toReversed(),
     nextOrder: () => ++lastOrder,
@@ -99,6 +128,7 @@ export async function openTurnStore({ sessions, onUnreadable }: TurnStoreOptions
         turns.delete(turn.file.turn_id);
         requests.delete(turn.file.request_id);
       }
+      for (const turn of unreadableOf(sessionId)) unreadable.delete(turn.request_id);
       bySession.delete(sessionId);
       growth.get(sessionId)?.end();
       growth.delete(sessionId);
@@ -113,18 +143,28 @@ export async function openTurnStore({ sessions, onUnreadable }: TurnStoreOptions
 
 /** The last event of a log, when it is the end of the turn. */
 export async function readEnd(directory: string): Promise<{ data: TurnEndedData; at: string } | undefined> {
-  const line = await readLastLine(join(directory, "events.jsonl"));
+  return toEnd(await readLastLine(join(directory, "events.jsonl")));
+}
+
+function toEnd(line: string | undefined): Awaited<ReturnType<typeof readEnd>> {
   if (line === undefined) return undefined;
   const event = LoggedEvent.parse(JSON.parse(line));
   return event.type === "turn.ended" ? { data: event.data, at: event.at } : undefined;
 }
 
-async function loadTurn(directory: string): Promise<Turn | undefined> {
+async function loadTurn(directory: string, onCut: TurnStoreOptions["onCut"]): Promise<Turn | undefined> {
   const file = await readTurnFile(directory);
   if (file === undefined) return undefined;
-  const end = await readEnd(directory);
-  if (end === undefined) return createTurn(file, directory, createTail(...(await measureLog(directory))));
-  const { size } = await stat(join(directory, "events.jsonl"));
+  const path = join(directory, "events.jsonl");
+  const last = await readLastLine(path);
+  let end = last !== undefined && isWholeLine(last) ? toEnd(last) : undefined;
+  if (end === undefined) {
+    const log = await keepWhole(path);
+    if (log.cutBytes > 0) onCut(path, log.cutBytes);
+    end = toEnd(log.last);
+    if (end === undefined) return createTurn(file, directory, createTail(log.sizeBytes, log.lines));
+  }
+  const { size } = await stat(path);
   const tail = createTail(size, end.data.counts.events);
   tail.end();
   const turn = createTurn(file, directory, tail);
@@ -134,24 +174,15 @@ async function loadTurn(directory: string): Promise<Turn | undefined> {
   return turn;
 }
 
-/** Whole lines of an unfinished log: bytes and number. */
-async function measureLog(directory: string): Promise<[size: number, lines: number]> {
-  let [size, lines, offset] = [0, 0, 0];
-  const file = await open(join(directory, "events.jsonl"), "r");
-  try {
-    const buffer = Buffer.allocUnsafe(262_144);
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, offset);
-      if (bytesRead === 0) return [size, lines];
-      for (let at = buffer.indexOf(0x0a); at !== -1 && at < bytesRead; at = buffer.indexOf(0x0a, at + 1)) {
-        lines += 1;
-        size = offset + at + 1;
-      }
-      offset += bytesRead;
-    }
-  } finally {
-    await file.close();
+/** The request of a turn that cannot be read, from what is left of its files: both begin with the ids. */
+async function findRequestId(directory: string): Promise<string | undefined> {
+  for (const name of ["turn.json", "result.json"]) {
+    // What cannot even be opened says nothing.
+    const text = await readFile(join(directory, name), "utf8").catch(() => "");
+    const requestId = /"request_id":"([^"]+)"/.exec(text)?.[1];
+    if (requestId !== undefined) return requestId;
   }
+  return undefined;
 }
 
 const LAST_CHUNK_BYTES = 65_536;
