@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { waitFor } from "../test/harness/wait-for.ts";
 import { withDirectory } from "./bench/stage.ts";
-import { faultsOfState, inspectTurn, leftovers } from "./soak/find-faults.ts";
+import { faultsOfState, inspectDeleted, inspectTurn, leftovers } from "./soak/find-faults.ts";
 import { startMortalDaemon } from "./soak/mortal-daemon.ts";
-import { playTurn, type Admitted, type Counts } from "./soak/play-turn.ts";
+import { deleteSession, playTurn, type Admitted, type Counts, type Requested } from "./soak/play-turn.ts";
 import { createRandom } from "./soak/random.ts";
 
 const SESSIONS = 5;
@@ -13,8 +13,9 @@ const SESSIONS = 5;
 async function soak(directory: string, seed: number, seconds: number): Promise<string[]> {
   const random = createRandom(seed);
   const daemon = await startMortalDaemon(directory);
-  const counts: Counts = { turns: 0, cancels: 0, steers: 0, retries: 0, connections: 0 };
-  const admitted: Admitted[] = [];
+  const counts: Counts = { turns: 0, cancels: 0, deletes: 0, steers: 0, retries: 0, connections: 0 };
+  let admitted: Admitted[] = [];
+  const deleted: Requested[] = [];
   const faults: string[] = [];
   const startedAt = performance.now();
   // Sleeps for so many seconds are what escapees leave; a number of this run's own.
@@ -25,7 +26,15 @@ async function soak(directory: string, seed: number, seconds: number): Promise<s
     while (!isOver()) {
       try {
         const player = { daemon, random, counts, sessionId: `session-${number}`, mark };
-        admitted.push(...(await playTurn(player)));
+        if (random.chance(0.03)) {
+          const unread = await deleteSession(player);
+          const isGone = (turn: Requested): boolean => turn.sessionId === player.sessionId;
+          deleted.push(...unread, ...admitted.filter(isGone));
+          admitted = admitted.filter((turn) => !isGone(turn));
+        } else {
+          const played = await playTurn(player);
+          admitted.push(...played);
+        }
       } catch (error) {
         faults.push(describe(error));
       }
@@ -48,16 +57,19 @@ async function soak(directory: string, seed: number, seconds: number): Promise<s
     endings.set(ending, (endings.get(ending) ?? 0) + 1);
     faults.push(...found);
   }
-  if (admitted.length !== counts.turns) faults.push(`${counts.turns} turns were asked for, ${admitted.length} ended`);
+  for (const turn of deleted) faults.push(...(await inspectDeleted(turnd, turn)));
+  const known = admitted.length + deleted.length;
+  if (known !== counts.turns) faults.push(`${counts.turns} turns were asked for, ${known} ended or were deleted`);
   else faults.push(...faultsOfState(turnd, admitted));
   const code = await turnd.stop();
   if (code !== 0) faults.push(`turnd stopped with ${code}`);
   const events = admitted.reduce((sum, turn) => sum + turn.lastSeq, 0);
   console.log(
     `${new Date().toISOString().slice(0, 10)}, seed ${seed}, ${Math.round((performance.now() - startedAt) / 1000)} s\n` +
-      `${counts.turns} turns of ${SESSIONS} sessions, ${events} events, each read by two clients\n` +
+      `${counts.turns} turns of ${SESSIONS} sessions, ${deleted.length} of them deleted with their session\n` +
+      `${events} events of the others, each read by two clients\n` +
       `${[...endings].map(([ending, count]) => `${count} ${ending}`).join(", ")}\n` +
-      `${daemon.kills()} kill -9, ${counts.cancels} cancels, ${counts.steers} steers, ` +
+      `${daemon.kills()} kill -9, ${counts.cancels} cancels, ${counts.deletes} deletes, ${counts.steers} steers, ` +
       `${counts.retries} retried requests, ${counts.connections} connections\n${faults.length} faults`,
   );
   return faults;

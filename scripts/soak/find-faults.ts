@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import { LoggedEvent } from "../../src/protocol/index.ts";
 import type { TestDaemon } from "../../test/harness/daemon.ts";
 import { processesNaming } from "../../test/harness/processes.ts";
-import type { Admitted } from "./play-turn.ts";
+import type { Admitted, Requested } from "./play-turn.ts";
 
 /** How a turn ended, and what is wrong with its log and its witness, one sentence a fault. */
 export function inspectTurn(turnd: TestDaemon, turn: Admitted): { ending: string; faults: string[] } {
@@ -23,9 +24,30 @@ export function inspectTurn(turnd: TestDaemon, turn: Admitted): { ending: string
   if (createHash("sha256").update(before.join("")).digest("hex") !== end.data.digest) faults.push(`${path}: digest`);
   const runs = countRuns(turn.witness);
   if (runs > 1) faults.push(`request ${turn.requestId} was executed ${runs} times`);
+  // Cancelled while it waited: nothing but its end is told.
+  if (events.length === 1 && runs > 0) faults.push(`${path}: never started, but was executed`);
   if (end.data.status === "completed" && runs !== 1) faults.push(`${path}: completed, but was executed ${runs} times`);
   return { ending: end.data.failure?.code ?? end.data.status, faults };
 }
+
+/** What is wrong with a turn whose session was deleted: it is gone, and its request remembered. */
+export async function inspectDeleted(turnd: TestDaemon, turn: Requested): Promise<string[]> {
+  const faults: string[] = [];
+  const { requestId, turnId, sessionId } = turn;
+  const runs = countRuns(turn.witness);
+  if (runs > 1) faults.push(`request ${requestId} was executed ${runs} times`);
+  const kept = await turnd.request("GET", `/v1/turns/${turnId}`);
+  if (kept.status !== 404) faults.push(`turn ${turnId} of a deleted session answers ${kept.status}`);
+  const request = { executor: "cli-b", session_id: sessionId, request_id: requestId, input: "again" };
+  const again = await turnd.request("POST", "/v1/turns", request);
+  const { data } = RememberedProblem.safeParse(again.body);
+  if (again.status !== 404 || data?.detail.turn_id !== turnId) {
+    faults.push(`request ${requestId} of deleted turn ${turnId} is answered ${again.status} ${again.text}`);
+  }
+  return faults;
+}
+
+const RememberedProblem = z.object({ detail: z.object({ code: z.literal("session_not_found"), turn_id: z.string() }) });
 
 function countRuns(witness: string): number {
   try {

@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { startDaemon, type TestDaemon } from "../../test/harness/daemon.ts";
 import { fakeEnv } from "../../test/harness/fake-env.ts";
+import { REPOSITORY } from "../../test/harness/temporary.ts";
 
 /** A daemon that is killed now and then and comes back on the same state. */
 export interface MortalDaemon {
@@ -15,6 +17,7 @@ export async function startMortalDaemon(directory: string): Promise<MortalDaemon
   const start = (): Promise<TestDaemon> =>
     startDaemon({
       directory,
+      program: join(REPOSITORY, "src/daemon/main.ts"),
       env: { ...fakeEnv(directory), TURND_CANCEL_GRACE_MS: "300", TURND_STEER_WAIT_MS: "1000" },
     });
   let current = start();

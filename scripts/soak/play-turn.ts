@@ -8,12 +8,16 @@ import type { MortalDaemon } from "./mortal-daemon.ts";
 import type { Random } from "./random.ts";
 
 /** A request that turnd has taken. */
-export interface Admitted {
+export interface Requested {
   readonly requestId: string;
   readonly turnId: string;
   readonly sessionId: string;
   /** Gets a line from every process that runs the request. */
   readonly witness: string;
+}
+
+/** One whose turn was read to its end. */
+export interface Admitted extends Requested {
   readonly lastSeq: number;
 }
 
@@ -21,6 +25,7 @@ export interface Admitted {
 export interface Counts {
   turns: number;
   cancels: number;
+  deletes: number;
   steers: number;
   retries: number;
   connections: number;
@@ -44,6 +49,12 @@ export async function playTurn(player: Player): Promise<Admitted[]> {
   const first = await admit(player, describeTurn(player, willStop), "enqueue");
   const reading = [readToEnd(player, first)];
   try {
+    if (random.chance(0.15)) {
+      counts.cancels += 1;
+      const waiting = await admit(player, describeTurn(player, false), "enqueue");
+      reading.push(readToEnd(player, waiting));
+      await insist(player, "POST", `/v1/turns/${waiting.turnId}/cancel`);
+    }
     if (willStop || random.chance(0.1)) {
       await delay(random.between(0, 600));
       if (random.chance(0.4)) {
@@ -62,6 +73,20 @@ export async function playTurn(player: Player): Promise<Admitted[]> {
     await Promise.allSettled(reading);
   }
   return Promise.all(reading);
+}
+
+/** Deletes the session, whatever it is doing. @returns turns that it was given for that, and that nobody has read */
+export async function deleteSession(player: Player): Promise<Requested[]> {
+  const { random, counts } = player;
+  const turns: Requested[] = [];
+  for (let count = random.between(0, 2); count > 0; count -= 1) {
+    turns.push(await admit(player, describeTurn(player, random.chance(0.5)), "enqueue"));
+  }
+  await delay(random.between(0, 600));
+  counts.deletes += 1;
+  // Not found: a daemon that was killed had come that far, or the session has had no turn yet.
+  await insist(player, "DELETE", `/v1/sessions/${player.sessionId}`, { expected: [204, 404] });
+  return turns;
 }
 
 function describeTurn({ random, mark }: Player, isEndless: boolean): string {
@@ -87,38 +112,45 @@ function describeTurn({ random, mark }: Player, isEndless: boolean): string {
   return lines.join("\n");
 }
 
-async function admit(player: Player, script: string, queuePolicy: string): Promise<Omit<Admitted, "lastSeq">> {
+async function admit(player: Player, script: string, queuePolicy: string): Promise<Requested> {
   const { daemon, random, counts, sessionId } = player;
   const requestId = randomUUID();
   const witness = join((await daemon.current()).workspace, `ran-${requestId}`);
   const input = `touch ${witness}\n${script}`;
   const body = { executor: "cli-b", session_id: sessionId, request_id: requestId, input, queue_policy: queuePolicy };
   counts.turns += 1;
-  const answer = TurnAdmission.parse((await insist(player, "POST", "/v1/turns", body)).body);
+  const answer = TurnAdmission.parse((await insist(player, "POST", "/v1/turns", { body })).body);
   if (random.chance(0.2)) {
     counts.retries += 1;
-    const again = TurnAdmission.parse((await insist(player, "POST", "/v1/turns", body)).body);
+    const again = TurnAdmission.parse((await insist(player, "POST", "/v1/turns", { body })).body);
     if (again.turn_id !== answer.turn_id)
       throw new Error(`${requestId} is both ${answer.turn_id} and ${again.turn_id}`);
   }
   return { requestId, turnId: answer.turn_id, sessionId, witness };
 }
 
+interface Asking {
+  readonly body?: unknown;
+  readonly expected?: readonly number[];
+}
+
 /** Asks until there is an answer: a daemon that is killed owes one. */
-async function insist({ daemon, counts }: Player, method: string, path: string, body?: unknown): Promise<Answer> {
+async function insist(player: Player, method: string, path: string, asking: Asking = {}): Promise<Answer> {
+  const { daemon, counts } = player;
+  const { body, expected = [200, 202] } = asking;
   for (;;) {
     const turnd = await daemon.current();
     const answer = await turnd.request(method, path, body).catch((error: unknown) => {
       if (!(error instanceof TypeError)) throw error;
       return undefined; // The connection broke.
     });
-    if (answer?.status === 200 || answer?.status === 202) return answer;
+    if (answer !== undefined && expected.includes(answer.status)) return answer;
     if (answer !== undefined) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     counts.retries += 1;
   }
 }
 
-async function readToEnd({ daemon, random, counts }: Player, turn: Omit<Admitted, "lastSeq">): Promise<Admitted> {
+async function readToEnd({ daemon, random, counts }: Player, turn: Requested): Promise<Admitted> {
   const url = async (): Promise<string> => `${(await daemon.current()).url}/v1/turns/${turn.turnId}/events`;
   const signal = AbortSignal.timeout(TURN_LIMIT_MS);
   const read = (breakAfter: () => number): ReturnType<typeof readChecked> =>

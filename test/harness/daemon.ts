@@ -10,6 +10,8 @@ export interface DaemonOptions {
   readonly directory: string;
   /** Laid over what every daemon of a test has; says which CLIs there are. */
   readonly env: Readonly<Record<string, string>>;
+  /** Its program; absent: what the tests were given. */
+  readonly program?: string;
   /** What starts it, its own command line behind: for a machine that is otherwise than this one. Has to become it. */
   readonly through?: readonly string[];
 }
@@ -32,8 +34,9 @@ export interface TestDaemon extends Client {
 export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
   const workspace = userDirectory(join(options.directory, "workspace"));
   const state = join(options.directory, "state");
-  const [program, ...args] = [...(options.through ?? []), process.execPath, inject("turnd")];
-  const child = execa(program, args, {
+  const program = options.program ?? inject("turnd");
+  const [command, ...args] = [...(options.through ?? []), process.execPath, program];
+  const child = execa(command, args, {
     extendEnv: false,
     env: {
       TURND_HOST: "127.0.0.1",

@@ -4,7 +4,7 @@ import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync 
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Admitted } from "../../scripts/soak/play-turn.ts";
-import { faultsOfState, inspectTurn, leftovers } from "../../scripts/soak/find-faults.ts";
+import { faultsOfState, inspectDeleted, inspectTurn, leftovers } from "../../scripts/soak/find-faults.ts";
 import { startKept } from "../../src/daemon/process/keeper.ts";
 import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
@@ -87,6 +87,17 @@ test("a turn that nobody asked for is found", async () => {
   cpSync(dirname(log), stranger, { recursive: true });
   onTestFinished(() => rmSync(stranger, { recursive: true }));
   expect(faultsOfState(turnd, admitted)).toEqual(["nobody asked for turn stranger"]);
+});
+
+test("a turn of a deleted session has no fault; one that is there all the same is found", async () => {
+  const { turn } = await playSoundTurn();
+  expect(await inspectDeleted(turnd, turn)).toEqual([
+    expect.stringContaining("of a deleted session answers 200"),
+    expect.stringMatching(/^request .* is answered 409/),
+  ]);
+  await turnd.request("DELETE", `/v1/sessions/${turn.sessionId}`);
+  expect(await inspectDeleted(turnd, turn)).toEqual([]);
+  admitted.splice(admitted.indexOf(turn), 1);
 });
 
 test("a process that was left is found until it is gone", async () => {
