@@ -33,7 +33,7 @@ describeImage("turns in the image", () => {
     test("a command runs as uid 1000 with no group, no capability and no way to regain one", async () => {
       const { turn_id } = await sandbox().admit({ executor: "cli-b", input: "@@sleep:300@@" });
       const pid = await waitFor("the command", async () => {
-        const { output, exitCode } = await sandbox().exec(["pgrep", "-o", "-x", "sleep"]);
+        const { output, exitCode } = await sandbox().exec(["pgrep", "-o", "-f", "-x", "sleep 300"]);
         return exitCode === 0 ? output.trim() : undefined;
       });
       const { output } = await sandbox().exec(["cat", `/proc/${pid}/status`]);
@@ -85,7 +85,10 @@ describeImage("turns in the image", () => {
 
     test("docker stop ends running turns and everything else in time, with exit code 0", async () => {
       const { turn_id } = await sandbox().admit({ executor: "cli-b", input: "@@sleep:300@@" });
-      await waitFor("the command", async () => (await sandbox().exec(["pgrep", "-x", "sleep"])).exitCode === 0);
+      await waitFor(
+        "the command",
+        async () => (await sandbox().exec(["pgrep", "-f", "-x", "sleep 300"])).exitCode === 0,
+      );
       const frames = (async () => {
         const seen: string[] = [];
         for await (const frame of sandbox().follow(turn_id)) seen.push(frame.event ?? "");
