@@ -151,21 +151,23 @@ describe.each(["1.14.34", "1.3.2"])("a turn that CLI A %s compacts on its way", 
     return JSON.stringify({ messages });
   }
 
+  function pushLog(translator: Translator): void {
+    for (const [index, line] of log.entries()) {
+      translator.push({ source: "stderr", number: index + 1, text: line, isTruncated: false });
+    }
+  }
+
   test.each(printed.map((_, kept) => kept))("ends with its last answer when %i records were printed", (kept) => {
     const translator = cliA.createTranslator({ requestedSession: null });
     pushAll(translator, printed.slice(0, kept));
-    for (const [index, text] of log.entries()) {
-      translator.push({ source: "stderr", number: index + 1, text, isTruncated: false });
-    }
+    pushLog(translator);
     pushAll(translator, translator.findLost?.(DONE)?.readLines(toStored(), 0) ?? [], kept + 1);
     expect(translator.end(DONE)).toMatchObject({ output: "Done.", proof: expect.anything() });
   });
 
   test("is whole as it was printed, so nothing is looked for", () => {
     const translator = cliA.createTranslator({ requestedSession: null });
-    for (const [index, text] of log.entries()) {
-      translator.push({ source: "stderr", number: index + 1, text, isTruncated: false });
-    }
+    pushLog(translator);
     pushAll(translator, printed);
     expect(translator.findLost?.(DONE)).toBeUndefined();
   });
