@@ -2,7 +2,9 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { processesNaming } from "../harness/processes.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const runs = (workspace: string): number => readFileSync(join(workspace, "ran"), "utf8").trim().split("\n").length;
 
@@ -113,6 +115,21 @@ test.each(["turn.json", "events.jsonl"])("a turn whose %s cannot be read is not 
   expect((await second.request("POST", "/v1/turns", body)).body.detail).toMatchObject({ turn_id });
   expect(runs(second.workspace)).toBe(1);
 });
+
+test.each(["turns/{}/turn.json", "session.json"])(
+  "what still runs of a turn whose %s cannot be read is ended by the next daemon",
+  async (name) => {
+    const directory = temporaryDirectory(onTestFinished);
+    const first = await fakeDaemonIn(directory);
+    const { turn_id } = await first.admit({ executor: "cli-b", session_id: "session-1", input: "hello\nhang" });
+    await waitFor("the CLI", () => processesNaming(turn_id, "anywhere").length > 0);
+    first.kill("SIGKILL");
+    await first.exited;
+    writeFileSync(join(first.state, "sessions/session-1", name.replace("{}", turn_id)), "\0".repeat(300));
+    await fakeDaemonIn(directory);
+    expect(processesNaming(turn_id, "anywhere")).toEqual([]);
+  },
+);
 
 test("a session that cannot be read keeps its requests and its id", async () => {
   const directory = temporaryDirectory(onTestFinished);

@@ -15,6 +15,7 @@ import type { TurnService } from "./service.ts";
 import { wasStarted } from "./set-aside.ts";
 import { readSessionEvents } from "./session-events.ts";
 import { createSteering } from "./steer.ts";
+import { endLeftovers } from "./leftovers.ts";
 import { openTombstones } from "./tombstones.ts";
 import { describeLost, openTurnStore } from "./turn-store.ts";
 import { hasEnded, toAdmission, toSnapshot, type Turn } from "./turn.ts";
@@ -33,7 +34,13 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   const { sessions, logger } = context;
   const store = await openTurnStore({
     sessions,
-    onUnreadable: (path, error) => logger.error({ path, err: error }, "turn cannot be read and is left alone"),
+    onUnreadable: async (path, error) => {
+      const ended = await endLeftovers(path).catch((fault: unknown) => {
+        logger.error({ path, err: fault }, "processes left behind");
+        return [];
+      });
+      logger.error({ path, err: error, ended: ended.length }, "turn cannot be read and is left alone");
+    },
     onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is told again from there on"),
   });
   const tombstones = await openTombstones(context.stateDirectory);
