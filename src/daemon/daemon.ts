@@ -49,6 +49,8 @@ const LAST_MS = 1_000;
  *
  * @throws {SettingsError} for what a person has to change in the environment
  * @throws {LockedError} if another daemon has the state directory
+ * @throws whatever else keeps it from serving. Turns of an earlier daemon may have been taken up by then, so the caller has to
+ * end this process at once: what runs is the next start's, as after `kill -9`
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, logger } = options;
@@ -57,6 +59,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   await makeDirectories(values.TURND_STATE_DIR, 0o711);
   const lock = await holdLock(join(values.TURND_STATE_DIR, "lock"), `pid ${process.pid}`);
   let terminal: WiredTerminal | undefined;
+  let hasTurns = false;
   try {
     const metrics = createMetrics();
     addProcessMetrics(metrics);
@@ -65,6 +68,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     terminal = await wireTerminal({ ...options, context });
     const { service: shells, site, close: closeTerminal } = terminal;
     if (site !== undefined) logger.info({ url: describeAddress(site) }, "terminal listening");
+    hasTurns = true;
     const service = await startTurnService(context);
     let isShuttingDown = false;
     const app = await createApp({
@@ -113,7 +117,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     // A page that was waiting for turnd may have come back already.
     await terminal?.service.shutDown();
     await terminal?.close();
-    await lock.release();
+    // Turns that were taken up go on as long as this process: whoever took the lock now would tell them twice (law 3).
+    if (!hasTurns) await lock.release();
     throw error;
   }
 }

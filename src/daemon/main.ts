@@ -64,7 +64,11 @@ async function serve(settings: Settings): Promise<never> {
     { write: (line: string) => void process.stdout.write(redact(line)) },
   );
   const starting = startDaemon({ settings, sandboxDirectory: SANDBOX, logger, redact });
-  const daemon = await Promise.race([starting, stopped.then(() => undefined)]);
+  const daemon = await Promise.race([starting, stopped.then(() => undefined)]).catch((error: unknown) => {
+    process.stderr.write(`turnd: ${describe(error)}\n`);
+    // At once: what was taken up already is the next start's.
+    process.exit(exitCodeOf(error));
+  });
   // Told to stop before it had begun: there is nothing to end yet that the next start would not take up.
   if (daemon === undefined) process.exit(0);
   const signal = await stopped;

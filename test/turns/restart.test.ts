@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
@@ -81,6 +83,31 @@ test("what a power cut has left of a log is told again from where it is not whol
   writeFileSync(go, "");
   for await (const frame of turnd.follow(turn_id)) if (frame.event === "end") break;
   checkLog(turnd, session_id, turn_id, 20);
+});
+
+test("a turnd that cannot listen ends at once, and tells nothing of the turns it had taken up", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const { turn_id } = await first.admit({ executor: "cli-b", input: "hello\nhang" });
+  await waitFor("the first message", async () =>
+    (await first.events(turn_id)).some((event) => event.type === "message"),
+  );
+  first.kill("SIGKILL");
+  await first.exited;
+  const taken = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void taken.close());
+  await once(taken, "listening");
+  const address = taken.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  // The turn itself goes on for ever: a process that waited for it would not end.
+  await expect(fakeDaemonIn(directory, { TURND_PORT: String(port) })).rejects.toThrow(
+    /ended with 1 before it listened[^]*EADDRINUSE/,
+  );
+  const second = await fakeDaemonIn(directory);
+  await second.request("POST", `/v1/turns/${turn_id}/cancel`);
+  const events = await second.events(turn_id);
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  expect(events.at(-1)).toMatchObject({ type: "turn.ended", data: { status: "cancelled" } });
 });
 
 test("a client goes on with Last-Event-ID across a restart, without a gap or a repeat", async () => {
