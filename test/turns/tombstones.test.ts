@@ -24,6 +24,15 @@ test("tombstones are kept, whatever byte of the last line they break off at", as
   }
 });
 
+test("a first one that could not be written keeps no later one from it", async () => {
+  const directory = join(temporaryDirectory(onTestFinished), "later");
+  const stones = await openTombstones(directory);
+  await expect(stones.add([stone("a")])).rejects.toThrow("ENOENT");
+  mkdirSync(directory);
+  await stones.add([stone("b")]);
+  expect((await openTombstones(directory)).find("b")).toEqual(stone("b"));
+});
+
 test("what is added at once is all kept", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const stones = await openTombstones(directory);

@@ -48,8 +48,8 @@ export async function openTombstones(stateDirectory: string): Promise<Tombstones
   async function write(stones: readonly Tombstone[]): Promise<void> {
     const bytes = Buffer.from(stones.map((stone) => `${JSON.stringify(stone)}\n`).join(""));
     if (hasRemains) await truncate(path, size);
-    hasRemains = true;
     const file = await open(path, "a", 0o600);
+    hasRemains = true;
     try {
       await file.appendFile(bytes);
       await file.sync();
