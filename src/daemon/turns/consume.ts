@@ -74,15 +74,18 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
   for await (const batch of options.output) {
     options.onBatch?.(batch);
     const events: TranslatedEvent[] = [];
+    // Of what was printed since the last look only the last line tells where the process is now.
+    let isAtBoundary = false;
     for (const line of batch.lines) {
       if (line.source === "stdout" && !isBlank(line.text)) counts.records += 1;
       const translation = options.translator.push(line);
       if (halt !== undefined) continue;
       events.push(...translation.events);
       if (held !== undefined && translation.events.length > 0) heldCharacters += line.text.length;
-      if (translation.isStepBoundary === true) options.onStepBoundary?.();
+      if (line.source === "stdout" && !isBlank(line.text)) isAtBoundary = translation.isStepBoundary === true;
       if (translation.halt !== undefined) stop(translation.halt);
     }
+    if (isAtBoundary) options.onStepBoundary?.();
     await pass(events);
   }
   const ending = options.translator.end(await options.outcome());
