@@ -47,10 +47,18 @@ export async function recoverOutput(
   }
 }
 
-/** Finishes what a daemon that was killed in `recoverOutput` had begun, before `stdout.jsonl` is read. */
-export async function finishRecovery(turn: Turn): Promise<void> {
-  await finishAppending(turn.directory);
-  await clear(turn);
+/**
+ * Finishes what a daemon that was killed in `recoverOutput` had begun, before `stdout.jsonl` is read.
+ *
+ * Never throws: what the CLI printed is told all the same, and the store is asked once more where it can be.
+ */
+export async function finishRecovery(context: TurnContext, turn: Turn): Promise<void> {
+  try {
+    await finishAppending(turn.directory);
+    await clear(turn);
+  } catch (error) {
+    context.logger.warn({ turnId: turn.file.turn_id, err: error }, "output could not be recovered");
+  }
 }
 
 /** @returns undefined when the command fails, takes too long or prints too much */

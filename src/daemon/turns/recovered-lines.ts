@@ -22,17 +22,11 @@ export async function appendLines(directory: string, lines: readonly string[]): 
   if (size > 0 && (await readLastByte(path, size)) !== "\n") return false;
   const pending: z.infer<typeof Pending> = { base: size, text: `${lines.join("\n")}\n` };
   await writeFileAtomic(join(directory, PENDING), JSON.stringify(pending));
-  try {
-    await finishAppending(directory);
-    return true;
-  } catch (error) {
-    await truncate(path, size);
-    await rm(join(directory, PENDING), { force: true });
-    throw error;
-  }
+  await finishAppending(directory);
+  return true;
 }
 
-/** Appends what an earlier daemon had begun to append. Safe to repeat, and to be cut off. */
+/** Appends what an earlier daemon had begun to append, or takes it back. Safe to repeat, and to be cut off. */
 export async function finishAppending(directory: string): Promise<void> {
   const text = await readFile(join(directory, PENDING), "utf8").catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
@@ -42,8 +36,14 @@ export async function finishAppending(directory: string): Promise<void> {
   const pending = Pending.parse(JSON.parse(text));
   const path = join(directory, STDOUT);
   await truncate(path, pending.base);
-  await appendFile(path, pending.text, { flush: true });
-  await rm(join(directory, PENDING));
+  try {
+    await appendFile(path, pending.text, { flush: true });
+  } catch (error) {
+    await truncate(path, pending.base);
+    throw error;
+  } finally {
+    await rm(join(directory, PENDING));
+  }
 }
 
 async function readLastByte(path: string, size: number): Promise<string> {

@@ -106,7 +106,7 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
   const { turn, context } = run;
   try {
     await finishSetAside(turn.directory);
-    await finishRecovery(turn);
+    await finishRecovery(context, turn);
     // An earlier daemon had given the resume up and got no further: the plain files are still that resume's.
     const isResumes = (turn.file.requested_session ?? null) !== null;
     if (turn.file.degraded !== undefined && isResumes && turn.file.resume_policy === "continue") {
