@@ -32,17 +32,16 @@ export interface RunningService extends TurnService {
 /** Opens the state directory, takes up what an earlier daemon left behind, and serves turns. */
 export async function startTurnService(context: TurnContext): Promise<RunningService> {
   const { sessions, logger } = context;
+  const unreadable: string[] = [];
   const store = await openTurnStore({
     sessions,
-    onUnreadable: async (path, error) => {
-      const ended = await endLeftovers(path).catch((fault: unknown) => {
-        logger.error({ path, err: fault }, "processes left behind");
-        return [];
-      });
-      logger.error({ path, err: error, ended: ended.length }, "turn cannot be read and is left alone");
+    onUnreadable(path, error) {
+      logger.error({ path, err: error }, "turn cannot be read: its files are left alone, its processes are ended");
+      unreadable.push(path);
     },
     onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is told again from there on"),
   });
+  await endLeftovers(unreadable, logger);
   const tombstones = await openTombstones(context.stateDirectory);
   const steering = createSteering(context.limits.steerWaitMs);
   const queue = createTurnQueue({ maxTurns: context.limits.maxTurns, run });

@@ -44,8 +44,8 @@ export interface NewFile {
 
 export interface TurnStoreOptions {
   readonly sessions: SessionStore;
-  /** Told of a turn that cannot be read, and waited for: it is left alone. */
-  readonly onUnreadable: (path: string, error: unknown) => Promise<void>;
+  /** Told of a turn that cannot be read: its files are left alone. */
+  readonly onUnreadable: (path: string, error: unknown) => void;
   /** Told of the log of an unfinished turn whose end was not whole: it is told again from there on. */
   readonly onCut: (path: string, cutBytes: number) => void;
 }
@@ -86,7 +86,7 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
         if (turn === undefined) await rm(join(base, name), { recursive: true, force: true });
         else found.push(turn);
       } catch (error) {
-        await onUnreadable(join(base, name), error);
+        onUnreadable(join(base, name), error);
         await reserve(session.session_id, name);
       }
     }
@@ -94,7 +94,7 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
   for (const sessionId of sessions.unreadable()) {
     const base = sessions.paths(sessionId).turns;
     for (const name of await readdir(base).catch(() => [])) {
-      await onUnreadable(join(base, name), new Error(`session ${sessionId} cannot be read`));
+      onUnreadable(join(base, name), new Error(`session ${sessionId} cannot be read`));
       await reserve(sessionId, name);
     }
   }
