@@ -7,6 +7,8 @@ import { startDaemon, type TestDaemon } from "../../test/harness/daemon.ts";
 import { fakeEnv } from "../../test/harness/fake-env.ts";
 import { followEvents, type Arrival } from "./sse-client.ts";
 
+const MAIN = join(import.meta.dirname, "../../src/daemon/main.ts");
+
 /** A daemon with the fake CLI B, in a directory of its own. */
 export interface Stage {
   readonly turnd: TestDaemon;
@@ -15,7 +17,7 @@ export interface Stage {
 
 /** Runs something with a daemon that is gone when it has ended. */
 export async function withDaemon<T>(directory: string, use: (stage: Stage) => Promise<T>): Promise<T> {
-  const turnd = await startDaemon({ directory, env: fakeEnv(directory) });
+  const turnd = await startDaemon({ directory, env: fakeEnv(directory), program: MAIN });
   try {
     return await use({ turnd, directory });
   } finally {
