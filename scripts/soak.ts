@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import type { TestDaemon } from "../test/harness/daemon.ts";
 import { waitFor } from "../test/harness/wait-for.ts";
 import { withDirectory } from "./bench/stage.ts";
 import { faultsOfState, inspectDeleted, inspectTurn, leftovers } from "./soak/find-faults.ts";
@@ -17,6 +18,8 @@ async function soak(directory: string, seed: number, seconds: number): Promise<s
   let admitted: Admitted[] = [];
   const deleted: Requested[] = [];
   const faults: string[] = [];
+  const endings = new Map<string, number>();
+  let events = 0;
   const startedAt = performance.now();
   // Sleeps for so many seconds are what escapees leave; a number of this run's own.
   const mark = String(2_000_000 + random.between(0, 999_999));
@@ -27,8 +30,10 @@ async function soak(directory: string, seed: number, seconds: number): Promise<s
       try {
         const player = { daemon, random, counts, sessionId: `session-${number}`, mark };
         if (random.chance(0.03)) {
-          const unread = await deleteSession(player);
           const isGone = (turn: Requested): boolean => turn.sessionId === player.sessionId;
+          // Afterwards there is nothing of them left to look at.
+          inspect(await daemon.current(), admitted.filter(isGone));
+          const unread = await deleteSession(player);
           deleted.push(...unread, ...admitted.filter(isGone));
           admitted = admitted.filter((turn) => !isGone(turn));
         } else {
@@ -38,6 +43,14 @@ async function soak(directory: string, seed: number, seconds: number): Promise<s
       } catch (error) {
         faults.push(describe(error));
       }
+    }
+  }
+  function inspect(turnd: TestDaemon, turns: readonly Admitted[]): void {
+    for (const turn of turns) {
+      const { ending, faults: found } = inspectTurn(turnd, turn);
+      endings.set(ending, (endings.get(ending) ?? 0) + 1);
+      events += turn.lastSeq;
+      faults.push(...found);
     }
   }
   async function killNowAndThen(): Promise<void> {
@@ -51,23 +64,17 @@ async function soak(directory: string, seed: number, seconds: number): Promise<s
   const turnd = await daemon.current();
   await waitFor("an idle daemon", () => leftovers(turnd, directory, mark).length === 0, 10_000).catch(() => undefined);
   faults.push(...leftovers(turnd, directory, mark));
-  const endings = new Map<string, number>();
-  for (const turn of admitted) {
-    const { ending, faults: found } = inspectTurn(turnd, turn);
-    endings.set(ending, (endings.get(ending) ?? 0) + 1);
-    faults.push(...found);
-  }
+  inspect(turnd, admitted);
   for (const turn of deleted) faults.push(...(await inspectDeleted(turnd, turn)));
   const known = admitted.length + deleted.length;
   if (known !== counts.turns) faults.push(`${counts.turns} turns were asked for, ${known} ended or were deleted`);
   else faults.push(...faultsOfState(turnd, admitted));
   const code = await turnd.stop();
   if (code !== 0) faults.push(`turnd stopped with ${code}`);
-  const events = admitted.reduce((sum, turn) => sum + turn.lastSeq, 0);
   console.log(
     `${new Date().toISOString().slice(0, 10)}, seed ${seed}, ${Math.round((performance.now() - startedAt) / 1000)} s\n` +
-      `${counts.turns} turns of ${SESSIONS} sessions, ${deleted.length} of them deleted with their session\n` +
-      `${events} events of the others, each read by two clients\n` +
+      `${counts.turns} turns of ${SESSIONS} sessions, ${deleted.length} of them deleted with their session later\n` +
+      `${events} events, each read by two clients\n` +
       `${[...endings].map(([ending, count]) => `${count} ${ending}`).join(", ")}\n` +
       `${daemon.kills()} kill -9, ${counts.cancels} cancels, ${counts.deletes} deletes, ${counts.steers} steers, ` +
       `${counts.retries} retried requests, ${counts.connections} connections\n${faults.length} faults`,

@@ -8,6 +8,6 @@ test("a short soak finds no fault, and says what it did", { timeout: 300_000 }, 
   const { exitCode, stdout, stderr } = await execa(process.execPath, args, { reject: false });
   expect(exitCode, `${stdout}\n${stderr}`).toBe(0);
   expect(stdout).toMatch(/^[1-9]\d* turns of 5 sessions/m);
-  expect(stdout).toMatch(/^[1-9]\d* events .*each read by two clients$/m);
+  expect(stdout).toMatch(/^[1-9]\d* events, each read by two clients$/m);
   expect(stdout).toMatch(/^0 faults$/m);
 });
