@@ -20,6 +20,13 @@ async function ended(turnd: TestDaemon, turnIds: readonly string[]): Promise<str
     .map((snapshot) => snapshot.turn_id);
 }
 
+/** Waits for a turn's first word: one that runs, but has no process yet, waits again when turnd is stopped. */
+async function waitForProcess(turnd: TestDaemon, turnId: string): Promise<void> {
+  await waitFor("the process", async () =>
+    (await turnd.events(turnId)).some((event) => event.type === "session.bound"),
+  );
+}
+
 test("turns of a session run one at a time, first in first out", async () => {
   const turnd = await fakeDaemon();
   const session = { executor: "cli-b", session_id: "session-1" };
@@ -118,7 +125,7 @@ test("waiting turns survive a restart in order", async () => {
   const session = { executor: "cli-b", session_id: "session-1" };
   const turns = [await first.admit({ ...session, input: "hang" })];
   for (let index = 0; index < 4; index += 1) turns.push(await first.admit({ ...session, input: "hello" }));
-  await waitFor("the turn to run", async () => (await status(first, turns[0]?.turn_id ?? "")) === "running");
+  await waitForProcess(first, turns[0]?.turn_id ?? "");
   expect(await first.stop()).toBe(0);
   const second = await fakeDaemonIn(directory, { TURND_MAX_TURNS: "1" });
   const ids = turns.map((turn) => turn.turn_id);
@@ -132,7 +139,7 @@ test("what was put first in line is first again after a restart", async () => {
   const first = await fakeDaemonIn(directory);
   const session = { executor: "cli-b", session_id: "session-1" };
   const running = await first.admit({ ...session, input: "open-tool sleep\nhang" });
-  await waitFor("the turn to run", async () => (await status(first, running.turn_id)) === "running");
+  await waitForProcess(first, running.turn_id);
   const waiting = await first.admit({ ...session, input: "hello" });
   const steer = await first.admit({ ...session, input: "instead", queue_policy: "steer" });
   expect(await first.stop()).toBe(0);
