@@ -3,9 +3,10 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { TerminalSize } from "../../protocol/index.ts";
-import { adoptStarted, PERL, startKeptOnPipes } from "../process/keeper.ts";
+import { PERL, startKeptOnPipes } from "../process/keeper.ts";
+import { sweepLeftovers } from "../process/leftovers.ts";
 import { asUser } from "../process/run-as.ts";
-import { sweepTree, type ProcessTree } from "../process/tree.ts";
+import type { ProcessTree } from "../process/tree.ts";
 import type { TerminalContext } from "./context.ts";
 import { SHELL, SHELL_MARKER, shellEnvironment } from "./environment.ts";
 
@@ -51,11 +52,8 @@ export async function sweepRelays(context: TerminalContext): Promise<void> {
   const directory = shellsDirectory(context);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   for (const marker of await readdir(directory)) {
-    const started = await adoptStarted(join(directory, marker));
-    if (started !== undefined) {
-      const ended = await sweepTree({ started, marker, markerName: SHELL_MARKER });
-      context.logger.info({ ended: ended.length }, "shell of an earlier turnd ended");
-    }
+    const ended = await sweepLeftovers(join(directory, marker), { marker, markerName: SHELL_MARKER });
+    if (ended.length > 0) context.logger.info({ ended: ended.length }, "shell of an earlier turnd ended");
     await rm(join(directory, marker), { recursive: true, force: true });
   }
 }

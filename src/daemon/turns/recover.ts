@@ -1,8 +1,8 @@
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Recovery } from "../executors/executor.ts";
-import { adoptStarted, startKept } from "../process/keeper.ts";
-import { stopTree } from "../process/tree.ts";
+import { startKept } from "../process/keeper.ts";
+import { sweepLeftovers } from "../process/leftovers.ts";
 import { waitForExit } from "../process/wait-exit.ts";
 import { surroundingsOf } from "./cli-surroundings.ts";
 import { executorOf, type TurnContext } from "./context.ts";
@@ -98,14 +98,9 @@ function limitMs(context: TurnContext, { file }: Turn): number {
   return Math.max(0, Math.min(LIMIT_MS, Date.parse(startedAt) + timeoutMs - context.now().getTime()));
 }
 
-/** Ends what runs there, be it an earlier daemon's (law 6), and removes what it has left. */
+/** Ends what runs there, and removes what it has left. */
 async function clear(turn: Turn): Promise<void> {
   const directory = join(turn.directory, DIRECTORY);
-  const isThere = await stat(join(directory, "started")).then(
-    () => true,
-    () => false,
-  );
-  const started = isThere ? await adoptStarted(directory) : undefined;
-  if (started !== undefined) turn.ended.push(...(await stopTree({ started, marker: turn.file.turn_id }, [], 0)));
+  turn.ended.push(...(await sweepLeftovers(directory, { marker: turn.file.turn_id })));
   await rm(directory, { recursive: true, force: true });
 }

@@ -1,0 +1,19 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { adoptStarted } from "./keeper.ts";
+import { sweepTree, type EndedProcess, type ProcessTree } from "./tree.ts";
+
+/**
+ * Ends what still runs of a command whose keeper has its files in a directory: an earlier daemon's, or one given up (law 6).
+ *
+ * @returns what was ended; nothing where no keeper was ever there
+ * @throws {SweepError} if something of it would not die
+ */
+export async function sweepLeftovers(directory: string, mark: Omit<ProcessTree, "started">): Promise<EndedProcess[]> {
+  const isThere = await access(join(directory, "started")).then(
+    () => true,
+    () => false,
+  );
+  const started = isThere ? await adoptStarted(directory) : undefined;
+  return started === undefined ? [] : sweepTree({ ...mark, started });
+}
