@@ -77,12 +77,13 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
     // Of what was printed since the last look only the last line tells where the process is now.
     let isAtBoundary = false;
     for (const line of batch.lines) {
-      if (line.source === "stdout" && !isBlank(line.text)) counts.records += 1;
+      const isRecord = line.source === "stdout" && !isBlank(line.text);
+      if (isRecord) counts.records += 1;
       const translation = options.translator.push(line);
       if (halt !== undefined) continue;
       events.push(...translation.events);
       if (held !== undefined && translation.events.length > 0) heldCharacters += line.text.length;
-      if (line.source === "stdout" && !isBlank(line.text)) isAtBoundary = translation.isStepBoundary === true;
+      if (isRecord) isAtBoundary = translation.isStepBoundary === true;
       if (translation.halt !== undefined) stop(translation.halt);
     }
     if (isAtBoundary) options.onStepBoundary?.();
