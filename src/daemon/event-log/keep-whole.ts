@@ -5,22 +5,21 @@ import { z } from "zod";
 export interface WholeLog {
   readonly sizeBytes: number;
   readonly lines: number;
-  /** The last line, without its newline. */
-  readonly last: string | undefined;
+  readonly last: WholeLine | undefined;
   /** Bytes that were cut off; a line that the daemon was writing when it died is among them. */
   readonly cutBytes: number;
 }
 
 /** What every line shows of being one; its data is not looked at. */
 const Line = z.looseObject({ seq: z.int(), type: z.string() });
+export type WholeLine = z.infer<typeof Line>;
 
-/** Whether a text can be the line of a log at that place, or at any. */
-export function isWholeLine(text: string, seq?: number): boolean {
+/** Reads a text that can be the line of a log; undefined for any other. */
+export function readWholeLine(text: string): WholeLine | undefined {
   try {
-    const line = Line.safeParse(JSON.parse(text));
-    return line.success && (seq === undefined || line.data.seq === seq);
+    return Line.safeParse(JSON.parse(text)).data;
   } catch {
-    return false; // No JSON: torn, or a block that never came to the disk.
+    return undefined; // No JSON: torn, or a block that never came to the disk.
   }
 }
 
@@ -36,13 +35,13 @@ export async function keepWhole(path: string): Promise<WholeLog> {
   const file = await open(path, "r+");
   try {
     let [sizeBytes, lines] = [0, 0];
-    let last: string | undefined;
+    let last: WholeLine | undefined;
     for await (const line of readLines(file)) {
-      const text = line.toString("utf8");
-      if (!isWholeLine(text, lines + 1)) break;
+      const read = readWholeLine(line.toString("utf8"));
+      if (read?.seq !== lines + 1) break;
       lines += 1;
       sizeBytes += line.length + 1;
-      last = text;
+      last = read;
     }
     const { size } = await file.stat();
     if (size > sizeBytes) await file.truncate(sizeBytes);

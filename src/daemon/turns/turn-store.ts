@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LoggedEvent, type TurnEndedData } from "../../protocol/index.ts";
-import { isWholeLine, keepWhole } from "../event-log/keep-whole.ts";
+import { keepWhole, readWholeLine } from "../event-log/keep-whole.ts";
 import { createTail, type WritableTail } from "../event-log/tail.ts";
 import { syncDirectory } from "../sessions/atomic-file.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
@@ -147,12 +147,13 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
 
 /** The last event of a log, when it is the end of the turn. */
 export async function readEnd(directory: string): Promise<{ data: TurnEndedData; at: string } | undefined> {
-  return toEnd(await readLastLine(join(directory, "events.jsonl")));
+  const line = await readLastLine(join(directory, "events.jsonl"));
+  return line === undefined ? undefined : toEnd(JSON.parse(line));
 }
 
-function toEnd(line: string | undefined): Awaited<ReturnType<typeof readEnd>> {
+function toEnd(line: unknown): Awaited<ReturnType<typeof readEnd>> {
   if (line === undefined) return undefined;
-  const event = LoggedEvent.parse(JSON.parse(line));
+  const event = LoggedEvent.parse(line);
   return event.type === "turn.ended" ? { data: event.data, at: event.at } : undefined;
 }
 
@@ -161,7 +162,7 @@ async function loadTurn(directory: string, onCut: TurnStoreOptions["onCut"]): Pr
   if (file === undefined) return undefined;
   const path = join(directory, "events.jsonl");
   const last = await readLastLine(path);
-  let end = last !== undefined && isWholeLine(last) ? toEnd(last) : undefined;
+  let end = last === undefined ? undefined : toEnd(readWholeLine(last));
   if (end === undefined) {
     const log = await keepWhole(path);
     if (log.cutBytes > 0) onCut(path, log.cutBytes);
