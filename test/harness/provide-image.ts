@@ -48,8 +48,7 @@ export const BUILD_LIMIT_MS = 900_000;
 /**
  * Builds the image once for all files of a run, as a person would, and removes all that the run has made.
  *
- * It is built while other tests run: their files wait for nothing. With `TURND_TEST_IMAGE` that image is tested and
- * nothing is built.
+ * It is built beside the other tests, which come first. With `TURND_TEST_IMAGE` that image is tested and nothing is built.
  */
 export default async function provide(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const run = `turnd-test-${process.pid}`;
