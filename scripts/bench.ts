@@ -1,4 +1,5 @@
 import { availableParallelism, loadavg, totalmem } from "node:os";
+import { benchCancel } from "./bench/cancel.ts";
 import { benchIdleMemory, benchStart } from "./bench/daemon.ts";
 import { showFigures, type Figure } from "./bench/figures.ts";
 import { benchLatency } from "./bench/latency.ts";
@@ -18,6 +19,7 @@ const MEASURES: Readonly<Record<string, (directory: string) => Promise<Figure | 
   latency: (directory) => withDaemon(directory, warm(benchLatency)),
   burst: (directory) => withDaemon(directory, warm(benchBurst)),
   turn: (directory) => withDaemon(directory, warm(benchTrivialTurn)),
+  cancel: (directory) => withDaemon(directory, warm(benchCancel)),
   start: benchStart,
   memory: (directory) => withDaemon(directory, benchIdleMemory),
 };
