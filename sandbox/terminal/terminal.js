@@ -21,6 +21,8 @@ const terminal = new Terminal({
   cursorBlink: true,
   fontFamily: "ui-monospace, 'Cascadia Mono', Menlo, 'DejaVu Sans Mono', 'Liberation Mono', monospace",
   fontSize: 14,
+  // DejaVu Sans Mono draws underscores below a line of height 1, where they are cut off.
+  lineHeight: 1.1,
   scrollback: 10_000,
   theme: THEME,
 });

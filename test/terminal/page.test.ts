@@ -42,6 +42,36 @@ async function expectOneConnection(terminal: TerminalPage, connecting: Connectin
   expect(connecting.sockets()).toBe(1);
 }
 
+/**
+ * How many pixel columns of the first line whose text matches are not background anywhere, from a picture of that line's own box:
+ * xterm.js cuts off what is drawn beyond it.
+ */
+async function drawnColumns({ page }: TerminalPage, wanted: RegExp): Promise<number> {
+  const rows = page.locator(".xterm-rows > div");
+  const texts = (await rows.allInnerTexts()).map((text) => text.replaceAll("\u00a0", " "));
+  const index = texts.findIndex((text) => wanted.test(text));
+  const box = await rows.nth(index).boundingBox();
+  if (index === -1 || box === null) throw new Error(`no line matches ${wanted}: ${texts.join("|")}`);
+  const picture = (await page.screenshot({ clip: box })).toString("base64");
+  return Number(await page.evaluate(`(${countDrawnColumns})("data:image/png;base64,${picture}")`));
+}
+
+/** Runs in the browser, which can read a picture. */
+const countDrawnColumns = `async (url) => {
+  const image = new Image();
+  image.src = url;
+  await image.decode();
+  const context = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height }).getContext("2d");
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, image.width, image.height);
+  let columns = 0;
+  for (let x = 0; x < image.width; x++) {
+    const isDrawn = (y) => data[4 * (y * image.width + x)] > 100;
+    if (Array.from({ length: image.height }, (_, y) => y).some(isDrawn)) columns++;
+  }
+  return columns;
+}`;
+
 describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () => {
   test("shows what is typed and printed, and after a reload the scrollback", async () => {
     const { turnd, site } = await terminalDaemon();
@@ -134,6 +164,21 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: new URL(site).port });
     await terminal.page.evaluate("window.dispatchEvent(new Event('focus'))");
     await expectOneConnection(terminal, connecting);
+  });
+
+  test("shows underscores at a pixel ratio of 1", async () => {
+    const { turnd, site } = await terminalDaemon();
+    const terminal = await open(`${site}/terminal?session_id=${await newTerminal(turnd)}`);
+    await terminal.shows(/\$/);
+    expect(await terminal.page.evaluate("devicePixelRatio")).toBe(1);
+    // Only underscores and spaces in the lines that are looked at, so that any pixel which is not background is theirs.
+    await terminal.type("PS1='> '; clear; printf '%s\\n' '________________________________' '   ' end");
+    await terminal.shows(/\nend\n/);
+    const drawn = await drawnColumns(terminal, /^_+$/);
+    await terminal.picture("terminal-page-underscores");
+    // Thirty-two characters of about eight pixels, drawn without a gap.
+    expect(drawn).toBeGreaterThan(32 * 7);
+    expect(await drawnColumns(terminal, /^\s+$/)).toBe(0);
   });
 
   test("does not answer old questions when it replays them", async () => {
