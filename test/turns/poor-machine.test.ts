@@ -2,22 +2,13 @@ import { chmodSync, chownSync, copyFileSync, existsSync, writeFileSync } from "n
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readStarted } from "../../src/daemon/process/keeper.ts";
-import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
-import { fakeEnv } from "../harness/fake-env.ts";
+import { startBehind } from "../harness/behind.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** Only root can change what a daemon has around it. */
 const IS_ROOT = process.getuid?.() === 0;
-
-/** A daemon in a namespace of its own, after a line of shell in there. */
-async function startBehind(directory: string, namespace: string, line: string, env = {}): Promise<TestDaemon> {
-  const through = ["unshare", namespace, "/bin/sh", "-ec", `${line}; exec "$0" "$@"`];
-  const turnd = await startDaemon({ directory, env: { ...fakeEnv(directory), ...env }, through });
-  onTestFinished(async () => void (await turnd.stop()));
-  return turnd;
-}
 
 test.runIf(IS_ROOT)("turns run where the system has no notices of changes to give", async () => {
   const directory = temporaryDirectory(onTestFinished);

@@ -96,6 +96,8 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
 /**
  * Removes what a turn leaves in the session's home: CLI A alone leaves 4.7 MB of temporary files a run.
  *
+ * @param hasHome - false for a turn that ended while it waited in line: what else lies there is another turn's
+ *
  * Never throws: what cannot be removed is told of, and the next turn tries again.
  */
 export async function tidyHome(
@@ -106,10 +108,14 @@ export async function tidyHome(
   // Nothing was put there for a turn that was never prepared, and a replay leaves nothing.
   if (file.replay !== undefined || (!hasHome && file.started_at === undefined)) return;
   try {
-    await changeHome(context, context.sessions.paths(file.session_id).home, [
-      ...(hasHome ? [{ do: "empty", path: "tmp" } as const] : []),
-      { do: "remove", path: `turn/${file.turn_id}` },
-    ]);
+    const tidy: readonly HomeCommand[] = hasHome
+      ? // What a daemon that was killed had not come to remove goes with it.
+        [
+          { do: "empty", path: "tmp" },
+          { do: "remove", path: "turn" },
+        ]
+      : [{ do: "remove", path: `turn/${file.turn_id}` }];
+    await changeHome(context, context.sessions.paths(file.session_id).home, tidy);
   } catch (error) {
     context.logger.warn({ turnId: file.turn_id, err: error }, "home could not be tidied");
   }

@@ -13,6 +13,7 @@ export interface TurnQueue {
   position(turn: Turn): number;
   waitingCount(): number;
   runningCount(): number;
+  /** A session's turn that runs; none from the moment on that its end can be seen. */
   running(sessionId: string): Turn | undefined;
   isBusy(sessionId: string): boolean;
   /** Starts nothing more; resolves when nothing runs. */
@@ -58,6 +59,11 @@ export function createTurnQueue({ maxTurns, run }: TurnQueueOptions): TurnQueue 
     schedule(sessionId);
   }
 
+  function runningIn(sessionId: string): Turn | undefined {
+    const turn = running.get(sessionId);
+    return turn === undefined || hasEnded(turn) ? undefined : turn;
+  }
+
   function enter(turn: Turn, add: (line: Turn[]) => void): void {
     const { session_id } = turn.file;
     const line = waiting.get(session_id) ?? [];
@@ -81,12 +87,12 @@ export function createTurnQueue({ maxTurns, run }: TurnQueueOptions): TurnQueue 
       const { session_id } = turn.file;
       const index = waiting.get(session_id)?.indexOf(turn) ?? -1;
       if (hasEnded(turn) || index === -1) return 0;
-      return index + (running.has(session_id) ? 1 : 0);
+      return index + (runningIn(session_id) === undefined ? 0 : 1);
     },
     waitingCount: () => [...waiting.values()].reduce((sum, line) => sum + line.length, 0),
     runningCount: () => running.size,
-    running: (sessionId) => running.get(sessionId),
-    isBusy: (sessionId) => running.has(sessionId) || waiting.has(sessionId),
+    running: runningIn,
+    isBusy: (sessionId) => runningIn(sessionId) !== undefined || waiting.has(sessionId),
     async drain() {
       isDraining = true;
       places.clear();

@@ -11,7 +11,7 @@ import { endTurn, markEnded, releaseReserve, takeReserve } from "./end.ts";
 import { readInput, withHistory } from "./history.ts";
 import { degradedEvent, startedEvent } from "./own-events.ts";
 import { playTurn } from "./play.ts";
-import { prepareTurn, replaceFile, tidyHome } from "./prepare.ts";
+import { prepareTurn, replaceFile } from "./prepare.ts";
 import { readProgress, takenLines, type Progress } from "./progress.ts";
 import { finishRecovery } from "./recover.ts";
 import { saveOwnPart, storageFault, toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
@@ -24,8 +24,8 @@ export interface RunOptions {
   /** Directories of the session's earlier turns, oldest first. */
   readonly earlierTurns: () => readonly string[];
   readonly onStepBoundary: () => void;
-  /** False for a turn that ends while it waits in line: what lies in its session's home belongs to another turn. */
-  readonly hasHome: boolean;
+  /** Resolves when nothing of an earlier turn is being removed from the session's home any more. */
+  readonly whenTidy: () => Promise<void>;
 }
 
 /**
@@ -78,7 +78,6 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
     turn.stop = undefined;
     await log.close();
   }
-  await tidyHome(context, turn, options);
 }
 
 interface Run {
@@ -118,6 +117,7 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
       if (started === undefined) return refuse(run, undefined);
       attempt = await follow(run, started);
     } else {
+      await waitForTidyHome(run);
       const obstacle = await findObstacle(run);
       if (turn.stopRequested === "shutdown") return undefined;
       if (obstacle !== undefined || turn.stopRequested !== undefined) return refuse(run, obstacle);
@@ -142,6 +142,14 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
     context.logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be run");
     return refuse(run, toFailureOfOurs(error));
   }
+}
+
+/** A stop ends the wait. */
+async function waitForTidyHome({ turn, options }: Run): Promise<void> {
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  turn.stop = () => resolve();
+  if (turn.stopRequested === undefined) await Promise.race([options.whenTidy(), stopped]);
+  turn.stop = undefined;
 }
 
 async function findObstacle({ context, turn }: Run): Promise<FailureDraft | undefined> {

@@ -16,6 +16,7 @@ import { wasStarted } from "./set-aside.ts";
 import { readSessionEvents } from "./session-events.ts";
 import { createSteering } from "./steer.ts";
 import { endLeftovers } from "./leftovers.ts";
+import { createTidying } from "./tidying.ts";
 import { openTombstones } from "./tombstones.ts";
 import { describeLost, openTurnStore } from "./turn-store.ts";
 import { hasEnded, toAdmission, toSnapshot, type Turn } from "./turn.ts";
@@ -45,6 +46,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   const tombstones = await openTombstones(context.stateDirectory);
   const steering = createSteering(context.limits.steerWaitMs);
   const queue = createTurnQueue({ maxTurns: context.limits.maxTurns, run });
+  const tidying = createTidying(context);
   const leaving = new Set<string>();
   const admission = createAdmission({
     context,
@@ -61,6 +63,8 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   });
 
   async function run(turn: Turn): Promise<void> {
+    // A turn that ends while it waits in line has no home: what lies there belongs to another turn.
+    const hasHome = queue.running(turn.file.session_id) === turn;
     try {
       await runTurn(context, turn, {
         earlierTurns: () =>
@@ -69,7 +73,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
             .filter((other) => other.file.order < turn.file.order)
             .map((other) => other.directory),
         onStepBoundary: () => steering.atStepBoundary(turn),
-        hasHome: queue.running(turn.file.session_id) === turn,
+        whenTidy: () => tidying.settled(turn.file.session_id),
       });
     } catch (error) {
       if (isStorageError(error)) return await endWithoutLog(context, turn, error);
@@ -80,6 +84,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     } finally {
       steering.forget(turn);
       turn.markFinished();
+      if (hasEnded(turn)) tidying.begin(turn, { hasHome });
     }
   }
 
@@ -220,6 +225,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         await tombstones.add(
           files.map((file) => ({ request_id: file.request_id, turn_id: file.turn_id, session_id: sessionId })),
         );
+        await tidying.settled(sessionId);
         store.forgetSession(sessionId);
         await sessions.remove(sessionId);
       } finally {
@@ -248,6 +254,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       const running = store.list().filter((turn) => turn.status === "running");
       await Promise.all(running.map((turn) => stop(turn, "shutdown")));
       await drained;
+      await tidying.allSettled();
     },
   };
 
