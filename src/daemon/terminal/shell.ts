@@ -113,8 +113,9 @@ export async function startShell(
       balance();
       await outputEnded;
       const code = (await readExit(relay.directory))?.code ?? null;
-      exit = { code, ended_by: endedBy ?? "exit" };
       await rm(relay.directory, { recursive: true, force: true });
+      // Last: who sees the shell ended finds nothing of it any more.
+      exit = { code, ended_by: endedBy ?? "exit" };
     } catch (error) {
       // Its directory stays: the next start tries again.
       logger.error({ shell: label, err: error }, "shell could not be ended");
