@@ -1,8 +1,12 @@
 import { defineConfig } from "vitest/config";
 
+/** Tests that start whole daemons and wait for turns, shells and time limits. */
+const DAEMON_TESTS = ["test/turns/**/*.test.ts", "test/terminal/**/*.test.ts", "test/doctor/**/*.test.ts"];
+
 /**
- * `fast` runs in memory and with small processes; `real` starts the real CLIs, a gigabyte and seconds each; `image` builds
- * and starts the sandbox image, where a container engine answers.
+ * `fast` runs in memory and with small processes, and is what `npm run check` runs; `daemon` starts whole daemons with fake
+ * CLIs; `real` starts the real CLIs, a gigabyte and seconds each; `image` builds and starts the sandbox image, where a
+ * container engine answers.
  */
 export default defineConfig({
   test: {
@@ -15,7 +19,17 @@ export default defineConfig({
         test: {
           name: "fast",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "test/image/**", "**/node_modules/**"],
+          exclude: ["test/e2e/**", "test/image/**", ...DAEMON_TESTS, "**/node_modules/**"],
+          globalSetup: ["test/harness/provide-turnd.ts"],
+          testTimeout: 90_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "daemon",
+          include: DAEMON_TESTS,
           globalSetup: ["test/harness/provide-turnd.ts"],
           testTimeout: 90_000,
           hookTimeout: 60_000,
