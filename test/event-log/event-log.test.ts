@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openEventLog, type EventLog } from "../../src/daemon/event-log/event-log.ts";
+import { openEventLog, type EventLog, type LogSoFar } from "../../src/daemon/event-log/event-log.ts";
 import { readEvents } from "../../src/daemon/event-log/read-events.ts";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
 import type { NewEvent } from "../../src/daemon/event-log/sequence.ts";
@@ -111,7 +111,10 @@ test("the last event is on the disk, and the world in accord, before a reader se
   const path = newPath();
   const { log, tail } = await openLog(path);
   let wasVisible: boolean | undefined;
-  await log.appendLast(message("end"), () => (wasVisible = tail.lastSeq() > 0));
+  await log.appendLast(
+    () => message("end"),
+    () => (wasVisible = tail.lastSeq() > 0),
+  );
   expect(wasVisible).toBe(false);
   expect(tail.lastSeq()).toBe(1);
   await log.close();
@@ -124,16 +127,76 @@ test("an end that the disk does not confirm is taken back, and told once when it
   const before = { bytes: readFileSync(path), digest: log.digest() };
   const sync = await failingSyncs(2);
   for (let attempt = 0; attempt < 2; attempt += 1) {
-    await expect(log.appendLast(message("end"), () => {})).rejects.toThrow("EIO");
+    await expect(
+      log.appendLast(
+        () => message("end"),
+        () => {},
+      ),
+    ).rejects.toThrow("EIO");
     expect([log.lastSeq(), log.digest(), tail.lastSeq()]).toEqual([1, before.digest, 1]);
     expect(readFileSync(path)).toEqual(before.bytes);
   }
-  await log.appendLast(message("end"), () => {});
+  await log.appendLast(
+    () => message("end"),
+    () => {},
+  );
   expect(sync).toHaveBeenCalledTimes(3);
   await log.close();
   expect(readFileSync(path, "utf8").trimEnd().split("\n")).toHaveLength(2);
   expect([log.lastSeq(), tail.lastSeq()]).toEqual([2, 2]);
   expect(log.digest()).toBe(createHash("sha256").update(readFileSync(path)).digest("hex"));
+});
+
+test("appends that nobody waits for stand in the log in the order of the calls, whole, with one dense seq", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  const done: Promise<void>[] = [];
+  for (let call = 0; call < 200; call += 1) {
+    // Every other one is longer than what a log renders into at once.
+    const text = "x".repeat(call % 2 === 0 ? 10 : 80_000);
+    done.push(log.append([message(`${call} a ${text}`), message(`${call} b ${text}`)]));
+  }
+  let before: LogSoFar | undefined;
+  const ended = log.appendLast(
+    (soFar) => {
+      before = soFar;
+      return message("end");
+    },
+    () => {},
+  );
+  const closed = log.close();
+  await Promise.all([...done, ended, closed]);
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  const events = lines.map((line) => LoggedEvent.parse(JSON.parse(line)));
+  expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 401 }, (_, index) => index + 1));
+  const calls = events.map((event) => (event.type === "message" ? event.data.text.split(" x")[0] : undefined));
+  expect(calls).toEqual([...Array.from({ length: 200 }, (_, call) => [`${call} a`, `${call} b`]).flat(), "end"]);
+  const preceding = lines.slice(0, -1).map((line) => `${line}\n`);
+  expect(before).toEqual({ events: 400, digest: createHash("sha256").update(preceding.join("")).digest("hex") });
+  expect(tail.lastSeq()).toBe(401);
+});
+
+test("an append that fails leaves those behind it their place, and nothing comes after the last event", async () => {
+  const path = newPath();
+  const { log } = await openLog(path);
+  const sync = await failingSyncs(1);
+  const failed = log.appendLast(
+    () => message("end"),
+    () => {},
+  );
+  const behind = log.append([message("behind")]);
+  await expect(failed).rejects.toThrow("EIO");
+  await behind;
+  expect(sync).toHaveBeenCalledTimes(1);
+  const last = log.appendLast(
+    () => message("end"),
+    () => {},
+  );
+  const late = log.append([message("late")]);
+  await last;
+  await expect(late).rejects.toThrow("last event");
+  await log.close();
+  expect(readFileSync(path, "utf8").match(/"text":"[a-z]+"/g)).toEqual(['"text":"behind"', '"text":"end"']);
 });
 
 /** A disk that fails so many times to say that it has what was written. */

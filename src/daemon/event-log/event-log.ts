@@ -9,20 +9,32 @@ export interface EventLogOptions extends SequenceOptions {
   readonly tail: WritableTail;
 }
 
-/** The events of one turn, append only. One writer. */
+/** What stands before the last event. */
+export interface LogSoFar {
+  readonly events: number;
+  /** Hex SHA-256 over every byte. */
+  readonly digest: string;
+}
+
+/**
+ * The events of one turn, append only.
+ *
+ * Appends run one after the other, in the order of the calls, whoever makes them and whether or not they are awaited.
+ */
 export interface EventLog {
   /** Gives each event the next `seq` and writes them all with one call, before any reader sees them (law 2). */
   append(events: readonly NewEvent[]): Promise<void>;
   /**
-   * Appends the last event, durably: it is on the disk before any reader sees it.
+   * Appends the last event, durably: it is on the disk before any reader sees it. Nothing can be appended after it (law 3).
    *
+   * @param makeEvent - called once every earlier append is done; again when the call is repeated after a failure
    * @param beforeVisible - called in between, so that whoever sees the event finds the rest of the world in accord
    */
-  appendLast(event: NewEvent, beforeVisible: () => void): Promise<void>;
+  appendLast(makeEvent: (log: LogSoFar) => NewEvent, beforeVisible: () => void): Promise<void>;
   lastSeq(): number;
   /** Hex SHA-256 over every byte so far. */
   digest(): string;
-  /** Readers are told that nothing more will come. */
+  /** Waits for the appends before it, then ends every reader's wait. */
   close(): Promise<void>;
 }
 
@@ -38,6 +50,8 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const sequence = createSequence(options, start);
   let size = recovered;
   let hasRemains = false;
+  let hasEnded = false;
+  const inOrder = createQueue();
   tail.advance(size, sequence.lastSeq());
 
   /** All of it or nothing: what fails on the way leaves no line, whole or torn, for the next one to come behind. */
@@ -62,23 +76,40 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   }
 
   return {
-    async append(events) {
-      if (events.length === 0) return;
-      await write(events);
-      tail.advance(size, sequence.lastSeq());
-    },
-    async appendLast(event, beforeVisible) {
-      // The file's entry in its directory has been on the disk since the admission.
-      await write([event], () => file.sync());
-      beforeVisible();
-      tail.advance(size, sequence.lastSeq());
-    },
+    append: (events) =>
+      inOrder(async () => {
+        if (events.length === 0) return;
+        if (hasEnded) throw new Error(`the log of turn ${options.turnId} has its last event`);
+        await write(events);
+        tail.advance(size, sequence.lastSeq());
+      }),
+    appendLast: (makeEvent, beforeVisible) =>
+      inOrder(async () => {
+        if (hasEnded) throw new Error(`the log of turn ${options.turnId} has its last event`);
+        // The file's entry in its directory has been on the disk since the admission.
+        await write([makeEvent({ events: sequence.lastSeq(), digest: sequence.digest() })], () => file.sync());
+        hasEnded = true;
+        beforeVisible();
+        tail.advance(size, sequence.lastSeq());
+      }),
     lastSeq: sequence.lastSeq,
     digest: sequence.digest,
-    async close() {
-      tail.end();
-      await file.close();
-    },
+    close: () =>
+      inOrder(async () => {
+        tail.end();
+        await file.close();
+      }),
+  };
+}
+
+/** Runs what it is given one after the other; what fails stops nothing that comes behind it. */
+function createQueue(): (work: () => Promise<void>) => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    // Its caller is told of the failure.
+    last = done.catch(() => undefined);
+    return done;
   };
 }
 

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
 import { Decision, TurnEndedData } from "../../protocol/index.ts";
-import type { EventLog } from "../event-log/event-log.ts";
+import type { EventLog, LogSoFar } from "../event-log/event-log.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { ownFailure } from "./acts.ts";
 import { concludeTurn, type TurnFacts } from "./classify.ts";
@@ -73,22 +73,24 @@ export async function endTurn(
   if (attempt !== undefined) await quietly(context, turn, () => saveUsage(context, turn, attempt.ending.usageAfter));
   const now = context.now();
   const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);
-  const data = withoutSecrets(context, TurnEndedData, {
-    ...concludeTurn(facts),
-    counts: {
-      events: log.lastSeq() + 1,
-      records: attempt?.counts.records ?? 0,
-      unknown: attempt?.counts.unknown ?? 0,
-      tools: attempt?.counts.tools ?? 0,
-      retries: attempt?.counts.retries ?? 0,
-    },
-    duration_ms: Math.max(0, now.getTime() - startedAt.getTime()),
-    digest: log.digest(),
-  });
+  const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
+  const makeData = (before: LogSoFar): TurnEndedData =>
+    withoutSecrets(context, TurnEndedData, {
+      ...concludeTurn(facts),
+      counts: {
+        events: before.events + 1,
+        records: attempt?.counts.records ?? 0,
+        unknown: attempt?.counts.unknown ?? 0,
+        tools: attempt?.counts.tools ?? 0,
+        retries: attempt?.counts.retries ?? 0,
+      },
+      duration_ms: durationMs,
+      digest: before.digest,
+    });
   await quietly(context, turn, async () => {
     turn.decision = withoutSecrets(context, Decision, explainTurn(facts));
   });
-  await logEnd(context, turn, log, data, now.toISOString());
+  const data = await logEnd(context, turn, log, makeData, now.toISOString());
   await quietly(context, turn, async () => {
     if (turn.decision === undefined) return;
     await writeResult(turn, { data, at: now.toISOString() }, turn.decision);
@@ -127,17 +129,21 @@ async function logEnd(
   context: TurnContext,
   turn: Turn,
   log: EventLog,
-  data: TurnEndedData,
+  makeData: (before: LogSoFar) => TurnEndedData,
   endedAt: string,
-): Promise<void> {
+): Promise<TurnEndedData> {
   for (let attempt = 1; ; attempt += 1) {
+    let data = makeData({ events: log.lastSeq(), digest: log.digest() });
     try {
-      await log.appendLast({ type: "turn.ended", data }, () => {
-        markEnded(turn, data, endedAt);
-        context.observer.eventsWritten(turn.file.executor, 1);
-        observeEnd(context, turn, data);
-      });
-      return;
+      await log.appendLast(
+        (before) => ({ type: "turn.ended", data: (data = makeData(before)) }),
+        () => {
+          markEnded(turn, data, endedAt);
+          context.observer.eventsWritten(turn.file.executor, 1);
+          observeEnd(context, turn, data);
+        },
+      );
+      return data;
     } catch (error) {
       if (!isStorageError(error)) throw error;
       if (attempt >= END_RETRIES) {
@@ -145,7 +151,7 @@ async function logEnd(
         markEnded(turn, data, endedAt);
         observeEnd(context, turn, data);
         turn.unwrittenEnd = data;
-        return;
+        return data;
       }
       await delay(END_RETRY_MS);
     }
