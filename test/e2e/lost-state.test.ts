@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { CLI_A, REAL_CLIS, shareStage, type Stage } from "../harness/real-daemon.ts";
@@ -38,6 +38,21 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     const events = await turnd.events(fresh.turn_id);
     expect(events.map(({ type }) => type).slice(0, 3)).toEqual(["turn.started", "session.degraded", "session.bound"]);
     expect(events[1]?.data).toMatchObject({ code: "resume_degraded", requested: native });
+  });
+
+  test("a home that is gone is a lost session too, under either policy", async () => {
+    const { turnd, model } = stage();
+    const { session_id, home } = await startSession(stage(), executor, "quince");
+    renameSync(home, join(stage().directory, `lost-${session_id}`));
+
+    const before = model.requests.length;
+    const failed = await turnd.run({ session_id, input: "@@tool-ok@@", resume_policy: "fail" });
+    expect(failed).toMatchObject({ status: "failed", failure: { code: "resume_degraded" } });
+    expect(model.requests.length).toBe(before);
+
+    const fresh = await turnd.run({ session_id, input: "@@recall@@" });
+    expect(fresh).toMatchObject({ status: "completed", resumed: false, degraded: true });
+    expect(fresh.output).toContain("My word is quince.");
   });
 });
 

@@ -1,9 +1,19 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
-import { temporaryDirectory } from "../harness/temporary.ts";
+import { fakeCliA } from "../harness/fake-env.ts";
+import { CLI_USER, temporaryDirectory } from "../harness/temporary.ts";
 
 /** A session with one turn, whose native state is then lost. */
 async function lostSession(): Promise<{ turnd: TestDaemon; native: string | undefined; home: string }> {
@@ -78,4 +88,77 @@ test("a native id of the wrong form never reaches the CLI", async () => {
   expect(fresh).toMatchObject({ status: "completed", resumed: false, degraded: true });
   const types = (await second.events(fresh.turn_id)).map((event) => event.type);
   expect(types.slice(0, 3)).toEqual(["turn.started", "session.degraded", "session.bound"]);
+});
+
+/** The two CLIs, and what may stand where a session's home was. */
+const EXECUTORS = ["cli-a", "cli-b"] as const;
+const IN_ITS_PLACE = {
+  nothing: () => undefined,
+  "a file": (home: string) => writeFileSync(home, "no home"),
+  "a dangling link": (home: string) => symlinkSync("/nowhere", home),
+  "a link to another directory": (home: string) => symlinkSync("..", home),
+} as const;
+
+describe.each(EXECUTORS)("%s, whose session's home is gone", (executor) => {
+  async function homeless(put: (home: string) => void) {
+    const directory = temporaryDirectory(onTestFinished);
+    const turnd = await fakeDaemonIn(directory, fakeCliA(directory));
+    const first = await turnd.run({ executor, session_id: "session-1", input: "the first question" });
+    expect(first.status).toBe("completed");
+    const home = join(turnd.state, "sessions/session-1/home");
+    renameSync(home, join(directory, "lost"));
+    put(home);
+    return { turnd, home, native: first.native_session_id };
+  }
+
+  test.each(Object.entries(IN_ITS_PLACE))(
+    "%s in its place: fail says resume_degraded and runs nothing",
+    async (_, put) => {
+      const { turnd, home } = await homeless(put);
+      const input = `touch ${turnd.workspace}/ran`;
+      const result = await turnd.run({ session_id: "session-1", input, resume_policy: "fail" });
+      expect(result).toMatchObject({ status: "failed", failure: { code: "resume_degraded" } });
+      expect(result.failure?.message).toContain("home");
+      expect(existsSync(join(turnd.workspace, "ran"))).toBe(false);
+      expect(existsSync(join(home, "tmp"))).toBe(false);
+    },
+  );
+
+  test.each(Object.entries(IN_ITS_PLACE))(
+    "%s in its place: continue goes on degraded, in a new home",
+    async (_, put) => {
+      const { turnd, home, native } = await homeless(put);
+      const second = await turnd.run({ session_id: "session-1", input: "prompt" });
+      expect(second).toMatchObject({ status: "completed", resumed: false, degraded: true });
+      const events = await turnd.events(second.turn_id);
+      expect(events.map((event) => event.type).slice(0, 3)).toEqual([
+        "turn.started",
+        "session.degraded",
+        "session.bound",
+      ]);
+      expect(events[1]?.data).toMatchObject({ code: "resume_degraded", requested: native });
+      const prompt = readFileSync(join(turnd.state, "sessions/session-1/turns", second.turn_id, "prompt.txt"), "utf8");
+      expect(prompt).toContain("the first question");
+      expect(statSync(home)).toMatchObject({ uid: CLI_USER.uid, gid: CLI_USER.gid });
+      const third = await turnd.run({ session_id: "session-1", input: "again" });
+      expect(third).toMatchObject({ status: "completed", resumed: true, degraded: false });
+      expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
+      expect(readdirSync(join(turnd.state, "sessions"))).toEqual([]);
+    },
+  );
+});
+
+test("a home that is gone before there is anything to resume is made again, and nothing is degraded", async () => {
+  const turnd = await fakeDaemon();
+  await turnd.request("POST", "/v1/sessions", { executor: "cli-b", session_id: "session-1" });
+  renameSync(join(turnd.state, "sessions/session-1/home"), join(turnd.state, "lost"));
+  const result = await turnd.run({ session_id: "session-1", input: "hello" });
+  expect(result).toMatchObject({ status: "completed", degraded: false });
+});
+
+test("a home that a tool has closed to its own user is opened for the next turn", async () => {
+  const turnd = await fakeDaemon();
+  const first = await turnd.run({ executor: "cli-b", session_id: "session-1", input: "shell chmod 0 $TMPDIR/.." });
+  const second = await turnd.run({ session_id: "session-1", input: "hello" });
+  expect(second).toMatchObject({ status: "completed", native_session_id: first.native_session_id, resumed: true });
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Stats } from "node:fs";
 import { chown, lstat, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -39,6 +40,10 @@ export interface SessionStore {
   paths(sessionId: string): SessionPaths;
   /** Durable when it resolves. The caller has made sure that the id is free. */
   create(session: SessionFile): Promise<void>;
+  /** Whether the directory with the CLI's own state is there. */
+  hasHome(sessionId: string): Promise<boolean>;
+  /** Makes the home where it is gone; what stands in its place and is no directory is moved aside. */
+  ensureHome(sessionId: string): Promise<void>;
   update(sessionId: string, change: SessionChange): Promise<void>;
   /** Removes a session. Once it is gone for good this resolves, even where files of it are left for the next start. */
   remove(sessionId: string): Promise<void>;
@@ -92,6 +97,13 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     sessions.set(session.session_id, session);
   };
 
+  // Its parent is turnd's alone, so that nobody can put another directory under the name meanwhile.
+  const makeHome = async (home: string): Promise<void> => {
+    await makeDirectory(home, 0o700);
+    await chown(home, options.owner.uid, options.owner.gid);
+  };
+  const hasHome = (sessionId: string): Promise<boolean> => isDirectory(paths(sessionId).home);
+
   return {
     get: (sessionId) => sessions.get(sessionId),
     list: () => [...sessions.values()],
@@ -101,10 +113,16 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       const { root, home, turns } = paths(session.session_id);
       await makeDirectory(root, 0o711);
       await makeDirectory(turns, 0o700);
-      await makeDirectory(home, 0o700);
-      await chown(home, options.owner.uid, options.owner.gid);
+      await makeHome(home);
       await save(session);
       await syncDirectory(base);
+    },
+    hasHome,
+    async ensureHome(sessionId) {
+      if (await hasHome(sessionId)) return;
+      const { home } = paths(sessionId);
+      if (await isThere(home)) await rename(home, `${home}.aside-${randomUUID()}`);
+      await makeHome(home);
     },
     async update(sessionId, change) {
       const session = sessions.get(sessionId);
@@ -136,11 +154,18 @@ async function removeRest(root: string, { emptyAsOwner, onLeft }: SessionStoreOp
 }
 
 async function isThere(path: string): Promise<boolean> {
+  return (await lstatIfThere(path)) !== undefined;
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await lstatIfThere(path))?.isDirectory() === true;
+}
+
+async function lstatIfThere(path: string): Promise<Stats | undefined> {
   try {
-    await lstat(path);
-    return true;
+    return await lstat(path);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return false;
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
 }

@@ -11,13 +11,13 @@ import { endTurn, markEnded, releaseReserve, takeReserve } from "./end.ts";
 import { readInput, withHistory } from "./history.ts";
 import { degradedEvent, startedEvent } from "./own-events.ts";
 import { playTurn } from "./play.ts";
+import { findLost, lostResume, requestedSession, saveDegraded } from "./lost-session.ts";
 import { prepareTurn, replaceFile } from "./prepare.ts";
 import { readProgress, takenLines, type Progress } from "./progress.ts";
 import { finishRecovery } from "./recover.ts";
 import { saveOwnPart, storageFault, toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
-import { writeTurnFile, type TurnFile } from "./turn-file.ts";
 
 /** What a run needs to know of the turn's surroundings. */
 export interface RunOptions {
@@ -121,16 +121,16 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
       const obstacle = await findObstacle(run);
       if (turn.stopRequested === "shutdown") return undefined;
       if (obstacle !== undefined || turn.stopRequested !== undefined) return refuse(run, obstacle);
-      const requested = requestedSession(run);
-      const malformed = findMalformed(run, requested);
-      if (malformed !== undefined) {
-        if (turn.file.resume_policy === "fail") return refuse(run, ownFailure("resume_degraded", malformed.reason));
-        await saveDegraded(turn, malformed);
+      const requested = requestedSession(context, turn);
+      const lost = await findLost(context, turn, requested);
+      if (lost !== undefined) {
+        if (turn.file.resume_policy === "fail") return refuse(run, ownFailure("resume_degraded", lost.reason));
+        await saveDegraded(turn, lost);
       }
-      attempt = await start(run, malformed === undefined ? requested : null);
+      attempt = await start(run, lost === undefined ? requested : null);
     }
     if (isLostResume(attempt)) {
-      await saveDegraded(turn, lostResume(run, attempt));
+      await saveDegraded(turn, lostResume(context, turn, attempt));
       await tellDegraded(run);
       if (turn.file.resume_policy === "continue" && (turn.file.ended_by ?? null) === null) {
         await setAsideResume(turn.directory);
@@ -158,19 +158,6 @@ async function findObstacle({ context, turn }: Run): Promise<FailureDraft | unde
   return executorOf(context, executor).findObstacle({ mode, permissions, ...(model === undefined ? {} : { model }) });
 }
 
-/** The native session to go on with. */
-function requestedSession({ context, turn }: Run): string | null {
-  if (turn.file.degraded !== undefined) return null;
-  return context.sessions.get(turn.file.session_id)?.native_session_id ?? null;
-}
-
-/** An id that is none never reaches the CLI, which might silently start anew with it. */
-function findMalformed({ context, turn }: Run, id: string | null): Degraded | undefined {
-  const { executor } = executorOf(context, turn.file.executor);
-  if (id === null || executor.isNativeSessionId(id)) return undefined;
-  return { requested: id, reason: `"${id}" is no session id of ${executor.id}.`, set_aside: [] };
-}
-
 async function start(run: Run, requested: string | null): Promise<AttemptResult> {
   const { context, turn, options, emitter } = run;
   const runtime = executorOf(context, turn.file.executor);
@@ -179,6 +166,7 @@ async function start(run: Run, requested: string | null): Promise<AttemptResult>
   const input = await readInput(turn.directory);
   const prompt =
     turn.file.degraded !== undefined ? await prependHistory(turn.directory, input, options.earlierTurns()) : input;
+  await context.sessions.ensureHome(turn.file.session_id);
   const prepared = await prepareTurn(context, turn, {
     binary: located.path,
     version: located.version,
@@ -247,24 +235,6 @@ async function bindSession({ context, turn }: Run, events: readonly TranslatedEv
 /** The native session did not come back, and nobody has seen anything of the process that tried. */
 function isLostResume(attempt: AttemptResult): boolean {
   return !attempt.hasEmitted;
-}
-
-type Degraded = NonNullable<TurnFile["degraded"]>;
-
-function lostResume({ context, turn }: Run, attempt: AttemptResult): Degraded {
-  const { executor, cliName } = executorOf(context, turn.file.executor);
-  const rule = (attempt.halt ?? attempt.ending.failure)?.rule ?? "";
-  return {
-    requested: turn.file.requested_session ?? "",
-    reason: attempt.degradedReason,
-    set_aside: [...(executor.corruptState?.(rule, cliName) ?? [])],
-  };
-}
-
-/** First on the disk, then in the log: a daemon that is killed in between tells it at its next start. */
-async function saveDegraded(turn: Turn, degraded: Degraded): Promise<void> {
-  turn.file = { ...turn.file, degraded };
-  await writeTurnFile(turn.directory, turn.file);
 }
 
 async function tellDegraded(run: Run): Promise<void> {
