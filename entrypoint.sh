@@ -1,12 +1,10 @@
 #!/bin/bash
-# Starts the sandbox: checks what it was given, renders the CLIs' configurations, then runs turnd and the front (nginx) until
-# it is told to stop. A command given to the container runs instead of them, as the CLIs' user.
+# Starts the sandbox: checks what it was given, renders the CLIs' configurations, then hands over to sandbox/supervise, which runs
+# turnd and the front (nginx) until it is told to stop. A command given to the container runs instead of them, as the CLIs' user.
 #
 # Exit codes: 0 stopped as told; the command's own; or a fault, which the last lines of the log explain:
 #   10 user or capabilities   11 home   12 state   13 workspace   14 /tmp   15 /run
 #   16 a setting or a configuration is refused   17 turnd, the front or the holder of their ports kept ending
-#
-# These are started again when they end by themselves: a new turnd takes running turns up again and loses none.
 set -u
 trap 'exit 0' TERM INT
 
@@ -15,7 +13,7 @@ RUN=/run/sandbox
 HOME_DIRECTORY=${TURND_HOME:-/home/sandbox}
 STATE=${TURND_STATE_DIR:-/var/lib/turnd}
 WORKSPACE=${TURND_WORKSPACE:-/workspace}
-MOST_RESTARTS=5 # in a minute, of all together
+WITHOUT_RIGHTS=(setpriv --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs)
 
 say() { echo "sandbox: $*" >&2; }
 fault() { say "$2" && exit "$1"; }
@@ -25,7 +23,7 @@ as() {
     local uid=$1 gid=$2
     shift 2
     [ "$uid" != "$SELF" ] || exec "$@"
-    exec setpriv --reuid="$uid" --regid="$gid" --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs -- "$@"
+    exec "${WITHOUT_RIGHTS[@]}" --reuid="$uid" --regid="$gid" -- "$@"
 }
 user_can_use() (as "$USER_ID" "$GROUP_ID" test -r "$1" -a -w "$1" -a -x "$1")
 
@@ -147,53 +145,6 @@ plan_holder() {
     fi
 }
 
-# What is kept running, by name.
-declare -A PROGRAMS=()
-start_holder() {
-    local ports=("$SELF:127.0.0.1:8091" "$SELF:127.0.0.1:6080" "$FRONT_ID:0.0.0.0:8080")
-    ! grep -qF '[::]' "$RUN/listen.conf" || ports+=("$FRONT_ID::::8080")
-    env -i "$SANDBOX/hold-ports" "${ports[@]}" &
-    PROGRAMS[holder]=$!
-}
-# The front knows no key: its environment is empty.
-start_front() {
-    (as "$FRONT_ID" "$FRONT_GROUP_ID" env -i /usr/sbin/nginx -e stderr -c "$SANDBOX/nginx.conf") &
-    PROGRAMS[front]=$!
-}
-# With a token any name is good: who was led here under a foreign one does not have it. TURND_HOSTS says more to the front alone.
-start_turnd() {
-    TURND_HOSTS=${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*} turnd serve &
-    PROGRAMS[turnd]=$!
-}
-
-# Turns first, so that the front can still tell how they ended.
-stop() { # <exit code>
-    trap '' TERM INT
-    exec 2>/dev/null # either may have gone by itself
-    local turnd=${PROGRAMS[turnd]:-0} front=${PROGRAMS[front]:-0} # 0 runs nowhere
-    runs "$turnd" && kill -TERM "$turnd" && wait "$turnd"
-    runs "$front" && kill -QUIT "$front"
-    for _ in 1 2 3 4 5 6 7 8 9 10; do runs "$front" && sleep 0.05; done
-    exit "$1"
-}
-
-# Whether a child of this shell still runs: by the time that is asked its number may be another program's.
-runs() {
-    local stat
-    { read -r stat <"/proc/$1/stat"; } 2>/dev/null && [[ ${stat##*) } == ?" $$ "* ]]
-}
-
-# Waits until one of the programs has ended, whose name ENDED then is. `wait -n` knows nothing of what ended while bash waited for
-# another command, so it is asked of those that still run alone, and again when a sleep is over, for what ended between the two.
-await_end() {
-    while :; do
-        for ENDED in "${!PROGRAMS[@]}"; do runs "${PROGRAMS[$ENDED]}" || return 0; done
-        sleep 5 &
-        # bash itself would tell of a signal, in words of its own.
-        wait -n "${PROGRAMS[@]}" $! 2>/dev/null
-    done
-}
-
 # Whoever has the token can read what turnd keeps from the CLIs' user, and call it in a tenant's name.
 check_token_file() {
     local file=${TURND_TOKEN_FILE:-}
@@ -202,31 +153,18 @@ check_token_file() {
         fault 16 "TURND_TOKEN_FILE is $file ($(stat -Lc 'uid %u, mode %a' "$file")), which uid $USER_ID, the CLIs' user, can read: make it root's own, with mode 600 (in Kubernetes defaultMode: 0400)"
 }
 
+# From here on nothing is left of this shell, which cannot live where no process is left to be had. A new turnd takes running turns up.
 serve() {
-    local status name restarts=0 since=0
-    trap 'stop 0' TERM INT
-    [ "$TURND_REUSE_PORT" = off ] || start_holder
-    start_turnd
-    start_front
-    while :; do
-        await_end
-        case $ENDED in turnd) name=turnd ;; front) name='the front' ;; holder) name="the ports' holder" ;; esac
-        wait "${PROGRAMS[$ENDED]}" 2>/dev/null
-        status=$?
-        [ $((SECONDS - since)) -le 60 ] || restarts=0
-        [ $restarts -gt 0 ] || since=$SECONDS
-        restarts=$((restarts + 1))
-        [ $status -le 128 ] || status="$status, SIG$(kill -l $status)"
-        if [ $restarts -gt $MOST_RESTARTS ]; then
-            say "$name ended by itself (exit code $status) once more: giving up after $MOST_RESTARTS restarts in a minute"
-            stop 17
-        fi
-        say "$name ended by itself (exit code $status): starting it again ($restarts of $MOST_RESTARTS in a minute)"
-        sleep "0.$((restarts - 1))"
-        # A worker outlives its master and would keep the port.
-        [ "$ENDED" != front ] || pkill -KILL -U "$FRONT_ID" -x nginx
-        "start_$ENDED"
-    done
+    # With a token any name is good: who was led here under a foreign one does not have it. TURND_HOSTS says more to the front alone.
+    local turnd=(env TURND_HOSTS="${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*}" turnd serve)
+    # The front knows no key: its environment is empty.
+    local front=(env -i /usr/sbin/nginx -e stderr -c "$SANDBOX/nginx.conf") holder=()
+    [ "$SELF" = "$FRONT_ID" ] || front=("${WITHOUT_RIGHTS[@]}" --reuid="$FRONT_ID" --regid="$FRONT_GROUP_ID" -- "${front[@]}")
+    if [ "$TURND_REUSE_PORT" = on ]; then
+        holder=(holder: env -i "$SANDBOX/hold-ports" "$SELF:127.0.0.1:8091" "$SELF:127.0.0.1:6080" "$FRONT_ID:0.0.0.0:8080")
+        ! grep -qF '[::]' "$RUN/listen.conf" || holder+=("$FRONT_ID::::8080")
+    fi
+    exec "$SANDBOX/supervise" "$USER_ID" "$FRONT_ID" turnd: "${turnd[@]}" front: "${front[@]}" "${holder[@]}"
 }
 
 check_user

@@ -261,13 +261,13 @@ describeImage("the front", () => {
   });
 
   test("turnd's being away is told as such, with when to try again", async () => {
-    await sandbox().exec(["pkill", "-STOP", "-f", "entrypoint.sh"]);
+    await sandbox().exec(["pkill", "-STOP", "supervise"]);
     await sandbox().exec(["pkill", "-KILL", "-f", "main.mjs"]);
     const answer = await sandbox().request("GET", "/v1/turns");
     expectProblem(answer, "turnd_unavailable");
     expect(answer.headers.get("retry-after")).toBe("1");
     expectProblem(await sandbox().request("GET", "/terminal"), "terminal_unavailable");
-    await sandbox().exec(["pkill", "-CONT", "-f", "entrypoint.sh"]);
+    await sandbox().exec(["pkill", "-CONT", "supervise"]);
     await waitFor("turnd", async () => (await sandbox().request("GET", "/v1/ready")).status === 200);
   });
 
