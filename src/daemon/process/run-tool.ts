@@ -15,6 +15,8 @@ export interface ToolOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string | Uint8Array;
+  /** Ends the command. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -36,6 +38,7 @@ export async function runTool(command: readonly string[], options: ToolOptions):
     maxBuffer: 65_536,
     stripFinalNewline: true,
     ...(options.input === undefined ? { stdin: "ignore" as const } : { input: options.input }),
+    ...(options.signal === undefined ? {} : { cancelSignal: options.signal }),
   });
   return { code: result.exitCode ?? null, stdout: result.stdout ?? "", stderr: result.stderr ?? "" };
 }
