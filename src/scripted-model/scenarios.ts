@@ -14,7 +14,7 @@ import {
   statusThenOk,
 } from "./scenarios/faults.ts";
 import { program } from "./scenarios/program.ts";
-import { edit, many, sleep, todo, toolFail, toolOk } from "./scenarios/tools.ts";
+import { edit, goal, many, sleep, todo, toolFail, toolOk } from "./scenarios/tools.ts";
 
 /** Played when no marker names another. */
 export const DEFAULT_SCENARIO = "program";
@@ -32,6 +32,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   edit,
   sleep,
   todo,
+  goal,
   many,
   status,
   "status-then-ok": statusThenOk,

@@ -9,7 +9,8 @@ export type Action =
   | { readonly type: "write"; readonly path: string; readonly content: string }
   | { readonly type: "read"; readonly path: string }
   | { readonly type: "edit"; readonly path: string; readonly before: string; readonly after: string }
-  | { readonly type: "plan"; readonly entries: readonly PlanEntry[] };
+  | { readonly type: "plan"; readonly entries: readonly PlanEntry[] }
+  | { readonly type: "goal"; readonly objective: string };
 
 export interface PlanEntry {
   readonly text: string;
@@ -23,6 +24,10 @@ export interface PlanEntry {
  */
 export function callTool(action: Action, conversation: Conversation): ToolPart | null {
   const offered = new Set(conversation.tools);
+  // CLI A has nothing like it.
+  if (action.type === "goal") {
+    return offered.has("create_goal") ? call("create_goal", { objective: action.objective }) : null;
+  }
   const inCliA = inCliAWords(action);
   if (offered.has(inCliA.name)) return inCliA;
   if (action.type === "plan") return offered.has("update_plan") ? updatePlan(action.entries) : null;
@@ -49,7 +54,7 @@ function call(name: string, input: Readonly<Record<string, unknown>>): ToolPart 
   return { type: "tool_call", name, input };
 }
 
-function inCliAWords(action: Action): ToolPart {
+function inCliAWords(action: Exclude<Action, { type: "goal" }>): ToolPart {
   switch (action.type) {
     case "run": {
       const { command, purpose: description, seconds } = action;
@@ -79,7 +84,7 @@ function updatePlan(entries: readonly PlanEntry[]): ToolPart {
 }
 
 /** CLI B has no file tools for an unknown model, but takes `apply_patch` with a here-document for a file change. */
-function shellCommand(action: Exclude<Action, { type: "plan" }>): string {
+function shellCommand(action: Exclude<Action, { type: "plan" | "goal" }>): string {
   switch (action.type) {
     case "run":
       return action.command;

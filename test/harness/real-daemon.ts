@@ -36,7 +36,8 @@ export interface Stage {
 }
 
 export interface StageOptions {
-  readonly env?: Readonly<Record<string, string>>;
+  /** Laid over the environment; as a function where it names the model's address. */
+  readonly env?: Readonly<Record<string, string>> | ((modelUrl: string) => Readonly<Record<string, string>>);
   readonly model?: ScriptedModelOptions;
 }
 
@@ -61,7 +62,8 @@ async function startStage(cli: RealCli, options: StageOptions): Promise<Stage & 
   const cleanUps: (() => void)[] = [];
   const directory = temporaryDirectory((cleanUp) => cleanUps.push(cleanUp));
   const model = await startScriptedModel(options.model);
-  const env = { ...realEnv(cli, model.url), ...options.env };
+  const own = typeof options.env === "function" ? options.env(model.url) : options.env;
+  const env = { ...realEnv(cli, model.url), ...own };
   let turnd = await startDaemon({ directory, env });
   return {
     get turnd() {

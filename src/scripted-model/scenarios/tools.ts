@@ -44,6 +44,13 @@ export function todo(conversation: Conversation): Reply {
   return act(conversation, { type: "plan", entries });
 }
 
+/** Sets a goal that the CLI pursues by itself from then on, where it has such a thing. */
+export function goal(conversation: Conversation): Reply {
+  const [set] = currentTurn(conversation).outcomes;
+  if (set !== undefined) return say(`The goal is set: ${set.output}`);
+  return act(conversation, { type: "goal", objective: "Sort every file in the workspace" });
+}
+
 /** `<n>:<seconds>`: makes n tool calls, five unless told, one a step; each takes so many seconds, none unless told. */
 export function many(conversation: Conversation, { argument }: Cue): Reply {
   const [times = "", pause = ""] = argument.split(":");

@@ -43,6 +43,12 @@ test("a new turn reads its prompt from stdin and prints records", () => {
     "-c",
     'projects={"/workspace"={trust_level="untrusted"}}',
     "--strict-config",
+    "-c",
+    'approval_policy="never"',
+    "-c",
+    "features.shell_snapshot=false",
+    "-c",
+    "features.goals=false",
     "-",
   ]);
 });
@@ -125,14 +131,16 @@ describe("with a whole configuration", () => {
         'approval_policy="never"',
         "features.shell_snapshot=false",
         "analytics.enabled=false",
-        'shell_environment_policy.exclude=["A*","MY_CRED"]',
+        'shell_environment_policy.exclude=["A*","GIT_DIR","MY_CRED"]',
       ]),
     );
   });
 
   test("what the operator says on purpose is left as it is", () => {
-    const overrides = whole(`${PROVIDER}[analytics]\nenabled = true\n[features]\nplugins = true\n`);
-    expect(overrides.filter((pair) => /^(?:analytics|features\.plugins)/.test(pair))).toEqual([]);
+    const overrides = whole(
+      `${PROVIDER}[analytics]\nenabled = true\n[features]\nplugins = true\n[[hooks.Stop]]\n[agents.a]\n`,
+    );
+    expect(overrides.filter((pair) => /^(?:analytics|features\.(?:plugins|hooks|multi_agent))/.test(pair))).toEqual([]);
   });
 
   test("keys this version does not know are not refused", () => {

@@ -45,7 +45,7 @@ describe("single variables", () => {
       model_providers: {
         turnd: { base_url: "https://models.example/v1", wire_api: "responses", env_key: "CLI_B_API_KEY" },
       },
-      features: { shell_snapshot: false, plugins: false },
+      features: { shell_snapshot: false, goals: false, plugins: false, hooks: false, multi_agent: false },
       analytics: { enabled: false },
     });
   });
@@ -57,7 +57,9 @@ describe("single variables", () => {
   ])("the key of %j is passed on as %s, and tools do not see it", (variables, name) => {
     const { env, files } = configured({ CLI_B_MODEL: "m", CLI_B_BASE_URL: "http://127.0.0.1:1/v1", ...variables });
     expect(env).toEqual({ [name]: KEY });
-    expect(toml.parse(files[0]?.content ?? "")).toMatchObject({ shell_environment_policy: { exclude: [name] } });
+    expect(toml.parse(files[0]?.content ?? "")).toMatchObject({
+      shell_environment_policy: { exclude: expect.arrayContaining([name]) },
+    });
   });
 
   test("OPENAI_API_KEY alone configures nothing", () => {
@@ -172,6 +174,17 @@ describe("CLI_B_CONFIG_TOML", () => {
     expect(secrets).not.toContain("prod");
   });
 
+  test("what no turn can run with is not used, and the operator is told", () => {
+    const text = `${WHOLE}[features]\ngoals = true\nplugins = true\n`;
+    const { files, warnings, effective } = configured({ CLI_B_CONFIG_TOML: text, MY_CRED: KEY });
+    expect(files).toEqual([{ path: ".codex/config.toml", content: text }]);
+    expect(warnings).toEqual(["features.goals in CLI_B_CONFIG_TOML is not used: no turn can run with it"]);
+    expect(effective.filter(({ key }) => key === "features.goals")).toEqual([
+      { key: "features.goals", value: false, origin: "turnd" },
+    ]);
+    expect(effective).toContainEqual({ key: "features.plugins", value: true, origin: "CLI_B_CONFIG_TOML" });
+  });
+
   test("a built-in provider gets the key under the CLI's own name", () => {
     const { env, warnings } = configured({ CLI_B_CONFIG_TOML: 'model = "m"\n', CLI_B_API_KEY: KEY });
     expect(env).toEqual({ CODEX_API_KEY: KEY });
@@ -186,7 +199,7 @@ describe("a session's home", () => {
   test("is a directory that the CLI's home variable points to", () => {
     const { directories, env } = plan(configured(SET));
     expect(directories).toEqual(["cli-b"]);
-    expect(env).toEqual({ CLI_B_HOME: "/s/home/cli-b" });
+    expect(env).toMatchObject({ CLI_B_HOME: "/s/home/cli-b" });
   });
 
   test("holds the configuration, tightened for a planning turn", () => {

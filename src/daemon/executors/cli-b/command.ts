@@ -1,7 +1,9 @@
 import type { Permissions } from "../../../protocol/index.ts";
 import type { Invocation } from "../executor.ts";
 import { type CliBDetails, chooseSandboxMode, readDetails } from "./details.ts";
+import { toPair } from "./given-toml.ts";
 import { tomlString } from "./toml.ts";
+import { ALWAYS } from "./unasked.ts";
 
 /**
  * The arguments of one turn; the prompt is read from stdin (`-`).
@@ -49,7 +51,7 @@ function configArgs(details: CliBDetails): string[] {
       return [];
     case "variables":
       // What we render is known to this version; a key it no longer knew would be a safety setting lost in silence.
-      return ["--strict-config"];
+      return ["--strict-config", ...ALWAYS.map(toPair).flatMap(override)];
     case "toml":
       return details.overrides.flatMap(override);
   }

@@ -1,26 +1,5 @@
 import { asTable, readPath, type TomlTable, tomlString } from "./toml.ts";
-
-/** A setting that wins over the file. */
-export interface Override {
-  readonly path: string;
-  readonly value: boolean | string | readonly string[];
-}
-
-/** What holds whatever the operator's file says: nobody can approve, and a snapshot is a file with the key in it. */
-const ALWAYS: readonly Override[] = [
-  { path: "approval_policy", value: "never" },
-  { path: "features.shell_snapshot", value: false },
-];
-
-/** What holds unless the operator's file says otherwise. Source: contract sections 10 and 11. */
-const BY_DEFAULT: readonly Override[] = [
-  { path: "check_for_update_on_startup", value: false },
-  { path: "analytics.enabled", value: false },
-  { path: "feedback.enabled", value: false },
-  { path: "features.plugins", value: false },
-  { path: "features.apps", value: false },
-  { path: "shell_environment_policy.ignore_default_excludes", value: false },
-];
+import { ALWAYS, BY_DEFAULT, type Default, NO_REPOSITORY, type Setting } from "./unasked.ts";
 
 /** What the file makes the CLI read from its environment. */
 export interface NamedVariables {
@@ -33,18 +12,29 @@ export interface NamedVariables {
 }
 
 /** Settings that win over a file that is written as given: `-c` beats every file, a project's too (measured). */
-export function buildOverrides(table: TomlTable, hiddenVariables: readonly string[]): Override[] {
-  const overrides = [...ALWAYS, ...BY_DEFAULT.filter(({ path }) => readPath(table, path) === undefined)];
-  if (hiddenVariables.length === 0) return overrides;
+export function buildOverrides(table: TomlTable, hiddenVariables: readonly string[]): Setting[] {
+  const decides = ({ path, about }: Default): boolean =>
+    [path, about].some((name) => name !== undefined && readPath(table, name) !== undefined);
   const own = readStrings(readPath(table, "shell_environment_policy.exclude"));
   return [
-    ...overrides,
-    { path: "shell_environment_policy.exclude", value: [...new Set([...own, ...hiddenVariables])] },
+    ...ALWAYS,
+    ...BY_DEFAULT.filter((setting) => !decides(setting)).map(({ path, value }) => ({ path, value })),
+    {
+      path: "shell_environment_policy.exclude",
+      value: [...new Set([...own, ...Object.keys(NO_REPOSITORY), ...hiddenVariables])],
+    },
   ];
 }
 
-/** An override as the CLI's `-c` takes it. */
-export function toPair({ path, value }: Override): string {
+/** Paths of settings that the file wants otherwise than they always are. */
+export function listOverruled(table: TomlTable): string[] {
+  return ALWAYS.map(({ path, value }) => ({ path, value, own: readPath(table, path) }))
+    .filter(({ value, own }) => own !== undefined && own !== value)
+    .map(({ path }) => path);
+}
+
+/** A setting as the CLI's `-c` takes it. */
+export function toPair({ path, value }: Setting): string {
   const written = Array.isArray(value) ? `[${value.map(tomlString).join(",")}]` : tomlValue(value);
   return `${path}=${written}`;
 }

@@ -1,6 +1,7 @@
 import type { HomeInput, HomePlan } from "../executor.ts";
 import { chooseSandboxMode, readDetails } from "./details.ts";
 import { renderConfig } from "./rendered-config.ts";
+import { NO_REPOSITORY } from "./unasked.ts";
 
 /**
  * What the CLI reads in its home besides `config.toml` and its own state; a tool of an earlier turn could have put it
@@ -32,6 +33,6 @@ export function planHome({ home, cliName, configuration, permissions, mode }: Ho
     directories: [cliName],
     files,
     forbidden: FORBIDDEN.map((name) => `${cliName}/${name}`),
-    env: { [`${cliName.toUpperCase().replaceAll("-", "_")}_HOME`]: `${home}/${cliName}` },
+    env: { ...NO_REPOSITORY, [`${cliName.toUpperCase().replaceAll("-", "_")}_HOME`]: `${home}/${cliName}` },
   };
 }

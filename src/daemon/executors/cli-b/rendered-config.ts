@@ -1,17 +1,22 @@
-import toml from "@iarna/toml";
 import type { RenderedSettings, SandboxMode } from "./details.ts";
+import { formatToml, type TomlTable, writePath } from "./toml.ts";
+import { ALWAYS, BY_DEFAULT, NO_REPOSITORY, type Setting } from "./unasked.ts";
 
 /** Never a built-in id: those cannot be overridden and ignore the key variable. Source: contract section 5. */
 const PROVIDER = "turnd";
 
 /** The configuration as a tree, as it is rendered and as it is shown. */
-export function buildConfig({ model, baseUrl, envKey }: RenderedSettings, sandboxMode: SandboxMode) {
-  return {
+export function buildConfig({ model, baseUrl, envKey }: RenderedSettings, sandboxMode: SandboxMode): TomlTable {
+  const settings: Setting[] = [
+    ...ALWAYS,
+    ...BY_DEFAULT,
+    // Tools do not see the key: by the default patterns, and by its name where that matches none of them.
+    { path: "shell_environment_policy.exclude", value: [envKey, ...Object.keys(NO_REPOSITORY)] },
+  ];
+  return settings.reduce<TomlTable>((table, { path, value }) => writePath(table, path, value), {
     model,
     model_provider: PROVIDER,
-    approval_policy: "never",
     sandbox_mode: sandboxMode,
-    check_for_update_on_startup: false,
     model_providers: {
       [PROVIDER]: {
         name: PROVIDER,
@@ -23,14 +28,7 @@ export function buildConfig({ model, baseUrl, envKey }: RenderedSettings, sandbo
         stream_idle_timeout_ms: 120_000,
       },
     },
-    // With plugins and analytics off nothing but the provider is spoken to. Source: contract section 11.
-    analytics: { enabled: false },
-    feedback: { enabled: false },
-    // Tools do not see the key: by the default patterns, and by its name where that matches none of them.
-    shell_environment_policy: { ignore_default_excludes: false, exclude: [envKey] },
-    // A shell snapshot defeats the policy above and writes the key to disk; events of sub-agents are not printed.
-    features: { plugins: false, apps: false, shell_snapshot: false, multi_agent: false },
-  };
+  });
 }
 
 /**
@@ -39,5 +37,5 @@ export function buildConfig({ model, baseUrl, envKey }: RenderedSettings, sandbo
  * @see contract section 14
  */
 export function renderConfig(settings: RenderedSettings, sandboxMode: SandboxMode): string {
-  return `# Written by turnd; changes are lost.\n${toml.stringify(buildConfig(settings, sandboxMode))}`;
+  return `# Written by turnd; changes are lost.\n${formatToml(buildConfig(settings, sandboxMode))}`;
 }

@@ -1,10 +1,13 @@
-import toml from "@iarna/toml";
+import toml, { type JsonMap } from "@iarna/toml";
 import { z } from "zod";
 
 /** A TOML document, parsed. */
 export type TomlTable = Readonly<Record<string, unknown>>;
 
 const Table = z.record(z.string(), z.unknown());
+const Scalar = z.union([z.string(), z.number(), z.boolean()]);
+const Value: z.ZodType<JsonMap[string]> = z.lazy(() => z.union([Scalar, z.array(Scalar), z.record(z.string(), Value)]));
+const Writable: z.ZodType<JsonMap> = z.record(z.string(), Value);
 
 export type TomlResult = { readonly ok: true; readonly table: TomlTable } | { readonly ok: false; readonly at: string };
 
@@ -27,6 +30,21 @@ export function asTable(value: unknown): TomlTable {
 /** The value at a dotted path. */
 export function readPath(table: TomlTable, path: string): unknown {
   return path.split(".").reduce<unknown>((value, key) => asTable(value)[key], table);
+}
+
+/** The table with a value at a dotted path; tables on the way are made. */
+export function writePath(table: TomlTable, path: string, value: unknown): TomlTable {
+  const [key = "", ...rest] = path.split(".");
+  return { ...table, [key]: rest.length === 0 ? value : writePath(asTable(table[key]), rest.join("."), value) };
+}
+
+/**
+ * Renders a document.
+ *
+ * @throws {z.ZodError} if a value is none that TOML has
+ */
+export function formatToml(table: TomlTable): string {
+  return toml.stringify(Writable.parse(table));
 }
 
 /** A basic string; JSON's escapes are TOML's, but for DEL, which TOML wants escaped. */

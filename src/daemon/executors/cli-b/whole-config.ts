@@ -1,7 +1,14 @@
 import type { Configuration, ConfigureInput, ConfigureResult } from "../executor.ts";
 import { type CliBDetails, type CliBVariables, configPath, SandboxMode } from "./details.ts";
 import { MASK, showConfig } from "./effective.ts";
-import { buildOverrides, findUnsupportedWireApi, readNamedVariables, readProvider, toPair } from "./given-toml.ts";
+import {
+  buildOverrides,
+  findUnsupportedWireApi,
+  listOverruled,
+  readNamedVariables,
+  readProvider,
+  toPair,
+} from "./given-toml.ts";
 import { parseToml, type TomlTable } from "./toml.ts";
 
 interface WholeInput extends ConfigureInput {
@@ -42,6 +49,7 @@ export function configureWhole({ toml, variables, env, cliName, sandboxMode }: W
       env: passed,
       warnings: [
         ...ignoredVariables(variables, { key: named.key, hasOwnMode: own !== undefined, mode }),
+        ...listOverruled(table).map((path) => `${path} in CLI_B_CONFIG_TOML is not used: no turn can run with it`),
         ...missingHeaders(named.headers, passed),
         ...(readProvider(table) === undefined
           ? ["CLI_B_CONFIG_TOML selects no provider that it defines; the CLI's built-in ones ignore OPENAI_API_KEY"]

@@ -1,0 +1,53 @@
+/** A setting, by its dotted path. */
+export interface Setting {
+  readonly path: string;
+  readonly value: boolean | string | readonly string[];
+}
+
+/**
+ * What holds whatever the operator's file says; given on the command line, which beats every file.
+ *
+ * No one can approve. A shell snapshot is a file with the key in it. Once a thread has a goal, a resumed turn pursues that
+ * instead of its prompt, prints nothing and never ends; switched off, a thread that has one is answered as any other
+ * (measured on 0.139.0).
+ */
+export const ALWAYS: readonly Setting[] = [
+  { path: "approval_policy", value: "never" },
+  { path: "features.shell_snapshot", value: false },
+  { path: "features.goals", value: false },
+];
+
+/** A setting that the operator's file can decide otherwise, by this path or by the one of what it is about. */
+export interface Default extends Setting {
+  readonly about?: string;
+}
+
+/**
+ * What holds unless the operator's file decides otherwise: nothing but the provider is spoken to, and nothing runs that
+ * neither the prompt nor the operator asked for. Source: contract sections 10 and 11.
+ */
+export const BY_DEFAULT: readonly Default[] = [
+  { path: "check_for_update_on_startup", value: false },
+  { path: "analytics.enabled", value: false },
+  { path: "feedback.enabled", value: false },
+  { path: "features.plugins", value: false },
+  { path: "features.apps", value: false },
+  // Commands of a hooks.json that a tool may have left.
+  { path: "features.hooks", value: false, about: "hooks" },
+  // A model of its own that reads old threads in the background and writes down what to remember.
+  { path: "features.memories", value: false, about: "memories" },
+  // What sub-agents do is not printed.
+  { path: "features.multi_agent", value: false, about: "agents" },
+  // Installs what a skill names as its MCP servers.
+  { path: "features.skill_mcp_dependency_install", value: false },
+  { path: "features.tool_suggest", value: false, about: "tool_suggest" },
+  { path: "shell_environment_policy.ignore_default_excludes", value: false },
+];
+
+/**
+ * Keeps the CLI's own git away from the workspace's repository; its tools do not see it.
+ *
+ * Otherwise every request carries the repository's remote addresses in a header, tokens in them too, and `git status` runs
+ * the filters of the repository's configuration outside the sandbox, in a read-only turn too (measured on 0.139.0).
+ */
+export const NO_REPOSITORY = { GIT_DIR: "/dev/null" } as const;
