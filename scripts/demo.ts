@@ -1,7 +1,10 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { ExecutorInfo, type CliName } from "../src/protocol/index.ts";
+import { removeDirectory } from "../src/daemon/process/remove-directory.ts";
+import type { RunAs } from "../src/daemon/process/run-as.ts";
+import { makeUserDirectory } from "../src/daemon/process/user-directory.ts";
 import { startScriptedModel, type ScriptedModel } from "../src/scripted-model/server.ts";
 import { CheckFailed, expectThat } from "./demo/expect-that.ts";
 import { runTurn, type SeenTurn } from "./demo/run-turn.ts";
@@ -15,8 +18,7 @@ const SECOND = "Which file did you create before, and what did it print when you
 async function play(stage: Stage, executor: CliName): Promise<void> {
   const { turnd, owner, signal } = stage;
   const workspace = join(stage.workspace, executor);
-  await mkdir(workspace);
-  await chown(workspace, owner.uid, owner.gid);
+  await makeUserDirectory(workspace, toRunAs(owner), 0o755);
   console.log(`\n${executor}: "${FIRST}"`);
   const first = await runTurn(turnd.url, { executor, workspace, input: FIRST }, signal);
   expectCompleted(first);
@@ -60,11 +62,13 @@ async function demo(signal: AbortSignal): Promise<void> {
   const base = await makeBase();
   let model: ScriptedModel | undefined;
   let turnd: TurndProcess | undefined;
+  let owner: FilledEnvironment["owner"] | undefined;
   try {
     const given = withoutTurnd(process.env);
     const real = (["cli-a", "cli-b"] as const).filter((executor) => isConfigured(given, executor));
     model = await startScriptedModel();
     const filled = await fillEnvironment(given, base);
+    owner = filled.owner;
     let env: Record<string, string> = {
       ...given,
       ...scriptedVariables(model.url, real),
@@ -103,8 +107,12 @@ async function demo(signal: AbortSignal): Promise<void> {
   } finally {
     await turnd?.stop();
     await model?.close();
-    await rm(base, { recursive: true, force: true });
+    await removeDirectory(base, { runAs: toRunAs(owner ?? { uid: process.getuid?.() ?? 0, gid: 0 }) });
   }
+}
+
+function toRunAs({ uid, gid }: FilledEnvironment["owner"]): RunAs {
+  return { uid, gid, isSelf: uid === process.getuid?.() };
 }
 
 /** A directory that the CLIs' user can enter, which the one of TMPDIR need not be. */

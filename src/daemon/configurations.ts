@@ -1,9 +1,10 @@
-import { access, chown } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Configuration, Executor } from "./executors/executor.ts";
 import { EXECUTORS } from "./executors/registry.ts";
 import type { RunAs } from "./process/run-as.ts";
-import { makeDirectories, makeDirectory } from "./sessions/directories.ts";
+import { makeUserDirectory } from "./process/user-directory.ts";
+import { makeDirectories } from "./sessions/directories.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 import { changeHome } from "./turns/home.ts";
 
@@ -60,8 +61,7 @@ export async function renderConfigurations(
   );
   if (isNew) {
     await makeDirectories(dirname(home), 0o755);
-    await makeDirectory(home, 0o700);
-    if (!runAs.isSelf) await chown(home, runAs.uid, runAs.gid);
+    await makeUserDirectory(home, runAs);
   }
   const files = configured.flatMap(({ configuration }) => configuration.files);
   await changeHome(

@@ -7,6 +7,7 @@ import type { Executor } from "./executors/executor.ts";
 import { createApp } from "./http/app.ts";
 import { addProcessMetrics, createMetrics } from "./http/metrics.ts";
 import { holdLock } from "./process/lock.ts";
+import { removeDirectory } from "./process/remove-directory.ts";
 import { probeKeeper, type KeeperState } from "./process/probe-keeper.ts";
 import { makeDirectories, makeDirectory } from "./sessions/directories.ts";
 import { openSessionStore } from "./sessions/session-store.ts";
@@ -15,7 +16,7 @@ import { stopWithin } from "./stop.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
 import type { TurnContext } from "./turns/context.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "./turns/executor-runtime.ts";
-import { emptyHome, HomeError } from "./turns/home.ts";
+import { HomeError } from "./turns/home.ts";
 import type { TurnObserver } from "./turns/observer.ts";
 import { startTurnService } from "./turns/turn-service.ts";
 import { VERSION } from "./version.ts";
@@ -146,7 +147,7 @@ export async function createTurnContext(
   const sessions = await openSessionStore({
     stateDirectory,
     owner: runAs,
-    emptyAsOwner: (path) => emptyHome(runAs, path),
+    removeTree: (path, bounds) => removeDirectory(path, { runAs, ...bounds }),
     onUnreadable: (path, reason) => logger.error({ path, reason }, "session cannot be read and is left alone"),
     onLeft: (path, error) => logger.error({ path, err: error }, "something of a deleted session is left"),
   });

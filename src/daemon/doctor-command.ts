@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
@@ -7,8 +7,10 @@ import type { Check, OwnPort, Subject, Verdict } from "./doctor/check.ts";
 import { CHECKS } from "./doctor/checks.ts";
 import { createRedactor } from "./event-log/redact.ts";
 import { SettingsError, type Settings } from "./settings.ts";
+import { resolveProtectedPath } from "./process/protected-path.ts";
+import { removeDirectory } from "./process/remove-directory.ts";
+import { makeUserDirectory } from "./process/user-directory.ts";
 import { createExecutorRuntime } from "./turns/executor-runtime.ts";
-import { emptyHome } from "./turns/home.ts";
 import { VERSION } from "./version.ts";
 
 export interface DoctorOptions {
@@ -62,9 +64,7 @@ async function examine(options: DoctorOptions): Promise<{ findings: Finding[]; r
     const settled: Finding = { name: "settings", level: "ok", message: "every variable is allowed" };
     return { findings: [settled, ...findings], redact: createRedactor(secretsOf(settings)) };
   } finally {
-    // With the least capabilities root cannot remove what another user's directory holds.
-    await emptyHome(settings.runAs, join(directory, "user"));
-    await rm(directory, { recursive: true, force: true });
+    await removeDirectory(directory, { runAs: settings.runAs });
   }
 }
 
@@ -83,16 +83,17 @@ function toLine({ level, name, message, remedy }: Finding): string {
   return `${level.padEnd(5)} ${name}: ${told.replaceAll("\n", " ")}\n`;
 }
 
-/** A directory that the CLIs' user can reach, wherever one can be made. */
+/** A directory that the CLIs' user can reach and not replace, wherever one can be made. */
 async function makeScratch({ values, runAs }: Settings): Promise<string> {
   let last: unknown;
   for (const parent of [tmpdir(), "/run", "/dev/shm", values.TURND_STATE_DIR]) {
     try {
-      const directory = await mkdtemp(join(parent, `turnd-doctor-${process.pid}-`));
+      const place = runAs.isSelf ? parent : await resolveProtectedPath(parent, runAs);
+      if (place === undefined) throw new Error(`uid ${runAs.uid} could change ${parent}`);
+      const directory = await mkdtemp(join(place, `turnd-doctor-${process.pid}-`));
       await chmod(directory, 0o711);
       await mkdir(join(directory, "own"), { mode: 0o700 });
-      await mkdir(join(directory, "user"), { mode: 0o700 });
-      if (!runAs.isSelf) await chown(join(directory, "user"), runAs.uid, runAs.gid);
+      await makeUserDirectory(join(directory, "user"), runAs);
       return directory;
     } catch (error) {
       last = error;

@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
@@ -10,8 +10,9 @@ import { createTurnContext } from "./daemon.ts";
 import type { ProbeStage } from "./probe/play.ts";
 import { probe, type Finding } from "./probe/probe.ts";
 import { formatFinding, isBroken } from "./probe/report.ts";
-import { readSettings, type Identity } from "./settings.ts";
-import { emptyHome } from "./turns/home.ts";
+import { removeDirectory } from "./process/remove-directory.ts";
+import { makeUserDirectory } from "./process/user-directory.ts";
+import { readSettings, type Identity, type Settings } from "./settings.ts";
 import type { TurnObserver } from "./turns/observer.ts";
 import { startTurnService } from "./turns/turn-service.ts";
 
@@ -57,51 +58,45 @@ export async function withProbeStage(
   options: Pick<ProbeOptions, "env" | "self" | "sandboxDirectory" | "err" | "signal">,
   use: (stage: ProbeStage) => Promise<void>,
 ): Promise<void> {
-  const { env, self, sandboxDirectory, signal } = options;
+  const { env, self } = options;
   const isRoot = self.uid === 0;
   const model = await startScriptedModel();
-  let base: string | undefined;
   try {
     // The CLIs' user has to reach it, which it need not reach in the directory of TMPDIR.
-    base = await mkdtemp(join(isRoot ? "/tmp" : tmpdir(), `turnd-probe-${process.pid}-`));
+    const base = await mkdtemp(join(isRoot ? "/tmp" : tmpdir(), `turnd-probe-${process.pid}-`));
     await chmod(base, 0o711);
     const settings = readSettings(probeEnv(env, { base, modelUrl: model.url, isRoot }), self);
-    const { runAs, values } = settings;
-    // With the least capabilities root can neither make anything in another user's directory nor remove what it holds.
-    const workspaces = join(base, "workspaces");
-    for (const path of [values.TURND_STATE_DIR, workspaces]) await mkdir(path, { mode: 0o711 });
-    for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) {
-      await mkdir(path, { mode: 0o755 });
-      await chown(path, runAs.uid, runAs.gid);
-    }
     try {
-      const logger = pino({ name: "turnd", level: "error" }, options.err);
-      const context = await createTurnContext(
-        { settings, sandboxDirectory, logger, redact: (line) => line },
-        readConfigurations(settings),
-        UNOBSERVED,
-      );
-      const service = await startTurnService(context);
-      try {
-        await use({ service, stateDirectory: values.TURND_STATE_DIR, workspaces, owner: runAs, signal });
-      } finally {
-        await service.shutDown();
-      }
+      await play(options, settings, base, use);
     } finally {
-      const homes = (await list(join(values.TURND_STATE_DIR, "sessions"))).map((session) => join(session, "home"));
-      for (const path of [values.TURND_HOME, values.TURND_WORKSPACE, ...homes, ...(await list(workspaces))]) {
-        await emptyHome(runAs, path);
-      }
+      await removeDirectory(base, { runAs: settings.runAs });
     }
   } finally {
     await model.close();
-    if (base !== undefined) await rm(base, { recursive: true, force: true });
   }
 }
 
-/** What a directory holds, as paths; nothing where there is none. */
-async function list(directory: string): Promise<string[]> {
-  return (await readdir(directory).catch(() => [])).map((name) => join(directory, name));
+async function play(
+  { sandboxDirectory, err, signal }: Pick<ProbeOptions, "sandboxDirectory" | "err" | "signal">,
+  settings: Settings,
+  base: string,
+  use: (stage: ProbeStage) => Promise<void>,
+): Promise<void> {
+  const { runAs, values } = settings;
+  const workspaces = join(base, "workspaces");
+  for (const path of [values.TURND_STATE_DIR, workspaces]) await mkdir(path, { mode: 0o711 });
+  for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) await makeUserDirectory(path, runAs, 0o755);
+  const context = await createTurnContext(
+    { settings, sandboxDirectory, logger: pino({ name: "turnd", level: "error" }, err), redact: (line) => line },
+    readConfigurations(settings),
+    UNOBSERVED,
+  );
+  const service = await startTurnService(context);
+  try {
+    await use({ service, stateDirectory: values.TURND_STATE_DIR, workspaces, owner: runAs, signal });
+  } finally {
+    await service.shutDown();
+  }
 }
 
 /** Of the given environment only who and what is probed; providers, keys and places are the probe's own. */

@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { startAttack } from "../harness/attack.ts";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
-import { temporaryDirectory } from "../harness/temporary.ts";
+import { temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** Makes directories below one, which their owner cannot write, or not even read. */
@@ -59,7 +60,48 @@ test.skipIf(process.getuid?.() !== 0)(
     expect(sessionsOf(second)).toEqual([rest]);
     await second.stop();
     rmSync(join(second.state, "sessions", rest, "home/roots"), { recursive: true });
-    expect(sessionsOf(await fakeDaemonIn(directory))).toEqual([]);
+    const third = await fakeDaemonIn(directory);
+    await waitFor("the rest to be removed", () => sessionsOf(third).length === 0);
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
+  "deleting a session empties no directory that a process of another session puts in its way",
+  async () => {
+    const directory = temporaryDirectory(onTestFinished);
+    const turnd = await fakeDaemonIn(directory);
+    const target = join(directory, "target");
+    mkdirSync(join(target, "deep"), { recursive: true });
+    for (const name of ["one", "deep/two"]) writeFileSync(join(target, name), "root's");
+    chmodSync(target, 0o700);
+    const own = userDirectory(join(directory, "own"));
+    for (let round = 0; round < 3; round += 1) {
+      await turnd.run({ ...session, input: "hello" });
+      const home = join(turnd.state, "sessions/session-1/home");
+      const attack = await startAttack("swap-while-removed", home, target, join(own, String(round)));
+      expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
+      await attack.said;
+      expect([readdirSync(target).toSorted(), readdirSync(join(target, "deep"))]).toEqual([["deep", "one"], ["two"]]);
+    }
+  },
+);
+
+test.skipIf(process.getuid?.() !== 0)(
+  "a session whose home is filled without end is deleted in time, and keeps no daemon from starting or stopping",
+  async () => {
+    const directory = temporaryDirectory(onTestFinished);
+    const first = await fakeDaemonIn(directory);
+    await first.run({ ...session, input: "hello" });
+    const attack = await startAttack("refill", join(first.state, "sessions/session-1/home"), "600");
+    expect((await first.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
+    expect(sessionsOf(first)).toHaveLength(1);
+    await first.stop();
+    const second = await fakeDaemonIn(directory);
+    expect((await second.request("GET", "/v1/health")).status).toBe(200);
+    expect(await second.stop()).toBe(0);
+    attack.end();
+    const third = await fakeDaemonIn(directory);
+    await waitFor("the rest to be removed", () => sessionsOf(third).length === 0);
   },
 );
 
@@ -73,7 +115,8 @@ test("a removal that was broken off at any point is finished by the next daemon"
     for (const name of gone) rmSync(join(sessions, `${session_id}~removed-${index}`, name), { recursive: true });
   }
   await first.stop();
-  expect(sessionsOf(await fakeDaemonIn(directory))).toEqual([]);
+  const second = await fakeDaemonIn(directory);
+  await waitFor("the rest to be removed", () => sessionsOf(second).length === 0);
 });
 
 test("a session with any name that is allowed survives a restart", async () => {

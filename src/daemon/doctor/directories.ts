@@ -1,6 +1,7 @@
 import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ProblemError } from "../../protocol/index.ts";
+import type { RunAs } from "../process/run-as.ts";
 import { runTool } from "../process/run-tool.ts";
 import { checkWorkspace } from "../turns/workspace.ts";
 import { describeOwner, fault, ok, warn, type Subject, type Verdict } from "./check.ts";
@@ -21,7 +22,7 @@ export async function checkHome({ home, runAs }: Subject): Promise<Verdict> {
   if ((found.mode & 0o022) !== 0) {
     return warn(`${home} (${describeOwner(found)}) can be written by others`, `chmod go-w ${home}`);
   }
-  const foreign = await listForeign(home, runAs.uid);
+  const foreign = await listForeign(home, runAs);
   if (foreign.length > 0) return fault(`in ${home} not uid ${runAs.uid}'s: ${foreign.join(", ")}`, give);
   const written = await runTool(["/bin/sh", "-c", ': >"$1" && exec /bin/rm -- "$1"', "sh", join(home, MARK)], {
     runAs,
@@ -32,10 +33,10 @@ export async function checkHome({ home, runAs }: Subject): Promise<Verdict> {
 }
 
 /** What CLIs or an image's build left in a home that its user cannot change. */
-async function listForeign(home: string, uid: number): Promise<string[]> {
-  const find = ["/usr/bin/find", home, "-xdev", "!", "-uid", String(uid), "-print"];
-  const root = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, isSelf: true };
-  const { stdout } = await runTool(find, { runAs: root, timeoutMs: TOOL_TIMEOUT_MS });
+async function listForeign(home: string, runAs: RunAs): Promise<string[]> {
+  // As that user: who owns a directory could lead root anywhere meanwhile.
+  const find = ["/usr/bin/find", home, "-xdev", "!", "-uid", String(runAs.uid), "-print"];
+  const { stdout } = await runTool(find, { runAs, timeoutMs: TOOL_TIMEOUT_MS });
   const all = stdout.split("\n").filter(Boolean);
   return all.length > MAX_NAMED ? [...all.slice(0, MAX_NAMED), `${all.length - MAX_NAMED} more`] : all;
 }

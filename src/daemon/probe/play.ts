@@ -1,4 +1,4 @@
-import { chown, mkdir, writeFile } from "node:fs/promises";
+import { lchown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { LoggedEvent, TurnRequest, type CliName, type TurnResult } from "../../protocol/index.ts";
@@ -31,7 +31,8 @@ export async function playScenario(stage: ProbeStage, executor: CliName, scenari
   await mkdir(workspace);
   await writeFile(join(workspace, "notes.txt"), "first line\nsecond line\n");
   const { uid, gid } = stage.owner;
-  for (const path of [workspace, join(workspace, "notes.txt")]) await chown(path, uid, gid);
+  // The directory last: once it is the user's, another process could have put a link in the file's place.
+  for (const path of [join(workspace, "notes.txt"), workspace]) await lchown(path, uid, gid);
   const session = `probe-${executor}-${scenario.name}`;
   const base = { executor, session_id: session, workspace, timeout_ms: TURN_TIMEOUT_MS };
   if (scenario.before !== undefined) await runTurn(stage, { ...base, input: scenario.before });

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
-import { chown, lstat, readdir, readFile, rename, rm } from "node:fs/promises";
+import { lchown, lstat, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.ts";
 import { makeDirectory } from "./directories.ts";
+import { createRemovals, type RemovalsOptions } from "./removals.ts";
 
 /** `session.json`: what is known of a session besides its turns. */
 export const SessionFile = z.object({
@@ -45,8 +46,10 @@ export interface SessionStore {
   /** Makes the home where it is gone; what stands in its place and is no directory is moved aside. */
   ensureHome(sessionId: string): Promise<void>;
   update(sessionId: string, change: SessionChange): Promise<void>;
-  /** Removes a session. Once it is gone for good this resolves, even where files of it are left for the next start. */
+  /** Removes a session. Once it is gone for good this resolves, even where files of it are left for a later try. */
   remove(sessionId: string): Promise<void>;
+  /** Gives up removals that are under way: the next start goes on with them. */
+  close(): Promise<void>;
 }
 
 /** What a turn changes in its session; an `undefined` value takes the old one away. */
@@ -55,11 +58,11 @@ export type SessionChange = { readonly [K in "native_session_id" | "native_usage
 export interface SessionStoreOptions {
   readonly stateDirectory: string;
   readonly owner: { readonly uid: number; readonly gid: number };
-  /** Empties a directory with the rights of the user who owns it: a link in there leads nowhere else. */
-  readonly emptyAsOwner: (path: string) => Promise<void>;
+  /** Removes a directory tree of which a part is the owner's; throws when something is left after the limit. */
+  readonly removeTree: RemovalsOptions["removeTree"];
   /** Told of a directory that is no session: it is left alone. */
   readonly onUnreadable: (path: string, reason: string) => void;
-  /** Told of a removed session of which something is left on the disk; the next start tries again. */
+  /** Told of a removed session of which something is left on the disk; it is tried again. */
   readonly onLeft: (path: string, error: unknown) => void;
 }
 
@@ -74,10 +77,11 @@ const REMOVED = "~removed-";
 export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
   const base = join(options.stateDirectory, "sessions");
   await makeDirectory(base, 0o711);
+  const removals = createRemovals(options);
   const sessions = new Map<string, SessionFile>();
   const unreadable: string[] = [];
   for (const name of await readdir(base)) {
-    if (name.includes(REMOVED)) await removeRest(join(base, name), options);
+    if (name.includes(REMOVED)) removals.resume(join(base, name));
     else {
       const read = await readSession(join(base, name));
       if (read.ok) sessions.set(read.session.session_id, read.session);
@@ -100,7 +104,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
   // Its parent is turnd's alone, so that nobody can put another directory under the name meanwhile.
   const makeHome = async (home: string): Promise<void> => {
     await makeDirectory(home, 0o700);
-    await chown(home, options.owner.uid, options.owner.gid);
+    await lchown(home, options.owner.uid, options.owner.gid);
   };
   const hasHome = (sessionId: string): Promise<boolean> => isDirectory(paths(sessionId).home);
 
@@ -136,21 +140,10 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       await rename(root, removed);
       sessions.delete(sessionId);
       await syncDirectory(base);
-      await removeRest(removed, options);
+      await removals.remove(removed);
     },
+    close: () => removals.close(),
   };
-}
-
-/** One session of which something is left must not keep the others from being served. */
-async function removeRest(root: string, { emptyAsOwner, onLeft }: SessionStoreOptions): Promise<void> {
-  const home = join(root, "home");
-  try {
-    await rm(join(root, "turns"), { recursive: true, force: true });
-    if (await isThere(home)) await emptyAsOwner(home);
-    await rm(root, { recursive: true, force: true });
-  } catch (error) {
-    onLeft(root, error);
-  }
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { PERL } from "../process/keeper.ts";
 import type { RunAs } from "../process/run-as.ts";
-import { runTool, type ToolResult } from "../process/run-tool.ts";
+import { runTool } from "../process/run-tool.ts";
 
 /** What is done to a home, in order. Paths are relative to it. Source: sandbox/write-home. */
 export type HomeCommand =
@@ -44,25 +44,6 @@ export async function changeHome(
   });
   if (result.code !== 0) throw new HomeError(`${home} cannot be prepared: ${result.stderr || `exit ${result.code}`}`);
   return result.stdout === "" ? [] : result.stdout.split("\n");
-}
-
-/** Opens directories that their owner may not read, each before find goes on into it, or not write: as `sandbox/write-home`. */
-const OPEN =
-  "-type d ( ! -perm -u=rx -exec /bin/chmod u+rwx -- {} ; -o ! -perm -u=w -exec /bin/chmod u+w -- {} + )".split(" ");
-
-/**
- * Empties a directory with the rights of the CLIs' user.
- *
- * @throws {HomeError} if something in it is not that user's to remove
- */
-export async function emptyHome(runAs: RunAs, home: string): Promise<void> {
-  const find = (...expression: readonly string[]): Promise<ToolResult> =>
-    runTool(["/usr/bin/find", home, ...expression], { runAs, timeoutMs: TIMEOUT_MS });
-  const empty = (): Promise<ToolResult> => find("-mindepth", "1", "-delete");
-  if ((await empty()).code === 0) return;
-  await find(...OPEN);
-  const { code, stderr } = await empty();
-  if (code !== 0) throw new HomeError(`${home} cannot be emptied: ${stderr || `exit ${code}`}`);
 }
 
 function encode(command: HomeCommand): Buffer {

@@ -255,6 +255,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       await Promise.all(running.map((turn) => stop(turn, "shutdown")));
       await drained;
       await tidying.allSettled();
+      await sessions.close();
     },
   };
 
