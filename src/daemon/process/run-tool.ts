@@ -1,9 +1,10 @@
 import { execa } from "execa";
+import { childrenOf, scanForChildren } from "./process-table.ts";
 import { asUser, type RunAs } from "./run-as.ts";
 
 /** How a short helper command ended; output is cut at 64 KiB. */
 export interface ToolResult {
-  /** null when it was ended by a signal, by the time-out, or could not be started. */
+  /** null when it was ended by a signal, by the timeout, or could not be started. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -15,30 +16,67 @@ export interface ToolOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string | Uint8Array;
-  /** Ends the command. */
+  /** Ends the command, and what it has started, before its time. */
   readonly signal?: AbortSignal;
 }
 
+/** After a command has ended, for what it wrote last: something that left its group may hold its pipes open for good. */
+const LAST_OUTPUT_MS = 500;
+
 /**
- * Runs a short command as the CLIs' user and waits for it. Never throws for how the command ends.
+ * Runs a short command as the CLIs' user and waits for it. Does not throw for how the command ends.
+ *
+ * At the timeout, and when the signal aborts, it is killed with everything below it; this resolves when the command is
+ * gone. What is left of its process group ends with it in any case.
  *
  * What touches a session's home runs this way: a path in a directory that the CLIs' user owns may be a link to
  * anywhere, and as that user it leads nowhere the user could not go anyway.
+ * @throws the signal's reason, once it has aborted
  */
 export async function runTool(command: readonly string[], options: ToolOptions): Promise<ToolResult> {
+  options.signal?.throwIfAborted();
   const [file = "", ...args] = asUser(options.runAs, command);
-  const result = await execa(file, args, {
+  const timeout = AbortSignal.timeout(options.timeoutMs);
+  const limit = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  const running = execa(file, args, {
     reject: false,
     cleanup: false,
     extendEnv: false,
     env: options.env ?? {},
     cwd: options.cwd ?? "/",
-    timeout: options.timeoutMs,
+    cancelSignal: limit,
     killSignal: "SIGKILL",
+    killDescendants: true,
     maxBuffer: 65_536,
     stripFinalNewline: true,
     ...(options.input === undefined ? { stdin: "ignore" as const } : { input: options.input }),
-    ...(options.signal === undefined ? {} : { cancelSignal: options.signal }),
   });
+  const { nodeChildProcess: child } = running;
+  // What has left the process group is killed here, the group itself by execa.
+  const killBelow = (): void => killDescendants(child.pid);
+  limit.addEventListener("abort", killBelow, { once: true });
+  let letGo: NodeJS.Timeout | undefined;
+  child.once("exit", () => {
+    limit.removeEventListener("abort", killBelow);
+    // The rest of its process group: a group keeps its number as long as it has a member.
+    running.kill("SIGKILL");
+    letGo = setTimeout(() => [running.stdout, running.stderr].forEach((stream) => stream?.destroy()), LAST_OUTPUT_MS);
+  });
+  const result = await running;
+  clearTimeout(letGo);
+  options.signal?.throwIfAborted();
   return { code: result.exitCode ?? null, stdout: result.stdout ?? "", stderr: result.stderr ?? "" };
+}
+
+function killDescendants(root: number | undefined): void {
+  const found = new Set<number>(root === undefined ? [] : [root]);
+  // A set goes on over what is added to it meanwhile.
+  for (const pid of found) for (const child of childrenOf(pid) ?? scanForChildren(pid)) found.add(child);
+  for (const pid of found) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended by itself, or is another user's and ends with its group or not at all.
+    }
+  }
 }
