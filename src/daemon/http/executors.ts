@@ -11,7 +11,7 @@ const tags = ["executors"];
 
 /** `/v1/executors`. */
 export const executorRoutes: FastifyPluginAsyncZod<ExecutorRoutesOptions> = async (app, { service }) => {
-  const list = { tags, summary: "List executors", response: { 200: ExecutorList, ...refusals() } };
+  const list = { tags, summary: "List executors", response: { 200: ExecutorList, ...refusals("shutting_down") } };
   app.get("/v1/executors", { schema: list }, async () => ({ executors: await service.listExecutors() }));
 
   const get = {
@@ -19,7 +19,7 @@ export const executorRoutes: FastifyPluginAsyncZod<ExecutorRoutesOptions> = asyn
     summary: "Look at an executor",
     description: "Available or why not, versions, capabilities, and the effective configuration with secrets masked.",
     params: ExecutorPath,
-    response: { 200: ExecutorInfo, ...refusals("executor_not_found") },
+    response: { 200: ExecutorInfo, ...refusals("executor_not_found", "shutting_down") },
   };
   app.get("/v1/executors/:executor_id", { schema: get }, async ({ params }) => service.getExecutor(params.executor_id));
 };

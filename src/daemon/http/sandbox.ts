@@ -12,6 +12,10 @@ export interface SandboxRoutesOptions {
 }
 
 const tags = ["sandbox"];
+const STOPPING: Readiness = {
+  ready: false,
+  checks: [{ name: "running", ok: false, message: "turnd is shutting down" }],
+};
 /** For probes, which have no token. */
 const open = { config: { isPublic: true } };
 
@@ -42,10 +46,18 @@ export const sandboxRoutes: FastifyPluginAsyncZod<SandboxRoutesOptions> = async 
       ...refusals(),
     },
   };
+  /** What is being looked at when turnd is told to stop is given up. */
+  async function look(): Promise<Readiness> {
+    if (isShuttingDown()) return STOPPING;
+    try {
+      return await service.readiness();
+    } catch (error) {
+      if (isShuttingDown()) return STOPPING;
+      throw error;
+    }
+  }
   app.get("/v1/ready", { ...open, schema: ready }, async (_request, reply) => {
-    const { ready: isReady, checks } = await service.readiness();
-    const stopping = { name: "running", ok: false, message: "turnd is shutting down" };
-    const readiness = isShuttingDown() ? { ready: false, checks: [...checks, stopping] } : { ready: isReady, checks };
+    const readiness = await look();
     return reply.code(readiness.ready ? 200 : 503).send(readiness);
   });
 };

@@ -1,6 +1,7 @@
 import { access, constants } from "node:fs/promises";
 import type { Readiness, SandboxInfo } from "../../protocol/index.ts";
 import type { TurnContext } from "./context.ts";
+import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { checkWorkspace } from "./workspace.ts";
 
 /** What `GET /v1/sandbox` tells. */
@@ -15,15 +16,23 @@ export function describeSandbox(context: TurnContext): SandboxInfo {
   };
 }
 
-/** Whether a turn could run now: state writable, workspace usable, at least one executor available. */
-export async function checkReadiness(context: TurnContext): Promise<Readiness> {
+/** Anyone may ask for it, without a token: so many milliseconds old an answer may be, and no more than one is made at once. */
+const READINESS_KEPT_MS = 1_000;
+
+/** Makes the question whether a turn could run now: state writable, workspace usable, at least one executor available. */
+export function createReadiness(context: TurnContext): SharedAnswer<Readiness> {
+  return shareAnswer({ ask: (signal) => checkReadiness(context, signal), keptMs: () => READINESS_KEPT_MS });
+}
+
+async function checkReadiness(context: TurnContext, signal: AbortSignal): Promise<Readiness> {
+  const { workspaceRoots: roots, runAs } = context;
   // A probe of this sandbox must not wait for a provider elsewhere.
-  const executors = await Promise.all([...context.executors.values()].map((runtime) => runtime.describe("known")));
+  const executors = await Promise.all(
+    [...context.executors.values()].map((runtime) => runtime.describe("known", signal)),
+  );
   const checks = [
     await check("state", () => access(context.stateDirectory, constants.W_OK)),
-    await check("workspace", () =>
-      checkWorkspace(context.workspace, { roots: context.workspaceRoots, runAs: context.runAs }),
-    ),
+    await check("workspace", () => checkWorkspace(context.workspace, { roots, runAs, signal })),
     ...executors.map(({ id, available, unavailable }) => ({
       name: id,
       ok: available,

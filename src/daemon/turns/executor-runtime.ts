@@ -1,12 +1,14 @@
+import { stat } from "node:fs/promises";
 import type { ExecutorInfo, Mode, Permissions } from "../../protocol/index.ts";
 import { createDriftBook, type DriftBook } from "../executors/drift.ts";
 import type { Configuration, Executor, FailureDraft } from "../executors/executor.ts";
-import { findProgram } from "../process/find-program.ts";
+import { findProgram, type FoundProgram } from "../process/find-program.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { runTool } from "../process/run-tool.ts";
 import { ownFailure } from "./acts.ts";
 import { toMessage } from "./failure.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
+import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 
 /** An executor in this sandbox: its binary, its configuration, and whether it can run. */
 export interface ExecutorRuntime {
@@ -15,14 +17,14 @@ export interface ExecutorRuntime {
   readonly configuration: Configuration;
   /** What the turns since the start printed that we do not know; a turn taken up again is looked at from its beginning. */
   readonly drift: DriftBook;
-  /** Finds the binary, asks its version; asked again as long as the answer was no. */
-  locate(): Promise<Located>;
-  /** Tries the CLI's own sandbox, once; only for an executor that has a `sandboxProbe`. */
-  probeSandbox(): Promise<SandboxState>;
+  /** Finds the binary, and asks its version when it is another file than last time. */
+  readonly locate: SharedAnswer<Located>;
+  /** Tries the CLI's own sandbox; only for an executor that has a `sandboxProbe`. */
+  readonly probeSandbox: SharedAnswer<SandboxState>;
   /** What keeps a turn from running, decided before a process is started; undefined when nothing does. */
-  findObstacle(wanted: Wanted): Promise<FailureDraft | undefined>;
-  /** @param provider - `known`: told without waiting for the provider, by its last answer if there is one */
-  describe(provider: "asked" | "known"): Promise<ExecutorInfo>;
+  findObstacle(wanted: Wanted, signal?: AbortSignal): Promise<FailureDraft | undefined>;
+  /** @param provider - `known`: returned without waiting for the provider, by its last answer if there is one */
+  describe(provider: "asked" | "known", signal?: AbortSignal): Promise<ExecutorInfo>;
 }
 
 /** A turn, as far as it decides whether it can run. */
@@ -65,38 +67,38 @@ const VERSION_TIMEOUT_MS = 60_000;
 const PROBE_TIMEOUT_MS = 30_000;
 /** An empty request is refused in a round trip; whoever takes longer proves nothing. */
 const PROVIDER_TIMEOUT_MS = 5_000;
+/** How long each is known without looking again: readiness is no older, and requests for it start no more processes. */
+const LOCATED_KEPT_MS = 1_000;
+const SANDBOX_KEPT_MS = { works: 600_000, fails: 5_000 } as const;
 const MAX_EVIDENCE_CHARACTERS = 300;
 
 /** Makes the runtime side of an executor. Nothing is looked up before it is asked for. */
 export function createExecutorRuntime(options: ExecutorRuntimeOptions): ExecutorRuntime {
   const { executor, configuration, cliName, env, now } = options;
   const drift = createDriftBook(executor.records);
-  const locate = keepWhen(
-    (located: Located) => located.ok,
-    () => locateCli(options),
-  );
-  const probe = keepWhen(
-    () => true,
-    () => probeSandbox(options, locate),
-  );
+  const locate = createLocate(options);
+  const probe = shareAnswer({
+    ask: (signal) => probeSandbox(options, locate, signal),
+    keptMs: ({ works }: SandboxState) => (works ? SANDBOX_KEPT_MS.works : SANDBOX_KEPT_MS.fails),
+  });
 
   const question = options.isProviderProbed ? executor.probeProvider?.(configuration) : undefined;
   const check = question && createProviderCheck({ probe: question, env, now, timeoutMs: PROVIDER_TIMEOUT_MS });
-  const askProvider = async (): Promise<ProviderState | undefined> => check?.ask();
 
   async function decide(
     { mode, permissions, model }: Wanted,
-    provider = askProvider,
+    provider: "asked" | "known",
+    signal: AbortSignal | undefined,
   ): Promise<FailureDraft | undefined> {
-    const located = await locate();
+    const located = await locate(signal);
     if (!located.ok) return ownFailure("executor_unavailable", `${cliName} cannot be run: ${located.reason}.`);
     // The message of a fault names the variable to set.
     const fault = executor.findFault === undefined ? configuration.fault : executor.findFault(configuration, model);
     if (fault !== undefined) return ownFailure(fault.code, fault.message, "");
-    const state = await provider();
+    const state = provider === "asked" ? await check?.ask(signal) : check?.known();
     if (state?.api === "absent") return toObstacle(state);
     if (executor.sandboxProbe?.isNeeded(configuration, mode, permissions) !== true) return undefined;
-    const sandbox = await probe();
+    const sandbox = await probe(signal);
     return sandbox.works
       ? undefined
       : ownFailure(
@@ -106,10 +108,9 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
         );
   }
 
-  async function describe(provider: "asked" | "known"): Promise<ExecutorInfo> {
-    const located = await locate();
-    const wanted: Wanted = { mode: "execute", permissions: {} };
-    const obstacle = await decide(wanted, provider === "asked" ? askProvider : async () => check?.known());
+  async function describe(provider: "asked" | "known", signal?: AbortSignal): Promise<ExecutorInfo> {
+    const located = await locate(signal);
+    const obstacle = await decide({ mode: "execute", permissions: {} }, provider, signal);
     const state = check?.known();
     const isSandboxed = executor.sandboxProbe?.isNeeded(configuration, "execute") === true;
     return {
@@ -120,7 +121,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       ...(located.ok ? { binary: located.path, version: located.version } : {}),
       contract_version: executor.contractVersion,
       capabilities: executor.capabilities,
-      ...(isSandboxed && located.ok ? { sandbox: await describeSandbox(probe) } : {}),
+      ...(isSandboxed && located.ok ? { sandbox: describeSandbox(await probe(signal)) } : {}),
       ...(state === undefined ? {} : { provider: describeProvider(state) }),
       configuration: [...configuration.effective],
       warnings: [...configuration.warnings],
@@ -135,7 +136,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     drift,
     locate,
     probeSandbox: probe,
-    findObstacle: (wanted) => decide(wanted),
+    findObstacle: (wanted, signal) => decide(wanted, "asked", signal),
     describe,
   };
 }
@@ -146,32 +147,68 @@ function toObstacle({ message, remedy, url, answer }: ProviderState): FailureDra
   return { ...failure, evidence: [{ source: "turnd", text: said }], rule: "turnd/provider_api_absent" };
 }
 
-async function locateCli(options: ExecutorRuntimeOptions): Promise<Located> {
-  const found = await findProgram({
+/** A file that was asked for its version, as the system tells it from any other. */
+interface Asked {
+  readonly identity: string;
+  readonly located: Located & { readonly ok: true };
+}
+
+/** Looks every time whether the binary is still there and the same; asks it for its version only when it is not. */
+function createLocate(options: ExecutorRuntimeOptions): SharedAnswer<Located> {
+  let last: Asked | undefined;
+  return shareAnswer({
+    async ask(signal): Promise<Located> {
+      const found = await findCli(options);
+      if (!found.ok) return found;
+      const identity = await identify(found.path);
+      if (last?.identity === identity) return last.located;
+      const located = await askVersion(options, found.path, signal);
+      if (located.ok) last = { identity, located };
+      return located;
+    },
+    keptMs: () => LOCATED_KEPT_MS,
+  });
+}
+
+function findCli(options: ExecutorRuntimeOptions): Promise<FoundProgram> {
+  return findProgram({
     name: options.cliName,
     ...(options.explicitBinary === undefined ? {} : { explicit: options.explicitBinary }),
     searchPath: options.env["PATH"] ?? "",
     native: options.executor.nativeBinaries(options.cliName),
   });
-  if (!found.ok) return found;
-  const result = await runTool([found.path, "--version"], {
+}
+
+async function identify(path: string): Promise<string> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+  return [path, dev, ino, size, mtimeNs, ctimeNs].join(" ");
+}
+
+async function askVersion(options: ExecutorRuntimeOptions, path: string, signal: AbortSignal): Promise<Located> {
+  const result = await runTool([path, "--version"], {
     runAs: options.runAs,
     timeoutMs: VERSION_TIMEOUT_MS,
     env: scratchEnv(options),
+    signal,
   });
   const version = /\d+\.\d+\.\d+\S*/.exec(result.stdout)?.[0];
-  if (result.code === 0 && version !== undefined) return { ok: true, path: found.path, version };
+  if (result.code === 0 && version !== undefined) return { ok: true, path, version };
   const said = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] ?? "";
-  return { ok: false, reason: `${found.path} --version ended with ${result.code ?? "no exit code"}: ${said}` };
+  return { ok: false, reason: `${path} --version ended with ${result.code ?? "no exit code"}: ${said}` };
 }
 
-async function probeSandbox(options: ExecutorRuntimeOptions, locate: () => Promise<Located>): Promise<SandboxState> {
-  const located = await locate();
+async function probeSandbox(
+  options: ExecutorRuntimeOptions,
+  locate: SharedAnswer<Located>,
+  signal: AbortSignal,
+): Promise<SandboxState> {
+  const located = await locate(signal);
   if (!located.ok) return { works: false, message: located.reason };
   const result = await runTool([located.path, ...(options.executor.sandboxProbe?.args ?? [])], {
     runAs: options.runAs,
     timeoutMs: PROBE_TIMEOUT_MS,
     env: scratchEnv(options),
+    signal,
   });
   const said = result.stderr.trim().split("\n").at(-1) ?? "";
   return { works: result.code === 0, message: result.code === 0 ? "" : said || `exit code ${result.code ?? "none"}` };
@@ -181,19 +218,6 @@ function scratchEnv({ env, scratchDirectory }: ExecutorRuntimeOptions): Record<s
   return { PATH: env["PATH"] ?? "", HOME: scratchDirectory, TMPDIR: scratchDirectory };
 }
 
-async function describeSandbox(probe: () => Promise<SandboxState>): Promise<NonNullable<ExecutorInfo["sandbox"]>> {
-  const { works, message } = await probe();
+function describeSandbox({ works, message }: SandboxState): NonNullable<ExecutorInfo["sandbox"]> {
   return { works, ...(works ? {} : { message }) };
-}
-
-/** Remembers an answer worth keeping; asks again otherwise. Callers at the same time share one question. */
-function keepWhen<T>(isKept: (value: T) => boolean, ask: () => Promise<T>): () => Promise<T> {
-  let pending: Promise<T> | undefined;
-  return async () => {
-    pending ??= ask();
-    const asked = pending;
-    const value = await asked;
-    if (!isKept(value) && pending === asked) pending = undefined;
-    return value;
-  };
 }

@@ -18,12 +18,18 @@ const MAX_PART_CHARACTERS = 8_000;
  *
  * For a session whose native state is lost: the text comes from our own logs.
  * @param directories - of the session's earlier turns, oldest first
+ * @throws the signal's reason, once it has aborted
  */
-export async function withHistory(prompt: string, directories: readonly string[]): Promise<string> {
+export async function withHistory(
+  prompt: string,
+  directories: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
   const blocks: string[] = [];
   let length = 0;
   for (const directory of directories.toReversed()) {
-    const past = await readPastTurn(directory);
+    const past = await readPastTurn(directory, signal);
+    signal.throwIfAborted();
     if (past === undefined) continue;
     const block = `<turn>\n<user>\n${cut(past.input)}\n</user>\n<assistant>\n${cut(past.output)}\n</assistant>\n</turn>`;
     length += block.length;
@@ -51,10 +57,9 @@ export async function readInput(directory: string): Promise<string> {
   }
 }
 
-async function readPastTurn(directory: string): Promise<PastTurn | undefined> {
+async function readPastTurn(directory: string, signal: AbortSignal): Promise<PastTurn | undefined> {
   const messages: string[] = [];
   try {
-    const signal = new AbortController().signal;
     for await (const lines of readEvents(join(directory, "events.jsonl"), {
       afterSeq: 0,
       isFollowing: false,

@@ -28,12 +28,14 @@ const TIMEOUT_MS = 60_000;
  * Changes a home with the rights of the user who owns it, in one short-lived process.
  *
  * @returns paths that were there and have been removed or set aside
- * @throws {HomeError} with what the system said
+ * @param signal - gives it up, wherever it has come to
+ * @throws {HomeError} with what the system said; the signal's reason, once it has aborted
  */
 export async function changeHome(
   writer: HomeWriter,
   home: string,
   commands: readonly HomeCommand[],
+  signal?: AbortSignal,
 ): Promise<string[]> {
   const input = Buffer.concat(commands.map(encode));
   const result = await runTool([PERL, "-e", writer.homeWriter], {
@@ -41,6 +43,7 @@ export async function changeHome(
     timeoutMs: TIMEOUT_MS,
     cwd: home,
     input,
+    ...(signal === undefined ? {} : { signal }),
   });
   if (result.code !== 0) throw new HomeError(`${home} cannot be prepared: ${result.stderr || `exit ${result.code}`}`);
   return result.stdout === "" ? [] : result.stdout.split("\n");

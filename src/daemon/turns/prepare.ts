@@ -21,12 +21,15 @@ export interface PrepareOptions {
   readonly version: string;
   readonly requestedSession: string | null;
   readonly prompt: string;
+  /** Aborts when the turn is to end. */
+  readonly signal: AbortSignal;
 }
 
 /**
  * Makes everything a process needs: its home, its configuration, its prompt, and what `turn.json` says of the start.
  *
- * @throws {HomeError} or the system's error when something cannot be written; nothing runs then
+ * @throws {HomeError} or the system's error when something cannot be written, the signal's reason once it has aborted;
+ * nothing runs then
  */
 export async function prepareTurn(context: TurnContext, turn: Turn, options: PrepareOptions): Promise<Prepared> {
   const { executor, cliName, configuration } = executorOf(context, turn.file.executor);
@@ -36,7 +39,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
   const { home, plan, env } = surroundingsOf(context, turn);
   const attachments = await readAttachments(turn);
   const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
-  const changed = await changeHome(context, home, [
+  const commands: HomeCommand[] = [
     ...setAside.map((path): HomeCommand => ({ do: "set_aside", path })),
     ...["tmp", ...plan.directories].map((path): HomeCommand => ({ do: "make", path })),
     ...plan.forbidden.map((path): HomeCommand => ({ do: "remove", path })),
@@ -46,7 +49,8 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
       path: `turn/${file.turn_id}/${name}`,
       content,
     })),
-  ]);
+  ];
+  const changed = await changeHome(context, home, commands, options.signal);
   const attached = (name: string): string => join(home, "turn", file.turn_id, name);
   const args = executor.buildArgs({
     mode: file.mode,
@@ -73,6 +77,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
       : { usage_before: session.native_usage }),
   };
   if (options.requestedSession === null) delete turn.file.usage_before;
+  options.signal.throwIfAborted();
   await writeTurnFile(turn.directory, turn.file);
 
   return {

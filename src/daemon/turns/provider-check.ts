@@ -2,6 +2,7 @@ import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import type { ExecutorInfo } from "../../protocol/index.ts";
 import type { ProviderAnswer, ProviderProbe, ProviderVerdict } from "../executors/executor.ts";
+import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 
 /** What is known of a provider. */
 export interface ProviderState extends ProviderVerdict {
@@ -14,7 +15,7 @@ export interface ProviderState extends ProviderVerdict {
 /** Asks a provider, and remembers the answer for a while. */
 export interface ProviderCheck {
   /** The answer, asked for anew when the last one is too old. Callers at the same time share one question. */
-  ask(): Promise<ProviderState>;
+  readonly ask: SharedAnswer<ProviderState>;
   /** The last answer, however old, without waiting for another. */
   known(): ProviderState | undefined;
 }
@@ -27,33 +28,19 @@ export interface ProviderCheckOptions {
   readonly timeoutMs: number;
 }
 
-/** How long an answer holds: an API that is there stays, an absent one may be a setting that is being mended. */
+/** How long an answer holds: an API that is there stays, an absent one may be a setting that is being fixed. */
 const KEPT_MS = { present: 3_600_000, absent: 60_000, unproven: 60_000 } as const;
 const MAX_BODY_BYTES = 4_096;
 
 /** Makes the check. Nothing is sent before it is asked. */
 export function createProviderCheck(options: ProviderCheckOptions): ProviderCheck {
   let last: ProviderState | undefined;
-  let pending: Promise<ProviderState> | undefined;
-
-  function isFresh(state: ProviderState): boolean {
-    const age = options.now().getTime() - state.checkedAt.getTime();
-    // A clock that was set back makes no answer eternal.
-    return age >= 0 && age < KEPT_MS[state.api];
-  }
-  async function askNow(): Promise<ProviderState> {
-    try {
-      last = await check(options);
-      return last;
-    } finally {
-      pending = undefined;
-    }
-  }
-
-  return {
-    known: () => last,
-    ask: async () => (last !== undefined && isFresh(last) ? last : (pending ??= askNow())),
-  };
+  const ask = shareAnswer({
+    ask: async (signal) => (last = await check(options, signal)),
+    keptMs: ({ api }: ProviderState) => KEPT_MS[api],
+    clockMs: () => options.now().getTime(),
+  });
+  return { ask, known: () => last };
 }
 
 /** As `GET /v1/executors/{id}` tells it. */
@@ -61,16 +48,20 @@ export function describeProvider(state: ProviderState): NonNullable<ExecutorInfo
   return { url: state.url, api: state.api, message: state.message, checked_at: state.checkedAt.toISOString() };
 }
 
-async function check({ probe, env, now, timeoutMs }: ProviderCheckOptions): Promise<ProviderState> {
+async function check(
+  { probe, env, now, timeoutMs }: ProviderCheckOptions,
+  stopping: AbortSignal,
+): Promise<ProviderState> {
   const { origin, pathname } = new URL(probe.url);
   const common = { url: `${origin}${pathname}`, checkedAt: now() };
-  const signal = AbortSignal.timeout(timeoutMs);
+  const limit = AbortSignal.timeout(timeoutMs);
   try {
-    const answer = await post(probe, env, signal);
+    const answer = await post(probe, env, AbortSignal.any([stopping, limit]));
     return { ...common, ...probe.judge(answer), answer };
   } catch (error) {
+    stopping.throwIfAborted();
     // Whatever kept the answer away may not be there for the CLI: the turn runs and finds out.
-    const reason = signal.aborted ? `not within ${timeoutMs} ms` : codeOf(error);
+    const reason = limit.aborted ? `not within ${timeoutMs} ms` : codeOf(error);
     return { ...common, api: "unproven", message: `POST ${common.url} was not answered (${reason}).` };
   }
 }

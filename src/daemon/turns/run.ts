@@ -16,6 +16,7 @@ import { prepareTurn, replaceFile } from "./prepare.ts";
 import { readProgress, takenLines, type Progress } from "./progress.ts";
 import { finishRecovery } from "./recover.ts";
 import { saveOwnPart, storageFault, toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
+import { waitUnlessAborted } from "./wait-unless-aborted.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
 
@@ -102,7 +103,7 @@ async function playToFacts(run: Run, progress: Progress): Promise<RunOutcome | u
 
 /** @returns undefined when the daemon stops before anything was started: the turn waits for the next start */
 async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
-  const { turn, context } = run;
+  const { turn, context, options } = run;
   try {
     await finishSetAside(turn.directory);
     await finishRecovery(context, turn);
@@ -117,10 +118,10 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
       if (started === undefined) return refuse(run, undefined);
       attempt = await follow(run, started);
     } else {
-      await waitForTidyHome(run);
+      await waitUnlessAborted(options.whenTidy(), turn.stopping.signal);
       const obstacle = await findObstacle(run);
-      if (turn.stopRequested === "shutdown") return undefined;
-      if (obstacle !== undefined || turn.stopRequested !== undefined) return refuse(run, obstacle);
+      turn.stopping.signal.throwIfAborted();
+      if (obstacle !== undefined) return refuse(run, obstacle);
       const requested = requestedSession(context, turn);
       const lost = await findLost(context, turn, requested);
       if (lost !== undefined) {
@@ -139,39 +140,41 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
     }
     return conclude(run, attempt);
   } catch (error) {
+    const { signal } = turn.stopping;
+    // Asked to end while it waited for something before a process existed.
+    if (signal.aborted && error === signal.reason) {
+      return turn.stopRequested === "shutdown" ? undefined : refuse(run, undefined);
+    }
     context.logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be run");
     return refuse(run, toFailureOfOurs(error));
   }
 }
 
-/** A stop ends the wait. */
-async function waitForTidyHome({ turn, options }: Run): Promise<void> {
-  const { promise: stopped, resolve } = Promise.withResolvers<void>();
-  turn.stop = () => resolve();
-  if (turn.stopRequested === undefined) await Promise.race([options.whenTidy(), stopped]);
-  turn.stop = undefined;
-}
-
 async function findObstacle({ context, turn }: Run): Promise<FailureDraft | undefined> {
   const permissions = context.sessions.get(turn.file.session_id)?.permissions ?? {};
   const { executor, mode, model } = turn.file;
-  return executorOf(context, executor).findObstacle({ mode, permissions, ...(model === undefined ? {} : { model }) });
+  const wanted = { mode, permissions, ...(model === undefined ? {} : { model }) };
+  return executorOf(context, executor).findObstacle(wanted, turn.stopping.signal);
 }
 
 async function start(run: Run, requested: string | null): Promise<AttemptResult> {
   const { context, turn, options, emitter } = run;
   const runtime = executorOf(context, turn.file.executor);
-  const located = await runtime.locate();
+  const { signal } = turn.stopping;
+  const located = await runtime.locate(signal);
   if (!located.ok) throw new KeeperError(`${runtime.cliName} cannot be run: ${located.reason}`);
   const input = await readInput(turn.directory);
   const prompt =
-    turn.file.degraded !== undefined ? await prependHistory(turn.directory, input, options.earlierTurns()) : input;
+    turn.file.degraded !== undefined
+      ? await prependHistory(turn.directory, input, options.earlierTurns(), signal)
+      : input;
   await context.sessions.ensureHome(turn.file.session_id);
   const prepared = await prepareTurn(context, turn, {
     binary: located.path,
     version: located.version,
     requestedSession: requested,
     prompt,
+    signal,
   });
   if (!run.hasToldStarted) {
     run.hasToldStarted = true;
@@ -183,6 +186,7 @@ async function start(run: Run, requested: string | null): Promise<AttemptResult>
   }
   await tellDegraded(run);
   await emitter.own(prepared.warnings);
+  signal.throwIfAborted();
   const spawnedAt = performance.now();
   return follow(run, await prepared.start(), spawnedAt);
 }
@@ -244,9 +248,14 @@ async function tellDegraded(run: Run): Promise<void> {
   await run.emitter.own([degradedEvent(degraded.requested, degraded.reason)]);
 }
 
-async function prependHistory(directory: string, input: string, earlier: readonly string[]): Promise<string> {
+async function prependHistory(
+  directory: string,
+  input: string,
+  earlier: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
   await replaceFile(join(directory, "input.txt"), input);
-  return withHistory(input, earlier);
+  return withHistory(input, earlier, signal);
 }
 
 function conclude({ turn, emitter }: Run, attempt: AttemptResult): RunOutcome {

@@ -1,4 +1,4 @@
-import type { Turn } from "./turn.ts";
+import { requestStop, type Turn } from "./turn.ts";
 
 /** Stops running turns at a step boundary, so that a later one can take over their session. */
 export interface Steering {
@@ -21,9 +21,7 @@ export function createSteering(waitMs: number): Steering {
   function steer(turn: Turn): void {
     clearTimeout(asked.get(turn));
     asked.delete(turn);
-    // Before its process has started there is no switch yet; it is pulled as soon as there is.
-    turn.stopRequested ??= "steer";
-    turn.stop?.("steer");
+    requestStop(turn, "steer");
   }
 
   return {

@@ -5,7 +5,7 @@ import { exportRecording } from "../replay/export.ts";
 import type { SessionFile } from "../sessions/session-store.ts";
 import { createAdmission } from "./admission.ts";
 import type { TurnContext } from "./context.ts";
-import { describeSandbox, checkReadiness } from "./describe.ts";
+import { createReadiness, describeSandbox } from "./describe.ts";
 import { isStorageError } from "./emitter.ts";
 import { endWithoutLog } from "./end.ts";
 import { createTurnQueue } from "./queue.ts";
@@ -19,7 +19,7 @@ import { endLeftovers } from "./leftovers.ts";
 import { createTidying } from "./tidying.ts";
 import { openTombstones } from "./tombstones.ts";
 import { describeLost, openTurnStore } from "./turn-store.ts";
-import { hasEnded, toAdmission, toSnapshot, type Turn } from "./turn.ts";
+import { hasEnded, requestStop, toAdmission, toSnapshot, type Turn } from "./turn.ts";
 
 /** The service and what its owner has to end it with. */
 export interface RunningService extends TurnService {
@@ -123,11 +123,22 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
 
   async function stop(turn: Turn, reason: "cancel" | "session_deleted" | "shutdown"): Promise<void> {
     if (hasEnded(turn)) return;
-    turn.stopRequested ??= reason;
+    requestStop(turn, reason);
     // A waiting turn runs to its end at once: it has one event, and no process.
     if (queue.remove(turn)) await run(turn);
-    else turn.stop?.(reason);
     await turn.finished;
+  }
+
+  const readiness = createReadiness(context);
+  /** Aborts when turnd stops: what is being looked at for a client is given up, processes and all. */
+  const stopping = new AbortController();
+  async function untilStopped<T>(look: () => Promise<T>): Promise<T> {
+    try {
+      return await look();
+    } catch (error) {
+      if (error !== stopping.signal.reason) throw error;
+      throw new ProblemError("shutting_down", "turnd is shutting down and looks at nothing any more");
+    }
   }
 
   return {
@@ -234,7 +245,10 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       logger.info({ sessionId }, "session deleted");
     },
 
-    listExecutors: () => Promise.all([...context.executors.values()].map((runtime) => runtime.describe("asked"))),
+    listExecutors: () =>
+      untilStopped(() =>
+        Promise.all([...context.executors.values()].map((runtime) => runtime.describe("asked", stopping.signal))),
+      ),
     async getExecutor(id) {
       const runtime = [...context.executors.values()].find((candidate) => candidate.executor.id === id);
       if (id === "replay") {
@@ -242,13 +256,14 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         throw new ProblemError("executor_not_found", message);
       }
       if (runtime === undefined) throw new ProblemError("executor_not_found", `there is no executor ${id}`);
-      return runtime.describe("asked");
+      return untilStopped(() => runtime.describe("asked", stopping.signal));
     },
     sandbox: () => describeSandbox(context),
     load: () => ({ queued: queue.waitingCount(), running: queue.runningCount() }),
-    readiness: () => checkReadiness(context),
+    readiness: () => untilStopped(() => readiness(stopping.signal)),
 
     async shutDown() {
+      stopping.abort();
       await admission.close();
       const drained = queue.drain();
       const running = store.list().filter((turn) => turn.status === "running");

@@ -26,6 +26,8 @@ export interface Turn {
   stop: ((reason: StopReason) => void) | undefined;
   /** Asked to end before there was anything to stop. */
   stopRequested: NonNullable<EndedBy> | undefined;
+  /** Aborts with it: what is waited for before a process exists is given up. */
+  readonly stopping: AbortController;
   /** The end, where the disk would not take it. */
   unwrittenEnd: TurnEndedData | undefined;
   /** How the end was decided, until it is written. */
@@ -49,12 +51,20 @@ export function createTurn(file: TurnFile, directory: string, tail: WritableTail
     endedAt: undefined,
     stop: undefined,
     stopRequested: undefined,
+    stopping: new AbortController(),
     unwrittenEnd: undefined,
     decision: undefined,
     ended: [],
     finished: promise,
     markFinished: resolve,
   };
+}
+
+/** Asks a turn to end, as soon as it can; the first reason holds. Its end is `finished`. */
+export function requestStop(turn: Turn, reason: NonNullable<EndedBy>): void {
+  turn.stopRequested ??= reason;
+  turn.stopping.abort();
+  turn.stop?.(reason);
 }
 
 /** Whether nothing more will happen to a turn. */

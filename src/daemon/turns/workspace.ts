@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { sep } from "node:path";
+import PQueue from "p-queue";
 import { ProblemError } from "../../protocol/index.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { runTool } from "../process/run-tool.ts";
@@ -8,8 +9,12 @@ export interface WorkspaceOptions {
   /** Absolute paths; a workspace lies under one of them, links resolved. */
   readonly roots: readonly string[];
   readonly runAs: RunAs;
+  readonly signal?: AbortSignal;
 }
 
+/** Checks of all requests together: each is a process of its own. */
+const MAX_CHECKS = 4;
+const checks = new PQueue({ concurrency: MAX_CHECKS });
 const CHECK_TIMEOUT_MS = 10_000;
 
 /**
@@ -18,7 +23,7 @@ const CHECK_TIMEOUT_MS = 10_000;
  * @returns its path with links resolved
  * @throws {ProblemError} workspace_unusable, which says what to change
  */
-export async function checkWorkspace(path: string, { roots, runAs }: WorkspaceOptions): Promise<string> {
+export async function checkWorkspace(path: string, { roots, runAs, signal }: WorkspaceOptions): Promise<string> {
   const resolved = await realpath(path).catch(() => undefined);
   if (resolved === undefined) throw new ProblemError("workspace_unusable", `workspace ${path} does not exist`);
   const realRoots = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
@@ -29,10 +34,9 @@ export async function checkWorkspace(path: string, { roots, runAs }: WorkspaceOp
     );
   }
   // Asked of the system as that user: modes, groups, ACLs and read-only mounts all count.
-  const usable = await runTool(
-    ["/usr/bin/test", "-d", resolved, "-a", "-r", resolved, "-a", "-w", resolved, "-a", "-x", resolved],
-    { runAs, timeoutMs: CHECK_TIMEOUT_MS },
-  );
+  const test = ["/usr/bin/test", "-d", resolved, "-a", "-r", resolved, "-a", "-w", resolved, "-a", "-x", resolved];
+  const limits = { timeoutMs: CHECK_TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
+  const usable = await checks.add(() => runTool(test, { runAs, ...limits }));
   if (usable.code !== 0) {
     throw new ProblemError(
       "workspace_unusable",
