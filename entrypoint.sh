@@ -4,7 +4,7 @@
 #
 # Exit codes: 0 stopped as told; the command's own; or a fault, which the last lines of the log explain:
 #   10 user or capabilities   11 home   12 state   13 workspace   14 /tmp   15 /run
-#   16 a setting or a configuration is refused   17 turnd, the front or the holder of their ports kept ending
+#   16 a setting or a configuration is refused   17 turnd or the front kept ending
 set -u
 trap 'exit 0' TERM INT
 
@@ -134,8 +134,8 @@ render_front() {
         fault 15 "$RUN/nginx cannot be given to the front"
 }
 
-# The ports of turnd and the front are held beside them, where the system tells users apart by SO_REUSEPORT: some engines' does not.
-plan_holder() {
+# The ports of turnd and the front are held by their supervisor, where the system tells users apart by SO_REUSEPORT: some engines' does not.
+plan_holding() {
     export TURND_REUSE_PORT=off
     [ "$SELF" != "$USER_ID" ] || return 0
     if "$SANDBOX/hold-ports" test "$USER_ID"; then
@@ -158,13 +158,15 @@ serve() {
     # With a token any name is good: who was led here under a foreign one does not have it. TURND_HOSTS says more to the front alone.
     local turnd=(env TURND_HOSTS="${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*}" turnd serve)
     # The front knows no key: its environment is empty.
-    local front=(env -i /usr/sbin/nginx -e stderr -c "$SANDBOX/nginx.conf") holder=()
+    local front=(env -i /usr/sbin/nginx -e stderr -c "$SANDBOX/nginx.conf") hold=()
     [ "$SELF" = "$FRONT_ID" ] || front=("${WITHOUT_RIGHTS[@]}" --reuid="$FRONT_ID" --regid="$FRONT_GROUP_ID" -- "${front[@]}")
     if [ "$TURND_REUSE_PORT" = on ]; then
-        holder=(holder: env -i "$SANDBOX/hold-ports" "$SELF:127.0.0.1:8091" "$SELF:127.0.0.1:6080" "$FRONT_ID:0.0.0.0:8080")
-        ! grep -qF '[::]' "$RUN/listen.conf" || holder+=("$FRONT_ID::::8080")
+        # On every address: who listens on the container's own would be asked by those who expect turnd there.
+        hold=("$SANDBOX/hold-ports" "$SELF:0.0.0.0:8091" "$SELF:0.0.0.0:6080" "$FRONT_ID:0.0.0.0:8080")
+        ! grep -qF '[::]' "$RUN/listen.conf" || hold+=("$SELF::::8091" "$SELF::::6080" "$FRONT_ID::::8080")
+        hold+=(--)
     fi
-    exec "$SANDBOX/supervise" "$USER_ID" "$FRONT_ID" turnd: "${turnd[@]}" front: "${front[@]}" "${holder[@]}"
+    exec "${hold[@]}" "$SANDBOX/supervise" "$USER_ID" "$FRONT_ID" turnd: "${turnd[@]}" front: "${front[@]}"
 }
 
 check_user
@@ -179,7 +181,7 @@ if [ $# -gt 0 ]; then
 fi
 check_token_file
 check_state
-plan_holder
+plan_holding
 render_front
 TOKEN=${TURND_TOKEN:-${TURND_TOKEN_FILE:-}}
 [ -n "$TOKEN" ] ||

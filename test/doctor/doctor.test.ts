@@ -328,9 +328,8 @@ test.runIf(IS_ROOT)(
     await once(server, "close");
     const subject = machine();
     const look = () => findings({ ...subject, env: { ...subject.env, TURND_PORT: String(port) } });
-    const holder = execa("/usr/bin/perl", [join(REPOSITORY, "sandbox/hold-ports"), `0:127.0.0.1:${port}`], {
-      reject: false,
-    });
+    const holding = [join(REPOSITORY, "sandbox/hold-ports"), `0:0.0.0.0:${port}`, "--", "sleep", "300"];
+    const holder = execa("/usr/bin/perl", holding, { reject: false });
     onTestFinished(async () => void (holder.kill("SIGKILL"), await holder));
     await waitFor("the port to be held", async () => {
       const attempt = createServer().listen(port, "127.0.0.1");

@@ -14,6 +14,10 @@ const { createServer } = require("node:http");
 const { createHash } = require("node:crypto");
 const server = createServer((request, response) => {
   if (request.url === "/break") return request.socket.destroy();
+  if (request.url.startsWith("/accel?")) {
+    const accel = { "x-accel-redirect": decodeURIComponent(request.url.slice(7)), "x-accel-limit-rate": "1", "x-accel-charset": "koi8-r", "x-accel-expires": "9", "x-accel-buffering": "yes" };
+    return response.writeHead(200, { ...accel, "content-type": "text/plain" }).end("its own".repeat(1000));
+  }
   if (request.url === "/redirect") return response.writeHead(302, { location: "http://" + request.headers.host + "/there" }).end();
   let bytes = 0;
   request.on("data", (chunk) => (bytes += chunk.length));
@@ -145,6 +149,15 @@ describeImage("the port header", () => {
     const [data] = await once(socket, "message");
     expect(String(data)).toBe("hello");
     socket.terminate();
+  });
+
+  test("a program cannot have the front answer in its place, or slow it down", async () => {
+    for (const target of ["/v1/health", "/nothing", "/.proxy", "/.refused/not-http", "@no_answer"]) {
+      const { status, headers, text: answered } = await ask("3000", `/accel?${encodeURIComponent(target)}`);
+      expect([target, status, answered]).toEqual([target, 200, "its own".repeat(1000)]);
+      expect(headers.get("content-type")).toBe("text/plain");
+      expect([...headers.keys()].filter((name) => name.startsWith("x-accel"))).toEqual([]);
+    }
   });
 
   test("a program that breaks off is told as a problem; a redirect to itself stays behind the front", async () => {

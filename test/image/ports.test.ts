@@ -15,15 +15,16 @@ const LIMIT_MS = 300_000;
 const TAKER = `
 use Socket qw(:DEFAULT SO_REUSEPORT);
 $| = 1;
+my @addresses = ("127.0.0.1", "127.0.0.2", "0.0.0.0", split " ", qx(hostname -I));
 for (my $round = 1; ; $round++) {
   for my $port (@ARGV) {
-    for my $address ("127.0.0.1", "0.0.0.0") {
+    for my $address (grep { !/:/ } @addresses) {
       for my $options ([], [SO_REUSEADDR], [SO_REUSEPORT], [SO_REUSEADDR, SO_REUSEPORT]) {
         socket(my $socket, AF_INET, SOCK_STREAM, 0) or die;
         setsockopt($socket, SOL_SOCKET, $_, 1) for @$options;
         next unless bind($socket, pack_sockaddr_in($port, inet_aton($address))) && listen($socket, 9);
         push @got, $socket;
-        print "got $port\\n";
+        print "got $port on $address\\n";
       }
     }
   }
@@ -62,11 +63,12 @@ describeImage(
       hasReadOnlyRoot: true,
       capabilities: ["CHOWN", "DAC_READ_SEARCH", "KILL", "SETGID", "SETUID", "SETPCAP"],
       tmpfs: { "/run": "", "/tmp": "", "/home/sandbox": "", "/workspace": "", "/var/lib/turnd": "" },
+      hasIpv6: true,
     }));
 
     test("are never uid 1000's, whichever of their programs is killed", async () => {
       await startTaker(sandbox(), 8080, 8091, 6080);
-      for (const pattern of ["main.mjs", "^nginx", "hold-ports"]) {
+      for (const pattern of ["main.mjs", "^nginx"]) {
         const before = await roundsOf(sandbox());
         await killAndAwaitNext(sandbox(), pattern);
         await waitFor("further rounds", async () => (await roundsOf(sandbox())) > before);
@@ -74,6 +76,31 @@ describeImage(
       expect(await printedBy(sandbox())).toMatch(/^(round \d+\n)+$/);
       expect((await sandbox().request("GET", "/terminal")).status).toBe(200);
       expect(await sandbox().log()).not.toContain("ports cannot be held");
+    });
+
+    test("are nobody else's on the container's own addresses", async () => {
+      const own = (await sandbox().exec(["hostname", "-I"])).output.trim().split(/\s+/);
+      expect(own.length).toBeGreaterThan(0);
+      const listen = `const { createServer } = require("node:net");
+        for (const host of ["0.0.0.0", "::", ...process.argv.slice(1)]) for (const port of [8080, 8091, 6080])
+          createServer().on("error", (error) => console.log(error.code, host, port)).listen({ host, port }, () => console.log("got", host, port));
+        setTimeout(() => process.exit(), 1000);`;
+      const { output } = await sandbox().exec(["node", "-e", listen, ...own], "1000");
+      expect(
+        output
+          .trim()
+          .split("\n")
+          .filter((line) => !line.startsWith("EADDRINUSE ")),
+      ).toEqual([]);
+      expect(output.trim().split("\n").length).toBe(3 * (own.length + 2));
+      // What holds them is not handed on to turnd, and so to no CLI.
+      const sockets = async (pattern: string): Promise<string[]> => {
+        const list = `readlink /proc/$(pgrep -o -f '${pattern}')/fd/* | grep socket:`;
+        return (await sandbox().exec(["sh", "-c", list])).output.trim().split("\n");
+      };
+      const held = await sockets("[t]urnd-supervise");
+      expect(held.length).toBe(6);
+      expect((await sockets("[m]ain.mjs")).filter((socket) => held.includes(socket))).toEqual([]);
     });
 
     test("are not shared with a second turnd", async () => {
@@ -92,8 +119,10 @@ describeImage("where users are not kept apart", { timeout: LIMIT_MS }, () => {
     onTestFinished(() => sandbox.remove());
     expect(await sandbox.log()).toContain("warning: ports cannot be held here");
     await startTaker(sandbox, 8091);
-    expect(await printedBy(sandbox)).not.toContain("got");
+    // The container's own address cannot be held there at all.
+    const onLoopback = /got 8091 on (127\.0\.0\.1|0\.0\.0\.0)$/m;
+    expect(await printedBy(sandbox)).not.toMatch(onLoopback);
     await sandbox.exec(["pkill", "-KILL", "-f", "main.mjs"]);
-    await waitFor("the port to be taken", async () => (await printedBy(sandbox)).includes("got 8091"));
+    await waitFor("the port to be taken", async () => onLoopback.test(await printedBy(sandbox)));
   });
 });
