@@ -61,7 +61,8 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
   const located = await locate();
   if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `mend ${executor.id} first`);
   const home = join(subject.scratch, executor.id);
-  const plan = executor.planHome({ home, cliName, configuration, permissions: {}, mode: "execute" });
+  const turn = { permissions: {}, mode: "execute" as const, cliVersion: located.version };
+  const plan = executor.planHome({ home, cliName, configuration, ...turn });
   await changeHome(subject, subject.scratch, [
     ...["tmp", ...plan.directories].map((path) => ({ do: "make" as const, path: join(executor.id, path) })),
     ...plan.files.map(({ path, content }) => ({ do: "write" as const, path: join(executor.id, path), content })),

@@ -184,6 +184,8 @@ export interface HomeInput {
   readonly mode: Mode;
   /** As the request gave it; a CLI that knows only the models of its configuration needs it there. */
   readonly model?: string;
+  /** Of the binary that will run, when known. */
+  readonly cliVersion?: string;
 }
 
 /** Paths are relative to the session's home. */

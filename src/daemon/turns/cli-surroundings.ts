@@ -13,8 +13,12 @@ export interface CliSurroundings {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Works out a turn's home and environment; writes nothing. */
-export function surroundingsOf(context: TurnContext, turn: Turn): CliSurroundings {
+/**
+ * Works out a turn's home and environment; writes nothing.
+ *
+ * @param cliVersion - of the binary that will run; absent: of the one that ran
+ */
+export function surroundingsOf(context: TurnContext, turn: Turn, cliVersion = turn.file.cli_version): CliSurroundings {
   const { executor, cliName, configuration } = executorOf(context, turn.file.executor);
   const session = context.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
@@ -26,6 +30,7 @@ export function surroundingsOf(context: TurnContext, turn: Turn): CliSurrounding
     permissions: session.permissions,
     mode: turn.file.mode,
     ...(turn.file.model === undefined ? {} : { model: turn.file.model }),
+    ...(cliVersion === undefined ? {} : { cliVersion }),
   });
   const env = {
     ...context.baseEnv,

@@ -36,7 +36,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
   const session = context.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
   const { file } = turn;
-  const { home, plan, env } = surroundingsOf(context, turn);
+  const { home, plan, env } = surroundingsOf(context, turn, options.version);
   const attachments = await readAttachments(turn);
   const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
   const commands: HomeCommand[] = [

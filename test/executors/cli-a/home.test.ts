@@ -56,6 +56,48 @@ describe("a session's home", () => {
     expect(JSON.stringify(plan(SET).env)).not.toContain("LAB-KEY");
   });
 
+  test("switches off what nobody asked for, unless a whole configuration decides", () => {
+    const off = { share: "disabled", autoupdate: false, snapshot: false, formatter: false, lsp: false };
+    expect(configOf(plan(SET))).toMatchObject(off);
+    expect(configOf(plan(whole({ snapshot: true })))).toMatchObject({ ...off, snapshot: true });
+    const own = whole({ formatter: {}, lsp: { a: { command: ["a"] } } });
+    expect(configOf(plan(own))).toMatchObject({ formatter: {}, lsp: { a: { command: ["a"] } } });
+    for (const turn of [{ permissions: { execute: "deny" } }, { mode: "plan" }] as const) {
+      expect(configOf(plan(own, turn))).toMatchObject({ formatter: false, lsp: false });
+    }
+  });
+
+  test("has every provider a turn can ask close its connections, unless a whole configuration decides", () => {
+    const headersOf = (env: Record<string, string>, input?: Partial<HomeInput>) =>
+      Object.entries<{ options: { headers: unknown } }>(configOf(plan(env, input)).provider).map(
+        ([id, { options }]) => [id, options.headers],
+      );
+    const close = { Connection: "close" };
+    expect(headersOf(SET)).toEqual([["lab", close]]);
+    const own = whole({
+      provider: {
+        lab: { options: { headers: { connection: "keep-alive" } } },
+        other: { options: { headers: { a: "b" } } },
+      },
+      small_model: "small/m",
+      agent: { x: { model: "agents/m" } },
+    });
+    expect(headersOf(own, { model: "asked/m" })).toEqual([
+      ["lab", { connection: "keep-alive" }],
+      ["other", { a: "b", ...close }],
+      ["small", close],
+      ["agents", close],
+    ]);
+    expect(headersOf(whole({ provider: {}, model: "catalogue/m" }), { model: "m2" })).toEqual([["catalogue", close]]);
+    expect(configOf(plan(whole({ provider: "wrong" }))).provider).toBe("wrong");
+  });
+
+  test("names the CLI's own version as that of its plugin package", () => {
+    const { files } = plan(SET, { cliVersion: "1.3.2" });
+    const manifest = files.find(({ path }) => path === "config/opencode/package.json");
+    expect(JSON.parse(manifest?.content ?? "")).toEqual({ dependencies: { "@opencode-ai/plugin": "1.3.2" } });
+  });
+
   test("of an operator who configured nothing has no configuration", () => {
     expect(plan({}).files).toEqual([]);
   });

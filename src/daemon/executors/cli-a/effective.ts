@@ -7,8 +7,8 @@ export const MASK = "***";
 /** Settings that hold secrets by their nature, or by their name. */
 const SECRET_PATH =
   /(?:^|\.)(?:headers|environment)\.[^.]+$|(?:token|secret|password|authorization|api_?key|credential)[^.]*$/i;
-/** Numbers of tokens, not tokens. */
-const NO_SECRET_PATH = /(?:max|budget|limit)[^.]*tokens?$/i;
+/** Numbers of tokens, not tokens; and how long a connection lasts. */
+const NO_SECRET_PATH = /(?:max|budget|limit)[^.]*tokens?$|headers\.connection$/i;
 /** A reference to a variable or file is no secret, what it stands for is. */
 const REFERENCE = /^\{(?:env|file):[^}]*\}$/;
 const USER_INFO = /(?<=:\/\/)[^/@\s]+(?=@)/;

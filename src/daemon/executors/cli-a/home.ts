@@ -2,6 +2,7 @@ import type { ConfigFile, HomeInput, HomePlan } from "../executor.ts";
 import { addModel, readDetails, resolveModel, type CliADetails } from "./details.ts";
 import { tightenConfig } from "./permissions.ts";
 import { renderConfig } from "./rendered-config.ts";
+import { quietConfig } from "./unasked.ts";
 
 /** What the CLI reads beside its `config.json`; a tool of an earlier turn could have put it there. */
 const FORBIDDEN = [
@@ -25,16 +26,16 @@ const SWITCHES = [
 ] as const;
 
 /**
- * What makes 1.14.34 believe that its plugin package is installed: otherwise it fetches 58 MB from npm into every home
- * that is new (measured). 1.3.2 also wants its own version there and asks npm all the same.
+ * What makes the CLI believe that its plugin package is installed: otherwise 1.14.34 fetches 58 MB from npm into every home
+ * that is new, and 1.3.2, which wants its own version there, asks npm in every turn (measured).
  */
-const PLUGIN_STUBS = {
-  "package.json": { dependencies: { "@opencode-ai/plugin": "*" } },
-  "package-lock.json": {
-    lockfileVersion: 3,
-    packages: { "": { dependencies: { "@opencode-ai/plugin": "*" } } },
-  },
-} as const;
+function pluginStubs(version: string): Record<string, Record<string, unknown>> {
+  const dependencies = { "@opencode-ai/plugin": version };
+  return {
+    "package.json": { dependencies },
+    "package-lock.json": { lockfileVersion: 3, packages: { "": { dependencies } } },
+  };
+}
 
 /**
  * Lays out CLI A's part of a session's home: four directories and the configuration, tightened for this turn.
@@ -47,7 +48,9 @@ export function planHome(input: HomeInput): HomePlan {
   const prefix = cliName.toUpperCase().replaceAll("-", "_");
   const configDirectory = `config/${cliName}`;
   const config = details.source === "none" ? undefined : tighten(details, input);
-  const stubs = Object.entries(PLUGIN_STUBS).map(([name, content]) => toFile(`${configDirectory}/${name}`, content));
+  const stubs = Object.entries(pluginStubs(input.cliVersion ?? "*")).map(([name, content]) =>
+    toFile(`${configDirectory}/${name}`, content),
+  );
   return {
     directories: ["data", "cache", "state", configDirectory, `${configDirectory}/node_modules`],
     files: config === undefined ? [] : [toFile(`${configDirectory}/config.json`, config), ...stubs],
@@ -73,8 +76,10 @@ export function planHome(input: HomeInput): HomePlan {
 
 function tighten(details: Exclude<CliADetails, { source: "none" }>, input: HomeInput): Record<string, unknown> {
   const { model, permissions, mode } = input;
-  const config = model === undefined ? details.config : addModel(details.config, resolveModel(details, model));
-  return tightenConfig(config, permissions, mode);
+  const requested = model === undefined ? undefined : resolveModel(details, model);
+  const config = requested === undefined ? details.config : addModel(details.config, requested);
+  const tightened = tightenConfig(config, permissions, mode);
+  return quietConfig(tightened, { permissions, mode, ...(requested === undefined ? {} : { requested }) });
 }
 
 function toFile(path: string, content: Record<string, unknown>): ConfigFile {

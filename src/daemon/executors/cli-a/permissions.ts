@@ -56,7 +56,8 @@ export function tightenConfig(config: CliAConfig, permissions: Permissions, mode
   };
 }
 
-function listDenied(permissions: Permissions, mode: Mode): string[] {
+/** The CLI's permissions that a turn does not have. */
+export function listDenied(permissions: Permissions, mode: Mode): string[] {
   // The `plan` agent stops edits but not commands that write, and a configuration that allows all overrides even that.
   const edit = mode === "execute" ? permissions.edit : "deny";
   const keys = Object.entries({ ...permissions, ...(edit === undefined ? {} : { edit }) })

@@ -1,5 +1,6 @@
 import { addModel, type CliAConfig } from "./details.ts";
 import { RENDERED_PERMISSION } from "./permissions.ts";
+import { NEW_CONNECTION, QUIET } from "./unasked.ts";
 
 /** The values a configuration is rendered from. */
 export interface RenderedSettings {
@@ -25,13 +26,18 @@ export function buildConfig({ provider, model, baseUrl, npm, apiKey }: RenderedS
     small_model: fullModel,
     // Without this the CLI also offers a hosted provider of its own. Source: contract section 4.
     enabled_providers: [provider],
-    share: "disabled",
-    autoupdate: false,
+    ...QUIET,
     provider: {
       [provider]: {
         npm,
         name: provider,
-        options: { baseURL: baseUrl, apiKey, timeout: REQUEST_TIMEOUT_MS, chunkTimeout: CHUNK_TIMEOUT_MS },
+        options: {
+          baseURL: baseUrl,
+          apiKey,
+          timeout: REQUEST_TIMEOUT_MS,
+          chunkTimeout: CHUNK_TIMEOUT_MS,
+          headers: NEW_CONNECTION,
+        },
         models: {},
       },
     },

@@ -5,6 +5,7 @@ import { CliAConfig, resolveModel, type CliADetails } from "./details.ts";
 import { isHideable, showConfig } from "./effective.ts";
 import { readJsonc } from "./jsonc.ts";
 import { listAsks } from "./permissions.ts";
+import { quietConfig } from "./unasked.ts";
 
 interface WholeInput {
   readonly json: string;
@@ -42,6 +43,7 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
     return value === undefined || value === "" ? [] : [[name, value]];
   });
   const shown = showConfig(config, () => "CLI_A_JSON");
+  const given = new Set(shown.settings.map(({ key }) => key));
   const details: CliADetails = {
     source: "json",
     config,
@@ -61,7 +63,9 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
         ...referred.filter((name) => !env[name]).map((name) => `CLI_A_JSON refers to ${name}, which is not set`),
         ...listAsks(config).map((ask) => `CLI_A_JSON leaves ${ask} on "ask"; nobody can answer, so it is denied`),
       ],
-      effective: shown.settings,
+      effective: showConfig(quietConfig(config, { permissions: {}, mode: "execute" }), (key) =>
+        given.has(key) ? "CLI_A_JSON" : "turnd",
+      ).settings,
       secrets: [...new Set([...shown.secrets, ...passed.map(([, value]) => value).filter(isHideable)])],
       ...(model === undefined ? {} : { model }),
       ...(fault === undefined ? {} : { fault }),

@@ -1,0 +1,112 @@
+import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, describe, expect, test } from "vitest";
+import { asUser } from "../../src/daemon/process/run-as.ts";
+import { act } from "../../src/scripted-model/scenarios/act.ts";
+import { currentTurn } from "../../src/scripted-model/conversation.ts";
+import { say, type Scenario } from "../../src/scripted-model/reply.ts";
+import { startClosedProxy } from "../harness/closed-proxy.ts";
+import { CLI_A, PINNED_CLI_A, shareStage, type Stage } from "../harness/real-daemon.ts";
+import { CLI_USER, userDirectory, userFile } from "../harness/temporary.ts";
+
+const proxy = await startClosedProxy();
+afterAll(() => proxy.close());
+const PROXY = { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url };
+
+const WHOLE = "The whole answer.";
+
+/** Cuts the answer that follows a tool call, which comes over a connection that is kept; then answers. */
+const cutKept: Scenario = (conversation, { attempt }) => {
+  const { outcomes } = currentTurn(conversation);
+  if (outcomes.length === 0) return act(conversation, { type: "run", command: "true", purpose: "Does nothing" });
+  return attempt === 1 ? say(`${WHOLE} It breaks off here, because`, "cut") : say(WHOLE);
+};
+
+/** A repository that brings formatters and a language server: each leaves a mark when it is started. */
+async function bringPrograms({ turnd: { workspace } }: Stage): Promise<() => boolean> {
+  const mark = join(workspace, "program-ran");
+  const bin = userDirectory(join(workspace, "node_modules/.bin"));
+  const put = (path: string, content: string): void => {
+    writeFileSync(path, content);
+    userFile(path);
+  };
+  for (const name of ["biome", "prettier"]) {
+    put(join(bin, name), `#!/bin/sh\n: >${mark}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  put(join(workspace, "biome.json"), "{}");
+  put(join(workspace, "package.json"), JSON.stringify({ name: "x", devDependencies: { prettier: "*" } }));
+  put(join(workspace, "notes.ts"), "first line\n");
+  const [setpriv = "", ...command] = asUser(CLI_USER, ["git", "init", "--quiet"]);
+  await execa(setpriv, command, { cwd: workspace, extendEnv: false, env: { PATH: "/usr/bin:/bin" } });
+  rmSync(mark, { force: true });
+  return () => existsSync(mark);
+}
+
+const EDIT = { executor: "cli-a", input: "@@edit:notes.ts@@" } as const;
+
+describe.each(CLI_A)("$version", (cli) => {
+  const stage = shareStage(cli, { env: PROXY, model: { scenarios: { "cut-kept": cutKept } } });
+
+  test("an answer that is cut on a connection that was kept is told once", async () => {
+    const { turnd, model } = stage();
+    const { turn_id } = await turnd.admit({ executor: "cli-a", input: "@@cut-kept@@" });
+    const texts: string[] = [];
+    for await (const { data } of turnd.follow(turn_id)) {
+      const event = JSON.parse(data);
+      if (event.type === "message") texts.push(event.data.text);
+    }
+    expect(texts).toEqual([WHOLE]);
+    expect(model.requests.map(({ headers }) => headers.connection)).toEqual(["close", "close", "close"]);
+  });
+
+  test("a turn asks nobody but the provider, keeps no copy of the workspace and starts no program of the repository", async () => {
+    const { turnd } = stage();
+    const hasRun = await bringPrograms(stage());
+    const { status, session_id } = await turnd.run(EDIT);
+    expect(status).toBe("completed");
+    expect(proxy.asked).toEqual([]);
+    expect(hasRun()).toBe(false);
+    const data = join(turnd.state, "sessions", session_id, "home/data/opencode");
+    expect(existsSync(join(data, "opencode.db"))).toBe(true);
+    expect(existsSync(join(data, "snapshot"))).toBe(false);
+  });
+});
+
+describe("configured by an operator's whole file", () => {
+  const stage = shareStage(PINNED_CLI_A, {
+    env: (modelUrl) => ({
+      ...PROXY,
+      CLI_A_JSON: JSON.stringify({
+        model: "scripted/scripted",
+        provider: {
+          scripted: {
+            npm: "@ai-sdk/openai-compatible",
+            options: { baseURL: modelUrl, apiKey: "{env:CLI_A_API_KEY}" },
+            models: { scripted: {} },
+          },
+        },
+        formatter: { own: { command: ["/bin/sh", "-c", ": >program-ran"], extensions: [".ts"] } },
+      }),
+    }),
+    model: { scenarios: { "cut-kept": cutKept } },
+  });
+
+  test("its formatter runs, but in no session that may run nothing", async () => {
+    const { turnd } = stage();
+    const hasRun = await bringPrograms(stage());
+    const session_id = "runs-nothing";
+    const permissions = { execute: "deny" };
+    await turnd.request("POST", "/v1/sessions", { executor: "cli-a", session_id, permissions });
+    expect(await turnd.run({ session_id, input: EDIT.input })).toMatchObject({ status: "completed" });
+    expect(hasRun()).toBe(false);
+    expect(await turnd.run(EDIT)).toMatchObject({ status: "completed" });
+    expect(hasRun()).toBe(true);
+  });
+
+  test("an answer that is cut on a connection that was kept is told once", async () => {
+    const { output } = await stage().turnd.run({ executor: "cli-a", input: "@@cut-kept@@" });
+    expect(output).toBe(WHOLE);
+  });
+});
