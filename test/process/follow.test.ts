@@ -1,8 +1,8 @@
-import { appendFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { followOutput, type TakenLine } from "../../src/daemon/process/follow.ts";
+import { followOutput, type OutputBatch, type TakenLine } from "../../src/daemon/process/follow.ts";
 import type { SplitLine } from "../../src/daemon/process/line-splitter.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -79,4 +79,26 @@ test("a file of 1 GiB streams through in bounded memory", { timeout: 300_000 }, 
   }
   expect(bytes).toBe(1_073_741_824);
   expect(peakBytes).toBeLessThan(400_000_000);
+});
+
+test("no file is read beyond the limit, and that it is larger is known", async () => {
+  const options = { ...files("one\ntwo\nthree\n", "x\n"), maxBytes: 6 };
+  const batches: OutputBatch[] = [];
+  for await (const batch of followOutput({ ...options, finished: AbortSignal.abort() })) batches.push(batch);
+  expect(batches.flatMap(({ lines }) => lines.map(short))).toEqual(["stdout:1:one", "stdout:2:tw", "stderr:1:x"]);
+  expect(batches.at(-1)).toMatchObject({ stdoutBytes: 14, stderrBytes: 2 });
+});
+
+test("a file that grows beyond the limit later is reported while nothing else happens", async () => {
+  const options = { ...files("one\n", ""), maxBytes: 4 };
+  const finished = new AbortController();
+  let bytes = 0;
+  const following = (async () => {
+    for await (const batch of followOutput({ ...options, finished: finished.signal })) bytes = batch.stdoutBytes;
+  })();
+  await waitFor("the line", () => bytes === 4);
+  truncateSync(options.stdoutPath, 1e12);
+  await waitFor("its size", () => bytes === 1e12);
+  finished.abort();
+  await following;
 });

@@ -1,5 +1,10 @@
-import { expect, test } from "vitest";
-import { fakeDaemon } from "../harness/fake-daemon.ts";
+import { statSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { expectSameAgain } from "../harness/same-again.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 test("a CLI that prints nothing at all ends by the start time-out", async () => {
   const silent = await fakeDaemon({ TURND_START_TIMEOUT_MS: "400", TURND_PASS_ENV: "FAKE_SILENCE", FAKE_SILENCE: "1" });
@@ -50,4 +55,37 @@ test("more on stderr than allowed ends the turn too", async () => {
   const result = await turnd.run({ executor: "cli-b", input: `hello\n${flood}` });
   expect(result.failure?.code).toBe("storage_error");
   expect(result.failure?.message).toContain("stderr");
+});
+
+/** Makes its own turn's output a terabyte that takes no room on the disk: a tool inherits the files. */
+const inflate = (descriptor: 1 | 2): string =>
+  `shell exec /usr/bin/perl -e 'open(my $f, ">>&=", ${descriptor}) or die; truncate($f, 1e12) or die; sleep 600'`;
+
+test.each(["stdout", "stderr"] as const)(
+  "a %s of a terabyte ends the turn, and is read no further than allowed",
+  async (file) => {
+    const directory = temporaryDirectory(onTestFinished);
+    const turnd = await fakeDaemonIn(directory, { TURND_MAX_OUTPUT_BYTES: "1000000" });
+    const result = await turnd.run({ executor: "cli-b", input: `hello\n${inflate(file === "stdout" ? 1 : 2)}` });
+    expect(result.failure?.code).toBe("storage_error");
+    expect((await turnd.events(result.turn_id)).some((event) => event.type === "message")).toBe(true);
+    const turn = join(turnd.state, "sessions", result.session_id, "turns", result.turn_id);
+    expect(statSync(join(turn, file === "stdout" ? "stdout.jsonl" : "stderr.log")).size).toBe(1_000_000);
+    await expectSameAgain(turnd, result.turn_id);
+  },
+);
+
+test("a turn whose output is a terabyte is cancelled, also by the daemon that finds it so", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory, { TURND_MAX_OUTPUT_BYTES: "4000000000000" });
+  const { turn_id, session_id } = await first.admit({ executor: "cli-b", input: `hello\nhang` });
+  const path = join(first.state, "sessions", session_id, "turns", turn_id, "stdout.jsonl");
+  await waitFor("its first words", async () => (await first.events(turn_id)).some(({ type }) => type === "message"));
+  first.kill("SIGKILL");
+  await first.exited;
+  truncateSync(path, 1e12);
+  // By the limit that holds now.
+  const second = await fakeDaemonIn(directory);
+  expect((await second.request("POST", `/v1/turns/${turn_id}/cancel`)).body.status).toMatch(/cancelled|failed/);
+  expect(statSync(path).size).toBe(1_073_741_824);
 });

@@ -19,6 +19,8 @@ export interface FollowOptions {
   readonly stdoutPath: string;
   readonly stderrPath: string;
   readonly maxLineBytes: number;
+  /** Of each file; what lies beyond is not read, however large the file says it is. Absent: all of it is. */
+  readonly maxBytes?: number;
   /**
    * The order in which lines were taken before, as far as it is known; the rest is taken as it comes. Asked for one after
    * the other: while a file still grows, it tells of a line when that is there.
@@ -44,8 +46,8 @@ const CHUNK_BYTES = 65_536;
  * known, a complete recording gives stdout before stderr; growing files are taken as they come.
  */
 export async function* followOutput(options: FollowOptions): AsyncGenerator<OutputBatch> {
-  const stdout = await openLines(options.stdoutPath, "stdout", options.maxLineBytes);
-  const stderr = await openLines(options.stderrPath, "stderr", options.maxLineBytes);
+  const stdout = await openLines(options.stdoutPath, "stdout", options);
+  const stderr = await openLines(options.stderrPath, "stderr", options);
   const wakeUp = createWakeUp([options.stdoutPath, options.stderrPath], options.finished);
   const batch = (lines: readonly SplitLine[]): OutputBatch => ({
     lines,
@@ -107,7 +109,11 @@ interface LineFile {
   close(): Promise<void>;
 }
 
-async function openLines(path: string, source: "stdout" | "stderr", maxLineBytes: number): Promise<LineFile> {
+async function openLines(
+  path: string,
+  source: "stdout" | "stderr",
+  { maxLineBytes, maxBytes = Infinity }: Pick<FollowOptions, "maxLineBytes" | "maxBytes">,
+): Promise<LineFile> {
   const file = await openIfThere(path);
   const splitter = createLineSplitter(source, maxLineBytes);
   const buffer = Buffer.allocUnsafe(READ_BYTES);
@@ -117,6 +123,7 @@ async function openLines(path: string, source: "stdout" | "stderr", maxLineBytes
 
   async function nextLines(): Promise<readonly SplitLine[] | undefined> {
     if (ahead.length > 0) return ahead;
+    if (bytesRead >= maxBytes && unsplit.length === 0) return lookBeyond();
     if (unsplit.length === 0) unsplit = await readMore();
     if (unsplit.length === 0) return undefined;
     const chunk = unsplit.subarray(0, CHUNK_BYTES);
@@ -125,10 +132,18 @@ async function openLines(path: string, source: "stdout" | "stderr", maxLineBytes
   }
 
   async function readMore(): Promise<Buffer> {
-    const read = (await file?.read(buffer, 0, READ_BYTES, bytesRead))?.bytesRead ?? 0;
+    const wanted = Math.min(READ_BYTES, maxBytes - bytesRead);
+    const read = (await file?.read(buffer, 0, wanted, bytesRead))?.bytesRead ?? 0;
     bytesRead += read;
-    if (read === READ_BYTES) sizeBytes = (await file?.stat())?.size ?? 0;
+    if (read === wanted) sizeBytes = (await file?.stat())?.size ?? 0;
     return buffer.subarray(0, read);
+  }
+
+  /** No lines, once, where the file has become larger than what is read of it: that is to be known. */
+  async function lookBeyond(): Promise<readonly SplitLine[] | undefined> {
+    if (sizeBytes > maxBytes) return undefined;
+    sizeBytes = (await file?.stat())?.size ?? 0;
+    return sizeBytes > maxBytes ? [] : undefined;
   }
 
   /** Lines beyond `last` are kept for the next look. */

@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { z } from "zod";
+import { readTail } from "./read-bounded.ts";
 import { asUser, type RunAs } from "./run-as.ts";
 
 /** What a keeper writes into `started`. Start times are in clock ticks since boot: with the pid they name a process for good. */
@@ -184,6 +185,7 @@ interface KeeperEnd {
 const ALREADY_STARTED = 3;
 const DISK_FAULT = 5;
 const MAX_QUOTED_CHARACTERS = 500;
+const MAX_TAIL_BYTES = 65_536;
 
 async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): Promise<Started> {
   let ended: KeeperEnd | undefined;
@@ -208,7 +210,7 @@ async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): 
 
 /** What a program that ended at once has said last. */
 async function readLastLine(path: string): Promise<string | undefined> {
-  const text = await readFile(path, "utf8").catch(() => "");
+  const text = (await readTail(path, MAX_TAIL_BYTES).catch(() => "")).toString();
   return text.trimEnd().split("\n").at(-1)?.slice(0, MAX_QUOTED_CHARACTERS) || undefined;
 }
 

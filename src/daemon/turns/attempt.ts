@@ -6,6 +6,7 @@ import { waitForExit, type KeptExit } from "../process/wait-exit.ts";
 import { consumeOutput, type Consumed } from "./consume.ts";
 import { executorOf, type TurnContext, type TurnLimits } from "./context.ts";
 import { recoverOutput } from "./recover.ts";
+import { cutOutput } from "./cut-output.ts";
 import type { Turn } from "./turn.ts";
 import { writeTurnFile, type EndedBy } from "./turn-file.ts";
 import { startWatch } from "./watch.ts";
@@ -95,6 +96,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
       stdoutPath: `${turn.directory}/stdout.jsonl`,
       stderrPath: `${turn.directory}/stderr.log`,
       maxLineBytes: limits.maxLineBytes,
+      maxBytes: limits.maxOutputBytes,
       ...(options.taken === undefined ? {} : { taken: joinRuns(options.taken) }),
       finished: finished.signal,
       hasMore,
@@ -115,7 +117,11 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     await Promise.allSettled([ended, stopping]);
     throw error;
   });
-  return { ...consumed, ...(await ended) };
+  const end = await ended;
+  await cutOutput(turn.directory, limits.maxOutputBytes).catch((error: unknown) =>
+    context.logger.warn({ turnId: turn.file.turn_id, err: error }, "output beyond the limit could not be cut off"),
+  );
+  return { ...consumed, ...end };
 }
 
 async function stopProcess(

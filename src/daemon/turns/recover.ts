@@ -1,7 +1,8 @@
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Recovery } from "../executors/executor.ts";
 import { startKept } from "../process/keeper.ts";
+import { readHead } from "../process/read-bounded.ts";
 import { sweepLeftovers } from "../process/leftovers.ts";
 import { waitForExit } from "../process/wait-exit.ts";
 import { surroundingsOf } from "./cli-surroundings.ts";
@@ -85,8 +86,10 @@ async function readStored(
     const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs(context, turn))]);
     const exit = await waitForExit(directory, started, limit);
     const output = join(directory, "stdout.jsonl");
-    if (exit?.code !== 0 || (await stat(output)).size > MAX_STORED_BYTES) return undefined;
-    return await readFile(output, "utf8");
+    if (exit?.code !== 0) return undefined;
+    // What the command started may still run, and write.
+    const stored = await readHead(output, MAX_STORED_BYTES + 1);
+    return stored.length > MAX_STORED_BYTES ? undefined : stored.toString("utf8");
   } finally {
     await clear(turn);
   }
