@@ -32,7 +32,6 @@ export const ProblemCode = z
     "shell_busy",
     "internal_error",
     "shutting_down",
-    "turn_running",
     "storage_full",
     // Of the image's front alone: sandbox/nginx.conf.
     "bad_proxy_port",
@@ -76,7 +75,6 @@ export const PROBLEM_STATUS = {
   shell_busy: 429,
   internal_error: 500,
   shutting_down: 503,
-  turn_running: 504,
   storage_full: 507,
   bad_proxy_port: 400,
   proxy_port_forbidden: 403,

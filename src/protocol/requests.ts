@@ -9,13 +9,14 @@ export const SessionPath = z.strictObject({ session_id: PathId });
 export const RequestPath = z.strictObject({ request_id: PathId });
 export const ExecutorPath = z.strictObject({ executor_id: PathId });
 
-/** Longest wait of `POST /v1/turns?wait_ms=`: a day. */
-const MAX_WAIT_MS = 86_400_000;
+/** Longest wait of `POST /v1/turns?wait_ms=`: an hour. The image's front would answer 504 after 3700 s (sandbox/nginx.conf). */
+const MAX_WAIT_MS = 3_600_000;
 
 /** Query of `POST /v1/turns`. */
 export const AdmitQuery = z.strictObject({
   wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).optional().meta({
-    description: "Wait so long for the turn's end: 200 with its result, or 504 `turn_running`; the turn goes on.",
+    description:
+      "Wait so long for the turn's end: 200 with its result, or 202 with the turn as it stands; the turn goes on.",
   }),
 });
 

@@ -66,13 +66,11 @@ test("wait_ms answers the result of a turn that ends in time", async () => {
   expect(TurnResult.parse(response.json())).toMatchObject({ turn_id: turn.id, output: `done ${turn.id}` });
 });
 
-test("wait_ms answers turn_running with a snapshot when the turn has not ended", async () => {
+test("wait_ms answers 202 with the turn as it stands when it has not ended: nothing for a proxy to send again", async () => {
   const { app } = await createTestApp();
   const response = await app.inject(post({}, "?wait_ms=1"));
-  expect(response.statusCode).toBe(504);
-  const problem = problemOf(response);
-  expect(problem).toMatchObject({ code: "turn_running", turn_id: "turn-1" });
-  expect(TurnSnapshot.parse(problem.turn).status).toBe("running");
+  expect(response.statusCode).toBe(202);
+  expect(TurnSnapshot.parse(response.json())).toMatchObject({ turn_id: "turn-1", status: "running" });
 });
 
 test("a client that leaves ends its wait, and the turn goes on", async () => {

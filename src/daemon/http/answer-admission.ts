@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { ProblemError, type TurnAdmission } from "../../protocol/index.ts";
+import type { TurnAdmission } from "../../protocol/index.ts";
 import type { TurnService } from "../turns/service.ts";
 
 /** What a route needs that lets turns in. */
@@ -18,9 +18,8 @@ export interface AnswerOptions {
 }
 
 /**
- * Answers an admission: 202, or 200 for a repeat; with a wait 200 and the result.
- *
- * @throws {ProblemError} turn_running when the turn outlasts the wait, shutting_down when turnd stops before
+ * Answers an admission: 202, or 200 for a repeat. With a wait 200 and the result, or 202 and the turn as it stands when the
+ * turn outlasts the wait, or turnd stops before: it is admitted in any case, and no proxy must send its request again.
  */
 export async function answerAdmission(
   admitted: { readonly admission: TurnAdmission; readonly isRepeat: boolean },
@@ -32,10 +31,7 @@ export async function answerAdmission(
   if (await waitForEnd(service, admission.turn_id, { waitMs, closing, reply })) {
     return reply.code(200).send(await service.getResult(admission.turn_id));
   }
-  const turn = service.getTurn(admission.turn_id);
-  const extras = { turn_id: turn.turn_id, turn };
-  if (closing.aborted) throw new ProblemError("shutting_down", "turnd is stopping; ask for the turn later", extras);
-  throw new ProblemError("turn_running", `the turn has not ended within ${waitMs} ms and goes on`, extras);
+  return reply.code(202).send(service.getTurn(admission.turn_id));
 }
 
 interface WaitOptions {

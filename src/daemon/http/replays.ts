@@ -1,6 +1,13 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { AdmitHeaders, AdmitQuery, ReplayRequest, TurnAdmission, TurnResult } from "../../protocol/index.ts";
+import {
+  AdmitHeaders,
+  AdmitQuery,
+  ReplayRequest,
+  TurnAdmission,
+  TurnResult,
+  TurnSnapshot,
+} from "../../protocol/index.ts";
 import { answerAdmission, type AdmissionOptions } from "./answer-admission.ts";
 import { refusals } from "./refusals.ts";
 import { readTraceId } from "./trace-id.ts";
@@ -17,11 +24,11 @@ const schema = {
   body: ReplayRequest,
   response: {
     200: z.union([TurnResult, TurnAdmission]),
-    202: TurnAdmission,
+    202: z.union([TurnSnapshot, TurnAdmission]),
     ...refusals(
       ...(["invalid_json", "session_not_found", "request_id_conflict", "executor_mismatch"] as const),
       ...(["body_too_large", "unsupported_media_type", "queue_full"] as const),
-      ...(["shutting_down", "turn_running", "storage_full"] as const),
+      ...(["shutting_down", "storage_full"] as const),
     ),
   },
 } as const;

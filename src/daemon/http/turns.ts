@@ -27,17 +27,19 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
   const admit = {
     tags,
     summary: "Admit a turn",
-    description: "202 for a new turn, 200 for a repeated `request_id`; with `wait_ms` 200 and the turn's result.",
+    description:
+      "202 for a new turn, 200 for a repeated `request_id`. With `wait_ms` 200 and the result of a turn that has ended by " +
+      "then, or 202 and the turn as it stands: its `result_url` has the result later.",
     headers: AdmitHeaders,
     querystring: AdmitQuery,
     body: TurnRequest,
     response: {
       200: z.union([TurnResult, TurnAdmission]),
-      202: TurnAdmission,
+      202: z.union([TurnSnapshot, TurnAdmission]),
       ...refusals(
         ...(["invalid_json", "session_not_found", "session_busy", "request_id_conflict", "executor_mismatch"] as const),
         ...(["session_exists", "body_too_large", "unsupported_media_type", "workspace_unusable"] as const),
-        ...(["mode_unsupported", "queue_full", "shutting_down", "turn_running", "storage_full"] as const),
+        ...(["mode_unsupported", "queue_full", "shutting_down", "storage_full"] as const),
       ),
     },
   };
