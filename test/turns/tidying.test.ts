@@ -9,14 +9,17 @@ import { waitFor } from "../harness/wait-for.ts";
 const IS_ROOT = process.getuid?.() === 0;
 const session = { executor: "cli-b", session_id: "session-1" };
 
-/** A daemon for which nothing is removed from a home before `release` is called. */
+/** A daemon for which nothing is removed from a home before `release` is called or the test is over. */
 async function withHeldRemoval() {
   const directory = temporaryDirectory(onTestFinished);
   const [rm, held, go] = [join(directory, "rm"), join(directory, "held"), join(directory, "go")];
   mkdirSync(held);
   chmodSync(held, 0o777);
   copyFileSync("/bin/rm", `${rm}.real`);
-  writeFileSync(rm, `#!/bin/sh\n: > ${held}/rm\nuntil [ -e ${go} ]; do sleep 0.02; done\nexec ${rm}.real "$@"\n`);
+  writeFileSync(
+    rm,
+    `#!/bin/sh\n: > ${held}/rm\nwhile [ -d ${held} ] && ! [ -e ${go} ]; do sleep 0.02; done\nexec ${rm}.real "$@"\n`,
+  );
   chmodSync(rm, 0o755);
   const release = (): void => writeFileSync(go, "");
   onTestFinished(release);
