@@ -176,10 +176,39 @@ describe("CLI_A_JSON", () => {
   });
 
   test("masks what it shows", () => {
-    const json = JSON.stringify({ provider: { p: { options: { apiKey: KEY, headers: { "x-a": "hidden-too" } } } } });
+    const headers = { "x-api-key": "hidden-too", "x-project": "not-shown" };
+    const json = JSON.stringify({ provider: { p: { options: { apiKey: KEY, headers } } } });
     const { effective, secrets } = configure({ CLI_A_JSON: json });
-    expect(JSON.stringify(effective)).not.toMatch(/LAB-KEY|hidden-too/);
+    expect(JSON.stringify(effective)).not.toMatch(/LAB-KEY|hidden-too|not-shown/);
     expect(secrets).toEqual([KEY, "hidden-too"]);
+  });
+
+  test("takes no ordinary value of an MCP server for a secret", () => {
+    const environment = {
+      MAX_BYTES: "10485760",
+      PROJECT_ROOT: "/workspace",
+      SERVICE_TOKEN: "tok-5c1e9a7740",
+      WHERE: "{env:ROOT}",
+    };
+    const command = ["npx", "mcp-files", "--root", "/workspace/app", "--api-key=key-5c1e9a7740"];
+    const headers = { Authorization: "Bearer {env:REMOTE}", "X-Region": "{env:REGION}" };
+    const mcp = {
+      files: { type: "local", command, environment },
+      far: { type: "remote", url: "https://x.example/mcp", headers },
+    };
+    const provider = { cloud: { env: ["CLOUD_REGION", "CLOUD_ID"] } };
+    const variables = {
+      ROOT: "/workspace/root",
+      REMOTE: "far-5c1e9a7740",
+      REGION: "eu-central",
+      CLOUD_REGION: "eu-central-1",
+      CLOUD_ID: "cloudId5c1e9a",
+    };
+    const { effective, secrets } = configure({ CLI_A_JSON: JSON.stringify({ mcp, provider }), ...variables });
+    expect(secrets.toSorted()).toEqual(["cloudId5c1e9a", "far-5c1e9a7740", "key-5c1e9a7740", "tok-5c1e9a7740"]);
+    const shown = JSON.stringify(effective);
+    expect(shown).toContain("/workspace/app");
+    for (const secret of secrets) expect(shown).not.toContain(secret);
   });
 
   test.each([`{"provider":{"apiKey":"${KEY}" oops}}`, "[]", "{env:X}", '"x"'])(

@@ -120,7 +120,7 @@ describe("CLI_B_CONFIG_TOML", () => {
   test("secrets in it are masked and listed for redaction", () => {
     const { effective, secrets } = configured({ CLI_B_CONFIG_TOML: WHOLE, MY_CRED: KEY });
     const shown = JSON.stringify(effective);
-    for (const secret of ["sk-secret-header", "user:pass-word", KEY]) {
+    for (const secret of ["sk-secret-header", "pass-word", KEY]) {
       expect(secrets).toContain(secret);
       expect(shown).not.toContain(secret);
     }
@@ -183,6 +183,35 @@ describe("CLI_B_CONFIG_TOML", () => {
       { key: "features.goals", value: false, origin: "turnd" },
     ]);
     expect(effective).toContainEqual({ key: "features.plugins", value: true, origin: "CLI_B_CONFIG_TOML" });
+  });
+
+  test("no ordinary value of an MCP server is a secret", () => {
+    const text = `${WHOLE}[mcp_servers.files]
+command = "mcp-files"
+args = ["--root", "/workspace/app", "--token", "arg-5c1e9a7740"]
+[mcp_servers.files.env]
+MAX_BYTES = "10485760"
+PROJECT_ROOT = "/workspace"
+SERVICE_TOKEN = "tok-5c1e9a7740"
+[mcp_servers.far]
+url = "https://far.example/mcp?api_key=url-5c1e9a7740"
+[mcp_servers.far.http_headers]
+X-Project = "my-project"
+Authorization = "Bearer hdr-5c1e9a7740"
+[mcp_servers.far.env_http_headers]
+X-Region = "REGION"
+X-Api-Key = "FAR"
+`;
+    const variables = { MY_CRED: KEY, REGION: "eu-central-1", FAR: "var-5c1e9a7740" };
+    const { effective, secrets } = configured({ CLI_B_CONFIG_TOML: text, ...variables });
+    const found = ["arg", "hdr", "tok", "url", "var"].map((name) => `${name}-5c1e9a7740`);
+    for (const secret of found) expect(secrets).toContain(secret);
+    for (const ordinary of ["10485760", "/workspace", "my-project", "eu-central-1", "/workspace/app", "X-Region"]) {
+      expect(secrets).not.toContain(ordinary);
+    }
+    const shown = JSON.stringify(effective);
+    expect(shown).toContain("/workspace/app");
+    for (const secret of secrets) expect(shown).not.toContain(secret);
   });
 
   test("a built-in provider gets the key under the CLI's own name", () => {

@@ -1,7 +1,7 @@
 import type { Configuration, ConfigureInput, ConfigureResult, Variable } from "../executor.ts";
 import { isBundled, notBundled } from "./bundled.ts";
 import type { CliADetails } from "./details.ts";
-import { isHideable, showConfig } from "./effective.ts";
+import { showConfig } from "./effective.ts";
 import { buildConfig, renderConfig } from "./rendered-config.ts";
 import { configureWhole } from "./whole-config.ts";
 
@@ -108,7 +108,7 @@ function configureVariables(given: (name: string) => string | undefined, cliName
       env: {},
       warnings,
       effective: showConfig(config, (key) => origins[key] ?? "turnd").settings,
-      secrets: isHideable(apiKey) ? [apiKey] : [],
+      secrets: [apiKey],
       model: `${provider}/${model}`,
       ...(isBundled(npm) ? {} : { fault: notBundled("CLI_A_PROVIDER_NPM", npm) }),
       details,

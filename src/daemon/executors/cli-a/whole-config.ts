@@ -2,7 +2,8 @@ import { z } from "zod";
 import type { Configuration, ConfigureInput, ConfigureResult } from "../executor.ts";
 import { isBundled, notBundled } from "./bundled.ts";
 import { CliAConfig, resolveModel, type CliADetails } from "./details.ts";
-import { isHideable, showConfig } from "./effective.ts";
+import { isOrdinary, secretsIn } from "../secret-values.ts";
+import { showConfig } from "./effective.ts";
 import { readJsonc } from "./jsonc.ts";
 import { listAsks } from "./permissions.ts";
 import { quietConfig } from "./unasked.ts";
@@ -20,6 +21,7 @@ const Read = z.object({
   model: z.string().optional().catch(undefined),
   provider: z.record(z.string(), Provider.catch({ env: [] })).catch({}),
 });
+const REGION_OR_PROJECT = /^[a-z]+(?:-[a-z]+)*(?:-\d{1,2})?$/;
 const ENV_REFERENCE = /\{env:([^}]+)\}/g;
 
 /**
@@ -44,6 +46,9 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
   });
   const shown = showConfig(config, () => "CLI_A_JSON");
   const given = new Set(shown.settings.map(({ key }) => key));
+  const keys = [...shown.secretVariables, ...Object.values(provider).flatMap((entry) => keysAmong(entry.env, env))];
+  const secretsOf = (name: string, value: string): string[] =>
+    keys.includes(name) && !isOrdinary(value) ? [value] : secretsIn(name, value);
   const details: CliADetails = {
     source: "json",
     config,
@@ -66,12 +71,17 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
       effective: showConfig(quietConfig(config, { permissions: {}, mode: "execute" }), (key) =>
         given.has(key) ? "CLI_A_JSON" : "turnd",
       ).settings,
-      secrets: [...new Set([...shown.secrets, ...passed.map(([, value]) => value).filter(isHideable)])],
+      secrets: [...new Set([...shown.secrets, ...passed.flatMap(([name, value]) => secretsOf(name, value))])],
       ...(model === undefined ? {} : { model }),
       ...(fault === undefined ? {} : { fault }),
       details,
     },
   };
+}
+
+/** The variables a provider takes its key from. Where it lists several, there may be a region or a project among them. */
+function keysAmong(listed: readonly string[], env: ConfigureInput["env"]): readonly string[] {
+  return listed.length === 1 ? listed : listed.filter((name) => !REGION_OR_PROJECT.test(env[name] ?? ""));
 }
 
 /**

@@ -1,15 +1,15 @@
 import type { EffectiveSetting } from "../../../protocol/index.ts";
+import { isSecretName } from "../secret-names.ts";
+import { secretsIn, secretsInArguments } from "../secret-values.ts";
 import { asTable, type TomlTable } from "./toml.ts";
 
 /** Shown in place of a secret. */
 export const MASK = "***";
 
-/** Settings that hold secrets by their nature, or by their name; a variable's name is none. */
-const SECRET_PATH =
-  /(?:^|\.)(?:http_headers|query_params|env|set)\.[^.]+$|(?:token|secret|password|authorization|api_?key|credential)[^.]*$/i;
+/** What people may put secrets into under any name is not shown, whatever it is. */
+const HIDDEN_PATH = /(?:^|\.)(?:http_headers|query_params|env|set)\.[^.]+$/;
+/** A variable's name is no secret. */
 const NAME_OF_VARIABLE = /(?:env_key|env_var)(?:_instructions)?$|(?:^|\.)env_http_headers\./i;
-/** Shorter values are words that turn up everywhere. */
-const MIN_SECRET_CHARACTERS = 8;
 const USER_INFO = /(?<=:\/\/)[^/@\s]+(?=@)/;
 
 /** A configuration for people, and the values in it that must not be shown. */
@@ -21,34 +21,46 @@ export interface Shown {
 /** Flattens a configuration to dotted keys, secrets masked. */
 export function showConfig(table: TomlTable, origin: (key: string) => string): Shown {
   const shown: Shown = { settings: [], secrets: [] };
-  show(table, "", shown, origin);
+  show(table, { key: "", name: "" }, shown, origin);
   return shown;
 }
 
-function show(value: unknown, key: string, shown: Shown, origin: (key: string) => string): void {
+/** Where a value stands; `name` is the last part of `key`, which may have dots of its own. */
+interface Place {
+  readonly key: string;
+  readonly name: string;
+}
+
+function show(value: unknown, place: Place, shown: Shown, origin: (key: string) => string): void {
+  const { key } = place;
   const isTree = Array.isArray(value)
     ? value.some((entry) => typeof entry === "object")
     : typeof value === "object" && value !== null && !(value instanceof Date);
   if (isTree) {
     const entries = Array.isArray(value) ? value.entries() : Object.entries(asTable(value));
-    for (const [name, inner] of entries) {
-      show(inner, key === "" ? String(name) : `${key}.${name}`, shown, origin);
+    for (const [entry, inner] of entries) {
+      const name = String(entry);
+      show(inner, { key: key === "" ? name : `${key}.${name}`, name }, shown, origin);
     }
     return;
   }
-  shown.settings.push({ key, value: mask(value, key, shown.secrets), origin: origin(key) });
+  if (Array.isArray(value)) {
+    shown.secrets.push(...secretsInArguments(value.filter((entry) => typeof entry === "string")));
+  }
+  shown.settings.push({ key, value: mask(value, place, shown), origin: origin(key) });
 }
 
-function mask(value: unknown, key: string, secrets: string[]): unknown {
-  const isSecret = SECRET_PATH.test(key) && !NAME_OF_VARIABLE.test(key);
-  if (Array.isArray(value)) return value.map((entry) => mask(entry, key, secrets));
+function mask(value: unknown, place: Place, shown: Shown): unknown {
+  const { key, name } = place;
+  const isSecret = isSecretName(name) && !NAME_OF_VARIABLE.test(key);
+  const isHidden = (HIDDEN_PATH.test(key) || isSecret) && !NAME_OF_VARIABLE.test(key);
+  if (Array.isArray(value)) return value.map((entry) => mask(entry, place, shown));
   if (typeof value === "string") {
-    const hidden = isSecret ? value : USER_INFO.exec(value)?.[0];
-    if (hidden === undefined) return value;
-    if (hidden.length >= MIN_SECRET_CHARACTERS) secrets.push(hidden);
-    return value.replace(hidden, MASK);
+    shown.secrets.push(...secretsIn(isSecret ? name : "", value));
+    if (isHidden) return MASK;
+    return shown.secrets.reduce((text, secret) => text.replaceAll(secret, () => MASK), value.replace(USER_INFO, MASK));
   }
-  if (isSecret) return MASK;
+  if (isHidden) return MASK;
   if (typeof value === "bigint") return String(value);
   return value instanceof Date ? value.toISOString() : value;
 }

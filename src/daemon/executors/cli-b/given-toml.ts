@@ -1,3 +1,4 @@
+import { isSecretName } from "../secret-names.ts";
 import { asTable, readPath, type TomlTable, tomlString } from "./toml.ts";
 import { ALWAYS, BY_DEFAULT, type Default, NO_REPOSITORY, type Setting } from "./unasked.ts";
 
@@ -7,6 +8,8 @@ export interface NamedVariables {
   readonly key: string | undefined;
   /** Variables whose values are sent as headers. */
   readonly headers: readonly string[];
+  /** Those of them that hold a secret, as the header's name tells. */
+  readonly credentials: readonly string[];
   /** Variables handed on to MCP servers. */
   readonly plain: readonly string[];
 }
@@ -64,11 +67,16 @@ export function readProvider(table: TomlTable): TomlTable | undefined {
 export function readNamedVariables(table: TomlTable): NamedVariables {
   const provider = readProvider(table) ?? {};
   const servers = Object.values(asTable(table["mcp_servers"])).map(asTable);
-  const headers = [provider, ...servers].flatMap((holder) => Object.values(asTable(holder["env_http_headers"])));
+  const sent = [provider, ...servers].flatMap((holder) => Object.entries(asTable(holder["env_http_headers"])));
+  const headers = sent.map(([, variable]) => variable);
   const bearers = servers.map((server) => server["bearer_token_env_var"]);
   return {
     key: readStrings([provider["env_key"]])[0],
     headers: readStrings([...headers, ...bearers]),
+    credentials: readStrings([
+      ...sent.filter(([header]) => isSecretName(header)).map(([, variable]) => variable),
+      ...bearers,
+    ]),
     plain: servers.flatMap((server) => readStrings(server["env_vars"])),
   };
 }

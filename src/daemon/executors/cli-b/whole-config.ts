@@ -1,4 +1,5 @@
 import type { Configuration, ConfigureInput, ConfigureResult } from "../executor.ts";
+import { isOrdinary, secretsIn } from "../secret-values.ts";
 import { type CliBDetails, type CliBVariables, configPath, SandboxMode } from "./details.ts";
 import { MASK, showConfig } from "./effective.ts";
 import {
@@ -38,6 +39,9 @@ export function configureWhole({ toml, variables, env, cliName, sandboxMode }: W
   const passed = { ...pick(env, [...secretNames, ...named.plain]), ...builtIn };
   const hidden = [...new Set([...secretNames, ...Object.keys(builtIn)])];
   const shown = showConfig(table, () => "CLI_B_CONFIG_TOML");
+  const keys = new Set([...(named.key === undefined ? [] : [named.key]), ...Object.keys(builtIn)]);
+  const secretsOf = ([name, value]: [string, string]): string[] =>
+    keys.has(name) || (named.credentials.includes(name) && !isOrdinary(value)) ? [value] : secretsIn(name, value);
   const overrides = buildOverrides(table, hidden);
   const fault = findFault(table, named.key, passed);
   const details: CliBDetails = { source: "toml", sandboxMode: mode, toml, overrides: overrides.map(toPair) };
@@ -60,7 +64,7 @@ export function configureWhole({ toml, variables, env, cliName, sandboxMode }: W
         ...overrides.map(({ path, value }) => ({ key: path, value, origin: "turnd" })),
         ...hidden.filter((name) => name in passed).map((name) => ({ key: name, value: MASK, origin: name })),
       ],
-      secrets: [...new Set([...shown.secrets, ...hidden.flatMap((name) => passed[name] ?? [])])],
+      secrets: [...new Set([...shown.secrets, ...Object.entries(passed).flatMap(secretsOf)])],
       ...(typeof table["model"] === "string" ? { model: table["model"] } : {}),
       ...(fault === undefined ? {} : { fault }),
       details,
