@@ -16,6 +16,7 @@ export async function renderOpenApi(): Promise<string> {
     terminal: createFakeTerminal(),
     host: "127.0.0.1",
     logger: pino({ level: "silent" }),
+    redact: (text) => text,
     maxBodyBytes: 1,
     maxStreams: 1,
     heartbeatMs: 1,

@@ -2,10 +2,11 @@ import { access } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Configuration, Executor } from "./executors/executor.ts";
 import { EXECUTORS } from "./executors/registry.ts";
+import { secretsInEnvironment } from "./executors/secret-values.ts";
 import type { RunAs } from "./process/run-as.ts";
 import { makeUserDirectory } from "./process/user-directory.ts";
 import { makeDirectories } from "./sessions/directories.ts";
-import { SettingsError, type Settings } from "./settings.ts";
+import { readSettings, SettingsError, type Settings } from "./settings.ts";
 import { changeHome } from "./turns/home.ts";
 
 /** One CLI as the environment describes it. */
@@ -38,10 +39,27 @@ export function readConfigurations({ values, env }: Settings): ConfiguredExecuto
   return configured;
 }
 
-/** Every key and the token: what must not be printed. */
+/** Every key, the token, and what else the environment calls a secret or shows to be one: what must not be printed. */
 export function secretsOf(settings: Settings): string[] {
+  return [...keysOf(settings), ...secretsInEnvironment(settings.env)];
+}
+
+/** The keys of the configured CLIs and the token alone. */
+export function keysOf(settings: Settings): string[] {
   const keys = readConfigurations(settings).flatMap(({ configuration }) => configuration.secrets);
   return settings.token === undefined ? keys : [...keys, settings.token];
+}
+
+/** The secrets of an environment that need not be one that turnd can be started with, such as that of `turnd replay`. */
+export function secretsOfEnvironment(env: Settings["env"], self: Parameters<typeof readSettings>[1]): string[] {
+  try {
+    return secretsOf(readSettings(env, self));
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const configured = EXECUTORS.map((executor) => executor.configure({ env, cliName: executor.defaultName }));
+    const keys = configured.flatMap((result) => (result.ok ? result.configuration.secrets : []));
+    return [...keys, ...secretsInEnvironment(env)];
+  }
 }
 
 /**

@@ -20,6 +20,7 @@ import { HomeError } from "./turns/home.ts";
 import type { TurnObserver } from "./turns/observer.ts";
 import { startTurnService } from "./turns/turn-service.ts";
 import { VERSION } from "./version.ts";
+import type { Redact } from "./event-log/redact.ts";
 
 /** A daemon that serves. */
 export interface Daemon {
@@ -39,7 +40,7 @@ export interface DaemonOptions {
   /** `sandbox/`: the keeper and the home writer. */
   readonly sandboxDirectory: string;
   readonly logger: Logger;
-  readonly redact: (line: string) => string;
+  readonly redact: Redact;
 }
 
 /** For the connections of clients, where turns or shells took all the time there is. */
@@ -78,6 +79,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       host: values.TURND_HOST,
       hosts: values.TURND_HOSTS,
       logger,
+      redact: options.redact,
       maxBodyBytes: values.TURND_MAX_BODY_BYTES,
       maxStreams: values.TURND_MAX_STREAMS,
       heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
@@ -162,6 +164,7 @@ export async function createTurnContext(
         env: baseEnv,
         runAs,
         scratchDirectory,
+        redact,
         isProviderProbed: values.TURND_PROBE_PROVIDER === "on",
         now: () => new Date(),
         ...(explicitBinary === undefined ? {} : { explicitBinary }),

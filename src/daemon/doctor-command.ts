@@ -2,10 +2,10 @@ import { chmod, mkdir, mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
-import { readConfigurations, secretsOf } from "./configurations.ts";
+import { readConfigurations } from "./configurations.ts";
 import type { Check, OwnPort, Subject, Verdict } from "./doctor/check.ts";
 import { CHECKS } from "./doctor/checks.ts";
-import { createRedactor } from "./event-log/redact.ts";
+import type { Redact } from "./event-log/redact.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 import { resolveProtectedPath } from "./process/protected-path.ts";
 import { removeDirectory } from "./process/remove-directory.ts";
@@ -18,6 +18,8 @@ export interface DoctorOptions {
   readonly readSettings: () => Settings;
   /** `sandbox/`: the keeper and the home writer. */
   readonly sandboxDirectory: string;
+  /** Takes secrets out of what is printed. */
+  readonly redact: Redact;
   readonly isJson: boolean;
   readonly out: Writable;
 }
@@ -36,16 +38,16 @@ interface Finding extends Verdict {
  * @returns 1 when there is a fault, else 0
  */
 export async function runDoctor(options: DoctorOptions): Promise<0 | 1> {
-  const { findings, redact } = await examine(options);
+  const findings = (await examine(options)).map((finding) => withoutSecrets(finding, options.redact));
   const hasFault = findings.some(({ level }) => level === "fault");
   const text = options.isJson
     ? `${JSON.stringify({ ok: !hasFault, version: VERSION, checks: findings }, null, 2)}\n`
     : findings.map(toLine).join("");
-  options.out.write(redact(text));
+  options.out.write(text);
   return hasFault ? 1 : 0;
 }
 
-async function examine(options: DoctorOptions): Promise<{ findings: Finding[]; redact: (text: string) => string }> {
+async function examine(options: DoctorOptions): Promise<Finding[]> {
   let settings: Settings;
   let configured: ReturnType<typeof readConfigurations>;
   try {
@@ -55,17 +57,22 @@ async function examine(options: DoctorOptions): Promise<{ findings: Finding[]; r
     if (!(error instanceof SettingsError)) throw error;
     const message = error.message.replaceAll("\n", "; ");
     const remedy = "change the variables it names; the other checks go by them";
-    return { findings: [{ name: "settings", level: "fault", message, remedy }], redact: (text) => text };
+    return [{ name: "settings", level: "fault", message, remedy }];
   }
   const directory = await makeScratch(settings);
   try {
     const subject = await describeSubject(options.sandboxDirectory, settings, configured, directory);
     const findings = await Promise.all(CHECKS.map((check) => examineOne(check, subject)));
     const settled: Finding = { name: "settings", level: "ok", message: "every variable is allowed" };
-    return { findings: [settled, ...findings], redact: createRedactor(secretsOf(settings)) };
+    return [settled, ...findings];
   } finally {
     await removeDirectory(directory, { runAs: settings.runAs });
   }
+}
+
+function withoutSecrets(finding: Finding, redact: Redact): Finding {
+  const { message, remedy } = finding;
+  return { ...finding, message: redact(message), ...(remedy === undefined ? {} : { remedy: redact(remedy) }) };
 }
 
 async function examineOne(check: Check, subject: Subject): Promise<Finding> {
@@ -128,6 +135,7 @@ async function describeSubject(
         env,
         runAs,
         scratchDirectory: scratch,
+        redact: (text) => text,
         isProviderProbed: false,
         now: () => new Date(),
         ...(explicitBinary === undefined ? {} : { explicitBinary }),

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { redactLine } from "./event-log/redact-json.ts";
 import { createRedactor } from "./event-log/redact.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
 import { keepHeapSmall } from "./small-heap.ts";
@@ -61,11 +62,11 @@ async function serve(settings: Settings): Promise<never> {
   const redact = createRedactor(secretsOf(settings));
   const logger = pino(
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
-    { write: (line: string) => void process.stdout.write(redact(line)) },
+    { write: (line: string) => void process.stdout.write(redactLine(line, redact)) },
   );
   const starting = startDaemon({ settings, sandboxDirectory: SANDBOX, logger, redact });
   const daemon = await Promise.race([starting, stopped.then(() => undefined)]).catch((error: unknown) => {
-    process.stderr.write(`turnd: ${describe(error)}\n`);
+    process.stderr.write(`turnd: ${redact(describe(error))}\n`);
     // At once: what was taken up already is the next start's.
     process.exit(exitCodeOf(error));
   });
@@ -108,10 +109,14 @@ async function render(settings: Settings): Promise<ExitCode> {
 
 async function doctor(args: readonly string[]): Promise<ExitCode> {
   const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean", default: false } } });
-  const { runDoctor } = await import("./doctor-command.ts");
+  const [{ runDoctor }, { secretsOfEnvironment }] = await Promise.all([
+    import("./doctor-command.ts"),
+    import("./configurations.ts"),
+  ]);
   return runDoctor({
     readSettings: () => readSettings(process.env, self()),
     sandboxDirectory: SANDBOX,
+    redact: createRedactor(secretsOfEnvironment(process.env, self())),
     isJson: values.json,
     out: process.stdout,
   });
@@ -133,8 +138,11 @@ async function replay(args: readonly string[]): Promise<ExitCode> {
   }
   // Before anything else is loaded: that takes memory too.
   keepHeapSmall();
-  const { isReaderGone, printReplays } = await import("./replay-command.ts");
-  const redact = createRedactor([]);
+  const [{ isReaderGone, printReplays }, { secretsOfEnvironment }] = await Promise.all([
+    import("./replay-command.ts"),
+    import("./configurations.ts"),
+  ]);
+  const redact = createRedactor(secretsOfEnvironment(process.env, self()));
   const show = values.summary ? "summary" : values.explain ? "decision" : "events";
   // Told to the write that fails, too: that is where it is answered.
   process.stdout.on("error", () => undefined);
@@ -159,19 +167,18 @@ async function record(args: readonly string[]): Promise<ExitCode> {
     process.stderr.write(USAGE);
     return 2;
   }
-  const [{ recordTurn }, { secretsOf }] = await Promise.all([
+  const [{ recordTurn }, { keysOf, secretsOf }] = await Promise.all([
     import("./record-command.ts"),
     import("./configurations.ts"),
   ]);
   const settings = readSettings(process.env, self());
-  const secrets = secretsOf(settings);
-  if (secrets.length === 0) {
+  if (keysOf(settings).length === 0) {
     process.stderr.write(
       "turnd: warning: no key and no token is set here, so none can be taken out of the recording\n",
     );
   }
   const stateDirectory = settings.values.TURND_STATE_DIR;
-  await recordTurn(turnId, directory, { stateDirectory, redact: createRedactor(secrets) });
+  await recordTurn(turnId, directory, { stateDirectory, redact: createRedactor(secretsOf(settings)) });
   process.stdout.write(`${directory}\n`);
   return 0;
 }
@@ -241,6 +248,8 @@ function describe(error: unknown): string {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(`turnd: ${describe(error)}\n`);
+  const { secretsOfEnvironment } = await import("./configurations.ts");
+  const redact = createRedactor(secretsOfEnvironment(process.env, self()));
+  process.stderr.write(`turnd: ${redact(describe(error))}\n`);
   process.exitCode = exitCodeOf(error);
 }

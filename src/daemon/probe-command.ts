@@ -7,6 +7,8 @@ import type { CliName } from "../protocol/index.ts";
 import { startScriptedModel } from "../scripted-model/server.ts";
 import { readConfigurations } from "./configurations.ts";
 import { createTurnContext } from "./daemon.ts";
+import { createRedactor } from "./event-log/redact.ts";
+import { secretsInEnvironment } from "./executors/secret-values.ts";
 import type { ProbeStage } from "./probe/play.ts";
 import { probe, type Finding } from "./probe/probe.ts";
 import { formatFinding, isBroken } from "./probe/report.ts";
@@ -77,7 +79,7 @@ export async function withProbeStage(
 }
 
 async function play(
-  { sandboxDirectory, err, signal }: Pick<ProbeOptions, "sandboxDirectory" | "err" | "signal">,
+  { env, sandboxDirectory, err, signal }: Pick<ProbeOptions, "env" | "sandboxDirectory" | "err" | "signal">,
   settings: Settings,
   base: string,
   use: (stage: ProbeStage) => Promise<void>,
@@ -87,7 +89,12 @@ async function play(
   for (const path of [values.TURND_STATE_DIR, workspaces]) await mkdir(path, { mode: 0o711 });
   for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) await makeUserDirectory(path, runAs, 0o755);
   const context = await createTurnContext(
-    { settings, sandboxDirectory, logger: pino({ name: "turnd", level: "error" }, err), redact: (line) => line },
+    {
+      settings,
+      sandboxDirectory,
+      logger: pino({ name: "turnd", level: "error" }, err),
+      redact: createRedactor(secretsInEnvironment(env)),
+    },
     readConfigurations(settings),
     UNOBSERVED,
   );

@@ -4,10 +4,11 @@ import { TurnPath } from "../protocol/index.ts";
 import { RecordingError } from "./replay/recording-error.ts";
 import { writeRecording } from "./replay/write-recording.ts";
 import { readEnd } from "./turns/turn-store.ts";
+import type { Redact } from "./event-log/redact.ts";
 
 export interface RecordOptions {
   readonly stateDirectory: string;
-  readonly redact: (text: string) => string;
+  readonly redact: Redact;
 }
 
 /**

@@ -9,11 +9,12 @@ import { readJson, type Recording } from "./replay/recording.ts";
 import { openSource } from "./replay/source.ts";
 import { formatExplanation } from "./replay-explain.ts";
 import { replayRecording } from "./turns/replay.ts";
+import type { Redact } from "./event-log/redact.ts";
 
 export interface PrintOptions {
   /** A recording's events, one line about it, or how its end was decided. */
   readonly show: "events" | "summary" | "decision";
-  readonly redact: (line: string) => string;
+  readonly redact: Redact;
   /** What `-` names. */
   readonly stdin: Readable;
   readonly out: Writable;

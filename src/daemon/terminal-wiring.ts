@@ -67,6 +67,7 @@ export async function wireTerminal({
     terminal: service,
     pageDirectory: join(sandboxDirectory, "terminal"),
     logger,
+    redact: context.redact,
     host,
     hosts: values.TURND_HOSTS,
     token,

@@ -84,13 +84,16 @@ export const PROBLEM_STATUS = {
   terminal_unavailable: 503,
 } as const satisfies Readonly<Record<ProblemCode, number>>;
 
+/** What is wrong with one field of a request. */
+const ProblemField = z.strictObject({ path: z.string(), message: z.string() });
+
 /** The body of every refusal. `fields` has one entry per field of a request that does not validate. */
 export const Problem = z
   .strictObject({
     detail: z.looseObject({
       code: ProblemCode,
       message: z.string().meta({ description: "What is wrong and what to change." }),
-      fields: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+      fields: z.array(ProblemField).optional(),
       turn_id: z.string().optional(),
       last_seq: z.int().nonnegative().optional(),
       next_offset: z.int().nonnegative().optional(),
@@ -101,7 +104,9 @@ export const Problem = z
 export type Problem = z.infer<typeof Problem>;
 
 /** What a problem may carry besides its code and message. */
-export type ProblemExtras = Omit<Problem["detail"], "code" | "message">;
+export interface ProblemExtras extends Omit<Problem["detail"], "code" | "message" | "fields"> {
+  readonly fields?: readonly z.infer<typeof ProblemField>[];
+}
 
 /** A refusal on its way to the client: thrown by the rooms that decide it, rendered in one place in `http/`. */
 export class ProblemError extends Error {

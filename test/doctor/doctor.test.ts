@@ -10,7 +10,9 @@ import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { CHECKS } from "../../src/daemon/doctor/checks.ts";
+import { secretsOfEnvironment } from "../../src/daemon/configurations.ts";
 import { runDoctor } from "../../src/daemon/doctor-command.ts";
+import { createRedactor } from "../../src/daemon/event-log/redact.ts";
 import { readSettings, type Settings } from "../../src/daemon/settings.ts";
 import { startDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
@@ -99,7 +101,13 @@ async function doctor(
   const out = new PassThrough();
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   const readEnvironment = (): Settings => readSettings(variables, self);
-  const code = await runDoctor({ readSettings: readEnvironment, sandboxDirectory, isJson, out });
+  const code = await runDoctor({
+    readSettings: readEnvironment,
+    sandboxDirectory,
+    redact: createRedactor(secretsOfEnvironment(variables, self)),
+    isJson,
+    out,
+  });
   out.end();
   const printed = await text(out);
   for (const secret of [KEY, "token-of-this-test"]) expect(printed).not.toContain(secret);

@@ -222,3 +222,38 @@ test("a secret never reaches the file, plain, in JSON, or in JSON within JSON", 
   expect(text.match(/\[redacted\]/g)).toHaveLength(2);
   expect(text).toContain("short words stay");
 });
+
+test("what is no secret's string is logged as it is, and every line is JSON, whatever the secrets are", async () => {
+  const path = newPath();
+  // Numbers in the envelope, words of ours, and what a line is made of.
+  const secrets = ["10485760", "message", "tool.ended", '"data":', "completed", "2026-11-21"];
+  const { log } = await openLog(path, createRedactor(secrets));
+  const input = { size: 10485760, path: "/workspace/a.ts", text: "10485760", message: true };
+  const call = { tool_call_id: "c", name: "stat", kind: "mcp", input } as const;
+  const long = "x".repeat(40_000);
+  await log.append([
+    { type: "tool.started", native: { line: 1, type: "message", id: "10485760" }, data: call },
+    { type: "tool.ended", native: { line: 1 }, data: { ...call, status: "completed" } },
+    message(`a message of ${long}`),
+  ]);
+  await log.close();
+  const events = readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => LoggedEvent.parse(JSON.parse(line)));
+  const redacted = { size: 10485760, path: "/workspace/a.ts", text: "[redacted]", "[redacted]": true };
+  expect(events).toMatchObject([
+    { seq: 1, type: "tool.started", native: { type: "[redacted]", id: "[redacted]" }, data: { input: redacted } },
+    { seq: 2, type: "tool.ended", data: { status: "completed", input: redacted } },
+    { seq: 3, type: "message", at: "2026-11-21T08:00:00.000Z", data: { text: `a [redacted] of ${long}` } },
+  ]);
+});
+
+test("the head of a line beyond the limit does not end with the beginning of a secret", async () => {
+  const path = newPath();
+  const { log } = await openLog(path, createRedactor(["sk-0123456789"]));
+  const line = `${"x".repeat(1_000)} sk-01234`;
+  await log.append([{ type: "record.unknown", native: { line: 1 }, data: { reason: "not_json", line } }]);
+  await log.close();
+  expect(JSON.parse(readFileSync(path, "utf8")).data.line).toBe(`${"x".repeat(1_000)} [redacted]`);
+});

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { Problem } from "../../src/protocol/index.ts";
-import { createTestApp, listen, problemOf } from "./test-app.ts";
+import { createTestApp, listen, problemOf, TEST_SECRET } from "./test-app.ts";
 
 const json = { "content-type": "application/json" };
 
@@ -169,4 +169,29 @@ test("a large body on a real connection is refused with an answer", async () => 
   const response = await fetch(`${url}/v1/turns`, { method: "POST", headers: json, body });
   expect(response.status).toBe(413);
   await app.close();
+});
+
+test("no refusal repeats a secret that stood in the request", async () => {
+  const { app } = await createTestApp();
+  const secret = TEST_SECRET;
+  const requests = [
+    { method: "GET" as const, url: `/v1/turns/${secret}` },
+    { method: "GET" as const, url: `/v1/sessions/${secret}` },
+    { method: "GET" as const, url: `/v1/requests/${secret}` },
+    { method: "GET" as const, url: `/v1/executors/${secret}` },
+    { method: "GET" as const, url: `/${secret}?${secret}` },
+    { method: "GET" as const, url: `/v1/turns?limit=${secret}` },
+    { method: "GET" as const, url: `/v1/turns/turn-0001/events?after_seq=${secret}` },
+    post(JSON.stringify({ input: "hi", executor: secret, [secret]: 1 })),
+    post(JSON.stringify({ input: "hi", session_id: "session-1", metadata: { [secret]: secret.repeat(5_000) } })),
+  ];
+  let quoting = 0;
+  for (const request of requests) {
+    const response = await app.inject(request);
+    expect(response.statusCode).toBeGreaterThanOrEqual(400);
+    expect(response.body).not.toContain(secret);
+    problemOf(response);
+    quoting += Number(response.body.includes("[redacted]"));
+  }
+  expect(quoting).toBeGreaterThanOrEqual(4);
 });

@@ -13,6 +13,9 @@ export interface TestApp {
   readonly logged: () => string;
 }
 
+/** What an app of this takes out of what it says. */
+export const TEST_SECRET = "sk-of-this-test";
+
 /** An app over a fake service, not listening. */
 export async function createTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   const lines: string[] = [];
@@ -22,6 +25,7 @@ export async function createTestApp(options: Partial<AppOptions> = {}): Promise<
     terminal: createFakeTerminal(),
     host: "127.0.0.1",
     logger: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),
+    redact: (text) => text.replaceAll(TEST_SECRET, "[redacted]"),
     maxBodyBytes: 1_000_000,
     maxStreams: 10,
     heartbeatMs: 60_000,

@@ -7,19 +7,22 @@ const MIN_SECRET_CHARACTERS = 6;
 /** Text that was cut to a bounded length ends in this; what stands before it may be the beginning of a secret. */
 const CUT = "…";
 
+/** Takes secrets out of a text; hands back the very text where there is none in it. */
+export type Redact = (text: string) => string;
+
 /**
- * Makes a function that takes secrets out of a line of text or JSON; line numbers stay as they are.
+ * Makes a function that takes secrets out of a text.
  *
- * A value is found plain and as JSON escapes it, nested once more too, as a tool's output quotes it; and where a cut has
- * left its beginning alone.
+ * A value is found plain and as JSON and URLs escape it, nested once more too, as a tool's output quotes it; and where a
+ * cut has left its beginning alone. What is found in a text is found in its JSON as well, so that the JSON of a value can
+ * be asked whether there is anything to take out. To take it out of JSON, and leave JSON, is `redact-json.ts`'s.
  * @param secrets - values that must not leave the daemon; empty and very short ones are passed over
  */
-export function createRedactor(secrets: Iterable<string>): (line: string) => string {
+export function createRedactor(secrets: Iterable<string>): Redact {
   const forms = new Set<string>();
   for (const secret of secrets) {
     if (secret.length < MIN_SECRET_CHARACTERS) continue;
-    const escaped = JSON.stringify(secret).slice(1, -1);
-    forms.add(secret).add(escaped).add(JSON.stringify(escaped).slice(1, -1));
+    for (const form of formsOf(secret)) forms.add(form);
   }
   // Longest first: one secret may be part of another.
   const longestFirst = [...forms].toSorted((a, b) => b.length - a.length);
@@ -28,6 +31,32 @@ export function createRedactor(secrets: Iterable<string>): (line: string) => str
       longestFirst.reduce((text, form) => (text.includes(form) ? text.replaceAll(form, MASK) : text), line),
       longestFirst,
     );
+}
+
+/** Takes secrets out of a text that may have been cut anywhere, with nothing that shows it. */
+export function redactCut(text: string, redact: Redact): string {
+  const marked = text + CUT;
+  const masked = redact(marked);
+  return masked === marked ? text : masked.slice(0, -CUT.length);
+}
+
+/** How a secret is written: in text, in JSON, in JSON within JSON, and one level deeper each. Mostly all are the same. */
+function formsOf(secret: string): string[] {
+  const once = escape(secret);
+  const twice = escape(once);
+  // Some programs escape what JSON need not: PHP the slash, Go what HTML would read.
+  const slashed = once.replaceAll("/", "\\/");
+  const html = once.replaceAll(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`);
+  const forms = [secret, once, twice, slashed, html, encodeUri(secret)];
+  return [...forms, ...forms.map(escape)];
+}
+
+function escape(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+function encodeUri(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
 }
 
 function maskCut(text: string, secrets: readonly string[]): string {

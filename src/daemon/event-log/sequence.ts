@@ -1,6 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
 import type { CliName, Native, TurnEvent } from "../../protocol/index.ts";
 import { createLineBuffer } from "./line-buffer.ts";
+import { stringifyRedacted } from "./redact-value.ts";
+import { redactCut, type Redact } from "./redact.ts";
 
 /** An event before it has its place. */
 export type NewEvent = TurnEvent & { readonly native?: Native | undefined };
@@ -12,8 +14,8 @@ export interface SequenceOptions {
   readonly executor: CliName;
   /** ISO 8601, UTC. */
   readonly now: () => string;
-  /** Takes secrets out of lines before anyone sees them (law 8). */
-  readonly redact: (lines: string) => string;
+  /** Takes secrets out of events before anyone sees them (law 8). */
+  readonly redact: Redact;
 }
 
 /** Numbers events and renders them, one JSON line each, and keeps count of what was taken. */
@@ -37,6 +39,11 @@ export interface SequenceStart {
   readonly hash: Hash;
 }
 
+interface Rendered {
+  readonly event: NewEvent;
+  readonly seq: number;
+}
+
 /** Lines are searched for secrets and encoded together, but not so many that their text is large in itself. */
 const PIECE_CHARACTERS = 16_384;
 
@@ -51,28 +58,49 @@ export function createSequence(options: SequenceOptions, start?: SequenceStart):
 
   const lines = createLineBuffer();
 
+  /** `type` stands before anything that may hold free text: readers find it without parsing the data. */
+  function headOf({ type, native }: NewEvent, seq: number, stamp: string): string {
+    const origin = native === undefined ? "" : `"native":${JSON.stringify(native)},`;
+    return `{"v":1,"seq":${seq},${stamp},"type":"${type}",${origin}"data":`;
+  }
+  const isClean = (text: string): boolean => redact(text) === text;
+
   return {
     render(events) {
       const stamp = `"at":"${now()}",${ids}`;
-      let seq = count;
       let text = "";
+      let pieces: Rendered[] = [];
       lines.clear();
-      for (const { type, native, data } of events) {
-        seq += 1;
-        const origin = native === undefined ? "" : `"native":${JSON.stringify(native)},`;
-        // `type` stands before anything that may hold free text: readers find it without parsing the data.
-        text += `{"v":1,"seq":${seq},${stamp},"type":"${type}",${origin}"data":`;
-        const json = JSON.stringify(data);
-        if (text.length + json.length > PIECE_CHARACTERS) {
+
+      function addRedacted({ event, seq }: Rendered): void {
+        const head = headOf({ ...event, native: redactNative(event.native, redact) }, seq, stamp);
+        lines.add(`${head}${stringifyRedacted(event.data, redact)}}\n`);
+      }
+      function addPieces(): void {
+        if (isClean(text)) lines.add(text);
+        else for (const piece of pieces) addRedacted(piece);
+        text = "";
+        pieces = [];
+      }
+      for (const [index, given] of events.entries()) {
+        const event = redactCutLine(given, redact);
+        const seq = count + index + 1;
+        const head = headOf(event, seq, stamp);
+        const json = JSON.stringify(event.data);
+        if (text.length + json.length > PIECE_CHARACTERS) addPieces();
+        if (json.length <= PIECE_CHARACTERS) {
+          text += `${head}${json}}\n`;
+          pieces.push({ event, seq });
+        } else if (isClean(head) && isClean(json)) {
           // Apart, so that a long text is not copied once more to stand behind the short one.
-          lines.add(redact(text));
-          lines.add(redact(json));
-          text = "}\n";
+          lines.add(head);
+          lines.add(json);
+          lines.add("}\n");
         } else {
-          text += `${json}}\n`;
+          addRedacted({ event, seq });
         }
       }
-      lines.add(redact(text));
+      addPieces();
       return lines.bytes();
     },
     take(bytes, taken) {
@@ -82,4 +110,24 @@ export function createSequence(options: SequenceOptions, start?: SequenceStart):
     lastSeq: () => count,
     digest: () => hash.copy().digest("hex"),
   };
+}
+
+/** Type and id are the CLI's own words. */
+function redactNative(native: Native | undefined, redact: Redact): Native | undefined {
+  return (
+    native && {
+      ...native,
+      ...(native.type === undefined ? {} : { type: redact(native.type) }),
+      ...(native.id === undefined ? {} : { id: redact(native.id) }),
+    }
+  );
+}
+
+/** Of a line beyond the limit the head alone is known, and nothing in it shows the cut. No limit is lower than this. */
+const MIN_HEAD_CHARACTERS = 250;
+
+function redactCutLine(event: NewEvent, redact: Redact): NewEvent {
+  if (event.type !== "record.unknown" || event.data.line.length < MIN_HEAD_CHARACTERS) return event;
+  const line = redactCut(event.data.line, redact);
+  return line === event.data.line ? event : { ...event, data: { ...event.data, line } };
 }

@@ -7,6 +7,7 @@ import { createBareApp } from "./bare-app.ts";
 import { eventRoutes } from "./events.ts";
 import { executorRoutes } from "./executors.ts";
 import { metricsRoutes, type Metrics } from "./metrics.ts";
+import type { RedactText } from "./problem.ts";
 import { createOpenStreams } from "./open-streams.ts";
 import { registerDocs, registerOpenApi } from "./openapi.ts";
 import { recordingRoutes } from "./recordings.ts";
@@ -27,6 +28,8 @@ export interface AppOptions {
   /** Names that may be asked besides those of loopback; `*` is any. */
   readonly hosts?: readonly string[];
   readonly logger: FastifyBaseLogger;
+  /** Takes secrets out of what refusals say: they quote requests. */
+  readonly redact: RedactText;
   readonly maxBodyBytes: number;
   /** Most event streams at once. */
   readonly maxStreams: number;

@@ -2,12 +2,14 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { serializerCompiler } from "fastify-type-provider-zod";
 import { refuseConnection } from "./client-error.ts";
 import { registerJsonBody } from "./json-body.ts";
-import { registerProblems, sendRoutingProblem } from "./problem.ts";
+import { createRoutingRefusal, registerProblems, type RedactText } from "./problem.ts";
 import { createHttpLogger, RequestLog } from "./request-log.ts";
 import { compileValidator } from "./validation.ts";
 
 export interface BareAppOptions {
   readonly logger: FastifyBaseLogger;
+  /** Takes secrets out of what refusals say. */
+  readonly redact: RedactText;
   readonly maxBodyBytes: number;
   readonly maxConnections: number;
 }
@@ -22,7 +24,7 @@ const CLOSE_MS = 2_000;
 const MAX_PARAM_LENGTH = 1_024;
 
 /** What every app of turnd has before its guard and its routes: limits, checked JSON, refusals as problems, a log. */
-export function createBareApp({ logger, maxBodyBytes, maxConnections }: BareAppOptions): FastifyInstance {
+export function createBareApp({ logger, redact, maxBodyBytes, maxConnections }: BareAppOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: createHttpLogger(logger),
     logController: new RequestLog(),
@@ -33,13 +35,13 @@ export function createBareApp({ logger, maxBodyBytes, maxConnections }: BareAppO
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     // While streams still end, reads and cancels are answered; admissions are refused as a problem.
     return503OnClosing: false,
-    frameworkErrors: sendRoutingProblem,
+    frameworkErrors: createRoutingRefusal(redact),
     clientErrorHandler: refuseConnection,
   });
   app.server.maxConnections = maxConnections;
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(serializerCompiler);
-  registerProblems(app, maxBodyBytes);
+  registerProblems(app, maxBodyBytes, redact);
   registerJsonBody(app);
   app.addHook("preClose", async () => {
     // A request that never arrives whole, or an answer nobody takes, must not keep turnd from stopping.

@@ -11,9 +11,22 @@ const FASTIFY_PROBLEMS: Readonly<Record<string, readonly [ProblemCode, string]>>
   FST_ERR_MAX_PARAM_LENGTH: ["route_not_found", "a part of the path is too long"],
 };
 
-/** The body of a refusal. */
-export function renderProblem(problem: ProblemError): Problem {
-  return { detail: { code: problem.code, message: problem.message, ...problem.extras } };
+/** Takes secrets out of a text (law 8). */
+export type RedactText = (text: string) => string;
+
+/** The body of a refusal. What it says may quote the request; codes and ids of what there is stay what they are. */
+export function renderProblem(problem: ProblemError, redact: RedactText): Problem {
+  const { fields, ...extras } = problem.extras;
+  return {
+    detail: {
+      code: problem.code,
+      message: redact(problem.message),
+      ...extras,
+      ...(fields === undefined
+        ? {}
+        : { fields: fields.map(({ path, message }) => ({ path: redact(path), message: redact(message) })) }),
+    },
+  };
 }
 
 /**
@@ -21,8 +34,10 @@ export function renderProblem(problem: ProblemError): Problem {
  *
  * A fault is logged here, once, and told to the client as `internal_error` without its message.
  */
-export function registerProblems(app: FastifyInstance, maxBodyBytes: number): void {
-  app.setErrorHandler((error, request, reply) => sendProblem(toProblem(error, maxBodyBytes), error, request, reply));
+export function registerProblems(app: FastifyInstance, maxBodyBytes: number, redact: RedactText): void {
+  app.setErrorHandler((error, request, reply) => {
+    sendProblem(toProblem(error, maxBodyBytes), error, request, reply, redact);
+  });
   app.setNotFoundHandler((request, reply) => {
     const allowed = methodsAt(app, request.url);
     if (allowed.length > 0) void reply.header("allow", allowed.join(", "));
@@ -31,9 +46,10 @@ export function registerProblems(app: FastifyInstance, maxBodyBytes: number): vo
   });
 }
 
-/** Sends a problem for what goes wrong before any route is found, where the error handler does not reach. */
-export function sendRoutingProblem(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  sendProblem(toProblem(error, 0), error, request, reply);
+/** Makes what sends a problem for what goes wrong before any route is found, where the error handler does not reach. */
+export function createRoutingRefusal(redact: RedactText) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void =>
+    sendProblem(toProblem(error, 0), error, request, reply, redact);
 }
 
 function toProblem(error: unknown, maxBodyBytes: number): ProblemError {
@@ -59,13 +75,19 @@ function readFastifyError(error: unknown): { code?: string; statusCode?: number 
   };
 }
 
-function sendProblem(problem: ProblemError, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+function sendProblem(
+  problem: ProblemError,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  redact: RedactText,
+): void {
   if (problem.code === "internal_error") {
     request.log.error({ err: error, method: request.method, path: loggedPath(request.url) }, "request failed");
   }
   if (problem.code === "unauthorized") void reply.header("www-authenticate", 'Bearer realm="turnd"');
   if (problem.retryAfterSeconds !== undefined) void reply.header("retry-after", problem.retryAfterSeconds);
-  void reply.code(PROBLEM_STATUS[problem.code]).send(renderProblem(problem));
+  void reply.code(PROBLEM_STATUS[problem.code]).send(renderProblem(problem, redact));
 }
 
 const METHODS: readonly HTTPMethods[] = ["GET", "POST", "DELETE"];

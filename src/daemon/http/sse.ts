@@ -8,6 +8,7 @@ export const HEARTBEAT_FRAME = Buffer.from(":\n\n");
 /** What a client is told when a stream itself fails. */
 export const STREAM_FAILED: Problem = renderProblem(
   new ProblemError("internal_error", "the stream failed; come back with the last id"),
+  (text) => text,
 );
 
 const FRAME_END = Buffer.from("\n\n");

@@ -6,7 +6,7 @@ import { PROBLEM_STATUS, ProblemError, Ticket, TicketRequest } from "../../proto
 import type { TerminalService } from "../terminal/service.ts";
 import { createHostCheck, createTokenCheck, type HostRules } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
-import { renderProblem } from "./problem.ts";
+import { renderProblem, type RedactText } from "./problem.ts";
 import { pathOf } from "./request-path.ts";
 import { readTerminalFiles } from "./terminal-files.ts";
 
@@ -15,6 +15,7 @@ export interface TerminalSiteOptions extends HostRules {
   /** `sandbox/terminal`: the page. */
   readonly pageDirectory: string;
   readonly logger: FastifyBaseLogger;
+  readonly redact: RedactText;
 }
 
 const MAX_BODY_BYTES = 4_096;
@@ -40,8 +41,8 @@ const HEADERS = {
  * The page and its files are anyone's; what opens a shell is the ticket.
  */
 export async function createTerminalSite(options: TerminalSiteOptions): Promise<FastifyInstance> {
-  const { terminal, logger } = options;
-  const app = createBareApp({ logger, maxBodyBytes: MAX_BODY_BYTES, maxConnections: MAX_CONNECTIONS });
+  const { terminal, logger, redact } = options;
+  const app = createBareApp({ logger, redact, maxBodyBytes: MAX_BODY_BYTES, maxConnections: MAX_CONNECTIONS });
   const typed = app.withTypeProvider<ZodTypeProvider>();
   const checkHost = createHostCheck(options);
   app.addHook("onRequest", async ({ headers }) => checkHost(headers));
@@ -65,17 +66,22 @@ export async function createTerminalSite(options: TerminalSiteOptions): Promise<
       }
       terminal.upgrade(request, socket, head);
     } catch (error) {
-      refuseUpgrade(request, socket, error, logger);
+      refuseUpgrade(request, socket, error, options);
     }
   });
   return app;
 }
 
-function refuseUpgrade(request: IncomingMessage, socket: Duplex, error: unknown, logger: FastifyBaseLogger): void {
+function refuseUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  error: unknown,
+  { logger, redact }: TerminalSiteOptions,
+): void {
   if (!(error instanceof ProblemError)) logger.error({ err: error, path: pathOf(request.url ?? "") }, "upgrade failed");
   const problem =
     error instanceof ProblemError ? error : new ProblemError("internal_error", "turnd failed; its log says why");
-  const body = JSON.stringify(renderProblem(problem));
+  const body = JSON.stringify(renderProblem(problem, redact));
   const head = `HTTP/1.1 ${PROBLEM_STATUS[problem.code]} Refused\r\nContent-Type: application/json\r\n`;
   // A connection that breaks while it is refused is gone.
   socket.on("error", () => {});

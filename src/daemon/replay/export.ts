@@ -1,6 +1,8 @@
 import type { RecordedTurn, RecordingDocument, TimelineEntry } from "../../protocol/index.ts";
+import { stringifyRedacted } from "../event-log/redact-value.ts";
 import { readPieces } from "./pieces.ts";
 import { openRecording, readRecordedInput, type Recording } from "./recording.ts";
+import type { Redact } from "../event-log/redact.ts";
 
 /** Parts of the document are handed on together, so that a small line is not a chunk of its own. */
 const CHUNK_CHARACTERS = 65_536;
@@ -11,7 +13,7 @@ const CHUNK_CHARACTERS = 65_536;
  * Shape: chunks of text; one piece of output is held at a time, however large the recording is.
  * @throws {RecordingError} before the first chunk, if the directory is no recording
  */
-export async function* exportRecording(directory: string, redact: (text: string) => string): AsyncGenerator<string> {
+export async function* exportRecording(directory: string, redact: Redact): AsyncGenerator<string> {
   const recording = await openRecording(directory);
   let chunk = "";
   for await (const part of renderDocument(recording, await readRecordedInput(directory), redact)) {
@@ -26,10 +28,10 @@ export async function* exportRecording(directory: string, redact: (text: string)
 async function* renderDocument(
   recording: Recording,
   input: string | undefined,
-  redact: (text: string) => string,
+  redact: Redact,
 ): AsyncGenerator<string> {
   const { exit, timeline, stdoutPath, stderrPath } = recording;
-  const render = (value: unknown): string => redact(JSON.stringify(value));
+  const render = (value: unknown): string => stringifyRedacted(value, redact);
   const version: RecordingDocument["v"] = 1;
   yield `{"v":${version},\n"turn":${render(toRecordedTurn(recording))},\n"exit":${JSON.stringify(exit)},\n`;
   if (input !== undefined) yield `"input":${JSON.stringify(redact(input))},\n`;

@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import type { RecordedPiece } from "../../protocol/index.ts";
+import { redactLine } from "../event-log/redact-json.ts";
+import type { Redact } from "../event-log/redact.ts";
 
 /** A longer line is cut into several pieces, so that memory stays bounded whatever was printed. */
 const MAX_PIECE_BYTES = 1_048_576;
@@ -15,7 +17,7 @@ const NEWLINE = 0x0a;
  * which such bytes are U+FFFD, as they are in its events.
  * @param path - of a file that may be missing: then there are no pieces
  */
-export async function* readPieces(path: string, redact: (text: string) => string): AsyncGenerator<RecordedPiece> {
+export async function* readPieces(path: string, redact: Redact): AsyncGenerator<RecordedPiece> {
   let pending: Buffer = Buffer.alloc(0);
   for await (const chunk of readChunks(path)) {
     let bytes = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
@@ -38,14 +40,14 @@ export function bytesOf(piece: RecordedPiece): Buffer {
   return typeof piece === "string" ? Buffer.from(piece) : Buffer.from(piece.base64, "base64");
 }
 
-function toPiece(bytes: Buffer, redact: (text: string) => string): RecordedPiece {
+function toPiece(bytes: Buffer, redact: Redact): RecordedPiece {
   const text = bytes.toString("utf8");
-  const masked = redact(text);
+  const masked = redactLine(text, redact);
   return masked !== text || isUtf8(bytes) ? masked : { base64: bytes.toString("base64") };
 }
 
 /** Where a long line can be cut: between two characters, and not inside a secret. */
-function findCut(bytes: Buffer, redact: (text: string) => string): number {
+function findCut(bytes: Buffer, redact: Redact): number {
   for (let cut = MAX_PIECE_BYTES; cut > MAX_PIECE_BYTES - MAX_SECRET_CHARACTERS; cut -= 1) {
     if (isContinuation(bytes[cut])) continue;
     const left = bytes.toString("utf8", cut - MAX_SECRET_CHARACTERS, cut);

@@ -1,10 +1,12 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { stringifyRedacted } from "../event-log/redact-value.ts";
 import { toRecordedTurn } from "./export.ts";
 import { openWriter } from "./file-writer.ts";
 import { bytesOf, readPieces } from "./pieces.ts";
 import { openRecording, readRecordedInput } from "./recording.ts";
 import { RecordingError } from "./recording-error.ts";
+import type { Redact } from "../event-log/redact.ts";
 
 /** Files that are read line by line: secrets are taken out of them, and their line numbers stay. */
 const LINE_FILES = ["stdout.jsonl", "stderr.log", "events.jsonl"] as const;
@@ -16,7 +18,7 @@ const LINE_FILES = ["stdout.jsonl", "stderr.log", "events.jsonl"] as const;
  * @param to - is made where it is missing
  * @throws {RecordingError} if `from` is no recording, or `to` has something in it
  */
-export async function writeRecording(from: string, to: string, redact: (text: string) => string): Promise<void> {
+export async function writeRecording(from: string, to: string, redact: Redact): Promise<void> {
   const recording = await openRecording(from);
   const input = await readRecordedInput(from);
   await mkdir(to, { recursive: true });
@@ -32,5 +34,5 @@ export async function writeRecording(from: string, to: string, redact: (text: st
   const write = (name: string, text: string): Promise<void> => writeFile(join(to, name), text, { mode: 0o600 });
   if (recording.exit !== null) await write("exit.json", `${JSON.stringify(recording.exit)}\n`);
   if (input !== undefined) await write("prompt.txt", redact(input));
-  await write("turn.json", `${redact(JSON.stringify(toRecordedTurn(recording), null, 2))}\n`);
+  await write("turn.json", `${stringifyRedacted(toRecordedTurn(recording), redact, 2)}\n`);
 }

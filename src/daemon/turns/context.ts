@@ -4,6 +4,7 @@ import type { RunAs } from "../process/run-as.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import type { ExecutorRuntime } from "./executor-runtime.ts";
 import type { TurnObserver } from "./observer.ts";
+import type { Redact } from "../event-log/redact.ts";
 
 /** Bounds of a turn; times in milliseconds, 0 switches a time-out off. Source: DESIGN section 9. */
 export interface TurnLimits {
@@ -42,7 +43,7 @@ export interface TurnContext {
   readonly warnings: readonly string[];
   readonly sessions: SessionStore;
   readonly executors: ReadonlyMap<Executor["id"], ExecutorRuntime>;
-  readonly redact: (line: string) => string;
+  readonly redact: Redact;
   readonly now: () => Date;
   readonly logger: Logger;
   readonly observer: TurnObserver;

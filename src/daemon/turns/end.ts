@@ -4,7 +4,6 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import type { z } from "zod";
 import { Decision, TurnEndedData } from "../../protocol/index.ts";
 import type { EventLog, LogSoFar } from "../event-log/event-log.ts";
 import type { AttemptResult } from "./attempt.ts";
@@ -15,6 +14,7 @@ import { explainTurn } from "./decision.ts";
 import { isStorageError } from "./emitter.ts";
 import { writeResult } from "./result.ts";
 import type { Turn } from "./turn.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 /** Room given free for the last event and its answer: a disk filled by the turn must not keep its end from being told. */
 const RESERVE_BYTES = 262_144;
@@ -75,7 +75,7 @@ export async function endTurn(
   const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);
   const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
   const makeData = (before: LogSoFar): TurnEndedData =>
-    withoutSecrets(context, TurnEndedData, {
+    withoutSecrets(context.redact, TurnEndedData, {
       ...concludeTurn(facts),
       counts: {
         events: before.events + 1,
@@ -88,7 +88,7 @@ export async function endTurn(
       digest: before.digest,
     });
   await quietly(context, turn, async () => {
-    turn.decision = withoutSecrets(context, Decision, explainTurn(facts));
+    turn.decision = withoutSecrets(context.redact, Decision, explainTurn(facts));
   });
   const data = await logEnd(context, turn, log, makeData, now.toISOString());
   await quietly(context, turn, async () => {
@@ -101,11 +101,6 @@ export async function endTurn(
     { turnId: turn.file.turn_id, status, code: failure?.code, durationMs: data.duration_ms },
     "turn ended",
   );
-}
-
-/** Law 8: the log takes secrets out by itself, `result.json` and a result in memory do not. */
-function withoutSecrets<T>({ redact }: TurnContext, schema: z.ZodType<T>, data: T): T {
-  return schema.parse(JSON.parse(redact(JSON.stringify(data))));
 }
 
 /** Remembers that a turn has ended, and how. */

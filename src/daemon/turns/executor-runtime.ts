@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
-import type { ExecutorInfo, Mode, Permissions } from "../../protocol/index.ts";
+import { ExecutorInfo, type Mode, type Permissions } from "../../protocol/index.ts";
+import type { Redact } from "../event-log/redact.ts";
 import { createDriftBook, type DriftBook } from "../executors/drift.ts";
 import type { Configuration, Executor, FailureDraft } from "../executors/executor.ts";
 import { findProgram, type FoundProgram } from "../process/find-program.ts";
@@ -9,6 +10,7 @@ import { ownFailure } from "./acts.ts";
 import { toMessage } from "./failure.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
+import { withoutSecrets } from "./without-secrets.ts";
 
 /** An executor in this sandbox: its binary, its configuration, and whether it can run. */
 export interface ExecutorRuntime {
@@ -59,6 +61,8 @@ export interface ExecutorRuntimeOptions {
   readonly scratchDirectory: string;
   /** Whether the provider is asked if it speaks the API that the CLI needs: `TURND_PROBE_PROVIDER`. */
   readonly isProviderProbed: boolean;
+  /** Takes secrets out of what is told of it: providers and CLIs quote them. */
+  readonly redact: Redact;
   readonly now: () => Date;
 }
 
@@ -113,7 +117,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     const obstacle = await decide({ mode: "execute", permissions: {} }, provider, signal);
     const state = check?.known();
     const isSandboxed = executor.sandboxProbe?.isNeeded(configuration, "execute") === true;
-    return {
+    const info: ExecutorInfo = {
       id: executor.id,
       name: cliName,
       available: obstacle === undefined,
@@ -127,6 +131,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       warnings: [...configuration.warnings],
       drift: drift.report(),
     };
+    return withoutSecrets(options.redact, ExecutorInfo, info);
   }
 
   return {

@@ -8,12 +8,13 @@ import { concludeTurn } from "./classify.ts";
 import type { Counts } from "./consume.ts";
 import { explainTurn } from "./decision.ts";
 import { retellTurn } from "./retell.ts";
+import type { Redact } from "../event-log/redact.ts";
 
 export interface ReplayOptions {
   readonly executor: Executor;
   readonly maxLineBytes: number;
   readonly now: () => Date;
-  readonly redact: (line: string) => string;
+  readonly redact: Redact;
   /**
    * Takes rendered lines, newlines included; resolves when more may come. Their memory is used again then: what is to
    * be kept is copied.

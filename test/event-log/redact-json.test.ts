@@ -1,0 +1,99 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { redactJson, redactLine } from "../../src/daemon/event-log/redact-json.ts";
+import { stringifyRedacted } from "../../src/daemon/event-log/redact-value.ts";
+import { createRedactor } from "../../src/daemon/event-log/redact.ts";
+
+const NUMBER = "10485760";
+const KEY = 'sk-"quoted"\\0123456789';
+const STRING = /"(?:[^"\\]|\\.)*"/g;
+const redact = createRedactor([NUMBER, KEY, "message", "completed", "true-ish"]);
+
+test("numbers stay what they are, and strings and keys lose the secret", () => {
+  const json = `{ "size":${NUMBER}, "a":[true, 1.50, ${NUMBER}.0, "x ${NUMBER}"], ${JSON.stringify(KEY)}: {"${NUMBER}":1} }`;
+  expect(redactJson(json, redact)).toBe(
+    `{ "size":${NUMBER}, "a":[true, 1.50, ${NUMBER}.0, "x [redacted]"], "[redacted]": {"[redacted] 2":1} }`,
+  );
+});
+
+test("JSON quoted in a string loses the secret, however often it is quoted", () => {
+  let value: unknown = { output: KEY };
+  for (let depth = 0; depth < 3; depth += 1) {
+    const json = JSON.stringify(value);
+    expect(redactJson(json, redact)).toBe(JSON.stringify(JSON.parse(redactJson(json, redact))));
+    expect(redactJson(json, redact)).not.toContain("0123456789");
+    value = { output: JSON.stringify(value) };
+  }
+});
+
+test("a secret is found as other programs escape it", () => {
+  const odd = createRedactor(["a/b+c<d>&e=="]);
+  for (const written of ["a\\/b+c<d>&e==", "a/b+c\\u003cd\\u003e\\u0026e==", "a%2Fb%2Bc%3Cd%3E%26e%3D%3D"]) {
+    expect(odd(`x ${written} y`)).toBe("x [redacted] y");
+    const json = JSON.stringify({ text: `x ${written} y` });
+    expect(redactJson(json, odd)).toBe('{"text":"x [redacted] y"}');
+  }
+});
+
+test("whatever a value holds, what is rendered is JSON with the same numbers, and has no secret in it", () => {
+  const secret = fc.constantFrom(NUMBER, KEY, `${KEY}${NUMBER}`, JSON.stringify(KEY), "message");
+  const text = fc.oneof(
+    fc.string(),
+    secret,
+    fc.tuple(fc.string(), secret, fc.string()).map((parts) => parts.join("")),
+  );
+  const value = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      text,
+      fc.integer(),
+      fc.constant(Number(NUMBER)),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie("value")),
+      fc.dictionary(text, tie("value"), { noNullPrototype: true }),
+    ),
+  })).value;
+  fc.assert(
+    fc.property(value, (given) => {
+      const json = JSON.stringify(given);
+      const redacted = redactJson(json, redact);
+      const withoutStrings = (of: string): string => of.replaceAll(STRING, '""');
+      expect(withoutStrings(redacted)).toBe(withoutStrings(json));
+      expect(() => JSON.parse(redacted)).not.toThrow();
+      for (const token of redacted.match(STRING) ?? []) {
+        expect(redact(String(JSON.parse(token)))).toBe(JSON.parse(token));
+      }
+      expect(redactJson(redacted, redact)).toBe(redacted);
+    }),
+  );
+});
+
+test("deep nesting is no matter", () => {
+  const depth = 200_000;
+  const json = `${"[".repeat(depth)}"${NUMBER}"${"]".repeat(depth)}`;
+  expect(redactJson(json, redact)).toBe(`${"[".repeat(depth)}"[redacted]"${"]".repeat(depth)}`);
+});
+
+test("a line that is no JSON is searched as text", () => {
+  expect(redactLine(`[info] max ${NUMBER}\n`, redact)).toBe("[info] max [redacted]\n");
+  expect(redactLine(`{"cut":${NUMBER},"x":"`, redact)).toBe('{"cut":[redacted],"x":"');
+  expect(redactLine(`{"max":${NUMBER},"x":"${NUMBER}"}\n`, redact)).toBe(`{"max":${NUMBER},"x":"[redacted]"}\n`);
+});
+
+test("of a value of our own the words of ours stay, whatever stands for a key", () => {
+  const data = {
+    status: "completed",
+    message: "completed with the message",
+    turn_id: "turn-message",
+    input: { message: 1, status: "completed" },
+    sizes: [Number(NUMBER)],
+  };
+  expect(JSON.parse(stringifyRedacted(data, redact))).toEqual({
+    status: "completed",
+    message: "[redacted] with the [redacted]",
+    turn_id: "turn-message",
+    input: { "[redacted]": 1, status: "[redacted]" },
+    sizes: [Number(NUMBER)],
+  });
+});
