@@ -24,6 +24,7 @@ export const FailureCode = z
     "idle_timeout",
     "turn_timeout",
     "storage_error",
+    "resources_exhausted",
     "crashed",
     "output_incomplete",
     "daemon_stopped",
@@ -197,6 +198,13 @@ export const FAILURE_ADVICE: Readonly<Record<FailureCode, FailureAdvice>> = {
     userAction: "operator",
     meaning: "a disk is full or not writable, or the output limit was reached",
     remedy: "have the operator make room on the disk or make it writable",
+  },
+  resources_exhausted: {
+    retryable: true,
+    userAction: "retry",
+    meaning: "the sandbox had no process, memory or file descriptor left to start the CLI with",
+    remedy:
+      "end the turn or the shell that takes them, or have the operator raise the sandbox's limits, and send the turn again",
   },
   crashed: { retryable: true, userAction: "retry", meaning: "the CLI ended abnormally", remedy: "send the turn again" },
   output_incomplete: {

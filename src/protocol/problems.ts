@@ -32,6 +32,7 @@ export const ProblemCode = z
     "shell_busy",
     "internal_error",
     "shutting_down",
+    "resources_exhausted",
     "storage_full",
     // Of the image's front alone: sandbox/nginx.conf.
     "bad_proxy_port",
@@ -75,6 +76,7 @@ export const PROBLEM_STATUS = {
   shell_busy: 429,
   internal_error: 500,
   shutting_down: 503,
+  resources_exhausted: 503,
   storage_full: 507,
   bad_proxy_port: 400,
   proxy_port_forbidden: 403,

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { ResourcesExhaustedError } from "../../src/daemon/process/exhausted.ts";
 import { adoptStarted, isKeeperAlive, readExit, startKept } from "../../src/daemon/process/keeper.ts";
 import { sweepTree } from "../../src/daemon/process/tree.ts";
 import { waitForExit } from "../../src/daemon/process/wait-exit.ts";
@@ -145,3 +146,34 @@ test("an exit that nobody wrote down is null", async () => {
   expect(await waitForExit(directory, started, FOREVER)).toBeNull();
   expect(await readExit(directory)).toBeUndefined();
 });
+
+test("where memory runs out, the kernel kills the command before its keeper", async () => {
+  const scoreOf = (pid: number | "self"): number => Number(readFileSync(`/proc/${pid}/oom_score_adj`, "utf8"));
+  const { started } = await keep(["/bin/sh", "-c", "sleep 1000 & wait"]);
+  expect(scoreOf(started.keeperPid)).toBe(scoreOf("self"));
+  // Written before the command is let go.
+  await waitFor("the score", () => scoreOf(started.pid) === Math.min(1000, scoreOf("self") + 500));
+  const children = `/proc/${started.pid}/task/${started.pid}/children`;
+  const child = await waitFor("its child", () => readFileSync(children, "utf8").trim() || undefined);
+  expect(scoreOf(Number(child))).toBe(scoreOf(started.pid));
+});
+
+test.runIf(process.getuid?.() === 0)(
+  "a keeper that cannot fork says that no process is left, and starts nothing",
+  async () => {
+    const other = { uid: 54_323, gid: 54_323, isSelf: true };
+    const directory = temporaryDirectory(onTestFinished);
+    writeFileSync(join(directory, "prompt.txt"), "");
+    chownSync(directory, other.uid, other.gid);
+    // A keeper under a limit that leaves room for itself alone; root's processes are not limited.
+    const limited = join(directory, "limited");
+    const keeper = join(REPOSITORY, "sandbox/keeper");
+    writeFileSync(
+      limited,
+      `exec "/usr/bin/prlimit", "--nproc=1", "/usr/bin/setpriv", "--reuid=54323", "--regid=54323", "--clear-groups", "perl", "${keeper}", @ARGV;`,
+    );
+    const kept = { keeperPath: limited, directory, command: ["/bin/true"], env: {}, cwd: "/", runAs: other };
+    await expect(startKept(kept)).rejects.toThrow(ResourcesExhaustedError);
+    expect(existsSync(join(directory, "exit.json"))).toBe(false);
+  },
+);

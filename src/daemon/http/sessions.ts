@@ -24,7 +24,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async 
       201: Session,
       ...refusals(
         ...(["invalid_json", "session_exists", "body_too_large", "unsupported_media_type"] as const),
-        ...(["workspace_unusable", "shutting_down", "storage_full"] as const),
+        ...(["workspace_unusable", "shutting_down", "resources_exhausted", "storage_full"] as const),
       ),
     },
   };

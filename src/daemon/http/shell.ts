@@ -48,7 +48,13 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
       201: ShellSession,
       ...refusals(
         ...bodies,
-        ...(["session_not_found", "workspace_unusable", "too_many_shells", "shutting_down"] as const),
+        ...([
+          "session_not_found",
+          "workspace_unusable",
+          "too_many_shells",
+          "shutting_down",
+          "resources_exhausted",
+        ] as const),
       ),
     },
   };

@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { z } from "zod";
+import { ResourcesExhaustedError, throwIfExhausted } from "./exhausted.ts";
 import { readTail } from "./read-bounded.ts";
 import { asUser, type RunAs } from "./run-as.ts";
 
@@ -64,6 +65,7 @@ export class KeeperDiskError extends KeeperError {
  * is first, its start counts and nothing is started again (law 10).
  * @returns once `started` names both processes
  * @throws {KeeperError} if the keeper could not do its work
+ * @throws {ResourcesExhaustedError} if no process could be had for it or for the command
  */
 export async function startKept(kept: KeptCommand): Promise<Started> {
   const files = await Promise.all([
@@ -73,7 +75,8 @@ export async function startKept(kept: KeptCommand): Promise<Started> {
   ]);
   try {
     const [prompt, stdout, stderr] = files;
-    const keeper = execa(PERL, keeperArgs(kept.keeperPath, kept.directory, asUser(kept.runAs, kept.command)), {
+    const command = asUser(kept.runAs, kept.command);
+    const keeper = execa(PERL, keeperArgs(kept.keeperPath, kept.directory, command, ["--killed-first"]), {
       ...keeperOptions(kept),
       // Streams over open files: the descriptors themselves are handed on, nothing is piped through this process.
       stdin: prompt.createReadStream(),
@@ -100,6 +103,7 @@ export interface PipedCommand {
  *
  * The keeper outlives this process as any does; the pipes tell the command that this process has gone.
  * @throws {KeeperError} if the keeper could not do its work
+ * @throws {ResourcesExhaustedError} if no process could be had for it or for the command
  */
 export async function startKeptOnPipes(kept: Omit<KeptCommand, "runAs">): Promise<PipedCommand> {
   const keeper = execa(PERL, keeperArgs(kept.keeperPath, kept.directory, kept.command), {
@@ -122,8 +126,13 @@ export async function startKeptOnPipes(kept: Omit<KeptCommand, "runAs">): Promis
   }
 }
 
-function keeperArgs(keeperPath: string, directory: string, command: readonly string[]): string[] {
-  return [keeperPath, directory, "--", ...command];
+function keeperArgs(
+  keeperPath: string,
+  directory: string,
+  command: readonly string[],
+  flags: readonly string[] = [],
+): string[] {
+  return [keeperPath, directory, ...flags, "--", ...command];
 }
 
 /** Tied to nothing of this process but what it is given as descriptors. */
@@ -155,6 +164,7 @@ export async function isKeeperAlive(directory: string): Promise<boolean> {
   );
   if (result.exitCode === 0) return false;
   if (result.exitCode === 66) return true;
+  throwIfExhausted(result.code);
   throw new Error(`flock failed on ${directory}/started: ${result.stderr}`);
 }
 
@@ -177,13 +187,16 @@ export async function adoptStarted(directory: string): Promise<Started | undefin
 interface KeeperEnd {
   readonly exitCode?: number | undefined;
   readonly signal?: string | undefined;
+  /** Of the system, where perl could not be started. */
+  readonly code?: string | undefined;
   /** What the system says where perl could not be started. */
   readonly originalMessage?: string | undefined;
 }
 
-/** Exit codes of the keeper: another one has made `started` before it; the disk would not take its files. */
+/** Exit codes of the keeper: another one has made `started` before it; the disk would not take its files; its fork failed. */
 const ALREADY_STARTED = 3;
 const DISK_FAULT = 5;
+const NO_PROCESS = 6;
 const MAX_QUOTED_CHARACTERS = 500;
 const MAX_TAIL_BYTES = 65_536;
 
@@ -200,6 +213,8 @@ async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): 
   }
   const other = ended?.exitCode === ALREADY_STARTED ? await adoptStarted(directory) : undefined;
   if (other !== undefined) return other;
+  throwIfExhausted(ended?.code);
+  if (ended?.exitCode === NO_PROCESS) throw new ResourcesExhaustedError("the turn's keeper could not fork");
   const isDisk = ended?.exitCode === DISK_FAULT;
   // Its command line would tell nothing, and on a full disk its own words are lost.
   const why = (await readLastLine(join(directory, "stderr.log"))) ?? (isDisk ? undefined : ended?.originalMessage);

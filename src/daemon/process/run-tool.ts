@@ -1,4 +1,5 @@
 import { execa } from "execa";
+import { throwIfExhausted } from "./exhausted.ts";
 import { childrenOf, scanForChildren } from "./process-table.ts";
 import { asUser, type RunAs } from "./run-as.ts";
 
@@ -32,6 +33,7 @@ const LAST_OUTPUT_MS = 500;
  * What touches a session's home runs this way: a path in a directory that the CLIs' user owns may be a link to
  * anywhere, and as that user it leads nowhere the user could not go anyway.
  * @throws the signal's reason, once it has aborted
+ * @throws {ResourcesExhaustedError} if no process could be had for it: its answer is then neither yes nor no
  */
 export async function runTool(command: readonly string[], options: ToolOptions): Promise<ToolResult> {
   options.signal?.throwIfAborted();
@@ -65,6 +67,7 @@ export async function runTool(command: readonly string[], options: ToolOptions):
   const result = await running;
   clearTimeout(letGo);
   options.signal?.throwIfAborted();
+  throwIfExhausted(result.code);
   return { code: result.exitCode ?? null, stdout: result.stdout ?? "", stderr: result.stderr ?? "" };
 }
 

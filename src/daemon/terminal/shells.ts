@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ProblemError, type TerminalSize } from "../../protocol/index.ts";
+import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import type { TerminalContext } from "./context.ts";
 import { shellLabel } from "./shell-label.ts";
 import { startShell, type Shell } from "./shell.ts";
@@ -16,7 +17,7 @@ export interface OpenShellOptions {
 
 /** The shells of this sandbox. An id names one shell at a time; ended ones are kept until others end after them. */
 export interface Shells {
-  /** The shell of that id, started if there is none. @throws {ProblemError} too_many_shells, workspace_unusable */
+  /** The shell of that id, started if there is none. @throws {ProblemError} too_many_shells, workspace_unusable, resources_exhausted */
   open(options: OpenShellOptions): Promise<{ readonly shell: Shell; readonly isNew: boolean }>;
   find(id: string): Shell | undefined;
   list(): Shell[];
@@ -56,7 +57,11 @@ export function createShells(context: TerminalContext): Shells {
 
   async function startOne(id: string, { cwd, size }: OpenShellOptions): Promise<Shell> {
     const place = await context.checkWorkspace(cwd ?? context.findWorkspace(id) ?? context.workspace);
-    const shell = await startShell(context, { id, cwd: place, size });
+    const shell = await startShell(context, { id, cwd: place, size }).catch((error: unknown) => {
+      if (!(error instanceof ResourcesExhaustedError)) throw error;
+      const message = `${error.message} End a turn or a shell that takes them, and try again.`;
+      throw new ProblemError("resources_exhausted", message, {}, RETRY_AFTER_SECONDS);
+    });
     // Put last: the order is that of their starts.
     shells.delete(id);
     shells.set(id, shell);

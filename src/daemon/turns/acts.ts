@@ -1,5 +1,6 @@
 import type { FailureCode, TurnEndedData } from "../../protocol/index.ts";
 import type { FailureDraft } from "../executors/executor.ts";
+import type { ResourcesExhaustedError } from "../process/exhausted.ts";
 import type { EndedBy } from "./turn-file.ts";
 
 /** What turnd itself does to end a turn. */
@@ -40,6 +41,7 @@ export const OWN_FAILURES: Readonly<Partial<Record<FailureCode, string>>> = {
   credential_missing: "before a process starts: no key is configured",
   sandbox_unavailable: "before a process starts: the mode needs the CLI's own sandbox, which cannot work here",
   resume_degraded: "before a process starts: the native session's id is none, and the turn is to fail then",
+  resources_exhausted: "before a process starts: the sandbox has no process, memory or descriptor left for it",
   storage_error: "the home, the turn's files or its log cannot be written",
   unknown: "turnd itself failed",
 };
@@ -49,6 +51,11 @@ export const KEEPER_LOST: FailureDraft = {
   ...ownFailure("daemon_stopped", "The sandbox or the turn's keeper stopped while the turn ran."),
   rule: "turnd/keeper_lost",
 };
+
+/** Others have taken what a process needs. */
+export function exhaustedFailure({ message }: ResourcesExhaustedError): FailureDraft {
+  return ownFailure("resources_exhausted", message);
+}
 
 /** The failure an act means. */
 export function toDraft(act: Act, code: FailureCode): FailureDraft {

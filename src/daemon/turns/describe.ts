@@ -1,8 +1,11 @@
 import { access, constants } from "node:fs/promises";
-import type { Readiness, SandboxInfo } from "../../protocol/index.ts";
+import { ProblemError, type Readiness, type SandboxInfo } from "../../protocol/index.ts";
 import type { TurnContext } from "./context.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { checkWorkspace } from "./workspace.ts";
+
+/** The name of the check that fails where no process can be started. */
+const PROCESSES = "processes";
 
 /** What `GET /v1/sandbox` tells. */
 export function describeSandbox(context: TurnContext): SandboxInfo {
@@ -39,7 +42,7 @@ async function checkReadiness(context: TurnContext, signal: AbortSignal): Promis
       ...(unavailable === undefined ? {} : { message: unavailable.message }),
     })),
   ];
-  const required = checks.filter(({ name }) => name === "state" || name === "workspace");
+  const required = checks.filter(({ name }) => ["state", "workspace", PROCESSES].includes(name));
   return { ready: required.every(({ ok }) => ok) && executors.some(({ available }) => available), checks };
 }
 
@@ -48,6 +51,12 @@ async function check(name: string, ask: () => Promise<unknown>): Promise<Readine
     await ask();
     return { name, ok: true };
   } catch (error) {
-    return { name, ok: false, message: error instanceof Error ? error.message : String(error) };
+    // That it could not be asked says nothing against it.
+    const isExhausted = error instanceof ProblemError && error.code === "resources_exhausted";
+    return {
+      name: isExhausted ? PROCESSES : name,
+      ok: false,
+      message: error instanceof Error ? error.message : String(error),
+    };
   }
 }

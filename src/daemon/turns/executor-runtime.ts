@@ -3,10 +3,11 @@ import { ExecutorInfo, type Mode, type Permissions } from "../../protocol/index.
 import type { Redact } from "../event-log/redact.ts";
 import { createDriftBook, type DriftBook } from "../executors/drift.ts";
 import type { Configuration, Executor, FailureDraft } from "../executors/executor.ts";
+import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import { findProgram, type FoundProgram } from "../process/find-program.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { runTool } from "../process/run-tool.ts";
-import { ownFailure } from "./acts.ts";
+import { exhaustedFailure, ownFailure } from "./acts.ts";
 import { toMessage } from "./failure.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
@@ -90,6 +91,19 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
   const check = question && createProviderCheck({ probe: question, env, now, timeoutMs: PROVIDER_TIMEOUT_MS });
 
   async function decide(
+    wanted: Wanted,
+    provider: "asked" | "known",
+    signal: AbortSignal | undefined,
+  ): Promise<FailureDraft | undefined> {
+    try {
+      return await findFirst(wanted, provider, signal);
+    } catch (error) {
+      if (error instanceof ResourcesExhaustedError) return exhaustedFailure(error);
+      throw error;
+    }
+  }
+
+  async function findFirst(
     { mode, permissions, model }: Wanted,
     provider: "asked" | "known",
     signal: AbortSignal | undefined,
@@ -113,7 +127,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
   }
 
   async function describe(provider: "asked" | "known", signal?: AbortSignal): Promise<ExecutorInfo> {
-    const located = await locate(signal);
+    const located = await locate(signal).catch(toUnknown);
     const obstacle = await decide({ mode: "execute", permissions: {} }, provider, signal);
     const state = check?.known();
     const isSandboxed = executor.sandboxProbe?.isNeeded(configuration, "execute") === true;
@@ -125,7 +139,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       ...(located.ok ? { binary: located.path, version: located.version } : {}),
       contract_version: executor.contractVersion,
       capabilities: executor.capabilities,
-      ...(isSandboxed && located.ok ? { sandbox: describeSandbox(await probe(signal)) } : {}),
+      ...(isSandboxed && located.ok ? { sandbox: describeSandbox(await probe(signal).catch(toUnknown)) } : {}),
       ...(state === undefined ? {} : { provider: describeProvider(state) }),
       configuration: [...configuration.effective],
       warnings: [...configuration.warnings],
@@ -221,6 +235,12 @@ async function probeSandbox(
 
 function scratchEnv({ env, scratchDirectory }: ExecutorRuntimeOptions): Record<string, string> {
   return { PATH: env["PATH"] ?? "", HOME: scratchDirectory, TMPDIR: scratchDirectory };
+}
+
+/** For now: it is asked again. */
+function toUnknown(error: unknown): { readonly ok: false; readonly works: false; reason: string; message: string } {
+  if (!(error instanceof ResourcesExhaustedError)) throw error;
+  return { ok: false, works: false, reason: error.message, message: error.message };
 }
 
 function describeSandbox({ works, message }: SandboxState): NonNullable<ExecutorInfo["sandbox"]> {

@@ -1,7 +1,8 @@
 import type { FailureDraft } from "../executors/executor.ts";
+import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import { KeeperDiskError, KeeperError } from "../process/keeper.ts";
 import type { AttemptResult } from "./attempt.ts";
-import { ownFailure } from "./acts.ts";
+import { exhaustedFailure, ownFailure } from "./acts.ts";
 import type { TurnFacts } from "./classify.ts";
 import type { TurnContext } from "./context.ts";
 import { isStorageError, type Emitter } from "./emitter.ts";
@@ -29,6 +30,7 @@ export function toFailureOfOurs(error: unknown): FailureDraft {
   if (error instanceof KeeperDiskError || error instanceof HomeError || isStorageError(error)) {
     return ownFailure("storage_error", error.message);
   }
+  if (error instanceof ResourcesExhaustedError) return exhaustedFailure(error);
   if (error instanceof KeeperError) return ownFailure("executor_unavailable", error.message);
   return ownFailure("unknown", `turnd itself failed: ${error instanceof Error ? error.message : String(error)}`);
 }

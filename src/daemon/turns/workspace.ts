@@ -2,8 +2,11 @@ import { realpath } from "node:fs/promises";
 import { sep } from "node:path";
 import PQueue from "p-queue";
 import { ProblemError } from "../../protocol/index.ts";
+import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { runTool } from "../process/run-tool.ts";
+import { exhaustedFailure } from "./acts.ts";
+import { toMessage } from "./failure.ts";
 
 export interface WorkspaceOptions {
   /** Absolute paths; a workspace lies under one of them, links resolved. */
@@ -16,12 +19,13 @@ export interface WorkspaceOptions {
 const MAX_CHECKS = 4;
 const checks = new PQueue({ concurrency: MAX_CHECKS });
 const CHECK_TIMEOUT_MS = 10_000;
+const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Checks that a directory can be a turn's workspace.
  *
  * @returns its path with links resolved
- * @throws {ProblemError} workspace_unusable, which says what to change
+ * @throws {ProblemError} workspace_unusable, which says what to change; resources_exhausted, where no process is left to ask with
  */
 export async function checkWorkspace(path: string, { roots, runAs, signal }: WorkspaceOptions): Promise<string> {
   const resolved = await realpath(path).catch(() => undefined);
@@ -36,7 +40,12 @@ export async function checkWorkspace(path: string, { roots, runAs, signal }: Wor
   // Asked of the system as that user: modes, groups, ACLs and read-only mounts all count.
   const test = ["/usr/bin/test", "-d", resolved, "-a", "-r", resolved, "-a", "-w", resolved, "-a", "-x", resolved];
   const limits = { timeoutMs: CHECK_TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
-  const usable = await checks.add(() => runTool(test, { runAs, ...limits }));
+  const usable = await checks
+    .add(() => runTool(test, { runAs, ...limits }))
+    .catch((error: unknown) => {
+      if (!(error instanceof ResourcesExhaustedError)) throw error;
+      throw new ProblemError("resources_exhausted", toMessage(exhaustedFailure(error)), {}, RETRY_AFTER_SECONDS);
+    });
   if (usable.code !== 0) {
     throw new ProblemError(
       "workspace_unusable",
