@@ -38,6 +38,14 @@ test.each([
   expect(() => readSettings({ [name]: value }, ROOT)).toThrow(`${name} is ${JSON.stringify(value)}: ${allowed}`);
 });
 
+test("the terminal's port is not that of /v1", () => {
+  for (const env of [{ TURND_TERMINAL_PORT: "8091" }, { TURND_PORT: "7000", TURND_TERMINAL_PORT: "7000" }]) {
+    expect(() => readSettings(env, ROOT)).toThrow(`TURND_TERMINAL_PORT is "${env.TURND_TERMINAL_PORT}": must not be`);
+  }
+  // The system picks two.
+  expect(readSettings({ TURND_PORT: "0", TURND_TERMINAL_PORT: "0" }, ROOT).values.TURND_TERMINAL_PORT).toBe(0);
+});
+
 test("all wrong variables are told at once, and a token's value never is", () => {
   const read = (): unknown => readSettings({ TURND_PORT: "x", TURND_MAX_TURNS: "y", TURND_TOKEN: "short" }, ROOT);
   expect(read).toThrow(/TURND_PORT[^]*TURND_MAX_TURNS|TURND_MAX_TURNS[^]*TURND_PORT/);

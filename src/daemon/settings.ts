@@ -56,7 +56,9 @@ export const SettingsSchema = z.object({
         "Names by which turnd may be asked besides addresses and those of loopback, separated by commas or spaces; `*`, any, needs a token",
     }),
   TURND_MAX_TURNS: integer(4, 1, 1_000).meta({ description: "Turns that run at once" }),
-  TURND_MAX_QUEUED: integer(100, 0, 100_000).meta({ description: "Turns that wait" }),
+  TURND_MAX_QUEUED: integer(100, 0, 100_000).meta({
+    description: "Turns that wait; 0 refuses a turn that cannot start at once",
+  }),
   TURND_TURN_TIMEOUT_MS: integer(60 * MINUTE, 0, 1_440 * MINUTE).meta({ description: "Longest turn; 0 is off" }),
   TURND_IDLE_TIMEOUT_MS: integer(10 * MINUTE, 0, 1_440 * MINUTE).meta({
     description: "Longest silence on stdout; 0 is off",
@@ -178,6 +180,12 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     if (LOOPBACK.has(values[variable]) || token !== undefined) continue;
     throw new SettingsError([
       `${variable} is ${values[variable]}: turnd listens beyond loopback only with TURND_TOKEN or TURND_TOKEN_FILE`,
+    ]);
+  }
+  // Two addresses may share a port; a person who means that can say so with two ports.
+  if (values.TURND_TERMINAL_PORT === values.TURND_PORT && values.TURND_PORT !== 0) {
+    throw new SettingsError([
+      `TURND_TERMINAL_PORT is "${values.TURND_TERMINAL_PORT}": must not be TURND_PORT, which /v1 listens on`,
     ]);
   }
   return {

@@ -266,3 +266,24 @@ test("steers and queued turns that meet a turn's last instant are each run once"
     await Promise.all(Array.from({ length: 8 }, (_, index) => race(1000 + round * 8 + index)));
   }
 });
+
+test("with no place to wait a turn that can start at once runs, and one that cannot is refused", async () => {
+  const turnd = await fakeDaemon({ TURND_MAX_QUEUED: "0", TURND_MAX_TURNS: "1" });
+  const one = await turnd.admit({ executor: "cli-b", session_id: "session-1", input: "hello\nhang" });
+  await waitFor("its start", async () => (await turnd.events(one.turn_id)).length > 1);
+  for (const body of [
+    { session_id: "session-1" },
+    { executor: "cli-b" },
+    { session_id: "session-1", queue_policy: "steer" },
+  ]) {
+    const refused = await turnd.request("POST", "/v1/turns", { input: "hello", ...body });
+    expect([refused.status, refused.body.detail.code]).toEqual([429, "queue_full"]);
+    expect(refused.body.detail.message).toContain("TURND_MAX_QUEUED");
+  }
+  await turnd.request("POST", `/v1/turns/${one.turn_id}/cancel`);
+  // As soon as an end is seen its place is free.
+  for (let turns = 0; turns < 5; turns += 1) {
+    const { status } = await turnd.run({ session_id: "session-1", input: "hello" });
+    expect(status).toBe("completed");
+  }
+});

@@ -109,6 +109,23 @@ test("a CLI that is not there fails turns, and the other one never steps in", as
   expect((await turnd.request("GET", "/v1/executors/cli-b")).body.available).toBe(true);
 });
 
+test("a directory for a program fails turns, and is no internal error", async () => {
+  await expectUnavailable(await fakeDaemon({ CLI_B_BIN: "/tmp" }), "cli-b", /\/tmp is a directory/);
+});
+
+test("a Node script given by an explicit path runs turns, with a warning", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const script = join(directory, "cli.js");
+  writeFileSync(script, `#!${process.execPath}\nconsole.log("node-cli 0.139.0");\n`);
+  chmodSync(script, 0o755);
+  const turnd = await fakeDaemonIn(directory, { CLI_B_BIN: script });
+  const { body } = await turnd.request("GET", "/v1/executors/cli-b");
+  expect(body).toMatchObject({ available: true, binary: script, version: "0.139.0" });
+  expect(body.warnings).toEqual([expect.stringMatching(/a Node wrapper loses signals/)]);
+  const { turn_id } = await turnd.run({ executor: "cli-b", input: "hello" });
+  expect((await turnd.events(turn_id)).map(({ type }) => type)).toContain("turn.started");
+});
+
 test("a Node wrapper without its platform package fails turns", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const bin = join(directory, "wrapped/node_modules/@openai/codex/bin");

@@ -37,6 +37,7 @@ async function checkBinary({ executor, cliName, locate }: ExecutorRuntime): Prom
   }
   const [oldest, newest] = executor.measuredVersions;
   const message = `${located.path} ${located.version}`;
+  if (located.warning !== undefined) return warn(located.warning, `name the native binary of ${cliName} instead`);
   const isMeasured = compareVersions(located.version, oldest) >= 0 && compareVersions(located.version, newest) <= 0;
   if (isMeasured) return ok(message);
   const range = oldest === newest ? oldest : `${oldest} to ${newest}`;

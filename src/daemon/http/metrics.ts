@@ -5,7 +5,10 @@ import type { TurnObserver } from "../turns/observer.ts";
 import type { TurnService } from "../turns/service.ts";
 import { refusals } from "./refusals.ts";
 
-/** turnd's figures. Labels are closed lists and versions of CLIs: no id, no path and no secret can be one. */
+/**
+ * turnd's figures. Labels are closed lists, and a few versions of CLIs: no id, no path and no secret can be one, and nobody
+ * can add to them without a limit.
+ */
 export interface Metrics {
   readonly registry: Registry;
   /** What the turns report to. */
@@ -30,6 +33,7 @@ const FIRST_EVENT_SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
+  const versionLabel = createVersionLabel();
   let look: () => Load = () => ({ queued: 0, running: 0, streams: 0 });
 
   const turns = new Counter({
@@ -98,13 +102,29 @@ export function createMetrics(): Metrics {
       turnEnded({ executor, status, code, durationMs, cliVersion, unknownRecords }) {
         turns.inc({ executor, status, code: code ?? "none" });
         duration.observe({ executor, status }, durationMs / 1_000);
-        if (unknownRecords > 0) unknown.inc({ executor, cli_version: cliVersion ?? "unknown" }, unknownRecords);
+        if (unknownRecords > 0) unknown.inc({ executor, cli_version: versionLabel(cliVersion) }, unknownRecords);
       },
     },
     countSent: (kind, count) => sent.inc({ kind }, count),
     observeLoad(from) {
       look = from;
     },
+  };
+}
+
+/** Versions that are told apart; a replay's is whatever its recording says. */
+const MAX_VERSIONS = 20;
+const VERSION = /^\d{1,9}\.\d{1,9}\.\d{1,9}(?![\d.])/;
+
+/** Makes the value of the `cli_version` label: the first versions that come by their three numbers, all others as `other`. */
+function createVersionLabel(): (version: string | undefined) => string {
+  const known = new Set<string>();
+  return (version) => {
+    if (version === undefined) return "unknown";
+    const numbers = VERSION.exec(version)?.[0];
+    if (numbers === undefined) return "other";
+    if (known.size < MAX_VERSIONS) known.add(numbers);
+    return known.has(numbers) ? numbers : "other";
   };
 }
 

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, open, readFile, realpath } from "node:fs/promises";
+import { access, open, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** A place where a native binary may be, seen from a `node_modules` directory. */
@@ -11,7 +11,12 @@ export interface NativeCandidate {
 
 /** A program that can be started, or one sentence that says why there is none. */
 export type FoundProgram =
-  | { readonly ok: true; readonly path: string }
+  | {
+      readonly ok: true;
+      readonly path: string;
+      /** What to know about it: it runs, but not as well as another would. */
+      readonly warning?: string;
+    }
   | { readonly ok: false; readonly reason: string };
 
 export interface FindOptions {
@@ -33,16 +38,19 @@ export interface FindOptions {
 export async function findProgram(options: FindOptions): Promise<FoundProgram> {
   const found = options.explicit ?? (await findOnPath(options.name, options.searchPath));
   if (found === undefined) return { ok: false, reason: `"${options.name}" is not on PATH` };
-  if (!(await isExecutable(found))) return { ok: false, reason: `${found} is missing or not executable` };
+  const fault = await findFileFault(found);
+  if (fault !== undefined) return { ok: false, reason: `${found} ${fault}` };
   const path = await realpath(found);
   const interpreter = await readInterpreter(path);
-  // A script that a person names outright is taken as it is, unless it is Node's.
+  // A script given by an explicit path is taken as it is; for Node's wrapper the native binary is better.
   const isWrapper = options.explicit === undefined ? interpreter !== undefined : /\bnode\b/.test(interpreter ?? "");
   if (!isWrapper) return { ok: true, path };
   const native = await findBeside(path, options.native);
-  return native === undefined
-    ? { ok: false, reason: `${found} is a script and no native package lies beside it` }
-    : { ok: true, path: native };
+  if (native !== undefined) return { ok: true, path: native };
+  const reason = `${found} is a script and no native package lies beside it`;
+  if (options.explicit === undefined) return { ok: false, reason };
+  const warning = `${reason}: it is run as it is; a Node wrapper loses signals and exit codes of the CLI it starts`;
+  return { ok: true, path, warning };
 }
 
 async function findOnPath(name: string, searchPath: string): Promise<string | undefined> {
@@ -67,7 +75,9 @@ async function findBeside(script: string, candidates: readonly NativeCandidate[]
 
 /** What stands behind `#!`; undefined for a binary. */
 async function readInterpreter(path: string): Promise<string | undefined> {
-  const file = await open(path, "r");
+  const file = await open(path, "r").catch(() => undefined);
+  // A program that may be run and not read cannot be a script: its interpreter could not read it either.
+  if (file === undefined) return undefined;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(256), 0, 256, 0);
     return /^#!([^\n]*)/.exec(buffer.toString("latin1", 0, bytesRead))?.[1];
@@ -77,8 +87,19 @@ async function readInterpreter(path: string): Promise<string | undefined> {
 }
 
 async function isExecutable(path: string): Promise<boolean> {
-  return access(path, constants.X_OK).then(
-    () => true,
-    () => false,
-  );
+  return (await findFileFault(path)) === undefined;
+}
+
+/** Why a file cannot be a program; undefined when it can. */
+async function findFileFault(path: string): Promise<string | undefined> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) return "is a directory, not a program";
+    // Opening a pipe or a device to look into it might wait for ever.
+    if (!found.isFile()) return "is no regular file";
+    await access(path, constants.X_OK);
+    return undefined;
+  } catch {
+    return "is missing or not executable";
+  }
 }

@@ -83,7 +83,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     // Once more, inside the gate: a request before this one may have made it, with another executor.
     const existing = findSession(context, request);
     if (existing !== undefined) refuseIfBusy(parts, request, existing.session_id);
-    refuseIfFull(parts);
+    refuseIfFull(parts, sessionId);
     if (existing !== undefined) return existing;
     if (executor === undefined) throw sessionNotFound(sessionId);
     const id = sessionId === undefined ? {} : { session_id: sessionId };
@@ -160,7 +160,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     const draft = draftReplay({ request, workspace, maxOutputBytes: limits.maxOutputBytes });
     return enter(() =>
       admitNow(asked, async () => {
-        refuseIfFull(parts);
+        refuseIfFull(parts, request.session_id);
         return draft(begin(await resolveReplaySession(request), asked.hash, traceId));
       }),
     );
@@ -284,11 +284,13 @@ function refuseIfBusy({ queue, store }: AdmissionParts, request: TurnRequest, se
   }
 }
 
-function refuseIfFull({ queue, context }: AdmissionParts): void {
-  if (queue.waitingCount() >= context.limits.maxQueued) {
+/** A turn that can start at once is let in, however few may wait. */
+function refuseIfFull({ queue, context }: AdmissionParts, sessionId: string | undefined): void {
+  const { maxQueued } = context.limits;
+  if (queue.waitingCount() >= maxQueued && queue.wouldWait(sessionId)) {
     throw new ProblemError(
       "queue_full",
-      `${context.limits.maxQueued} turns are waiting, as many as TURND_MAX_QUEUED allows`,
+      `the turn would have to wait, and no more than ${maxQueued} may (TURND_MAX_QUEUED)`,
       {},
       RETRY_AFTER_SECONDS,
     );

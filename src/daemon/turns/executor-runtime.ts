@@ -40,7 +40,7 @@ export interface Wanted {
 }
 
 export type Located =
-  | { readonly ok: true; readonly path: string; readonly version: string }
+  | { readonly ok: true; readonly path: string; readonly version: string; readonly warning?: string }
   | { readonly ok: false; readonly reason: string };
 
 /** Whether the CLI's own sandbox can work here, and what it said if not. */
@@ -75,6 +75,8 @@ const PROVIDER_TIMEOUT_MS = 5_000;
 /** How long each is known without looking again: readiness is no older, and requests for it start no more processes. */
 const LOCATED_KEPT_MS = 1_000;
 const SANDBOX_KEPT_MS = { works: 600_000, fails: 5_000 } as const;
+/** What stands behind the numbers is bounded: it goes into every turn's files. */
+const VERSION = /\d{1,9}\.\d{1,9}\.\d{1,9}\S{0,40}/;
 const MAX_EVIDENCE_CHARACTERS = 300;
 
 /** Makes the runtime side of an executor. Nothing is looked up before it is asked for. */
@@ -142,7 +144,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       ...(isSandboxed && located.ok ? { sandbox: describeSandbox(await probe(signal).catch(toUnknown)) } : {}),
       ...(state === undefined ? {} : { provider: describeProvider(state) }),
       configuration: [...configuration.effective],
-      warnings: [...configuration.warnings],
+      warnings: [...configuration.warnings, ...(located.ok && located.warning !== undefined ? [located.warning] : [])],
       drift: drift.report(),
     };
     return withoutSecrets(options.redact, ExecutorInfo, info);
@@ -180,9 +182,9 @@ function createLocate(options: ExecutorRuntimeOptions): SharedAnswer<Located> {
       const found = await findCli(options);
       if (!found.ok) return found;
       const identity = await identify(found.path);
-      if (last?.identity === identity) return last.located;
-      const located = await askVersion(options, found.path, signal);
-      if (located.ok) last = { identity, located };
+      if (identity !== undefined && last?.identity === identity) return last.located;
+      const located = await askVersion(options, found, signal);
+      if (located.ok && identity !== undefined) last = { identity, located };
       return located;
     },
     keptMs: () => LOCATED_KEPT_MS,
@@ -198,20 +200,29 @@ function findCli(options: ExecutorRuntimeOptions): Promise<FoundProgram> {
   });
 }
 
-async function identify(path: string): Promise<string> {
-  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+/** @returns undefined for a file that has gone since it was found */
+async function identify(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  if (found === undefined) return undefined;
+  const { dev, ino, size, mtimeNs, ctimeNs } = found;
   return [path, dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
-async function askVersion(options: ExecutorRuntimeOptions, path: string, signal: AbortSignal): Promise<Located> {
+async function askVersion(
+  options: ExecutorRuntimeOptions,
+  { path, warning }: FoundProgram & { readonly ok: true },
+  signal: AbortSignal,
+): Promise<Located> {
   const result = await runTool([path, "--version"], {
     runAs: options.runAs,
     timeoutMs: VERSION_TIMEOUT_MS,
     env: scratchEnv(options),
     signal,
   });
-  const version = /\d+\.\d+\.\d+\S*/.exec(result.stdout)?.[0];
-  if (result.code === 0 && version !== undefined) return { ok: true, path, version };
+  const version = VERSION.exec(result.stdout)?.[0];
+  if (result.code === 0 && version !== undefined) {
+    return { ok: true, path, version, ...(warning === undefined ? {} : { warning }) };
+  }
   const said = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] ?? "";
   return { ok: false, reason: `${path} --version ended with ${result.code ?? "no exit code"}: ${said}` };
 }

@@ -12,6 +12,8 @@ export interface TurnQueue {
   /** Turns ahead of this one in its session; 0 when it runs or has ended. */
   position(turn: Turn): number;
   waitingCount(): number;
+  /** Whether a turn that is pushed now would wait; without an id, one of a new session. */
+  wouldWait(sessionId?: string): boolean;
   runningCount(): number;
   /** A session's turn that runs; none from the moment on that its end can be seen. */
   running(sessionId: string): Turn | undefined;
@@ -64,6 +66,12 @@ export function createTurnQueue({ maxTurns, run }: TurnQueueOptions): TurnQueue 
     return turn === undefined || hasEnded(turn) ? undefined : turn;
   }
 
+  /** Places that are taken: one whose turn has ended is about to be free. */
+  function takenPlaces(): number {
+    const isTaken = (id: string): boolean => waiting.has(id) || !running.has(id) || runningIn(id) !== undefined;
+    return [...scheduled].filter(isTaken).length;
+  }
+
   function enter(turn: Turn, add: (line: Turn[]) => void): void {
     const { session_id } = turn.file;
     const line = waiting.get(session_id) ?? [];
@@ -90,6 +98,8 @@ export function createTurnQueue({ maxTurns, run }: TurnQueueOptions): TurnQueue 
       return index + (runningIn(session_id) === undefined ? 0 : 1);
     },
     waitingCount: () => [...waiting.values()].reduce((sum, line) => sum + line.length, 0),
+    wouldWait: (id) =>
+      (id !== undefined && (runningIn(id) !== undefined || waiting.has(id))) || takenPlaces() >= maxTurns,
     runningCount: () => running.size,
     running: runningIn,
     isBusy: (sessionId) => runningIn(sessionId) !== undefined || waiting.has(sessionId),

@@ -1,0 +1,45 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { readSettings, SettingsError } from "../src/daemon/settings.ts";
+import { checkDirectories } from "../src/daemon/start-directories.ts";
+import { temporaryDirectory } from "./harness/temporary.ts";
+
+const ROOT = { uid: 0, gid: 0 };
+
+function stage() {
+  const directory = temporaryDirectory(onTestFinished);
+  const file = join(directory, "file");
+  writeFileSync(file, "");
+  const good = {
+    TURND_STATE_DIR: join(directory, "state/below"),
+    TURND_HOME: join(directory, "home"),
+    TURND_WORKSPACE: directory,
+  };
+  return { file, good, check: (env: Record<string, string>) => checkDirectories(readSettings(env, ROOT)) };
+}
+
+test("the state directory is made, and directories that are not there yet pass", async () => {
+  const { good, check } = stage();
+  await check(good);
+  expect(existsSync(good.TURND_STATE_DIR)).toBe(true);
+});
+
+test.each(["TURND_STATE_DIR", "TURND_HOME", "TURND_WORKSPACE"])(
+  "%s that can be no directory is named",
+  async (name) => {
+    const { file, good, check } = stage();
+    for (const path of ["/dev/null/x", file]) {
+      const checking = check({ ...good, [name]: path });
+      await expect(checking).rejects.toThrow(SettingsError);
+      await expect(checking).rejects.toThrow(`${name} is "${path}": `);
+    }
+  },
+);
+
+test("all that are wrong are named at once", async () => {
+  const { file, good, check } = stage();
+  await expect(check({ ...good, TURND_HOME: file, TURND_WORKSPACE: file })).rejects.toThrow(
+    /TURND_HOME[^]*TURND_WORKSPACE/,
+  );
+});
