@@ -122,9 +122,13 @@ export const SettingsSchema = z.object({
     .regex(/^([A-Za-z_][A-Za-z0-9_]*([ ,]+|$))*$/)
     .default("")
     .meta({ description: "Names of further variables the CLIs get, separated by commas or spaces" }),
-  CLI_A_NAME: name("cli-a").meta({ description: "What CLI A is called in this image" }),
+  CLI_A_NAME: name("cli-a").meta({
+    description: "What CLI A is called in this image: its paths; a binary built as `opencode` is served too",
+  }),
   CLI_A_BIN: z.string().startsWith("/").optional().meta({ description: "CLI A's binary, named outright" }),
-  CLI_B_NAME: name("cli-b").meta({ description: "What CLI B is called in this image" }),
+  CLI_B_NAME: name("cli-b").meta({
+    description: "What CLI B is called in this image: its paths; a binary built as `codex` is served too",
+  }),
   CLI_B_BIN: z.string().startsWith("/").optional().meta({ description: "CLI B's binary, named outright" }),
 });
 

@@ -51,7 +51,7 @@ function machine(onDone: (cleanUp: () => void) => void = onTestFinished): Machin
   const directory = temporaryDirectory(onDone);
   const env = fakeEnv(directory);
   const bin = join(directory, "bin");
-  fakeCli(join(bin, "fake-cli-a"), "1.14.34", "exit 0");
+  fakeCli(join(bin, "fake-cli-a"), "1.14.34", READS);
   fakeCli(join(bin, "rg"), "14.1.0", "exit 0");
   const home = userDirectory(join(directory, "home"));
   chmodSync(home, 0o700);
@@ -79,6 +79,11 @@ function machine(onDone: (cleanUp: () => void) => void = onTestFinished): Machin
     },
   };
 }
+
+/** What a fake CLI A does with a configuration that is none, as the real one. */
+const READS = `read -r line <"$XDG_CONFIG_HOME/fake-cli-a/config.json"
+case "$line" in "{turnd:"*) echo "Error: not valid JSON" >&2; exit 1 ;; esac
+exit 0`;
 
 /** A program that tells its version, and for everything else does as it is told. */
 function fakeCli(path: string, version: string, otherwise: string): void {
@@ -209,7 +214,7 @@ const FAULTS: readonly (readonly [
     "a CLI of a version that nobody measured",
     ({ directory }) => {
       const path = join(directory, "bin/newer");
-      fakeCli(path, "2.0.0", "exit 0");
+      fakeCli(path, "2.0.0", READS);
       return { CLI_A_BIN: path };
     },
     { "cli-a": /^warn: .*2\.0\.0 was never measured \(1\.3\.2 to 1\.14\.34 was\)/ },
@@ -233,6 +238,15 @@ const FAULTS: readonly (readonly [
       return { CLI_A_BIN: path };
     },
     { "cli-a-configuration": /^fault: .*Configuration is invalid at x Unrecognized key: bogus/ },
+  ],
+  [
+    "a CLI that reads its configuration from another place",
+    ({ directory }) => {
+      const path = join(directory, "bin/deaf");
+      fakeCli(path, "1.14.34", "exit 0");
+      return { CLI_A_BIN: path };
+    },
+    { "cli-a-configuration": /^fault: .*bin\/deaf does not read the configuration that turnd writes/ },
   ],
   [
     "a provider that CLI B cannot speak to",
@@ -297,7 +311,7 @@ test.runIf(IS_ROOT)(
     const subject = machine();
     const path = join(subject.directory, "bin/unboxed");
     const asked =
-      'case "$1" in sandbox) echo "bwrap: No permissions" >&2; exit 1;; exec) echo "No prompt provided via stdin." >&2; exit 1;; esac';
+      'case "$1" in sandbox) echo "bwrap: No permissions" >&2; exit 1;; exec) grep -q "^.turnd:" "$FAKE_CLI_B_HOME/config.toml" || echo "No prompt provided via stdin." >&2; exit 1;; esac';
     fakeCli(path, "0.139.0", asked);
     const env = { ...subject.env, CLI_B_BIN: path };
     expect(await findings({ ...subject, env })).toEqual({

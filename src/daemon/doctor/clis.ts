@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { CliName } from "../../protocol/index.ts";
+import type { ConfigFile, ConfigurationFault } from "../executors/executor.ts";
 import { EXECUTORS } from "../executors/registry.ts";
 import { runTool } from "../process/run-tool.ts";
 import type { ExecutorRuntime } from "../turns/executor-runtime.ts";
@@ -64,22 +65,38 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
   const home = join(subject.scratch, executor.id);
   const turn = { permissions: {}, mode: "execute" as const, cliVersion: located.version };
   const plan = executor.planHome({ home, cliName, configuration, ...turn });
-  await changeHome(subject, subject.scratch, [
-    ...["tmp", ...plan.directories].map((path) => ({ do: "make" as const, path: join(executor.id, path) })),
-    ...plan.files.map(({ path, content }) => ({ do: "write" as const, path: join(executor.id, path), content })),
-  ]);
   const check = executor.checkConfiguration(configuration);
-  const result = await runTool([located.path, ...check.args], {
-    runAs: subject.runAs,
-    timeoutMs: CHECK_TIMEOUT_MS,
-    cwd: home,
-    env: { ...subject.env, HOME: home, TMPDIR: join(home, "tmp"), ...plan.env, ...configuration.env },
-  });
-  const found = check.judge(result);
-  if (found === undefined) return ok(`${cliName} accepts its configuration`);
-  const message = `${cliName}: ${found.message}`;
-  const remedy = `change the ${executor.id === "cli-a" ? "CLI_A" : "CLI_B"}_ variables`;
-  return found.keepsFromRunning ? fault(message, remedy) : warn(message, remedy);
+  const variable = executor.id === "cli-a" ? "CLI_A" : "CLI_B";
+  const judge = async (files: readonly ConfigFile[]): Promise<ConfigurationFault | undefined> => {
+    await changeHome(subject, subject.scratch, [
+      ...["tmp", ...plan.directories].map((path) => ({ do: "make" as const, path: join(executor.id, path) })),
+      ...files.map(({ path, content }) => ({ do: "write" as const, path: join(executor.id, path), content })),
+    ]);
+    const result = await runTool([located.path, ...check.args], {
+      runAs: subject.runAs,
+      timeoutMs: CHECK_TIMEOUT_MS,
+      cwd: home,
+      env: { ...subject.env, HOME: home, TMPDIR: join(home, "tmp"), ...plan.env, ...configuration.env },
+    });
+    return check.judge(result);
+  };
+
+  const found = await judge(plan.files);
+  if (found !== undefined) {
+    const message = `${cliName}: ${found.message}`;
+    const remedy = `change the ${variable}_ variables`;
+    return found.keepsFromRunning ? fault(message, remedy) : warn(message, remedy);
+  }
+  // A binary that reads other places accepts whatever is written here, and would run with its own defaults.
+  const names = configuration.files.map(({ path }) => basename(path));
+  const unacceptable = plan.files.map((file) =>
+    names.includes(basename(file.path)) ? { ...file, content: check.unacceptable } : file,
+  );
+  if ((await judge(unacceptable))?.keepsFromRunning === true) return ok(`${cliName} accepts its configuration`);
+  return fault(
+    `${located.path} does not read the configuration that turnd writes for ${cliName}`,
+    `name in ${variable}_NAME what this binary was built as, or another binary in ${variable}_BIN`,
+  );
 }
 
 export async function checkStrayConfiguration({ executors, home }: Subject): Promise<Verdict> {

@@ -102,6 +102,8 @@ export interface SandboxProbe {
 /** How the CLI itself is made to check its configuration: without a prompt, a model or a network. */
 export interface ConfigurationCheck {
   readonly args: readonly string[];
+  /** A file that the CLI refuses wherever it reads one: shows that it reads what turnd writes. */
+  readonly unacceptable: string;
   /** What is wrong with it; undefined when nothing is. Quotes no line of the file: there may be a key in it. */
   judge(result: { readonly code: number | null; readonly stderr: string }): ConfigurationFault | undefined;
 }

@@ -27,7 +27,7 @@ const whole = (config: Record<string, unknown>): Record<string, string> => ({
 describe("a session's home", () => {
   test("holds all four directories of the CLI and its configuration", () => {
     const { directories, files, env } = plan(SET, {}, "cli-a");
-    expect(directories).toEqual(expect.arrayContaining(["data", "cache", "state", "config/cli-a"]));
+    expect(directories).toEqual(expect.arrayContaining(["data", "cache", "state", "config/cli-a/node_modules"]));
     expect(files[0]?.path).toBe("config/cli-a/config.json");
     expect(env).toMatchObject({
       XDG_DATA_HOME: "/s/home/data",
@@ -38,6 +38,18 @@ describe("a session's home", () => {
       CLI_A_DISABLE_MODELS_FETCH: "1",
       CLI_A_TEST_HOME: "/s/home",
     });
+  });
+
+  test("serves a binary under the name it was built with too", () => {
+    const { directories, files, forbidden, env } = plan(SET, {}, "cli-a");
+    expect(directories).toContain("config/opencode/node_modules");
+    const [ours, own] = files.filter(({ path }) => path.endsWith("/config.json"));
+    expect(own).toEqual({ path: "config/opencode/config.json", content: ours?.content });
+    expect(forbidden).toEqual(
+      expect.arrayContaining([".opencode", "config/opencode/plugin", "data/opencode/auth.json"]),
+    );
+    expect(env).toMatchObject({ OPENCODE_DISABLE_PROJECT_CONFIG: "1", OPENCODE_TEST_HOME: "/s/home" });
+    expect(plan(SET).files.filter(({ path }) => path.endsWith("/config.json"))).toHaveLength(1);
   });
 
   test("holds no other configuration the CLI would read", () => {

@@ -228,7 +228,7 @@ describe("a session's home", () => {
   test("is a directory that the CLI's home variable points to", () => {
     const { directories, env } = plan(configured(SET));
     expect(directories).toEqual(["cli-b"]);
-    expect(env).toMatchObject({ CLI_B_HOME: "/s/home/cli-b" });
+    expect(env).toMatchObject({ CLI_B_HOME: "/s/home/cli-b", CODEX_HOME: "/s/home/cli-b" });
   });
 
   test("holds the configuration, tightened for a planning turn", () => {

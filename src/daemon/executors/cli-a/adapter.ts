@@ -1,7 +1,8 @@
+import { namesOf } from "../binary-names.ts";
 import type { Executor, NativeBinary } from "../executor.ts";
 import { buildArgs } from "./command.ts";
 import { configure, VARIABLES } from "./config.ts";
-import { readDetails } from "./details.ts";
+import { BUILT_AS, readDetails } from "./details.ts";
 import { FAILURE_RULES } from "./failure.ts";
 import { CONFIGURATION_CHECK } from "./configuration-check.ts";
 import { planHome } from "./home.ts";
@@ -12,8 +13,6 @@ import { findPackageFault } from "./whole-config.ts";
 
 const SESSION_ID = /^ses_[0-9A-Za-z]{26}$/;
 
-/** What the real packages are called, wherever the CLI goes by another name. */
-const PACKAGE_NAME = "opencode";
 const PLATFORMS: readonly { suffix: string; needs?: string }[] = [
   { suffix: "linux-x64", needs: "avx2" },
   { suffix: "linux-x64-baseline" },
@@ -39,7 +38,7 @@ export const cliA: Executor = {
   // It handles neither and dies of the first at once; the second serves where SIGINT is ignored. Source: section 10.
   stopSignals: ["SIGINT", "SIGTERM"],
   nativeBinaries: (cliName) =>
-    [...new Set([cliName, PACKAGE_NAME])].flatMap((name) =>
+    namesOf(cliName, BUILT_AS).flatMap((name) =>
       PLATFORMS.flatMap(({ suffix, ...needs }): NativeBinary[] =>
         // Beside the wrapper's package, or nested below it.
         ["", `${name}-ai/node_modules/`].map((parent) => ({
@@ -61,8 +60,10 @@ export const cliA: Executor = {
   records: RECORDS,
   createTranslator: createCliATranslator,
   checkConfiguration: () => CONFIGURATION_CHECK,
-  strayConfiguration: (cliName) => [`/etc/${cliName}`, `~/.${cliName}`],
+  strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).flatMap((name) => [`/etc/${name}`, `~/.${name}`]),
   // The three belong together: what was written last may be in the log beside the database alone. Source: section 3.
   corruptState: (rule, cliName) =>
-    rule === CORRUPT_ON_RESUME ? ["", "-wal", "-shm"].map((end) => `data/${cliName}/${cliName}.db${end}`) : [],
+    rule === CORRUPT_ON_RESUME
+      ? namesOf(cliName, BUILT_AS).flatMap((name) => ["", "-wal", "-shm"].map((end) => `data/${name}/${name}.db${end}`))
+      : [],
 };

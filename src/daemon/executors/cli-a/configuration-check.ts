@@ -3,6 +3,7 @@ import { stripEscapes } from "../json-line.ts";
 
 /** Prints the merged configuration, key and all: its stdout is for nobody. Source: contract sections 4 and 13. */
 export const CONFIGURATION_CHECK: ConfigurationCheck = {
+  unacceptable: "{turnd: no CLI reads this and goes on",
   args: ["debug", "config"],
   judge({ code, stderr }) {
     if (code === 0) return undefined;

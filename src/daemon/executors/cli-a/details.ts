@@ -1,6 +1,9 @@
 import { z } from "zod";
 import type { Configuration } from "../executor.ts";
 
+/** What the real binary was built as: its directories and switches have this name, whatever it is called. */
+export const BUILT_AS = "opencode";
+
 /** A configuration of CLI A, as JSON. Its schema is the CLI's own; we read a few fields. */
 export const CliAConfig = z.record(z.string(), z.unknown());
 export type CliAConfig = z.infer<typeof CliAConfig>;

@@ -1,5 +1,6 @@
+import { namesOf, variableOf } from "../binary-names.ts";
 import type { ConfigFile, HomeInput, HomePlan } from "../executor.ts";
-import { addModel, readDetails, resolveModel, type CliADetails } from "./details.ts";
+import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails } from "./details.ts";
 import { tightenConfig } from "./permissions.ts";
 import { renderConfig } from "./rendered-config.ts";
 import { quietConfig } from "./unasked.ts";
@@ -45,32 +46,35 @@ function pluginStubs(version: string): Record<string, Record<string, unknown>> {
 export function planHome(input: HomeInput): HomePlan {
   const { home, cliName } = input;
   const details = readDetails(input.configuration);
-  const prefix = cliName.toUpperCase().replaceAll("-", "_");
-  const configDirectory = `config/${cliName}`;
+  const names = namesOf(cliName, BUILT_AS);
   const config = details.source === "none" ? undefined : tighten(details, input);
-  const stubs = Object.entries(pluginStubs(input.cliVersion ?? "*")).map(([name, content]) =>
-    toFile(`${configDirectory}/${name}`, content),
-  );
+  const stubs = pluginStubs(input.cliVersion ?? "*");
+  const files = Object.entries(config === undefined ? {} : { "config.json": config, ...stubs });
   return {
-    directories: ["data", "cache", "state", configDirectory, `${configDirectory}/node_modules`],
-    files: config === undefined ? [] : [toFile(`${configDirectory}/config.json`, config), ...stubs],
-    forbidden: [
-      ...FORBIDDEN.map((name) => `${configDirectory}/${name}`),
-      `data/${cliName}/auth.json`,
-      ".opencode",
-      `.${cliName}`,
-    ].filter((path, index, paths) => paths.indexOf(path) === index),
+    directories: ["data", "cache", "state", ...names.map((name) => `config/${name}/node_modules`)],
+    files: names.flatMap((name) => files.map(([file, content]) => toFile(`config/${name}/${file}`, content))),
+    forbidden: names.flatMap((name) => [
+      ...FORBIDDEN.map((file) => `config/${name}/${file}`),
+      `data/${name}/auth.json`,
+      `.${name}`,
+    ]),
     env: {
       XDG_DATA_HOME: `${home}/data`,
       XDG_CONFIG_HOME: `${home}/config`,
       XDG_CACHE_HOME: `${home}/cache`,
       XDG_STATE_HOME: `${home}/state`,
-      ...Object.fromEntries(SWITCHES.map((name) => [`${prefix}_${name}`, "1"])),
-      // Even without project configuration the CLI reads `~/.opencode`, which any tool can write (measured on both
-      // versions): it looks for it here instead. The CLI's tools keep their HOME.
-      [`${prefix}_TEST_HOME`]: home,
-      ...(config === undefined ? {} : { [`${prefix}_PERMISSION`]: JSON.stringify(config["permission"]) }),
+      ...Object.assign({}, ...names.map((name) => switchesOf(name, home, config?.["permission"]))),
     },
+  };
+}
+
+function switchesOf(name: string, home: string, permission: unknown): Record<string, string> {
+  return {
+    ...Object.fromEntries(SWITCHES.map((end) => [variableOf(name, end), "1"])),
+    // Even without project configuration the CLI reads `~/.opencode`, which any tool can write (measured on both
+    // versions): it looks for it here instead. The CLI's tools keep their HOME.
+    [variableOf(name, "TEST_HOME")]: home,
+    ...(permission === undefined ? {} : { [variableOf(name, "PERMISSION")]: JSON.stringify(permission) }),
   };
 }
 

@@ -1,8 +1,9 @@
+import { namesOf } from "../binary-names.ts";
 import type { Executor, NativeBinary } from "../executor.ts";
 import { buildArgs } from "./command.ts";
 import { checkConfiguration } from "./configuration-check.ts";
 import { configure, VARIABLES } from "./config.ts";
-import { chooseSandboxMode, readDetails } from "./details.ts";
+import { BUILT_AS, chooseSandboxMode, readDetails } from "./details.ts";
 import { FAILURE_RULES } from "./failure.ts";
 import { planHome } from "./home.ts";
 import { RECORDS } from "./records.ts";
@@ -49,7 +50,7 @@ export const cliB: Executor = {
   records: RECORDS,
   createTranslator: createCliBTranslator,
   checkConfiguration,
-  strayConfiguration: (cliName) => [`/etc/${cliName}`],
+  strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).map((name) => `/etc/${name}`),
   probeProvider,
   sandboxProbe: {
     // Read-only, since the writable sandbox also fails in a directory its user cannot write to (measured).

@@ -11,6 +11,7 @@ const AT = /config\.toml:(\d+:\d+: [^\n]+)/;
 export function checkConfiguration(configuration: Configuration): ConfigurationCheck {
   const isGiven = readDetails(configuration).source === "toml";
   return {
+    unacceptable: "[turnd: no CLI reads this and goes on",
     args: ["exec", "--strict-config", "--skip-git-repo-check", "-"],
     judge({ code, stderr }) {
       if (REACHED_PROMPT.test(stderr)) return undefined;

@@ -1,5 +1,6 @@
+import { namesOf, variableOf } from "../binary-names.ts";
 import type { HomeInput, HomePlan } from "../executor.ts";
-import { chooseSandboxMode, readDetails } from "./details.ts";
+import { BUILT_AS, chooseSandboxMode, readDetails } from "./details.ts";
 import { renderConfig } from "./rendered-config.ts";
 import { NO_REPOSITORY } from "./unasked.ts";
 
@@ -33,6 +34,9 @@ export function planHome({ home, cliName, configuration, permissions, mode }: Ho
     directories: [cliName],
     files,
     forbidden: FORBIDDEN.map((name) => `${cliName}/${name}`),
-    env: { ...NO_REPOSITORY, [`${cliName.toUpperCase().replaceAll("-", "_")}_HOME`]: `${home}/${cliName}` },
+    env: {
+      ...NO_REPOSITORY,
+      ...Object.fromEntries(namesOf(cliName, BUILT_AS).map((name) => [variableOf(name, "HOME"), `${home}/${cliName}`])),
+    },
   };
 }

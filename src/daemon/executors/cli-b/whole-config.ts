@@ -1,6 +1,7 @@
+import { namesOf, variableOf } from "../binary-names.ts";
 import type { Configuration, ConfigureInput, ConfigureResult } from "../executor.ts";
 import { isOrdinary, secretsIn } from "../secret-values.ts";
-import { type CliBDetails, type CliBVariables, configPath, SandboxMode } from "./details.ts";
+import { BUILT_AS, type CliBDetails, type CliBVariables, configPath, SandboxMode } from "./details.ts";
 import { MASK, showConfig } from "./effective.ts";
 import {
   buildOverrides,
@@ -92,9 +93,9 @@ function findFault(
 
 /** The built-in provider takes its key from a variable of the CLI's own name. Source: contract section 5 [26a, 26b]. */
 function builtInKey(variables: CliBVariables, env: ConfigureInput["env"], cliName: string): Record<string, string> {
-  const name = `${cliName.toUpperCase().replaceAll("-", "_")}_API_KEY`;
-  const key = pick(env, [name])[name] ?? variables.apiKey;
-  return key === undefined ? {} : { [name]: key };
+  const names = namesOf(cliName, BUILT_AS).map((name) => variableOf(name, "API_KEY"));
+  const key = Object.values(pick(env, names))[0] ?? variables.apiKey;
+  return key === undefined ? {} : Object.fromEntries(names.map((name) => [name, key]));
 }
 
 function pick(env: ConfigureInput["env"], names: readonly string[]): Record<string, string> {
