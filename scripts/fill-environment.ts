@@ -37,9 +37,13 @@ export async function fillEnvironment(given: Env, base: string): Promise<FilledE
   if (fill("TURND_HOME", join(state, "home"))) await makeDirectory(join(state, "home"), owner, 0o700);
   if (fill("TURND_WORKSPACE", join(state, "workspace"))) await makeDirectory(join(state, "workspace"), owner, 0o755);
   const clis = await provideClis({ directory: state, ...owner });
-  // A name of one's own means a CLI of one's own, to be found on PATH.
-  if (fill("CLI_A_NAME", "opencode")) fill("CLI_A_BIN", clis.cliA);
-  if (fill("CLI_B_NAME", "codex")) fill("CLI_B_BIN", clis.cliB);
+  // Any other name means a CLI of one's own, to be found on PATH.
+  for (const [cli, name, bundled] of [
+    ["CLI_A", "opencode", clis.cliA],
+    ["CLI_B", "codex", clis.cliB],
+  ] as const) {
+    if (fill(`${cli}_NAME`, name) || given[`${cli}_NAME`] === name) fill(`${cli}_BIN`, bundled);
+  }
   const path = given["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
   if (!(await isOnPath("rg", path))) env["PATH"] = `${path}:${clis.toolsDirectory}`;
   const notes = self.uid === 0 ? [] : [`not root: the CLIs run as this user too, uid ${self.uid} (TURND_RUN_AS=self)`];

@@ -13,6 +13,7 @@ import { makeDirectory } from "./sessions/directories.ts";
 import { openSessionStore } from "./sessions/session-store.ts";
 import type { Settings } from "./settings.ts";
 import { checkDirectories } from "./start-directories.ts";
+import { reportExecutors } from "./report-executors.ts";
 import { stopWithin } from "./stop.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
 import type { TurnContext } from "./turns/context.ts";
@@ -93,6 +94,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     // Fastify passes on to Node what its types do not name.
     const address = { host: values.TURND_HOST, port: values.TURND_PORT, reusePort: values.TURND_REUSE_PORT === "on" };
     await app.listen(address);
+    await reportExecutors(context, logger);
     const url = describeAddress(app);
     logger.info({ url, pid: process.pid }, "listening");
     return {

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
+import { startScriptedModel } from "../../src/scripted-model/server.ts";
+import { createClient } from "../harness/client.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 
 const README = readFileSync(join(REPOSITORY, "README.md"), "utf8");
@@ -20,6 +23,46 @@ function find(text: string, part: string): string {
 const run = (script: string, env: Record<string, string> = {}) =>
   execa("bash", ["-euo", "pipefail", "-c", script], { cwd: REPOSITORY, env, reject: false, stdin: "ignore" });
 
+/** Runs a script that becomes `npm start`, with directories of this test's own, and waits until turnd listens. */
+async function start(script: string, env: Record<string, string> = {}) {
+  const directory = temporaryDirectory(onTestFinished);
+  const child = execa("bash", ["-euo", "pipefail", "-c", script], {
+    cwd: REPOSITORY,
+    env: {
+      TURND_PORT: "0",
+      TURND_STATE_DIR: join(directory, "state"),
+      TURND_HOME: userDirectory(join(directory, "home")),
+      TURND_WORKSPACE: userDirectory(join(directory, "workspace")),
+      // As in the image: where tests run user namespaces may be off.
+      CLI_B_SANDBOX_MODE: "danger-full-access",
+      ...env,
+    },
+    reject: false,
+    stdin: "ignore",
+    buffer: false,
+  });
+  onTestFinished(() => void child.kill("SIGTERM"));
+  const log: string[] = [];
+  const { promise: address, resolve } = Promise.withResolvers<string>();
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    log.push(line);
+    const url = /"url":"http:\/\/([^"]+)"[^}]*"msg":"listening"/.exec(line)?.[1];
+    if (url !== undefined) resolve(url);
+  });
+  const ended = Promise.resolve(child);
+  const host = await Promise.race([
+    address,
+    ended.then(() => {
+      throw new Error(`npm start ended before it listened:\n${log.join("\n")}`);
+    }),
+  ]);
+  async function stop(): Promise<number | undefined> {
+    child.kill("SIGTERM");
+    return (await ended).exitCode;
+  }
+  return { host, log, stop };
+}
+
 test("the one command runs a real turn on each CLI", { timeout: 300_000 }, async () => {
   const result = await run(find(README, "npm run demo"));
   expect(result.exitCode, result.stdout + result.stderr).toBe(0);
@@ -30,39 +73,37 @@ test(
   "what `npm start` serves answers the README's curl with events, and SIGTERM ends it with 0",
   { timeout: 300_000 },
   async () => {
-    const directory = temporaryDirectory(onTestFinished);
-    const child = execa("npm", ["start"], {
-      cwd: REPOSITORY,
-      env: {
-        TURND_PORT: "0",
-        TURND_STATE_DIR: join(directory, "state"),
-        TURND_HOME: userDirectory(join(directory, "home")),
-        TURND_WORKSPACE: userDirectory(join(directory, "workspace")),
-      },
-      reject: false,
-      stdin: "ignore",
-      buffer: false,
-    });
-    onTestFinished(() => void child.kill("SIGTERM"));
-    const { promise: address, resolve } = Promise.withResolvers<string>();
-    const lines = createInterface({ input: child.stdout });
-    lines.on("line", (line) => {
-      const url = /"url":"http:\/\/([^"]+)"[^}]*"msg":"listening"/.exec(line)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-    const host = await Promise.race([
-      address,
-      child.then(() => {
-        throw new Error("npm start ended before it listened");
-      }),
-    ]);
+    const { host, log, stop } = await start("exec npm start");
+    const reasons = await waitFor(
+      "what to set",
+      () => log.join("\n").includes("no executor can run") && log.join("\n"),
+    );
+    expect(reasons).toMatch(/"executor":"cli-a"[^}]*set CLI_A_API_KEY/);
+    expect(reasons).toMatch(/"executor":"cli-b"[^}]*set CLI_B_API_KEY/);
     const result = await run(find(README, "text/event-stream").replaceAll("127.0.0.1:8091", host));
     expect(result.exitCode, result.stderr).toBe(0);
     expect(result.stdout).toMatch(/^id: 1$[^]*^event: end$/m);
-    child.kill("SIGTERM");
-    expect((await child).exitCode).toBe(0);
+    expect(result.stdout).toMatch(/"code":"credential_missing"/);
+    expect(await stop()).toBe(0);
   },
 );
+
+test.each([
+  ["the provider of the first screen", "export CLI_B_MODEL", ["cli-b"]],
+  ["the minimal configuration of both CLIs", "export CLI_A_NAME", ["cli-a", "cli-b"]],
+])("%s, copied, runs turns", { timeout: 300_000 }, async (_, part, executors) => {
+  const model = await startScriptedModel();
+  onTestFinished(() => model.close());
+  const block = find(README, part).replace(/^npm start$/m, "");
+  const filled = block.replaceAll("https://…/v1", model.url).replaceAll("=…", "=scripted");
+  expect(filled).not.toContain("…");
+  const { host, stop } = await start(`${filled}\nexec npm start`, { NO_PROXY: "127.0.0.1" });
+  const turnd = createClient(`http://${host}`);
+  for (const executor of executors) {
+    expect(await turnd.run({ executor, input: "Say hello." })).toMatchObject({ executor, status: "completed" });
+  }
+  expect(await stop()).toBe(0);
+});
 
 test("the commands that replay do", async () => {
   const one = await run(find(README, "replay --summary"));

@@ -283,7 +283,7 @@ test("with no place to wait a turn that can start at once runs, and one that can
   await turnd.request("POST", `/v1/turns/${one.turn_id}/cancel`);
   // As soon as an end is seen its place is free.
   for (let turns = 0; turns < 5; turns += 1) {
-    const { status } = await turnd.run({ session_id: "session-1", input: "hello" });
-    expect(status).toBe("completed");
+    const result = await turnd.run({ session_id: "session-1", input: "hello" });
+    expect(result.status).toBe("completed");
   }
 });

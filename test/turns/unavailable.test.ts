@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 /** A provider that answers every request in one way, and what it was sent. */
 async function provider(status: number, body: string): Promise<{ url: string; bodies: string[] }> {
@@ -161,4 +162,15 @@ test("a turn whose model's provider would be fetched from npm is not run; one of
   expect((await turnd.events(result.turn_id)).map(({ type }) => type)).toEqual(["turn.ended"]);
   const other = await turnd.run({ executor: "cli-a", model: "good/other", input: "hello" });
   expect((await turnd.events(other.turn_id)).map(({ type }) => type)).toContain("turn.started");
+});
+
+test("the log says at the start which CLI is configured, and why another one cannot run turns", async () => {
+  const turnd = await fakeDaemon({ CLI_A_NAME: "no-such-cli" });
+  const log = await waitFor("the report", () => {
+    const text = turnd.log.join("\n");
+    return text.includes('"executor":"cli-b"') && text;
+  });
+  expect(log).toMatch(/"executor":"cli-a"[^}]*no-such-cli cannot be run[^}]*"msg":"executor cannot run turns"/);
+  expect(log).toMatch(/"executor":"cli-b"[^}]*"msg":"executor is configured"/);
+  expect(log).not.toContain("no executor can run turns yet");
 });

@@ -26,6 +26,8 @@ export interface ExecutorRuntime {
   readonly probeSandbox: SharedAnswer<SandboxState>;
   /** What keeps a turn from running, decided before a process is started; undefined when nothing does. */
   findObstacle(wanted: Wanted, signal?: AbortSignal): Promise<FailureDraft | undefined>;
+  /** What keeps every turn from running as far as files and configuration show it; starts no process and asks nobody. */
+  findStaticFault(): Promise<Configuration["fault"]>;
   /** @param provider - `known`: returned without waiting for the provider, by its last answer if there is one */
   describe(provider: "asked" | "known", signal?: AbortSignal): Promise<ExecutorInfo>;
 }
@@ -150,9 +152,16 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     return withoutSecrets(options.redact, ExecutorInfo, info);
   }
 
+  async function findStaticFault(): Promise<Configuration["fault"]> {
+    const found = await findCli(options);
+    if (found.ok) return configuration.fault;
+    return { code: "executor_unavailable", message: `${cliName} cannot be run: ${found.reason}.` };
+  }
+
   return {
     executor,
     cliName,
+    findStaticFault,
     configuration,
     drift,
     locate,
