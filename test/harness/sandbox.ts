@@ -35,6 +35,8 @@ export interface SandboxOptions {
   readonly securityOptions?: readonly string[];
   /** Files of this machine, by where they are put as root's programs before the start. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Processes and bytes of memory that the container may have. */
+  readonly limits?: { readonly processes: number; readonly memoryBytes: number };
   /** Runs instead of turnd and the front. */
   readonly command?: readonly string[];
 }
@@ -180,6 +182,13 @@ class SandboxContainer extends GenericContainer {
     return this;
   }
 
+  withLimits({ processes, memoryBytes }: NonNullable<SandboxOptions["limits"]>): this {
+    this.hostConfig.PidsLimit = processes;
+    this.hostConfig.Memory = memoryBytes;
+    this.hostConfig.MemorySwap = memoryBytes;
+    return this;
+  }
+
   /** Nor for these. */
   withSecurityOptions(options: readonly string[]): this {
     this.hostConfig.SecurityOpt = [...options];
@@ -198,6 +207,7 @@ function toContainer(options: SandboxOptions): GenericContainer {
     );
   if (options.hasReadOnlyRoot === true) container.withReadOnlyRoot();
   if (options.hasIpv6 === true) container.withIpv6();
+  if (options.limits !== undefined) container.withLimits(options.limits);
   if (options.securityOptions !== undefined) container.withSecurityOptions(options.securityOptions);
   const files = Object.entries(options.files ?? {}).map(([target, source]) => ({ source, target, mode: 0o755 }));
   if (files.length > 0) container.withCopyFilesToContainer(files);
