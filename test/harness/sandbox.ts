@@ -37,6 +37,7 @@ export interface SandboxOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** Processes and bytes of memory that the container may have. */
   readonly limits?: { readonly processes: number; readonly memoryBytes: number };
+  readonly sysctls?: Readonly<Record<string, string>>;
   /** Runs instead of turnd and the front. */
   readonly command?: readonly string[];
 }
@@ -182,6 +183,11 @@ class SandboxContainer extends GenericContainer {
     return this;
   }
 
+  withSysctls(sysctls: Readonly<Record<string, string>>): this {
+    this.hostConfig.Sysctls = { ...this.hostConfig.Sysctls, ...sysctls };
+    return this;
+  }
+
   withLimits({ processes, memoryBytes }: NonNullable<SandboxOptions["limits"]>): this {
     this.hostConfig.PidsLimit = processes;
     this.hostConfig.Memory = memoryBytes;
@@ -207,6 +213,7 @@ function toContainer(options: SandboxOptions): GenericContainer {
     );
   if (options.hasReadOnlyRoot === true) container.withReadOnlyRoot();
   if (options.hasIpv6 === true) container.withIpv6();
+  if (options.sysctls !== undefined) container.withSysctls(options.sysctls);
   if (options.limits !== undefined) container.withLimits(options.limits);
   if (options.securityOptions !== undefined) container.withSecurityOptions(options.securityOptions);
   const files = Object.entries(options.files ?? {}).map(([target, source]) => ({ source, target, mode: 0o755 }));

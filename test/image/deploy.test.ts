@@ -20,6 +20,9 @@ const LIMIT_MS = 300_000;
 const ComposeService = z.object({
   read_only: z.literal(true),
   tmpfs: z.array(z.string()),
+  pids_limit: z.int().positive(),
+  mem_limit: z.string().regex(/^\d+g$/),
+  sysctls: z.record(z.string(), z.number()),
   cap_drop: z.tuple([z.literal("ALL")]),
   cap_add: z.array(z.string()),
   security_opt: z.array(z.string()),
@@ -42,6 +45,8 @@ async function fromCompose(): Promise<SandboxOptions> {
     hasReadOnlyRoot: true,
     capabilities: service.cap_add,
     securityOptions: service.security_opt,
+    limits: { processes: service.pids_limit, memoryBytes: Number.parseInt(service.mem_limit, 10) * 2 ** 30 },
+    sysctls: Object.fromEntries(Object.entries(service.sysctls).map(([name, value]) => [name, String(value)])),
     tmpfs: Object.fromEntries(service.tmpfs.map((entry) => entry.split(/:(.*)/))),
     volumes,
     // In place of the variable that every other container of the tests is given.

@@ -72,6 +72,26 @@ function withoutIds(schema: unknown): object {
   );
 }
 
+test("both limit memory, what is kept on a disk that others share, and shared memory without a process", () => {
+  const [, statefulSet] = manifests();
+  const pod = statefulSet.spec?.template.spec;
+  expect(pod?.containers[0]?.resources?.limits).toMatchObject({ memory: "4Gi", "ephemeral-storage": "6Gi" });
+  for (const { name, emptyDir } of pod?.volumes ?? [])
+    expect([name, emptyDir?.sizeLimit]).toEqual([name, expect.stringMatching(/i$/)]);
+  expect(pod?.securityContext?.sysctls).toEqual([{ name: "kernel.shm_rmid_forced", value: "1" }]);
+  const compose = parse(readFileSync(join(DEPLOY, "compose.yaml"), "utf8")).services.sandbox;
+  expect(compose).toMatchObject({ pids_limit: 2048, mem_limit: "4g", memswap_limit: "4g" });
+  for (const mount of compose.tmpfs) expect(mount).toMatch(/[:,]size=\d+[gm]/);
+  expect(compose.sysctls).toEqual({ "kernel.shm_rmid_forced": 1 });
+});
+
+test("every `docker run` of the documents that starts a sandbox limits its processes and memory", () => {
+  const texts = ["README.md", "sandbox/README.md"].map((path) => readFileSync(path, "utf8").replaceAll("\\\n", " "));
+  const commands = texts.flatMap((text) => text.match(/^docker run (?!.*--rm).*$/gm) ?? []);
+  expect(commands.length).toBeGreaterThan(2);
+  for (const command of commands) expect(command).toMatch(/--pids-limit \d+ .*--memory \d+g/);
+});
+
 test("both keep turnd's variables, grace and probes", () => {
   const [, statefulSet] = manifests();
   const pod = statefulSet.spec?.template.spec;
