@@ -1,4 +1,5 @@
-import { chown, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
@@ -8,8 +9,8 @@ import { createApp } from "./http/app.ts";
 import { addProcessMetrics, createMetrics } from "./http/metrics.ts";
 import { holdLock } from "./process/lock.ts";
 import { removeDirectory } from "./process/remove-directory.ts";
+import { createLendHome, removeLeftHomes } from "./process/probe-home.ts";
 import { probeKeeper, type KeeperState } from "./process/probe-keeper.ts";
-import { makeDirectory } from "./sessions/directories.ts";
 import { openSessionStore } from "./sessions/session-store.ts";
 import type { Settings } from "./settings.ts";
 import { checkDirectories } from "./start-directories.ts";
@@ -139,9 +140,9 @@ export async function createTurnContext(
   const stateDirectory = values.TURND_STATE_DIR;
   const keeperPath = join(sandboxDirectory, "keeper");
   const homeWriter = await readFile(join(sandboxDirectory, "write-home"), "utf8");
-  const scratchDirectory = join(stateDirectory, "scratch");
-  await makeDirectory(scratchDirectory, 0o700);
-  if (!runAs.isSelf) await chown(scratchDirectory, runAs.uid, runAs.gid);
+  const onLeft = (path: string, error: unknown): void => logger.warn({ path, err: error }, "probe home is left");
+  await removeLeftHomes(stateDirectory, { runAs, onLeft });
+  const lendHome = createLendHome({ places: [stateDirectory, tmpdir()], runAs, onLeft });
   const keeper = await probeKeeper(keeperPath, stateDirectory, runAs);
   const warnings = [
     ...configured.flatMap(({ configuration }) => configuration.warnings),
@@ -166,7 +167,7 @@ export async function createTurnContext(
         configuration,
         env: baseEnv,
         runAs,
-        scratchDirectory,
+        lendHome,
         redact,
         isProviderProbed: values.TURND_PROBE_PROVIDER === "on",
         now: () => new Date(),

@@ -7,6 +7,7 @@ import type { Check, OwnPort, Subject, Verdict } from "./doctor/check.ts";
 import { CHECKS } from "./doctor/checks.ts";
 import type { Redact } from "./event-log/redact.ts";
 import { SettingsError, type Settings } from "./settings.ts";
+import { createLendHome } from "./process/probe-home.ts";
 import { resolveProtectedPath } from "./process/protected-path.ts";
 import { removeDirectory } from "./process/remove-directory.ts";
 import { makeUserDirectory } from "./process/user-directory.ts";
@@ -120,6 +121,8 @@ async function describeSubject(
   const { values, runAs } = settings;
   const env = { SHELL: "/bin/bash", ...settings.passedEnv };
   const scratch = join(directory, "user");
+  // As the daemon does; a home that is left goes with the directory around it.
+  const lendHome = createLendHome({ places: [directory], runAs, onLeft: () => undefined });
   return {
     home: values.TURND_HOME,
     stateDirectory: values.TURND_STATE_DIR,
@@ -134,7 +137,7 @@ async function describeSubject(
         configuration,
         env,
         runAs,
-        scratchDirectory: scratch,
+        lendHome,
         redact: (text) => text,
         isProviderProbed: false,
         now: () => new Date(),

@@ -1,11 +1,12 @@
 import { existsSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { describe, expect, inject, test } from "vitest";
+import { afterAll, describe, expect, inject, test } from "vitest";
 import { asUser } from "../../src/daemon/process/run-as.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
+import { startClosedProxy } from "../harness/closed-proxy.ts";
 import { CLI_B, KEY, shareStage } from "../harness/real-daemon.ts";
 import { CLI_USER, userFile } from "../harness/temporary.ts";
 
@@ -16,6 +17,9 @@ const useGit: Scenario = (conversation) => {
   const command = 'git rev-parse --is-inside-work-tree; echo "git dir is ${GIT_DIR-unset}"';
   return act(conversation, { type: "run", command, purpose: "Looks at the repository" });
 };
+
+const proxy = await startClosedProxy();
+afterAll(() => proxy.close());
 
 /** An operator's whole file that asks for what turnd cannot run with. */
 const toml = (modelUrl: string): string => `
@@ -34,7 +38,11 @@ goals = true
 describe.each(["the variables", "a whole file with features.goals"])("configured by %s", (source) => {
   const stage = shareStage(CLI_B, {
     model: { scenarios: { "use-git": useGit } },
-    env: (modelUrl) => (source === "the variables" ? {} : { CLI_B_CONFIG_TOML: toml(modelUrl) }),
+    env: (modelUrl) => ({
+      HTTP_PROXY: proxy.url,
+      HTTPS_PROXY: proxy.url,
+      ...(source === "the variables" ? {} : { CLI_B_CONFIG_TOML: toml(modelUrl) }),
+    }),
   });
 
   test("a model that wants a goal gets none, and the next prompt is heard", async () => {
@@ -67,7 +75,7 @@ describe.each(["the variables", "a whole file with features.goals"])("configured
     expect(model.requests.length - before).toBe(1);
   });
 
-  test("nothing of a repository is sent or run by the CLI itself; its tools see the repository", async () => {
+  test("nothing of a repository is sent or run by the CLI itself, nobody else is asked; its tools see the repository", async () => {
     const { turnd, model } = stage();
     const git = async (...args: string[]): Promise<unknown> => {
       const [setpriv = "", ...command] = asUser(CLI_USER, ["git", ...args]);
@@ -94,6 +102,7 @@ describe.each(["the variables", "a whole file with features.goals"])("configured
     expect(requests.length).toBeGreaterThan(0);
     expect(JSON.stringify(requests)).not.toContain("REMOTE-TOKEN");
     expect(existsSync(marker)).toBe(false);
+    expect(proxy.asked).toEqual([]);
     // What would have shown it: git itself runs the filter here.
     await git("status", "--porcelain");
     expect(existsSync(marker)).toBe(true);

@@ -6,7 +6,8 @@ import type { Configuration, Executor, FailureDraft } from "../executors/executo
 import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import { findProgram, type FoundProgram } from "../process/find-program.ts";
 import type { RunAs } from "../process/run-as.ts";
-import { runTool } from "../process/run-tool.ts";
+import { type LendHome, ProbeHomeError } from "../process/probe-home.ts";
+import { runTool, type ToolResult } from "../process/run-tool.ts";
 import { exhaustedFailure, ownFailure } from "./acts.ts";
 import { toMessage } from "./failure.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
@@ -60,8 +61,8 @@ export interface ExecutorRuntimeOptions {
   /** The allow-listed environment, PATH among it. */
   readonly env: Readonly<Record<string, string>>;
   readonly runAs: RunAs;
-  /** A directory of that user's, for what the CLI writes even when it is asked for its version alone. */
-  readonly scratchDirectory: string;
+  /** Lends a home of that user's: a CLI writes even when it is asked for its version alone. */
+  readonly lendHome: LendHome;
   /** Whether the provider is asked if it speaks the API that the CLI needs: `TURND_PROBE_PROVIDER`. */
   readonly isProviderProbed: boolean;
   /** Takes secrets out of what is told of it: providers and CLIs quote them. */
@@ -222,12 +223,7 @@ async function askVersion(
   { path, warning }: FoundProgram & { readonly ok: true },
   signal: AbortSignal,
 ): Promise<Located> {
-  const result = await runTool([path, "--version"], {
-    runAs: options.runAs,
-    timeoutMs: VERSION_TIMEOUT_MS,
-    env: scratchEnv(options),
-    signal,
-  });
+  const result = await askCli(options, [path, "--version"], { timeoutMs: VERSION_TIMEOUT_MS, signal });
   const version = VERSION.exec(result.stdout)?.[0];
   if (result.code === 0 && version !== undefined) {
     return { ok: true, path, version, ...(warning === undefined ? {} : { warning }) };
@@ -243,18 +239,25 @@ async function probeSandbox(
 ): Promise<SandboxState> {
   const located = await locate(signal);
   if (!located.ok) return { works: false, message: located.reason };
-  const result = await runTool([located.path, ...(options.executor.sandboxProbe?.args ?? [])], {
-    runAs: options.runAs,
-    timeoutMs: PROBE_TIMEOUT_MS,
-    env: scratchEnv(options),
-    signal,
-  });
+  const command = [located.path, ...(options.executor.sandboxProbe?.args ?? [])];
+  const result = await askCli(options, command, { timeoutMs: PROBE_TIMEOUT_MS, signal });
   const said = result.stderr.trim().split("\n").at(-1) ?? "";
   return { works: result.code === 0, message: result.code === 0 ? "" : said || `exit code ${result.code ?? "none"}` };
 }
 
-function scratchEnv({ env, scratchDirectory }: ExecutorRuntimeOptions): Record<string, string> {
-  return { PATH: env["PATH"] ?? "", HOME: scratchDirectory, TMPDIR: scratchDirectory };
+async function askCli(
+  { env, runAs, lendHome }: ExecutorRuntimeOptions,
+  command: readonly string[],
+  bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<ToolResult> {
+  try {
+    return await lendHome((home) =>
+      runTool(command, { ...bounds, runAs, env: { PATH: env["PATH"] ?? "", HOME: home, TMPDIR: home } }),
+    );
+  } catch (error) {
+    if (!(error instanceof ProbeHomeError)) throw error;
+    return { code: null, stdout: "", stderr: error.message };
+  }
 }
 
 /** For now: it is asked again. */

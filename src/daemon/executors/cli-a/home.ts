@@ -63,19 +63,21 @@ export function planHome(input: HomeInput): HomePlan {
       XDG_CONFIG_HOME: `${home}/config`,
       XDG_CACHE_HOME: `${home}/cache`,
       XDG_STATE_HOME: `${home}/state`,
-      ...Object.assign({}, ...names.map((name) => switchesOf(name, home, config?.["permission"]))),
+      ...Object.fromEntries(names.flatMap((name) => switchesOf(name, home, config?.["permission"]))),
     },
   };
 }
 
-function switchesOf(name: string, home: string, permission: unknown): Record<string, string> {
-  return {
-    ...Object.fromEntries(SWITCHES.map((end) => [variableOf(name, end), "1"])),
+function switchesOf(name: string, home: string, permission: unknown): [string, string][] {
+  return [
+    ...SWITCHES.map((end): [string, string] => [variableOf(name, end), "1"]),
     // Even without project configuration the CLI reads `~/.opencode`, which any tool can write (measured on both
     // versions): it looks for it here instead. The CLI's tools keep their HOME.
-    [variableOf(name, "TEST_HOME")]: home,
-    ...(permission === undefined ? {} : { [variableOf(name, "PERMISSION")]: JSON.stringify(permission) }),
-  };
+    [variableOf(name, "TEST_HOME"), home],
+    ...(permission === undefined
+      ? []
+      : [[variableOf(name, "PERMISSION"), JSON.stringify(permission)] satisfies [string, string]]),
+  ];
 }
 
 function tighten(details: Exclude<CliADetails, { source: "none" }>, input: HomeInput): Record<string, unknown> {
