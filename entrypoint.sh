@@ -132,6 +132,9 @@ render_front() {
     [ "$(stat -c %u "$RUN/nginx")" = "$FRONT_ID" ] ||
         { chmod 0700 "$RUN/nginx" && chown "$FRONT_ID:$FRONT_GROUP_ID" "$RUN/nginx"; } ||
         fault 15 "$RUN/nginx cannot be given to the front"
+    # What turnd's sockets lie in: the front's group may reach them, and nobody else.
+    mkdir -p "$RUN/turnd" && chmod 0750 "$RUN/turnd" && chgrp "$FRONT_GROUP_ID" "$RUN/turnd" ||
+        fault 15 "$RUN/turnd cannot be made"
 }
 
 # The ports of turnd and the front are held by their supervisor, where the system tells users apart by SO_REUSEPORT: some engines' does not.
@@ -156,9 +159,11 @@ check_token_file() {
 # From here on nothing is left of this shell, which cannot live where no process is left to be had. A new turnd takes running turns up.
 serve() {
     # With a token any name is good: who was led here under a foreign one does not have it. TURND_HOSTS says more to the front alone.
-    local turnd=(env TURND_HOSTS="${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*}" turnd serve)
-    # The front knows no key: its environment is empty.
-    local front=(env -i /usr/sbin/nginx -e stderr -c "$SANDBOX/nginx.conf") hold=()
+    local turnd=(env TURND_HOSTS="${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*}"
+        TURND_SOCKET="$RUN/turnd/turnd.socket" TURND_TERMINAL_SOCKET="$RUN/turnd/terminal.socket" turnd serve)
+    # The front knows no key: its environment is empty. It does not remove the sockets of one that was killed.
+    local front=(env -i /bin/sh -c 'ulimit -n "$(ulimit -H -n)"; rm -f "$0"/*.socket; exec /usr/sbin/nginx -e stderr -c "$1"'
+        "$RUN/nginx" "$SANDBOX/nginx.conf") hold=()
     [ "$SELF" = "$FRONT_ID" ] || front=("${WITHOUT_RIGHTS[@]}" --reuid="$FRONT_ID" --regid="$FRONT_GROUP_ID" -- "${front[@]}")
     if [ "$TURND_REUSE_PORT" = on ]; then
         # On every address: who listens on the container's own would be asked by those who expect turnd there.

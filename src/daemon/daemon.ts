@@ -85,6 +85,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       redact: options.redact,
       maxBodyBytes: values.TURND_MAX_BODY_BYTES,
       maxStreams: values.TURND_MAX_STREAMS,
+      maxFiles: await readMaxFiles(),
       heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
       metrics,
       version: VERSION,
@@ -95,6 +96,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     // Fastify passes on to Node what its types do not name.
     const address = { host: values.TURND_HOST, port: values.TURND_PORT, reusePort: values.TURND_REUSE_PORT === "on" };
     await app.listen(address);
+    if (values.TURND_SOCKET !== undefined) await app.connections.openSocket(values.TURND_SOCKET);
     await reportExecutors(context, logger);
     const url = describeAddress(app);
     logger.info({ url, pid: process.pid }, "listening");
@@ -206,6 +208,12 @@ export async function createTurnContext(
     logger,
     observer,
   };
+}
+
+/** Most files this process may have open; Node has raised its soft limit to the hard one. */
+async function readMaxFiles(): Promise<number> {
+  const limits = await readFile("/proc/self/limits", "utf8");
+  return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
 }
 
 function describeKeeper(keeper: KeeperState, isSelf: boolean): string[] {

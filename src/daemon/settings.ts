@@ -4,6 +4,9 @@ import { z } from "zod";
 /** Where a variable is documented: its meaning stands in the schema, so that README and errors say the same. */
 const integer = (fallback: number, minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(minimum).max(maximum)).default(fallback);
+/** Linux takes no longer one. */
+const MAX_SOCKET_PATH = 107;
+const socket = z.string().startsWith("/").max(MAX_SOCKET_PATH).optional();
 /** `scheme://host:port` as browsers write it, so that it can be compared with an `Origin`. */
 const origin = z
   .string()
@@ -26,6 +29,10 @@ export const SettingsSchema = z.object({
   TURND_REUSE_PORT: z.enum(["on", "off"]).default("off").meta({
     description:
       "Whether turnd's ports are shared with other programs of its user, by SO_REUSEPORT: the image holds them so while turnd is started again",
+  }),
+  TURND_SOCKET: socket.meta({
+    description:
+      "Unix socket that `/v1` listens on too, with connections and streams counted apart from the port's; open to its owner and to the group of its directory",
   }),
   TURND_STATE_DIR: path("/var/lib/turnd").meta({ description: "Directory of sessions and turns; a volume" }),
   TURND_HOME: path("/home/sandbox").meta({ description: "Home of the CLI processes" }),
@@ -72,7 +79,9 @@ export const SettingsSchema = z.object({
     description: "A line of output; a longer one becomes `record.unknown` with its head",
   }),
   TURND_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({ description: "A request's body" }),
-  TURND_MAX_STREAMS: integer(1_000, 1).meta({ description: "Event streams at once" }),
+  TURND_MAX_STREAMS: integer(1_000, 1).meta({
+    description: "Event streams at once, on the port and again on `TURND_SOCKET`",
+  }),
   TURND_SHUTDOWN_MS: integer(8_000, 100, 10 * MINUTE).meta({ description: "Bound of a stop by SIGTERM" }),
   TURND_STEER_WAIT_MS: integer(30_000, 0, 60 * MINUTE).meta({ description: "Longest wait for a step boundary" }),
   TURND_SSE_HEARTBEAT_MS: integer(15_000, 100, 10 * MINUTE).meta({
@@ -86,6 +95,7 @@ export const SettingsSchema = z.object({
     .default("off")
     .meta({ description: "Port of the terminal's page and WebSocket, 6080 in the image; 0 picks one; `off`: none" }),
   TURND_TERMINAL_HOST: z.string().min(1).default("127.0.0.1").meta({ description: "Address that port listens on" }),
+  TURND_TERMINAL_SOCKET: socket.meta({ description: "The same for that port, where it is on" }),
   TURND_TERMINAL_URL: origin.default("http://127.0.0.1:8080").meta({
     description: "Where people reach the page; begins the URLs that turnd gives, and pages from there may connect",
   }),

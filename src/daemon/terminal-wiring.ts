@@ -37,6 +37,7 @@ export async function wireTerminal({
 }: TerminalWiring): Promise<WiredTerminal> {
   const { values, runAs, token } = settings;
   const { TURND_TERMINAL_PORT: port, TURND_TERMINAL_HOST: host, TURND_TERMINAL_URL: baseUrl } = values;
+  const socket = values.TURND_TERMINAL_SOCKET;
   const service = await startTerminal({
     stateDirectory: values.TURND_STATE_DIR,
     keeperPath: context.keeperPath,
@@ -80,6 +81,7 @@ export async function wireTerminal({
     const reason = error instanceof Error ? error.message : String(error);
     throw new SettingsError([`TURND_TERMINAL_PORT is ${port}: ${reason}`]);
   }
+  if (socket !== undefined) await site.connections.openSocket(socket);
   return {
     service,
     site,

@@ -4,6 +4,7 @@ import type { TerminalService } from "../terminal/service.ts";
 import type { TurnService } from "../turns/service.ts";
 import { registerGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
+import { limitConnections } from "./connections.ts";
 import { eventRoutes } from "./events.ts";
 import { executorRoutes } from "./executors.ts";
 import { metricsRoutes, type Metrics } from "./metrics.ts";
@@ -31,8 +32,10 @@ export interface AppOptions {
   /** Takes secrets out of what refusals say: they quote requests. */
   readonly redact: RedactText;
   readonly maxBodyBytes: number;
-  /** Most event streams at once. */
+  /** Most event streams at once on the port, and most on the Unix socket. */
   readonly maxStreams: number;
+  /** Most files that the process may have open; connections take half of them at most. */
+  readonly maxFiles?: number;
   /** Silence after which an SSE stream shows that it lives. */
   readonly heartbeatMs: number;
   readonly metrics: Metrics;
@@ -44,6 +47,8 @@ export interface AppOptions {
 
 /** Connections beyond those of the event streams. */
 const MAX_OTHER_CONNECTIONS = 1_000;
+/** Of the files that turnd may open: a stream takes two, and there are two ways in. */
+const PLACES_PER_FILE = 1 / 8;
 /** On shutdown, for the last events of turns that have ended. */
 const LAST_EVENTS_MS = 1_000;
 const RETRY_AFTER_SECONDS = 5;
@@ -55,11 +60,12 @@ const RETRY_AFTER_SECONDS = 5;
  */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { service, isShuttingDown } = options;
-  const app = createBareApp({ ...options, maxConnections: options.maxStreams + MAX_OTHER_CONNECTIONS });
-  registerGuard(app, options);
-
-  const streams = createOpenStreams(options.maxStreams);
+  const app = createBareApp(options);
+  const streams = createOpenStreams(options.maxStreams, (connection) => app.connections.isFromSocket(connection));
+  // Streams end before the connections that they are on are waited for.
   closeStreamsWith(app, streams, service);
+  limitConnections(app, { max: placesWithin(options), hasToken: options.token !== undefined });
+  registerGuard(app, options);
   const refuseWhenStopping = (): void => {
     if (!isShuttingDown() && !streams.closing.aborted) return;
     throw new ProblemError("shutting_down", "turnd is shutting down; try again later", {}, RETRY_AFTER_SECONDS);
@@ -78,6 +84,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(metricsRoutes, { service, metrics: options.metrics, openStreams: streams.count });
   await registerDocs(app);
   return app;
+}
+
+function placesWithin({ maxStreams, maxFiles = Infinity }: AppOptions): number {
+  return Math.max(1, Math.min(maxStreams + MAX_OTHER_CONNECTIONS, Math.floor(maxFiles * PLACES_PER_FILE)));
 }
 
 function closeStreamsWith(

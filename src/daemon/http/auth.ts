@@ -36,9 +36,11 @@ export type HostCheck = (headers: Pick<IncomingHttpHeaders, "host" | "origin">) 
 export function registerGuard(app: FastifyInstance, options: GuardOptions): void {
   const checkHost = createHostCheck(options);
   const isTrusted = createTokenCheck(options.token);
-  app.addHook("onRequest", async ({ headers, routeOptions }) => {
+  app.addHook("onRequest", async ({ headers, routeOptions, raw }) => {
     checkHost(headers);
-    if (routeOptions.config.isPublic !== true) refuseStranger(isTrusted, headers.authorization);
+    if (routeOptions.config.isPublic === true) return;
+    refuseStranger(isTrusted, headers.authorization);
+    if (options.token !== undefined) app.connections.trust(raw.socket);
   });
 }
 

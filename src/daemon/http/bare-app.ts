@@ -11,11 +11,12 @@ export interface BareAppOptions {
   /** Takes secrets out of what refusals say. */
   readonly redact: RedactText;
   readonly maxBodyBytes: number;
-  readonly maxConnections: number;
 }
 
 /** Time-outs of a connection. None counts while turnd answers: waits and streams may last for hours. */
 const HEADERS_TIMEOUT_MS = 20_000;
+/** How often the two above are looked at; Node's own 30 s would more than double the first. */
+const CHECK_EVERY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** On shutdown, for everything. */
@@ -24,12 +25,12 @@ const CLOSE_MS = 2_000;
 const MAX_PARAM_LENGTH = 1_024;
 
 /** What every app of turnd has before its guard and its routes: limits, checked JSON, refusals as problems, a log. */
-export function createBareApp({ logger, redact, maxBodyBytes, maxConnections }: BareAppOptions): FastifyInstance {
+export function createBareApp({ logger, redact, maxBodyBytes }: BareAppOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: createHttpLogger(logger),
     logController: new RequestLog(),
     bodyLimit: maxBodyBytes,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_EVERY_MS },
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
@@ -38,7 +39,6 @@ export function createBareApp({ logger, redact, maxBodyBytes, maxConnections }: 
     frameworkErrors: createRoutingRefusal(redact),
     clientErrorHandler: refuseConnection,
   });
-  app.server.maxConnections = maxConnections;
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(serializerCompiler);
   registerProblems(app, maxBodyBytes, redact);

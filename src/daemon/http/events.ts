@@ -82,7 +82,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
     const isSse = wantsSse(request.headers.accept);
     const isSlim = query.verbose === "false";
     const format = isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim);
-    const stream = streams.open(turn.turn_id);
+    const stream = streams.open(turn.turn_id, request.raw.socket);
     const isFollowing = isSse || query.follow === "true";
     // From here on the connection is ours: no serialisation, no buffering, nothing between the log and the socket.
     reply.hijack();
@@ -104,7 +104,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       const isSse = wantsSse(request.headers.accept);
       const isSlim = request.query.verbose === "false";
       const isFollowing = isSse || request.query.follow === "true";
-      const stream = streams.open(sessionId);
+      const stream = streams.open(sessionId, request.raw.socket);
       const { signal } = stream.controller;
       let lines: ReturnType<TurnService["readSessionEvents"]>;
       try {

@@ -1,3 +1,4 @@
+import type { Duplex } from "node:stream";
 import { ProblemError } from "../../protocol/index.ts";
 
 /** Seconds after which a client may try again for a place. */
@@ -13,8 +14,11 @@ export interface OpenStream {
 
 /** The event streams open at this moment, and the requests that wait for a turn to end. */
 export interface OpenStreams {
-  /** @throws {ProblemError} too_many_streams */
-  open(turnId: string): OpenStream;
+  /**
+   * @param connection - what the stream will be sent on
+   * @throws {ProblemError} too_many_streams
+   */
+  open(turnId: string, connection: Duplex): OpenStream;
   /** How many are open now. */
   count(): number;
   /** Aborts when turnd is stopping. */
@@ -27,28 +31,34 @@ export interface OpenStreams {
   closeAll(isEnding: (turnId: string) => boolean, graceMs: number): Promise<void>;
 }
 
-/** @param limit - most streams at once; the requests that wait are not counted */
-export function createOpenStreams(limit: number): OpenStreams {
+/**
+ * @param limit - most streams at once of each way in; the requests that wait are not counted
+ * @param isFromSocket - by which way a connection has come in: streams on the port take none of the front's places
+ */
+export function createOpenStreams(limit: number, isFromSocket: (connection: Duplex) => boolean): OpenStreams {
   const streams = new Map<OpenStream, string>();
+  const counts = { port: 0, socket: 0 };
   const closing = new AbortController();
   let onRelease: (() => void) | undefined;
 
   return {
     count: () => streams.size,
     closing: closing.signal,
-    open(turnId) {
-      if (streams.size >= limit) {
+    open(turnId, connection) {
+      const wayIn = isFromSocket(connection) ? "socket" : "port";
+      if (counts[wayIn] >= limit) {
         const message = `${limit} event streams are open, as many as TURND_MAX_STREAMS allows`;
         throw new ProblemError("too_many_streams", message, {}, RETRY_AFTER_SECONDS);
       }
       const stream: OpenStream = {
         controller: new AbortController(),
         release() {
-          streams.delete(stream);
+          if (streams.delete(stream)) counts[wayIn] -= 1;
           onRelease?.();
         },
       };
       streams.set(stream, turnId);
+      counts[wayIn] += 1;
       return stream;
     },
     async closeAll(isEnding, graceMs) {

@@ -26,9 +26,9 @@ const schema = {
 
 /** `GET /v1/turns/{turn_id}/recording`. */
 export const recordingRoutes: FastifyPluginAsyncZod<RecordingRoutesOptions> = async (app, { service, streams }) => {
-  app.get("/v1/turns/:turn_id/recording", { schema, exposeHeadRoute: false }, async ({ params }, reply) => {
+  app.get("/v1/turns/:turn_id/recording", { schema, exposeHeadRoute: false }, async ({ params, raw }, reply) => {
     const chunks = service.exportRecording(params.turn_id);
-    return sendChunks(reply, chunks, streams.open(params.turn_id));
+    return sendChunks(reply, chunks, streams.open(params.turn_id, raw.socket));
   });
 };
 

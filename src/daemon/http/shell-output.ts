@@ -64,7 +64,7 @@ export const shellOutputRoutes: FastifyPluginAsyncZod<ShellOutputRoutesOptions> 
 
     const slice = terminal.read(id, offset, { isText });
     if (slice.bytes.length === 0 && slice.exit !== undefined) return reply.code(204).send();
-    const stream = streams.open(id);
+    const stream = streams.open(id, request.raw.socket);
     // From here on the connection is ours, as for events.
     reply.hijack();
     await sendStream(reply.raw, stream, {

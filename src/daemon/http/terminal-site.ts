@@ -6,6 +6,7 @@ import { PROBLEM_STATUS, ProblemError, Ticket, TicketRequest } from "../../proto
 import type { TerminalService } from "../terminal/service.ts";
 import { createHostCheck, createTokenCheck, type HostRules } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
+import { limitConnections } from "./connections.ts";
 import { renderProblem, type RedactText } from "./problem.ts";
 import { pathOf } from "./request-path.ts";
 import { readTerminalFiles } from "./terminal-files.ts";
@@ -42,7 +43,8 @@ const HEADERS = {
  */
 export async function createTerminalSite(options: TerminalSiteOptions): Promise<FastifyInstance> {
   const { terminal, logger, redact } = options;
-  const app = createBareApp({ logger, redact, maxBodyBytes: MAX_BODY_BYTES, maxConnections: MAX_CONNECTIONS });
+  const app = createBareApp({ logger, redact, maxBodyBytes: MAX_BODY_BYTES });
+  limitConnections(app, { max: MAX_CONNECTIONS, hasToken: options.token !== undefined });
   const typed = app.withTypeProvider<ZodTypeProvider>();
   const checkHost = createHostCheck(options);
   app.addHook("onRequest", async ({ headers }) => checkHost(headers));
@@ -65,6 +67,8 @@ export async function createTerminalSite(options: TerminalSiteOptions): Promise<
         throw new ProblemError("route_not_found", "the WebSocket is at /terminal/ws");
       }
       terminal.upgrade(request, socket, head);
+      // By its ticket.
+      app.connections.trust(socket);
     } catch (error) {
       refuseUpgrade(request, socket, error, options);
     }
