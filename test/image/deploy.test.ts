@@ -14,6 +14,7 @@ import {
 } from "../harness/sandbox.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 
+const DEPLOY = "sandbox/deploy";
 /** For a machine that others load. */
 const LIMIT_MS = 300_000;
 
@@ -31,6 +32,33 @@ const ComposeService = z.object({
   secrets: z.tuple([z.string()]),
 });
 
+/** The engine is given a profile's text where its command line and compose take a path. */
+function toSecurityOption(option: string, directory: string): string {
+  const [, path] = /^seccomp[=:](.+)$/.exec(option) ?? [];
+  return path === undefined ? option : `seccomp=${readFileSync(join(REPOSITORY, directory, path), "utf8")}`;
+}
+
+/** What the README's `docker run` asks of the engine. */
+async function fromReadme(): Promise<SandboxOptions> {
+  const readme = readFileSync(join(REPOSITORY, "README.md"), "utf8");
+  const command = /^docker run (-d (?:[^\n]|\\\n)*) turnd-sandbox$/m.exec(readme)?.[1] ?? "";
+  const words = command.replaceAll("\\\n", " ").split(/\s+/);
+  const given: Record<string, string[]> = {};
+  for (let index = 1; index < words.length; index += 2) (given[words[index] ?? ""] ??= []).push(words[index + 1] ?? "");
+  const { "--security-opt": securityOptions = [], "-v": mounts = [], ...others } = given;
+  // The tests publish a port of their own, and have a token of their own.
+  expect(others).toEqual({
+    "-p": ["127.0.0.1:8080:8080"],
+    "-e": ['TURND_TOKEN="$token"'],
+    "--pids-limit": ["2048"],
+    "--memory": ["4g"],
+  });
+  const limits = { processes: 2_048, memoryBytes: 4 * 2 ** 30 };
+  const volumes: Record<string, string> = {};
+  for (const mount of mounts) volumes[mount.split(":")[1] ?? ""] = await createVolume();
+  return { volumes, limits, securityOptions: securityOptions.map((option) => toSecurityOption(option, ".")) };
+}
+
 /** What `compose.yaml` asks of the engine. */
 async function fromCompose(): Promise<SandboxOptions> {
   const document = parse(readFileSync(join(REPOSITORY, "sandbox/deploy/compose.yaml"), "utf8"));
@@ -44,7 +72,7 @@ async function fromCompose(): Promise<SandboxOptions> {
   return {
     hasReadOnlyRoot: true,
     capabilities: service.cap_add,
-    securityOptions: service.security_opt,
+    securityOptions: service.security_opt.map((option) => toSecurityOption(option, DEPLOY)),
     limits: { processes: service.pids_limit, memoryBytes: Number.parseInt(service.mem_limit, 10) * 2 ** 30 },
     sysctls: Object.fromEntries(Object.entries(service.sysctls).map(([name, value]) => [name, String(value)])),
     tmpfs: Object.fromEntries(service.tmpfs.map((entry) => entry.split(/:(.*)/))),
@@ -62,7 +90,7 @@ const KubernetesContainer = z.object({
     allowPrivilegeEscalation: z.literal(false),
     readOnlyRootFilesystem: z.literal(true),
     capabilities: z.object({ drop: z.tuple([z.literal("ALL")]), add: z.array(z.string()) }),
-    seccompProfile: z.object({ type: z.literal("RuntimeDefault") }),
+    seccompProfile: z.object({ type: z.literal("Localhost"), localhostProfile: z.literal("turnd-sandbox.json") }),
   }),
   volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string() })),
 });
@@ -93,7 +121,7 @@ async function fromKubernetes(): Promise<SandboxOptions> {
   return {
     hasReadOnlyRoot: true,
     capabilities: securityContext.capabilities.add,
-    securityOptions: ["no-new-privileges:true"],
+    securityOptions: ["no-new-privileges:true", toSecurityOption("seccomp=seccomp-kubernetes.json", DEPLOY)],
     user: `${securityContext.runAsUser}:${securityContext.runAsGroup}`,
     env: Object.fromEntries(container.env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]))),
     volumes,
@@ -106,6 +134,27 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
     started = await startModel();
   });
   afterAll(() => started.model.close());
+
+  describe.each([
+    { file: "README.md", read: fromReadme },
+    { file: "compose.yaml", read: fromCompose },
+    { file: "kubernetes.yaml", read: fromKubernetes },
+  ])("as $file says", ({ read }) => {
+    const sandbox = shareSandbox(async () => {
+      const options = await read();
+      return { ...options, env: { ...options.env, ...started.env } };
+    });
+
+    test("a plan and a review of CLI B complete, in its own sandbox", async () => {
+      for (const mode of ["plan", "review"]) {
+        const input = `@@command:touch /workspace/by-${mode}; echo looked@@`;
+        const result = await sandbox().run({ executor: "cli-b", mode, input });
+        expect([mode, result]).toEqual([mode, expect.objectContaining({ status: "completed" })]);
+        if (mode === "plan") expect(result.output).toMatch(/Read-only file system[^]*looked/);
+      }
+      expect((await sandbox().exec(["ls", "/workspace"])).output).not.toContain("by-");
+    });
+  });
 
   describe.each([
     { file: "compose.yaml", read: fromCompose },

@@ -7,6 +7,7 @@ import { Service, type IService } from "kubernetes-models/v1";
 import { execaSync } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
+import { renderKubernetesProfile } from "../../scripts/seccomp.ts";
 import { readSettings } from "../../src/daemon/settings.ts";
 
 const DEPLOY = "sandbox/deploy";
@@ -90,6 +91,18 @@ test("every `docker run` of the documents that starts a sandbox limits its proce
   const commands = texts.flatMap((text) => text.match(/^docker run (?!.*--rm).*$/gm) ?? []);
   expect(commands.length).toBeGreaterThan(2);
   for (const command of commands) expect(command).toMatch(/--pids-limit \d+ .*--memory \d+g/);
+});
+
+test("the profile for Kubernetes is the one for Docker, without conditions", async () => {
+  const committed = readFileSync(join(DEPLOY, "seccomp-kubernetes.json"), "utf8");
+  expect(JSON.parse(committed)).toEqual(JSON.parse(await renderKubernetesProfile()));
+  const { defaultAction, syscalls } = JSON.parse(committed);
+  expect(defaultAction).toBe("SCMP_ACT_ERRNO");
+  const allowed = new Set<string>(syscalls.flatMap(({ names }: { names: string[] }) => names));
+  expect(["read", "unshare", "pivot_root"].filter((name) => !allowed.has(name))).toEqual([]);
+  // What Docker ties to a capability that the container does not have, or that nothing in it needs.
+  const forbidden = ["bpf", "setns", "open_by_handle_at", "init_module", "reboot", "syslog", "acct", "chroot"];
+  expect(forbidden.filter((name) => allowed.has(name))).toEqual([]);
 });
 
 test("both keep turnd's variables, grace and probes", () => {

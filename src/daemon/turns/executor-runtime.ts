@@ -82,6 +82,16 @@ const SANDBOX_KEPT_MS = { works: 600_000, fails: 5_000 } as const;
 const VERSION = /\d{1,9}\.\d{1,9}\.\d{1,9}\S{0,40}/;
 const MAX_EVIDENCE_CHARACTERS = 300;
 
+/** Where the mode of an execution is what asks for the sandbox, it can be another; a plan's and a review's cannot. */
+function describeSandboxRemedy(isChosenMode: boolean): string {
+  const profile =
+    "start the container with --security-opt seccomp=sandbox/seccomp.json, in Kubernetes with sandbox/deploy/seccomp-kubernetes.json " +
+    "as its localhostProfile; elsewhere allow user namespaces";
+  return isChosenMode
+    ? `${profile}; or set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary`
+    : profile;
+}
+
 /** Makes the runtime side of an executor. Nothing is looked up before it is asked for. */
 export function createExecutorRuntime(options: ExecutorRuntimeOptions): ExecutorRuntime {
   const { executor, configuration, cliName, env, now } = options;
@@ -127,7 +137,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       : ownFailure(
           "sandbox_unavailable",
           `The sandbox of ${cliName} cannot work here (${sandbox.message}).`,
-          "allow user namespaces, or set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary",
+          describeSandboxRemedy(executor.sandboxProbe.isNeeded(configuration, "execute") && mode === "execute"),
         );
   }
 
