@@ -17,6 +17,9 @@ export const WARNINGS = {
   sandbox_unavailable: "CLI B's own sandbox kept a command from running; the turn went on",
   state_set_aside: "native state that could not be read was moved aside, and a fresh native session was started",
   tool_call_rejected: "CLI B refused a tool call of the model's before it ran",
+  translation_changed:
+    "turnd was restarted and translates what is logged differently, since it is another version or `TURND_MAX_LINE_BYTES` " +
+    "is another: what was logged stays as it was, and what follows is translated the new way",
 } as const;
 export type WarningCode = keyof typeof WARNINGS;
 

@@ -85,6 +85,47 @@ test("what a power cut has left of a log is told again from where it is not whol
   checkLog(turnd, session_id, turn_id, 20);
 });
 
+test("a turn goes on after kill -9 under another TURND_MAX_LINE_BYTES: nothing twice, nothing lost, one warning", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  let turnd = await fakeDaemonIn(directory);
+  const go = join(turnd.workspace, "go");
+  const long = (id: string): string =>
+    `raw ${JSON.stringify({ type: "item.started", item: { id, type: "mcp_tool_call", server: "s", tool: "t", arguments: { text: "x".repeat(3_000) }, status: "in_progress" } })}`;
+  const until = (file: string): string => `shell until [ -e ${file} ]; do sleep 0.02; done`;
+  const input = [long("item_90"), "one", "two", until(go), long("item_91"), "three", until(`${go}-on`)].join("\n");
+  const { turn_id } = await turnd.admit({ executor: "cli-b", input });
+  const lines = async (): Promise<string[]> =>
+    (await turnd.request("GET", `/v1/turns/${turn_id}/events`)).text.split("\n").slice(0, -1);
+  const textsOf = (all: readonly string[]): unknown[] =>
+    all.map((line) => JSON.parse(line)).flatMap(({ type, data }) => (type === "message" ? [data.text] : []));
+  await waitFor("two messages", async () => textsOf(await lines()).length === 2);
+  const before = await lines();
+  for (const limit of ["1024", "2048"]) {
+    turnd.kill("SIGKILL");
+    await turnd.exited;
+    turnd = await fakeDaemonIn(directory, { TURND_MAX_LINE_BYTES: limit });
+    writeFileSync(go, "");
+    await waitFor("three messages", async () => textsOf(await lines()).length === 3);
+  }
+  writeFileSync(`${go}-on`, "");
+  for await (const frame of turnd.follow(turn_id)) if (frame.event === "end") break;
+  const after = await lines();
+  expect(after.slice(0, before.length)).toEqual(before);
+  expect(textsOf(after)).toEqual(["one", "two", "three"]);
+  const events = after.map((line) => LoggedEvent.parse(JSON.parse(line)));
+  const codes = events.flatMap((event) => (event.type === "warning" ? [event.data.code] : []));
+  expect(codes).toEqual(["translation_changed"]);
+  // The call that the log says has begun is closed; the one behind the restart is a line beyond the limit.
+  expect(events.filter(({ type }) => type === "tool.started")).toHaveLength(1);
+  expect(events.filter(({ type }) => type === "tool.ended")).toMatchObject([
+    { data: { tool_call_id: "item_90", status: "interrupted" } },
+  ]);
+  expect(events.at(-1)).toMatchObject({
+    type: "turn.ended",
+    data: { status: "completed", counts: { events: events.length, unknown: 1, tools: 1 } },
+  });
+});
+
 test("a turnd that cannot listen ends at once, and tells nothing of the turns it had taken up", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory);

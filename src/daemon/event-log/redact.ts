@@ -1,5 +1,5 @@
 /** What stands where a secret stood. */
-const MASK = "[redacted]";
+export const MASK = "[redacted]";
 
 /** Shorter values would mask ordinary words. */
 const MIN_SECRET_CHARACTERS = 6;

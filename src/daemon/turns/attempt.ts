@@ -1,9 +1,9 @@
-import type { FailureDraft, Outcome, TranslatedEvent } from "../executors/executor.ts";
+import type { FailureDraft, Outcome } from "../executors/executor.ts";
 import { followOutput, joinRuns, type TakenLine } from "../process/follow.ts";
 import { readExit, type Started } from "../process/keeper.ts";
 import { stopTree, SweepError, sweepTree, type ProcessTree } from "../process/tree.ts";
 import { waitForExit, type KeptExit } from "../process/wait-exit.ts";
-import { consumeOutput, type Consumed } from "./consume.ts";
+import { consumeOutput, type Consumed, type ConsumeOptions } from "./consume.ts";
 import { executorOf, type TurnContext, type TurnLimits } from "./context.ts";
 import { recoverOutput } from "./recover.ts";
 import { cutOutput } from "./cut-output.ts";
@@ -19,7 +19,7 @@ export interface AttemptOptions {
   /** Where an earlier daemon had got to; absent for a process that was just started. */
   readonly taken?: AsyncIterable<TakenLine>;
   readonly requestedSession: string | null;
-  readonly emit: (events: readonly TranslatedEvent[]) => Promise<void>;
+  readonly emit: ConsumeOptions["emit"];
   /** Handed the switch that ends this process, before anything else happens. */
   readonly onStop: (stop: (reason: StopReason) => void) => void;
   readonly onStepBoundary: () => void;

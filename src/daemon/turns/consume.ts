@@ -1,4 +1,4 @@
-import type { Ending, FailureDraft, Outcome, TranslatedEvent, Translator } from "../executors/executor.ts";
+import type { Ending, FailureDraft, Outcome, OutputLine, TranslatedEvent, Translator } from "../executors/executor.ts";
 import { isBlank } from "../executors/json-line.ts";
 import type { OutputBatch } from "../process/follow.ts";
 import { ownFailure } from "./acts.ts";
@@ -7,12 +7,16 @@ import { ownFailure } from "./acts.ts";
 const MAX_HELD_EVENTS = 10_000;
 const MAX_HELD_CHARACTERS = 33_554_432;
 
-/** What is counted while a turn's lines are translated. */
-export interface Counts {
-  records: number;
+/** What is counted of a turn's events. */
+export interface EventCounts {
   unknown: number;
   tools: number;
   retries: number;
+}
+
+/** What is counted while a turn's lines are translated. */
+export interface Counts extends EventCounts {
+  records: number;
 }
 
 export interface ConsumeOptions {
@@ -20,7 +24,8 @@ export interface ConsumeOptions {
   readonly output: AsyncIterable<OutputBatch>;
   /** Nothing is passed on before the requested session has come back. */
   readonly isHeldUntilBound: boolean;
-  readonly emit: (events: readonly TranslatedEvent[]) => Promise<void>;
+  /** @param lines - the line each event was translated from; none for those of the end */
+  readonly emit: (events: readonly TranslatedEvent[], lines: readonly OutputLine[]) => Promise<void>;
   /** Told of every batch, before its events are passed on. */
   readonly onBatch?: (batch: OutputBatch) => void;
   /** The process must not go on; what it prints after this is not passed on. */
@@ -48,7 +53,7 @@ export interface Consumed {
  */
 export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> {
   const counts: Counts = { records: 0, unknown: 0, tools: 0, retries: 0 };
-  let held: TranslatedEvent[] | undefined = options.isHeldUntilBound ? [] : undefined;
+  let held: Translated | undefined = options.isHeldUntilBound ? { events: [], lines: [] } : undefined;
   let heldCharacters = 0;
   let halt: FailureDraft | undefined;
 
@@ -57,23 +62,24 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
     options.onHalt?.(why);
   }
 
-  async function pass(events: readonly TranslatedEvent[]): Promise<void> {
+  async function pass({ events, lines }: Translated): Promise<void> {
     if (held !== undefined) {
-      held.push(...events);
+      held.events.push(...events);
+      held.lines.push(...lines);
       const isBound = events.some((event) => event.type === "session.bound");
-      const isTooMuch = held.length > MAX_HELD_EVENTS || heldCharacters > MAX_HELD_CHARACTERS;
+      const isTooMuch = held.events.length > MAX_HELD_EVENTS || heldCharacters > MAX_HELD_CHARACTERS;
       if (!isBound && isTooMuch && halt === undefined) stop(ownFailure("resume_degraded", NEVER_NAMED));
       if (!isBound) return;
-      events = held;
+      ({ events, lines } = held);
       held = undefined;
     }
-    for (const event of events) count(counts, event);
-    if (events.length > 0) await options.emit(events);
+    for (const { type } of events) countEvent(counts, type);
+    if (events.length > 0) await options.emit(events, lines);
   }
 
   for await (const batch of options.output) {
     options.onBatch?.(batch);
-    const events: TranslatedEvent[] = [];
+    const translated: Translated = { events: [], lines: [] };
     // Of what was printed since the last look only the last line tells where the process is now.
     let isAtBoundary = false;
     for (const line of batch.lines) {
@@ -81,19 +87,22 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
       if (isRecord) counts.records += 1;
       const translation = options.translator.push(line);
       if (halt !== undefined) continue;
-      events.push(...translation.events);
+      for (const event of translation.events) {
+        translated.events.push(event);
+        translated.lines.push(line);
+      }
       if (held !== undefined && translation.events.length > 0) heldCharacters += line.text.length;
       if (isRecord) isAtBoundary = translation.isStepBoundary === true;
       if (translation.halt !== undefined) stop(translation.halt);
     }
     if (isAtBoundary) options.onStepBoundary?.();
-    await pass(events);
+    await pass(translated);
   }
   const ending = options.translator.end(await options.outcome());
   // A resume that never bound but was no stranger either has failed for another reason: then its events count.
   const isLost = held !== undefined && (halt ?? ending.failure)?.code === "resume_degraded";
   if (!isLost) {
-    const rest = [...(held ?? []), ...ending.events];
+    const rest = { events: [...(held?.events ?? []), ...ending.events], lines: held?.lines ?? [] };
     held = undefined;
     await pass(rest);
   }
@@ -103,8 +112,15 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
 
 const NEVER_NAMED = "The CLI printed more than a session's beginning and never named the session it was to go on with.";
 
-function count(counts: Counts, event: TranslatedEvent): void {
-  if (event.type === "record.unknown") counts.unknown += 1;
-  else if (event.type === "tool.started") counts.tools += 1;
-  else if (event.type === "retry") counts.retries += 1;
+interface Translated {
+  events: TranslatedEvent[];
+  /** The line of each, but for those of the end. */
+  lines: OutputLine[];
+}
+
+/** Counts an event by its type. */
+export function countEvent(counts: EventCounts, type: string): void {
+  if (type === "record.unknown") counts.unknown += 1;
+  else if (type === "tool.started") counts.tools += 1;
+  else if (type === "retry") counts.retries += 1;
 }

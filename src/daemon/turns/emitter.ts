@@ -1,16 +1,28 @@
 import type { EventLog } from "../event-log/event-log.ts";
 import type { NewEvent } from "../event-log/sequence.ts";
-import type { TranslatedEvent } from "../executors/executor.ts";
+import { warningEvent } from "../../protocol/index.ts";
+import type { Redact } from "../event-log/redact.ts";
+import type { OutputLine, TranslatedEvent } from "../executors/executor.ts";
+import { countEvent, type EventCounts } from "./consume.ts";
 import type { Progress } from "./progress.ts";
+import { createReconciler, type Difference } from "./reconcile.ts";
 
 /** Puts a turn's events into its log, past what an earlier daemon has logged of them. */
 export interface Emitter {
-  /** Events of the translator: those logged before are passed over, so that a record half logged is completed. */
-  translated(events: readonly TranslatedEvent[]): Promise<void>;
+  /**
+   * Events of the translator: those logged before are skipped, so that a record half logged is completed.
+   *
+   * @param lines - the line each was translated from; none for those of the end
+   */
+  translated(events: readonly TranslatedEvent[], lines: readonly OutputLine[]): Promise<void>;
   /** Events of turnd's own. */
   own(events: readonly NewEvent[]): Promise<void>;
-  /** Whether all that an earlier daemon has logged has been passed over; at once where there was none. */
+  /** Called once all of the output has been translated, before the turn's end is logged. */
+  finish(): Promise<void>;
+  /** Whether all that an earlier daemon has logged has been skipped; at once where there was none. */
   isCaughtUp(): boolean;
+  /** What the log holds. */
+  counts(): EventCounts;
   /** The disk would not take an event; nothing has been logged since. */
   fault(): Error | undefined;
 }
@@ -24,42 +36,87 @@ export function isStorageError(error: unknown): error is Error {
 
 export interface EmitterOptions {
   readonly log: EventLog;
+  readonly logPath: string;
   readonly progress: Progress;
+  readonly redact: Redact;
   readonly onWritten: (count: number) => void;
   readonly onPassedOver: (count: number) => void;
+  /** Told once that this turnd translates what is logged differently, and where. */
+  readonly onDifference: (message: string) => void;
   /** Told once that the disk does not take events any more; what was written is kept. */
   readonly onFault: () => void;
 }
 
 /** Makes the emitter of a turn. */
-export function createEmitter({ log, progress, onWritten, onPassedOver, onFault }: EmitterOptions): Emitter {
-  let [fromLines, atEnd] = [progress.fromLines, progress.atEnd];
+export function createEmitter(options: EmitterOptions): Emitter {
+  const { log, progress } = options;
+  const { tools } = progress;
+  const counts = { ...progress.counts };
+  const reconciler = createReconciler({ path: options.logPath, history: progress.history, redact: options.redact });
+  let hasWarned = false;
   let fault: Error | undefined;
 
-  function isLogged(event: TranslatedEvent): boolean {
-    if (event.native !== undefined) return fromLines-- > 0;
-    return event.type === "tool.ended" && atEnd-- > 0;
-  }
   async function own(events: readonly NewEvent[]): Promise<void> {
     if (fault !== undefined || events.length === 0) return;
     try {
       await log.append(events);
-      onWritten(events.length);
+      options.onWritten(events.length);
+      for (const { type } of events) countEvent(counts, type);
     } catch (error) {
       if (!isStorageError(error)) throw error;
       fault = error;
-      onFault();
+      options.onFault();
     }
   }
 
+  /** Once in a log, however often the turn is resumed after a restart. */
+  async function warn(difference: Difference): Promise<void> {
+    if (hasWarned) return;
+    hasWarned = true;
+    const message = describeDifference(difference);
+    options.onDifference(message);
+    if (progress.warnings.some(({ code }) => code === TRANSLATION_CHANGED)) return;
+    await own([warningEvent(TRANSLATION_CHANGED, message)]);
+  }
+
+  async function emitFitting(events: readonly TranslatedEvent[]): Promise<void> {
+    const fitting: TranslatedEvent[] = [];
+    for (const event of events) {
+      for (const fit of tools.fit(event)) {
+        tools.note(fit);
+        fitting.push(fit);
+      }
+    }
+    await own(fitting);
+  }
+
   return {
-    translated(events) {
-      const fresh = events.filter((event) => !isLogged(event));
-      if (fresh.length < events.length) onPassedOver(events.length - fresh.length);
-      return own(fresh);
+    async translated(events, lines) {
+      const fresh = await reconciler.select(events, lines);
+      if (fresh.length < events.length) options.onPassedOver(events.length - fresh.length);
+      const difference = reconciler.difference();
+      if (difference === undefined) return own(fresh);
+      await warn(difference);
+      await emitFitting(fresh);
     },
     own,
-    isCaughtUp: () => fromLines <= 0,
+    async finish() {
+      if (fault !== undefined) return;
+      await reconciler.finish();
+      const difference = reconciler.difference();
+      if (difference === undefined) return;
+      await warn(difference);
+      await own(tools.interrupt());
+    },
+    isCaughtUp: reconciler.isCaughtUp,
+    counts: () => counts,
     fault: () => fault,
   };
+}
+
+const TRANSLATION_CHANGED = "translation_changed";
+
+function describeDifference({ line }: Difference): string {
+  const where = line === undefined ? "the end of the output" : `line ${line.number} of ${line.source}`;
+  return `Since a restart turnd translates ${where} differently: what was logged stays, and what follows is translated anew.`;
 }

@@ -10,6 +10,7 @@ import { executorOf, type TurnContext } from "./context.ts";
 import type { Emitter } from "./emitter.ts";
 import { keepLines } from "./growing-copy.ts";
 import { OUTPUT, playTimeline } from "./player.ts";
+import { isSameText } from "./logged-event.ts";
 import type { Progress } from "./progress.ts";
 import { retellTurn } from "./retell.ts";
 import { storageFault, type RunOutcome } from "./run-outcome.ts";
@@ -58,10 +59,21 @@ export async function playTurn(options: PlayOptions): Promise<RunOutcome | undef
     outcome: playing.outcome,
   });
   await playing.close();
+  // What was stopped half-way has not told again all that is logged.
+  if (!playing.cut.aborted) await emitter.finish();
   const fault = storageFault(emitter);
   return {
     facts: fault === undefined ? facts : { ...facts, halt: fault },
-    ...(consumed === undefined ? {} : { attempt: { ...consumed, exit: facts.exit, sweepError: undefined } }),
+    ...(consumed === undefined
+      ? {}
+      : {
+          attempt: {
+            ...consumed,
+            counts: { ...consumed.counts, ...emitter.counts() },
+            exit: facts.exit,
+            sweepError: undefined,
+          },
+        }),
   };
 }
 
@@ -150,10 +162,15 @@ async function save(turn: Turn, change: Partial<TurnFile>): Promise<void> {
 
 /** Passes over what turnd itself has said before an earlier daemon was killed. */
 function newsAfter(progress: Progress): (event: NewEvent) => boolean {
-  let { warnings } = progress;
-  return ({ type }) => {
+  const warnings = [...progress.warnings];
+  return ({ type, data }) => {
     if (type === "turn.started") return !progress.hasStarted;
     if (type === "session.degraded") return !progress.isDegraded;
-    return type !== "warning" || warnings-- <= 0;
+    if (type !== "warning") return true;
+    const at = warnings.findIndex(
+      ({ code, message }) => code === data.code && isSameText(String(message), data.message),
+    );
+    if (at !== -1) warnings.splice(at, 1);
+    return at === -1;
   };
 }

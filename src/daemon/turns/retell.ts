@@ -1,12 +1,12 @@
 import type { Exit, TimelineEntry } from "../../protocol/index.ts";
 import type { NewEvent } from "../event-log/sequence.ts";
 import type { DriftWatch } from "../executors/drift.ts";
-import type { Executor, TranslatedEvent } from "../executors/executor.ts";
+import type { Executor } from "../executors/executor.ts";
 import { followOutput, type OutputBatch, type TakenLine } from "../process/follow.ts";
 import { hasRun, type Recording } from "../replay/recording.ts";
 import { ownFailure } from "./acts.ts";
 import type { TurnFacts } from "./classify.ts";
-import { consumeOutput, type Consumed } from "./consume.ts";
+import { consumeOutput, type Consumed, type ConsumeOptions } from "./consume.ts";
 import { degradedEvent, startedEvent } from "./own-events.ts";
 import type { EndedBy } from "./turn-file.ts";
 
@@ -26,7 +26,7 @@ export interface RetellOptions {
   /** Takes what turnd itself said. */
   readonly own: (events: readonly NewEvent[]) => Promise<void>;
   /** Takes what lines were translated to. */
-  readonly translated: (events: readonly TranslatedEvent[]) => Promise<void>;
+  readonly translated: ConsumeOptions["emit"];
   /** Asked once the output has ended. */
   readonly outcome: () => Promise<{ readonly endedBy: EndedBy; readonly exit: Exit | null }>;
 }

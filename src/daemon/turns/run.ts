@@ -55,9 +55,12 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
     await takeReserve(turn.directory);
     const emitter = createEmitter({
       log,
+      logPath,
       progress,
+      redact: context.redact,
       onWritten: (count) => context.observer.eventsWritten(turn.file.executor, count),
       onPassedOver: (count) => context.observer.eventsPassedOver(count),
+      onDifference: (message) => context.logger.warn({ turnId: turn.file.turn_id }, message),
       onFault: () => turn.stop?.("storage"),
     });
     const run: Run = {
@@ -138,7 +141,7 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
         attempt = await start(run, null);
       }
     }
-    return conclude(run, attempt);
+    return await conclude(run, attempt);
   } catch (error) {
     const { signal } = turn.stopping;
     // Asked to end while it waited for something before a process existed.
@@ -198,13 +201,13 @@ async function follow(run: Run, started: Started, spawnedAt?: number): Promise<A
     started,
     taken: takenLines(run.logPath),
     requestedSession: turn.file.requested_session ?? null,
-    emit: async (events) => {
+    emit: async (events, lines) => {
       if (spawnedAt !== undefined && events.length > 0) {
         context.observer.firstEvent(turn.file.executor, performance.now() - spawnedAt);
         spawnedAt = undefined;
       }
       await bindSession(run, events);
-      await emitter.translated(events);
+      await emitter.translated(events, lines);
     },
     onStop: (stop) => {
       turn.stop = stop;
@@ -258,7 +261,8 @@ async function prependHistory(
   return withHistory(input, earlier, signal);
 }
 
-function conclude({ turn, emitter }: Run, attempt: AttemptResult): RunOutcome {
+async function conclude({ turn, emitter }: Run, attempt: AttemptResult): Promise<RunOutcome> {
+  await emitter.finish();
   const halt = storageFault(emitter) ?? attempt.halt;
   return {
     facts: {
@@ -268,7 +272,7 @@ function conclude({ turn, emitter }: Run, attempt: AttemptResult): RunOutcome {
       exit: attempt.exit,
       isDegraded: turn.file.degraded !== undefined,
     },
-    attempt,
+    attempt: { ...attempt, counts: { ...attempt.counts, ...emitter.counts() } },
   };
 }
 
