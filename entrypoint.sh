@@ -42,27 +42,8 @@ check_user() {
     [ -z "$missing" ] || fault 10 "the container lacks these capabilities:$missing"
 }
 
-# Gives a directory of a volume that another image has written to a user, contents first: a second start goes on where a
-# first was cut off. A folder of the host that was mounted in is not ours to give away unasked.
-adopt() { # <directory> <uid:gid> [find expression that leaves things out]
-    local directory=$1 owner=$2 options target type root
-    shift 2
-    read -r options target type root < <(findmnt --noheadings --raw --output OPTIONS,TARGET,FSTYPE,FSROOT --target "$directory")
-    [[ $options, != ro,* ]] || return 1
-    case ${TURND_ADOPT_VOLUMES:-auto} in
-    yes) ;;
-    auto)
-        # Ours are the image's own directories, a tmpfs and what the engine keeps as a volume. A disk of the host that was mounted in
-        # whole has the root `/` too. What is empty costs nobody anything, such as Kubernetes' fresh volumes.
-        [[ $target = / || $type:$root = tmpfs:/ || $root = */volumes/*/_data ]] ||
-            [ -z "$(find "$directory" -mindepth 1 -maxdepth 1 ! -name lost+found -print -quit)" ] || return 1
-        ;;
-    *) return 1 ;;
-    esac
-    say "giving $directory, which belongs to uid $(stat -c %u "$directory"), to $owner"
-    find "$directory" -xdev -depth -mindepth 1 "$@" ! -uid "${owner%:*}" -exec chown -h "$owner" {} + &&
-        chown 0 "$directory" && chmod u+rwx "$directory" && chown "$owner" "$directory"
-}
+# shellcheck source=sandbox/directories
+. "$SANDBOX/directories"
 
 # What its own user has closed is opened, and nothing in it given away: that user could have put anything there.
 make_usable() {
@@ -96,12 +77,14 @@ check_tmp() {
 check_state() {
     mkdir -p "$STATE" 2>/dev/null
     if [ "$SELF" = 0 ] && [ "$USER_ID" != 0 ] && [ -d "$STATE" ] && [ "$(stat -c %u "$STATE")" != 0 ]; then
-        adopt "$STATE" 0:0 ! -path "$STATE/sessions/*/home" ! -path "$STATE/sessions/*/home/*" ||
+        adopt "$STATE" 0:0 ! -path './sessions/*/home' ! -path './sessions/*/home/*' ||
             fault 12 "the state $STATE belongs to uid $(stat -c %u "$STATE"), who could forge it: give it to root, or set TURND_ADOPT_VOLUMES=yes"
     fi
     [ -d "$STATE" ] && [ -w "$STATE" ] || fault 12 "the state $STATE cannot be written: mount a volume there"
     [ "$SELF" = 0 ] || return 0
     chmod 0711 "$STATE"
+    # Nobody lists the sessions of a state that another image has kept.
+    [ ! -d "$STATE/sessions" ] || chmod go-rw,-t "$STATE/sessions"
     local home
     for home in "$STATE"/sessions/*/home; do
         [ ! -d "$home" ] || [ "$(stat -c %u "$home")" = "$USER_ID" ] || adopt "$home" "$USER_ID:$GROUP_ID" ||
@@ -175,6 +158,7 @@ serve() {
 }
 
 check_user
+check_places
 check_home
 check_users_directory 13 workspace "$WORKSPACE"
 check_tmp
