@@ -67,7 +67,7 @@ async function demo(signal: AbortSignal): Promise<void> {
     const given = withoutTurnd(process.env);
     const real = (["cli-a", "cli-b"] as const).filter((executor) => isConfigured(given, executor));
     model = await startScriptedModel();
-    const filled = await fillEnvironment(given, base);
+    const filled = await fillEnvironment(given, { state: join(base, "state"), users: base });
     owner = filled.owner;
     let env: Record<string, string> = {
       ...given,

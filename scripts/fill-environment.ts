@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { access, chmod, chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { makeUserDirectory } from "../src/daemon/process/user-directory.ts";
 import { provideClis } from "./clis.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -18,9 +19,13 @@ export interface FilledEnvironment {
  * Fills in what turnd needs and the environment does not say: who the CLIs run as, where state, home and workspace lie,
  * and the pinned CLIs under their real names. Makes the directories it names itself, with their right owner.
  *
- * @param base - the state directory, unless the environment names one; home and workspace go below it
+ * @param places - `state`: the state directory, unless the environment names one; home and workspace go below `users`, and
+ * not below the state, which they could not be kept apart from
  */
-export async function fillEnvironment(given: Env, base: string): Promise<FilledEnvironment> {
+export async function fillEnvironment(
+  given: Env,
+  places: { readonly state: string; readonly users: string },
+): Promise<FilledEnvironment> {
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   const runAs = given["TURND_RUN_AS"] ?? (self.uid === 0 ? "1000:1000" : "self");
   const owner = readOwner(runAs) ?? self;
@@ -31,11 +36,18 @@ export async function fillEnvironment(given: Env, base: string): Promise<FilledE
     return true;
   };
   fill("TURND_RUN_AS", runAs);
-  fill("TURND_STATE_DIR", base);
-  const state = env["TURND_STATE_DIR"] ?? given["TURND_STATE_DIR"] ?? base;
+  fill("TURND_STATE_DIR", places.state);
+  const state = env["TURND_STATE_DIR"] ?? given["TURND_STATE_DIR"] ?? places.state;
   await makeDirectory(state, self, 0o711);
-  if (fill("TURND_HOME", join(state, "home"))) await makeDirectory(join(state, "home"), owner, 0o700);
-  if (fill("TURND_WORKSPACE", join(state, "workspace"))) await makeDirectory(join(state, "workspace"), owner, 0o755);
+  for (const [name, folder, mode] of [
+    ["TURND_HOME", "home", 0o700],
+    ["TURND_WORKSPACE", "workspace", 0o755],
+  ] as const) {
+    const path = join(places.users, folder);
+    if (!fill(name, path)) continue;
+    await mkdir(places.users, { recursive: true, mode: 0o755 });
+    await makeUserDirectory(path, { ...owner, isSelf: owner.uid === self.uid }, mode);
+  }
   const clis = await provideClis({ directory: state, ...owner });
   // Any other name means a CLI of one's own, to be found on PATH.
   for (const [cli, name, bundled] of [

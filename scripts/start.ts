@@ -17,7 +17,7 @@ for (const [name, path] of [
     process.env[name] = path;
 }
 
-const { env, notes } = await fillEnvironment(process.env, base);
+const { env, notes } = await fillEnvironment(process.env, { state: base, users: `${base}-users` });
 Object.assign(process.env, env);
 for (const note of notes) console.error(`turnd: ${note}`);
 console.error(`turnd: state in ${process.env["TURND_STATE_DIR"]}, workspace ${process.env["TURND_WORKSPACE"]}`);

@@ -8,6 +8,7 @@ import type { Executor } from "./executors/executor.ts";
 import { createApp } from "./http/app.ts";
 import { addProcessMetrics, createMetrics } from "./http/metrics.ts";
 import { holdLock } from "./process/lock.ts";
+import { assertPlaces, assertStateIsOurs } from "./places.ts";
 import { removeDirectory } from "./process/remove-directory.ts";
 import { createLendHome, removeLeftHomes } from "./process/probe-home.ts";
 import { probeKeeper, type KeeperState } from "./process/probe-keeper.ts";
@@ -60,8 +61,10 @@ const LAST_MS = 1_000;
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, logger } = options;
   const { values } = settings;
+  assertPlaces(settings);
   const configured = readConfigurations(settings);
   await checkDirectories(settings);
+  assertStateIsOurs(settings);
   const lock = await holdLock(join(values.TURND_STATE_DIR, "lock"), `pid ${process.pid}`);
   let terminal: WiredTerminal | undefined;
   let hasTurns = false;

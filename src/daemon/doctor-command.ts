@@ -8,6 +8,7 @@ import { CHECKS } from "./doctor/checks.ts";
 import type { Redact } from "./event-log/redact.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 import { createLendHome } from "./process/probe-home.ts";
+import { assertPlaces } from "./places.ts";
 import { resolveProtectedPath } from "./process/protected-path.ts";
 import { removeDirectory } from "./process/remove-directory.ts";
 import { makeUserDirectory } from "./process/user-directory.ts";
@@ -53,6 +54,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   let configured: ReturnType<typeof readConfigurations>;
   try {
     settings = options.readSettings();
+    assertPlaces(settings);
     configured = readConfigurations(settings);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;

@@ -88,7 +88,11 @@ async function serve(settings: Settings): Promise<never> {
 }
 
 async function render(settings: Settings): Promise<ExitCode> {
-  const { readConfigurations, renderConfigurations } = await import("./configurations.ts");
+  const [{ readConfigurations, renderConfigurations }, { assertPlaces }] = await Promise.all([
+    import("./configurations.ts"),
+    import("./places.ts"),
+  ]);
+  assertPlaces(settings);
   const configured = readConfigurations(settings).filter(({ configuration }) => configuration.isConfigured);
   const faults = configured.flatMap(({ configuration }) => configuration.fault ?? []);
   // A key may come later, with the daemon's own environment; a CLI that would refuse its configuration may not.

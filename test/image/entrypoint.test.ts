@@ -47,6 +47,14 @@ describeImage("the entrypoint", () => {
       [14, "a /tmp that cannot be written", without("/tmp"), /\/tmp cannot be used/],
       [15, "a /run that cannot be written", without("/run"), /\/run\/sandbox cannot be made/],
       [16, "a setting", { env: { TURND_MAX_TURNS: "many" } }, /TURND_MAX_TURNS is "many"/],
+      ...["/opt", "/root", "/", "/usr/local/sbin", "/run", "/var/lib/turnd/sessions"].flatMap((place) =>
+        ["TURND_HOME", "TURND_WORKSPACE"].map((variable): [number, string, SandboxOptions, RegExp] => [
+          16,
+          `${variable} on ${place}`,
+          { env: { [variable]: place } },
+          new RegExp(`${variable} is ${place}, which .*would be given to uid 1000`),
+        ]),
+      ),
       [16, "a port to offer", { env: { TURND_PROXY_PORTS: "80" } }, /TURND_PROXY_PORTS is "80"/],
       [16, "another port of turnd", { env: { TURND_PORT: "9000" } }, /TURND_PORT is 9000/],
       [16, "a configuration", { env: { CLI_A_JSON: "{" } }, /CLI_A_JSON/],

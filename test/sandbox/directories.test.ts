@@ -10,6 +10,7 @@ async function runShell(script: string, env: Readonly<Record<string, string>> = 
   const given = { SELF: "0", USER_ID: "1000", STATE: "/var/lib/turnd", HOME_DIRECTORY: "/home/sandbox", ...env };
   const variables = {
     SANDBOX: "/opt/turnd/sandbox",
+    RUN: "/run/sandbox",
     WORKSPACE: "/workspace",
     PATH: process.env["PATH"] ?? "",
     ...given,
@@ -33,6 +34,9 @@ describe.runIf(process.getuid?.() === 0)("the entrypoint's directories", () => {
     ["/usr/local/sbin", "belongs to the image"],
     ["/etc/new-directory", "lies in /etc"],
     ["/usr/local/lib/site_perl/new", "lies in /usr"],
+    ["/run", "is or holds /run/sandbox"],
+    ["/dev", "is or holds /dev"],
+    ["/tmp", "is or holds /tmp"],
     ["/home", "belongs to the image"],
     ["/srv", "belongs to the image"],
   ])("neither home nor workspace is %s", async (place, why) => {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
-import { lchown, lstat, readdir, readFile, rename } from "node:fs/promises";
+import { chmod, lchown, lstat, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
@@ -77,6 +77,9 @@ const REMOVED = "~removed-";
 export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
   const base = join(options.stateDirectory, "sessions");
   await makeDirectory(base, 0o711);
+  // One that came with a volume may be wider: nobody else lists what sessions there are.
+  const { mode } = await lstat(base);
+  if ((mode & ~0o711 & 0o7777) !== 0) await chmod(base, mode & 0o711);
   const removals = createRemovals(options);
   const sessions = new Map<string, SessionFile>();
   const unreadable: string[] = [];
