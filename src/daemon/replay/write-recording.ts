@@ -1,4 +1,5 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { mkdir, open, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringifyRedacted } from "../event-log/redact-value.ts";
 import { toRecordedTurn } from "./export.ts";
@@ -22,17 +23,27 @@ export async function writeRecording(from: string, to: string, redact: Redact): 
   const recording = await openRecording(from);
   const input = await readRecordedInput(from);
   await mkdir(to, { recursive: true });
-  if ((await readdir(to)).length > 0) throw new RecordingError(to, "is not empty; name a directory to be made");
-  for (const name of LINE_FILES) {
-    const file = await openWriter(join(to, name));
-    try {
-      for await (const piece of readPieces(join(from, name), redact)) await file.write(bytesOf(piece));
-    } finally {
-      await file.close();
-    }
+  // Where others can rename it, another directory may lie there a moment later, with links in it to what they want written.
+  const directory = await open(to, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const held = `/proc/self/fd/${directory.fd}`;
+    if ((await readdir(held)).length > 0) throw new RecordingError(to, "is not empty; name a directory to be made");
+    for (const name of LINE_FILES) await writePieces(join(from, name), join(held, name), redact);
+    const write = (name: string, text: string): Promise<void> =>
+      writeFile(join(held, name), text, { mode: 0o600, flag: "wx" });
+    if (recording.exit !== null) await write("exit.json", `${JSON.stringify(recording.exit)}\n`);
+    if (input !== undefined) await write("prompt.txt", redact(input));
+    await write("turn.json", `${stringifyRedacted(toRecordedTurn(recording), redact, 2)}\n`);
+  } finally {
+    await directory.close();
   }
-  const write = (name: string, text: string): Promise<void> => writeFile(join(to, name), text, { mode: 0o600 });
-  if (recording.exit !== null) await write("exit.json", `${JSON.stringify(recording.exit)}\n`);
-  if (input !== undefined) await write("prompt.txt", redact(input));
-  await write("turn.json", `${stringifyRedacted(toRecordedTurn(recording), redact, 2)}\n`);
+}
+
+async function writePieces(from: string, to: string, redact: Redact): Promise<void> {
+  const file = await openWriter(to);
+  try {
+    for await (const piece of readPieces(from, redact)) await file.write(bytesOf(piece));
+  } finally {
+    await file.close();
+  }
 }
