@@ -54,9 +54,9 @@ test("where the CLIs run as turnd's own user there is nothing to keep apart", ()
 
 test.runIf(process.getuid?.() === 0)("a state that the CLIs' user owns or can write is refused", () => {
   const base = temporaryDirectory(onTestFinished);
-  const check = (path: string): void => assertStateIsOurs(readSettings({ TURND_STATE_DIR: path }, ROOT));
-  check(base);
-  expect(() => check(userDirectory(join(base, "users")))).toThrow(/TURND_STATE_DIR is .* \(uid 1000, mode 755\)/);
+  const checkState = (path: string): void => assertStateIsOurs(readSettings({ TURND_STATE_DIR: path }, ROOT));
+  checkState(base);
+  expect(() => checkState(userDirectory(join(base, "users")))).toThrow(/TURND_STATE_DIR is .* \(uid 1000, mode 755\)/);
   chmodSync(base, 0o777);
-  expect(() => check(base)).toThrow(/mode 777\): it must be root's/);
+  expect(() => checkState(base)).toThrow(/mode 777\): it must be root's/);
 });
