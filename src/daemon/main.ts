@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { parseArgs } from "node:util";
+import { runCommandLine, type ExitCode, type JsonOption, type ReplayView } from "./command-line.ts";
 import { redactLine } from "./event-log/redact-json.ts";
 import { createRedactor } from "./event-log/redact.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
@@ -8,45 +8,18 @@ import { keepHeapSmall } from "./small-heap.ts";
 
 // A command loads what it runs, where it runs: a replay that loaded the server too would need 30 MB and half a second more.
 
-const USAGE = `usage: turnd [serve]                     serve /v1 (the default)
-       turnd render                      write the CLIs' configurations from the environment; exit code 3 when
-                                         their user's home cannot be written
-       turnd doctor [--json]             look at everything turnd needs of this image or machine
-       turnd replay [--summary | --explain] <recording>…
-                                         print the events of recordings as JSON lines, a line about each,
-                                         or how the end of each was decided; a recording is a directory, an
-                                         exported document, gzipped or not, or - for one on standard input
-       turnd record <turn_id> <dir>      write an ended turn as a recording
-       turnd probe [--json] [cli-a] [cli-b]
-                                         play scenarios with the installed CLIs and tell what they do otherwise
-                                         than the versions turnd knows; exit code 1 when that breaks turnd
-`;
-
-/** Exit codes: 0 done, 1 a fault that the message names, 2 wrong arguments, 3 the home of the CLIs' user cannot be written. */
-type ExitCode = 0 | 1 | 2 | 3;
-
 /** Two folders up from here, as from the one file that scripts/bundle.ts makes of all this. */
 const SANDBOX = join(dirname(dirname(import.meta.dirname)), "sandbox");
 
-async function main(args: readonly string[]): Promise<ExitCode> {
-  const [command = "serve", ...rest] = args;
-  switch (command) {
-    case "serve":
-      return serve(readSettings(process.env, self()));
-    case "render":
-      return render(readSettings(process.env, self()));
-    case "doctor":
-      return doctor(rest);
-    case "replay":
-      return replay(rest);
-    case "record":
-      return record(rest);
-    case "probe":
-      return probe(rest);
-    default:
-      process.stderr.write(`turnd: unknown command "${command}"\n${USAGE}`);
-      return 2;
-  }
+function main(args: readonly string[]): Promise<ExitCode> {
+  return runCommandLine(args, {
+    serve: () => serve(readSettings(process.env, self())),
+    render: () => render(readSettings(process.env, self())),
+    doctor,
+    replay,
+    record,
+    probe,
+  });
 }
 
 async function serve(settings: Settings): Promise<never> {
@@ -111,8 +84,7 @@ async function render(settings: Settings): Promise<ExitCode> {
   return 0;
 }
 
-async function doctor(args: readonly string[]): Promise<ExitCode> {
-  const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean", default: false } } });
+async function doctor({ isJson }: JsonOption): Promise<ExitCode> {
   const [{ runDoctor }, { secretsOfEnvironment }] = await Promise.all([
     import("./doctor-command.ts"),
     import("./configurations.ts"),
@@ -121,25 +93,12 @@ async function doctor(args: readonly string[]): Promise<ExitCode> {
     readSettings: () => readSettings(process.env, self()),
     sandboxDirectory: SANDBOX,
     redact: createRedactor(secretsOfEnvironment(process.env, self())),
-    isJson: values.json,
+    isJson,
     out: process.stdout,
   });
 }
 
-async function replay(args: readonly string[]): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: { summary: { type: "boolean", default: false }, explain: { type: "boolean", default: false } },
-    allowPositionals: true,
-  });
-  if (positionals.length === 0) {
-    process.stderr.write(USAGE);
-    return 2;
-  }
-  if (values.summary && values.explain) {
-    process.stderr.write(`turnd: --summary and --explain show different things: give one of them\n${USAGE}`);
-    return 2;
-  }
+async function replay(paths: readonly string[], show: ReplayView): Promise<ExitCode> {
   // Before anything else is loaded: that takes memory too.
   keepHeapSmall();
   const [{ isReaderGone, printReplays }, { secretsOfEnvironment }] = await Promise.all([
@@ -147,11 +106,10 @@ async function replay(args: readonly string[]): Promise<ExitCode> {
     import("./configurations.ts"),
   ]);
   const redact = createRedactor(secretsOfEnvironment(process.env, self()));
-  const show = values.summary ? "summary" : values.explain ? "decision" : "events";
   // Told to the write that fails, too: that is where it is answered.
   process.stdout.on("error", () => undefined);
   try {
-    return await printReplays(positionals, {
+    return await printReplays(paths, {
       stdin: process.stdin,
       show,
       redact,
@@ -164,13 +122,7 @@ async function replay(args: readonly string[]): Promise<ExitCode> {
   }
 }
 
-async function record(args: readonly string[]): Promise<ExitCode> {
-  const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
-  const [turnId, directory] = positionals;
-  if (turnId === undefined || directory === undefined || positionals.length > 2) {
-    process.stderr.write(USAGE);
-    return 2;
-  }
+async function record(turnId: string, directory: string): Promise<ExitCode> {
   const [{ recordTurn }, { keysOf, secretsOf }] = await Promise.all([
     import("./record-command.ts"),
     import("./configurations.ts"),
@@ -187,32 +139,21 @@ async function record(args: readonly string[]): Promise<ExitCode> {
   return 0;
 }
 
-async function probe(args: readonly string[]): Promise<ExitCode> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: { json: { type: "boolean", default: false } },
-    allowPositionals: true,
-  });
-  const [{ CliName }, { findExecutor }, { printProbe }] = await Promise.all([
+async function probe(asked: readonly string[], { isJson }: JsonOption): Promise<ExitCode> {
+  const [{ CliName }, { printProbe }] = await Promise.all([
     import("../protocol/index.ts"),
-    import("./executors/registry.ts"),
     import("./probe-command.ts"),
   ]);
-  const unknown = positionals.find((id) => findExecutor(id) === undefined);
-  if (unknown !== undefined) {
-    process.stderr.write(`turnd: there is no executor "${unknown}"\n${USAGE}`);
-    return 2;
-  }
   const stopping = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopping.abort(new Error(signal)));
   try {
     return await printProbe(
-      CliName.options.filter((id) => positionals.length === 0 || positionals.includes(id)),
+      CliName.options.filter((id) => asked.length === 0 || asked.includes(id)),
       {
         env: process.env,
         self: self(),
         sandboxDirectory: SANDBOX,
-        isJson: values.json,
+        isJson,
         out: process.stdout,
         err: process.stderr,
         signal: stopping.signal,
@@ -229,22 +170,16 @@ function self(): { uid: number; gid: number } {
   return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 }
 
-function isWrongArguments(error: unknown): error is TypeError {
-  return error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
-}
-
 /** Faults that a person can mend, by name: only the command that throws one has loaded its class. */
 const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError", "TombstoneError"]);
 
 function exitCodeOf(error: unknown): ExitCode {
-  if (isWrongArguments(error)) return 2;
   return error instanceof Error && error.name === "HomeError" ? 3 : 1;
 }
 
 /** What a person can mend is told in a line; anything else is a bug and keeps its stack. */
 function describe(error: unknown): string {
-  const isExpected =
-    isWrongArguments(error) || (error instanceof Error && (EXPECTED.has(error.name) || "syscall" in error));
+  const isExpected = error instanceof Error && (EXPECTED.has(error.name) || "syscall" in error);
   if (isExpected) return error.message.replaceAll("\n", "\nturnd: ");
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
