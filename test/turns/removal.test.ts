@@ -109,12 +109,16 @@ test("a removal that was broken off at any point is finished by the next daemon"
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory);
   const sessions = join(first.state, "sessions");
-  for (const [index, gone] of [[], ["home"], ["home", "session.json"], ["turns"], ["turns", "home"]].entries()) {
-    const { session_id } = await first.run({ executor: "cli-b", input: "hello" });
-    renameSync(join(sessions, session_id), join(sessions, `${session_id}~removed-${index}`));
-    for (const name of gone) rmSync(join(sessions, `${session_id}~removed-${index}`, name), { recursive: true });
-  }
+  const removed = [[], ["home"], ["home", "session.json"], ["turns"], ["turns", "home"]];
+  const ids: string[] = [];
+  for (const _ of removed) ids.push((await first.run({ executor: "cli-b", input: "hello" })).session_id);
+  // It may still be tidying their homes.
   await first.stop();
+  for (const [index, gone] of removed.entries()) {
+    const rest = join(sessions, `${ids[index]}~removed-${index}`);
+    renameSync(join(sessions, ids[index] ?? ""), rest);
+    for (const name of gone) rmSync(join(rest, name), { recursive: true });
+  }
   const second = await fakeDaemonIn(directory);
   await waitFor("the rest to be removed", () => sessionsOf(second).length === 0);
 });
