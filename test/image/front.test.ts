@@ -69,6 +69,36 @@ describeImage("the port header", () => {
     expect(JSON.parse(answered).headers).not.toHaveProperty("x-aio-proxy-port");
   });
 
+  test("asks for the token, which the program is not sent; what else it is sent to know its callers by it gets", async () => {
+    for (const headers of [
+      {},
+      { authorization: "Bearer another-token" },
+      { authorization: "Basic b3BlbmNvZGU6eA==" },
+      { authorization: `Bearer ${TOKEN}`, "x-turnd-token": "another-token" },
+    ] as Record<string, string>[]) {
+      const body = "x".repeat(1_000_000);
+      for (const init of [{}, { method: "POST", body }]) {
+        const refused = await fetch(`${sandbox().url}/config`, {
+          ...init,
+          headers: { "x-aio-proxy-port": "3000", ...headers },
+        });
+        expect([headers, refused.status, refused.headers.get("www-authenticate")]).toEqual([
+          headers,
+          401,
+          'Bearer realm="turnd"',
+        ]);
+        expect(Problem.parse(await refused.json()).detail.code).toBe("unauthorized");
+      }
+    }
+    const byAuthorization = JSON.parse((await ask("3000")).text).headers;
+    expect(byAuthorization).not.toHaveProperty("authorization");
+    const both = await ask("3000", "/", { authorization: "Basic b3BlbmNvZGU6eA==", "x-turnd-token": TOKEN });
+    expect(JSON.parse(both.text).headers).toMatchObject({ authorization: "Basic b3BlbmNvZGU6eA==" });
+    expect(byAuthorization).not.toHaveProperty("x-turnd-token");
+    expect(both.text).not.toContain(TOKEN);
+    expect((await ask("3000", "/", { origin: "http://elsewhere.example" })).status).toBe(200);
+  });
+
   test("wins over the sandbox's own paths", async () => {
     for (const path of ["/v1/turns", "/terminal", "/docs"]) {
       expect(JSON.parse((await ask("3000", path)).text)).toMatchObject({ url: path });
@@ -98,7 +128,7 @@ describeImage("the port header", () => {
   test("a second header changes nothing", async () => {
     const answer = await sendRaw(
       sandbox(),
-      "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Aio-Proxy-Port: 3000\r\nX-Aio-Proxy-Port: 8091\r\n\r\n",
+      `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Turnd-Token: ${TOKEN}\r\nX-Aio-Proxy-Port: 3000\r\nX-Aio-Proxy-Port: 8091\r\n\r\n`,
     );
     expect(answer).not.toContain("turnd");
     expect(answer).toMatch(/^HTTP\/1.1 (200|400)/);
@@ -119,7 +149,7 @@ describeImage("the port header", () => {
       expect(await sendRaw(sandbox(), request(host))).toMatch(/^HTTP\/1.1 200/);
     }
     function request(host: string): string {
-      return `GET / HTTP/1.1\r\nHost: ${host}\r\nX-Aio-Proxy-Port: 3000\r\nConnection: close\r\n\r\n`;
+      return `GET / HTTP/1.1\r\nHost: ${host}\r\nX-Aio-Proxy-Port: 3000\r\nX-Turnd-Token: ${TOKEN}\r\nConnection: close\r\n\r\n`;
     }
   });
 
@@ -144,7 +174,7 @@ describeImage("the port header", () => {
 
   test("a WebSocket goes through", async () => {
     const socket = new WebSocket(`${sandbox().url.replace("http", "ws")}/ws`, {
-      headers: { "x-aio-proxy-port": "3000" },
+      headers: { "x-aio-proxy-port": "3000", "x-turnd-token": TOKEN },
     });
     const [data] = await once(socket, "message");
     expect(String(data)).toBe("hello");
@@ -163,10 +193,27 @@ describeImage("the port header", () => {
   test("a program that breaks off is told as a problem; a redirect to itself stays behind the front", async () => {
     expectProblem(await ask("3000", "/break"), "upstream_unreachable");
     const redirected = await fetch(`${sandbox().url}/redirect`, {
-      headers: { "x-aio-proxy-port": "3000" },
+      headers: { "x-aio-proxy-port": "3000", "x-turnd-token": TOKEN },
       redirect: "manual",
     });
     expect(redirected.headers.get("location")).toBe("/there");
+  });
+});
+
+describeImage("the port header that asks for no token", () => {
+  const sandbox = shareSandbox(() => ({ env: { TURND_PROXY_ACCESS: "open" } }));
+  const open = shareSandbox(() => ({ env: { TURND_TOKEN: "" } }));
+
+  test("is open to every caller, and passes what they send: because it is set so, or because there is no token", async () => {
+    for (const started of [sandbox(), open()]) {
+      await startProgram(started, 3000);
+      const headers = { "x-aio-proxy-port": "3000", authorization: "Basic b3BlbmNvZGU6eA==" };
+      const answer = await fetch(`${started.url}/config`, { headers });
+      expect([answer.status, await answer.json()]).toMatchObject([
+        200,
+        { headers: { authorization: headers.authorization } },
+      ]);
+    }
   });
 });
 
@@ -192,7 +239,9 @@ describeImage("the port header with an allow-list", () => {
 
   test("names in TURND_HOSTS may be asked", async () => {
     const target = "GET / HTTP/1.1\r\nHost: sandbox.example:8080\r\nConnection: close\r\n";
-    expect(await sendRaw(sandbox(), `${target}X-Aio-Proxy-Port: 3000\r\n\r\n`)).toMatch(/^HTTP\/1.1 502/);
+    expect(await sendRaw(sandbox(), `${target}X-Aio-Proxy-Port: 3000\r\nX-Turnd-Token: ${TOKEN}\r\n\r\n`)).toMatch(
+      /^HTTP\/1.1 502/,
+    );
     expect(await sendRaw(sandbox(), `${target}\r\n`)).toMatch(/^HTTP\/1.1 404/);
   });
 });

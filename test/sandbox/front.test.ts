@@ -46,6 +46,7 @@ test.each([
   ["TURND_PROXY_PORTS", "8091"],
   ["TURND_HOSTS", 'x" 0; "~." 0; #'],
   ["TURND_MAX_BODY_BYTES", "1m"],
+  ["TURND_PROXY_ACCESS", "yes"],
 ])("%s=%s is refused by name", async (name, value) => {
   await expect(renderFront({ [name]: value })).rejects.toThrow(name);
 });

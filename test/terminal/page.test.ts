@@ -166,6 +166,13 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     await expectOneConnection(terminal, connecting);
   });
 
+  test("tells who serves something there to give it a password", async () => {
+    const { turnd, site } = await terminalDaemon();
+    const { page } = await open(`${site}/terminal?session_id=${await newTerminal(turnd)}`);
+    expect(await page.locator("#hint").innerText()).toMatch(/password.*OPENCODE_SERVER_PASSWORD/);
+    expect(await page.locator("#hint").isVisible()).toBe(true);
+  });
+
   test("shows underscores at a pixel ratio of 1", async () => {
     const { turnd, site } = await terminalDaemon();
     const terminal = await open(`${site}/terminal?session_id=${await newTerminal(turnd)}`);

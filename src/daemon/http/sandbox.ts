@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
 import { Health, Readiness, SandboxEnvelope } from "../../protocol/index.ts";
 import type { TurnService } from "../turns/service.ts";
 import { refusals } from "./refusals.ts";
@@ -19,12 +20,19 @@ const STOPPING: Readiness = {
 /** For probes, which have no token. */
 const open = { config: { isPublic: true } };
 
-/** `/v1/sandbox`, `/v1/health` and `/v1/ready`. */
+/** `/v1/sandbox`, `/v1/token`, `/v1/health` and `/v1/ready`. */
 export const sandboxRoutes: FastifyPluginAsyncZod<SandboxRoutesOptions> = async (app, options) => {
   const { service, version, uptimeMs, isShuttingDown } = options;
 
   const sandbox = { tags, summary: "Look at the sandbox", response: { 200: SandboxEnvelope, ...refusals() } };
   app.get("/v1/sandbox", { schema: sandbox }, async () => ({ success: true, message: "ok", data: service.sandbox() }));
+
+  const token = {
+    tags,
+    summary: "Ask whether the token is right",
+    response: { 204: z.undefined().describe("It is, or none is needed."), ...refusals() },
+  };
+  app.get("/v1/token", { schema: token }, async (_request, reply) => reply.code(204).send());
 
   const health = {
     tags,
