@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { describeImage, startModel, startSandbox, type Sandbox } from "../harness/sandbox.ts";
+import { describeImage, startModel, startSandbox, type Sandbox, type SandboxOptions } from "../harness/sandbox.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const PROGRAMS = "/opt/attacks";
 const ATTACKS = Object.fromEntries(
-  ["fork-bomb", "eat-memory"].map((name) => [`${PROGRAMS}/${name}`, `test/programs/exhaust/${name}`]),
+  ["fork-bomb", "eat-memory", "eat-shared-memory"].map((name) => [
+    `${PROGRAMS}/${name}`,
+    `test/programs/exhaust/${name}`,
+  ]),
 );
 /** Longer than any test: what ends an attack is what is tested. */
 const SECONDS = 600;
@@ -30,8 +33,8 @@ describeImage("where tools take everything there is", { timeout: LIMIT_MS }, () 
   });
   afterAll(() => started.model.close());
 
-  async function startLimited(): Promise<Sandbox> {
-    const sandbox = await startSandbox({ env: started.env, files: ATTACKS, limits: LIMITS });
+  async function startLimited(options: SandboxOptions = {}): Promise<Sandbox> {
+    const sandbox = await startSandbox({ ...options, env: started.env, files: ATTACKS, limits: LIMITS });
     onTestFinished(() => sandbox.remove());
     // The attack is to meet a sandbox that has seen both CLIs' versions.
     await waitFor("readiness", async () => (await sandbox.request("GET", "/v1/ready")).status === 200);
@@ -121,6 +124,19 @@ describeImage("where tools take everything there is", { timeout: LIMIT_MS }, () 
       for (let looks = 0; looks < 5; looks += 1) expect(await isHealthy(sandbox)).toBe(true);
       expect((await sandbox.request("POST", `/v1/turns/${turn_id}/cancel`)).status).toBe(200);
       await expectWhole(sandbox);
+      expect(await sandbox.log()).not.toMatch(/ended (by itself|for want)/);
+    });
+
+    test("shared memory goes with its last process, where the engine was asked for that", async () => {
+      const sandbox = await startLimited({ sysctls: { "kernel.shm_rmid_forced": "1" } });
+      // In all more than there is.
+      const count = 40;
+      const result = await sandbox.run({
+        executor: "cli-b",
+        input: `@@command:${PROGRAMS}/eat-shared-memory ${count} 16; echo took them@@`,
+      });
+      expect(result).toMatchObject({ status: "completed", output: expect.stringContaining("took them") });
+      expect((await sandbox.exec(["cat", "/proc/sysvipc/shm"])).output.trim().split("\n")).toHaveLength(1);
       expect(await sandbox.log()).not.toMatch(/ended (by itself|for want)/);
     });
 
