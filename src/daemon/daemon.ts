@@ -200,6 +200,7 @@ export async function createTurnContext(
       steerWaitMs: values.TURND_STEER_WAIT_MS,
       maxOutputBytes: values.TURND_MAX_OUTPUT_BYTES,
       maxLineBytes: values.TURND_MAX_LINE_BYTES,
+      minFreeBytes: values.TURND_MIN_FREE_BYTES,
     },
     baseEnv,
     hasSubreaper: keeper.works && keeper.isSubreaper,

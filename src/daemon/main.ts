@@ -37,6 +37,8 @@ async function serve(settings: Settings): Promise<never> {
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
     { write: (line: string) => void process.stdout.write(redactLine(line, redact)) },
   );
+  // The last resort: one request, turn or shell that fails where nobody looks must not end all the others.
+  process.on("unhandledRejection", (error) => logger.error({ err: error }, "fault that nothing handled"));
   const starting = startDaemon({ settings, sandboxDirectory: SANDBOX, logger, redact });
   const daemon = await Promise.race([starting, stopped.then(() => undefined)]).catch((error: unknown) => {
     process.stderr.write(`turnd: ${redact(describe(error))}\n`);
@@ -171,7 +173,7 @@ function self(): { uid: number; gid: number } {
 }
 
 /** Faults that a person can mend, by name: only the command that throws one has loaded its class. */
-const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError", "TombstoneError"]);
+const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError"]);
 
 function exitCodeOf(error: unknown): ExitCode {
   return error instanceof Error && error.name === "HomeError" ? 3 : 1;

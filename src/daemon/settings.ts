@@ -78,6 +78,9 @@ export const SettingsSchema = z.object({
   TURND_MAX_LINE_BYTES: integer(16_777_216, 1_024, 268_435_456).meta({
     description: "A line of output; a longer one becomes `record.unknown` with its head",
   }),
+  TURND_MIN_FREE_BYTES: integer(33_554_432, 0).meta({
+    description: "Free space on the disk of the state directory below which no turn is admitted; 0 is off",
+  }),
   TURND_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({ description: "A request's body" }),
   TURND_MAX_STREAMS: integer(1_000, 1).meta({
     description: "Event streams at once, on the port and again on `TURND_SOCKET`",

@@ -22,7 +22,7 @@ async function onSmallDisk(sizeMb: number) {
   const directory = temporaryDirectory(onTestFinished);
   const state = join(directory, "state");
   await mountSmallDisk(state, sizeMb);
-  return { state, turnd: await fakeDaemonIn(directory) };
+  return { state, turnd: await fakeDaemonIn(directory, { TURND_MIN_FREE_BYTES: "0" }) };
 }
 
 test.runIf(IS_ROOT)(

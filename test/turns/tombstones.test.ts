@@ -1,10 +1,11 @@
-import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { openTombstones, type Tombstone } from "../../src/daemon/turns/tombstones.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const stone = (name: string): Tombstone => ({ request_id: name, turn_id: `turn-${name}`, session_id: "session-1" });
 
@@ -60,12 +61,56 @@ test.runIf(process.getuid?.() === 0)("what a full disk takes only in part is tak
   expect(names.map((name) => again.find(name)?.request_id)).toEqual(["before", undefined, "after"]);
 });
 
-test("a broken line among the tombstones stops the start, and says where it is and what to do", async () => {
+/** A daemon on tombstones that say what they say. */
+async function daemonOn(content: string) {
   const directory = temporaryDirectory(onTestFinished);
+  const state = join(directory, "state");
+  mkdirSync(state, { mode: 0o711 });
+  const path = join(state, "tombstones.jsonl");
+  writeFileSync(path, content);
+  return { turnd: await fakeDaemonIn(directory), path };
+}
+const request = (id: string) => ({ executor: "cli-b", input: "hello", request_id: id });
+
+test("a broken line that shows its request keeps that one from running, and nothing else", async () => {
+  const broken = JSON.stringify(stone("request-a")).replace('"turn_id":', "");
+  const { turnd } = await daemonOn(`${broken}\n${JSON.stringify(stone("request-c"))}\n`);
+  for (const id of ["request-a", "request-c"]) {
+    const { status, body } = await turnd.request("POST", "/v1/turns", request(id));
+    expect([status, body.detail.code]).toEqual([404, "session_not_found"]);
+  }
+  expect((await turnd.run(request("request-b"))).status).toBe("completed");
+});
+
+test("a line that shows no request lets no id in that may stand there, says so, and is kept", async () => {
+  const content = `${JSON.stringify(stone("request-a"))}\nnothing of this\n`;
+  const { turnd, path } = await daemonOn(content);
+  const { status, body } = await turnd.request("POST", "/v1/turns", request("request-b"));
+  expect([status, body.detail.code]).toEqual([507, "storage_full"]);
+  expect(body.detail.message).toContain(`${path}:2`);
+  const ready = (await turnd.request("GET", "/v1/ready")).body;
+  expect(ready.checks).toContainEqual({ name: "files", ok: false, message: expect.stringContaining(`${path}:2`) });
+  // What nobody can repeat runs.
+  const { session_id } = await turnd.run({ executor: "cli-b", input: "hello" });
+  expect((await turnd.request("DELETE", `/v1/sessions/${session_id}`)).status).toBe(204);
+  expect(readFileSync(path, "utf8").startsWith(content)).toBe(true);
+});
+
+test("where tombstones cannot be written, what is left of a deleted session tells of its requests", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  mkdirSync(join(directory, "state/tombstones.jsonl"), { recursive: true });
   const first = await fakeDaemonIn(directory);
+  const { session_id } = await first.run({ executor: "cli-b", input: "hello" });
+  const id = (await first.request("GET", "/v1/turns")).body.turns[0].request_id;
+  expect((await first.request("DELETE", `/v1/sessions/${session_id}`)).status).toBe(204);
+  expect((await first.request("GET", `/v1/requests/${id}`)).body.detail.code).toBe("session_not_found");
   await first.stop();
-  const path = join(first.state, "tombstones.jsonl");
-  writeFileSync(path, `${JSON.stringify(stone("a"))}\n{"request_id":"b"${JSON.stringify(stone("c"))}\n`);
-  await expect(fakeDaemonIn(directory)).rejects.toThrow(`turnd: ${path}:2 cannot be read`);
-  await expect(fakeDaemonIn(directory)).rejects.toThrow("remove the line if");
+  const second = await fakeDaemonIn(directory);
+  expect((await second.request("GET", `/v1/requests/${id}`)).body.detail.code).toBe("session_not_found");
+  await second.stop();
+  rmSync(join(directory, "state/tombstones.jsonl"), { recursive: true });
+  const third = await fakeDaemonIn(directory);
+  expect((await third.request("GET", `/v1/requests/${id}`)).body.detail.code).toBe("session_not_found");
+  await waitFor("the rest of it to go", () => readdirSync(join(third.state, "sessions")).length === 0);
+  expect(readFileSync(join(third.state, "tombstones.jsonl"), "utf8")).toContain(id);
 });

@@ -46,7 +46,10 @@ export interface EventLog {
 export async function openEventLog(options: EventLogOptions): Promise<EventLog> {
   const { tail } = options;
   const file = await open(options.path, "a+", 0o600);
-  const { size: recovered, ...start } = await recover(file);
+  const { size: recovered, ...start } = await recover(file).catch(async (error: unknown) => {
+    await file.close();
+    throw error;
+  });
   const sequence = createSequence(options, start);
   let size = recovered;
   let hasRemains = false;

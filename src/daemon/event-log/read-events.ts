@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type { LogTail } from "./tail.ts";
 
@@ -30,7 +31,8 @@ const NEWLINE = 0x0a;
  * reader costs a chunk and nobody else anything. Ends quietly when the signal aborts.
  */
 export async function* readEvents(path: string, options: ReadOptions): AsyncGenerator<readonly LoggedLine[]> {
-  const file = await open(path, "r");
+  // A pipe in its place fails the read, and does not hold up its opening.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     let [offset, seq] = [0, 0];
     let rest: Buffer = Buffer.alloc(0);

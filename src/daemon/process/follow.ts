@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { watchIfPossible } from "./change-notices.ts";
 import { createLineSplitter, type SplitLine } from "./line-splitter.ts";
@@ -181,7 +182,8 @@ async function openLines(
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
-    return await open(path, "r");
+    // A pipe in its place fails the read, and does not hold up its opening.
+    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     // A recording may lack one of its files; a turn's own are made before it starts.
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;

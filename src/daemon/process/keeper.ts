@@ -1,4 +1,5 @@
-import { open, readFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { lstat, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -69,9 +70,9 @@ export class KeeperDiskError extends KeeperError {
  */
 export async function startKept(kept: KeptCommand): Promise<Started> {
   const files = await Promise.all([
-    open(join(kept.directory, "prompt.txt"), "r"),
-    open(join(kept.directory, "stdout.jsonl"), "a", 0o600),
-    open(join(kept.directory, "stderr.log"), "a", 0o600),
+    open(join(kept.directory, "prompt.txt"), constants.O_RDONLY | constants.O_NONBLOCK),
+    open(join(kept.directory, "stdout.jsonl"), APPEND, 0o600),
+    open(join(kept.directory, "stderr.log"), APPEND, 0o600),
   ]);
   try {
     const [prompt, stdout, stderr] = files;
@@ -156,6 +157,8 @@ export async function readExit(directory: string): Promise<z.infer<typeof ExitFi
 
 /** Whether the turn's keeper lives: it holds a kernel lock on `started` for as long as it does. */
 export async function isKeeperAlive(directory: string): Promise<boolean> {
+  // A keeper has made a file of it. flock(1) would wait for a pipe, and make what a dangling link names.
+  if (!(await isFile(join(directory, "started")))) return false;
   // Node has no flock(2); 66 is ours, to tell "held by another" from a fault of the tool.
   const result = await execa(
     "/usr/bin/flock",
@@ -168,21 +171,43 @@ export async function isKeeperAlive(directory: string): Promise<boolean> {
   throw new Error(`flock failed on ${directory}/started: ${result.stderr}`);
 }
 
+const MAX_DAMAGED_LOOKS = 100;
+
+async function isFile(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return lstat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+}
+
 /**
  * Waits for what a keeper has begun to write into `started`, as long as that keeper lives.
  *
- * @returns undefined when it died first: then its command was never let go
+ * @returns undefined when it died first: then its command was never let go; or where what it wrote is damaged
  */
 export async function adoptStarted(directory: string): Promise<Started | undefined> {
   // A keeper takes its lock right after it has made the file; two looks keep that instant from being taken for its end.
-  for (let freeLooks = 0; freeLooks < 2;) {
+  for (let [freeLooks, damagedLooks] = [0, 0]; freeLooks < 2;) {
     const started = await readStarted(directory);
     if (started !== undefined) return started;
+    // It is written at once: what is there by now and says nothing will never say anything.
+    damagedLooks += (await sizeOf(join(directory, "started"))) > 0 ? 1 : 0;
+    if (damagedLooks > MAX_DAMAGED_LOOKS) return undefined;
     freeLooks = (await isKeeperAlive(directory)) ? 0 : freeLooks + 1;
     await delay(freeLooks === 0 ? 5 : 100);
   }
   return readStarted(directory);
 }
+
+/** Never waits for the reader of a pipe that stands where the file should be. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 interface KeeperEnd {
   readonly exitCode?: number | undefined;
@@ -231,7 +256,9 @@ async function readLastLine(path: string): Promise<string | undefined> {
 
 async function readJson(path: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(path, "utf8"));
+    // A pipe in its place is empty, and is not waited for.
+    const flag = constants.O_RDONLY | constants.O_NONBLOCK;
+    return JSON.parse(await readFile(path, { encoding: "utf8", flag }));
   } catch {
     // Not there, or still being written: both mean that there is nothing to know yet.
     return undefined;

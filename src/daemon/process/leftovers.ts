@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { adoptStarted } from "./keeper.ts";
+import { adoptStarted, type Started } from "./keeper.ts";
 import { sweepTree, type EndedProcess, type ProcessTree } from "./tree.ts";
 
 /**
@@ -16,4 +16,16 @@ export async function sweepLeftovers(directory: string, mark: Omit<ProcessTree, 
   );
   const started = isThere ? await adoptStarted(directory) : undefined;
   return started === undefined ? [] : sweepTree({ ...mark, started });
+}
+
+/** Names no process: for a tree of which nothing but its mark is known. */
+const NOBODY: Started = { keeperPid: 0, keeperStart: 0, pid: 0, pidStart: 0, isSubreaper: false };
+
+/**
+ * Ends every process that carries a mark, where the files that would name them are damaged.
+ *
+ * @throws {SweepError} if something of it would not die
+ */
+export function sweepMarked(marker: string): Promise<EndedProcess[]> {
+  return sweepTree({ started: NOBODY, marker });
 }

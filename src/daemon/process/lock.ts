@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { open } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { lstat, open, rename, type FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
 
 /** Held for as long as the process lives, or until it is released. */
 export interface Lock {
@@ -22,18 +24,48 @@ export class LockedError extends Error {
  * @see flock(2); Node has no call for it, so flock(1) takes it on a descriptor it inherits from us
  */
 export async function holdLock(path: string, holder: string): Promise<Lock> {
+  if (!(await isLockable(path))) await moveAside(path);
   const file = await open(path, "a+", 0o600);
-  const result = spawnSync("/usr/bin/flock", ["--nonblock", "--conflict-exit-code", "66", "3"], {
-    stdio: ["ignore", "ignore", "pipe", file.fd],
-    encoding: "utf8",
-  });
+  const result = flock(file, ["--nonblock"]);
   if (result.status === 0) {
-    await file.truncate(0);
-    await file.appendFile(`${holder}\n`);
+    // For whoever is refused: on a full disk the lock holds without it.
+    await nameHolder(file, holder).catch(() => undefined);
     return { release: () => file.close() };
   }
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   await file.close();
   if (result.status === 66) throw new LockedError(path, buffer.toString("utf8", 0, bytesRead));
   throw new Error(`flock failed on ${path}: ${result.error?.message ?? result.stderr}`);
+}
+
+function flock(file: FileHandle, options: readonly string[]) {
+  return spawnSync("/usr/bin/flock", [...options, "--conflict-exit-code", "66", "3"], {
+    stdio: ["ignore", "ignore", "pipe", file.fd],
+    encoding: "utf8",
+  });
+}
+
+async function nameHolder(file: FileHandle, holder: string): Promise<void> {
+  await file.truncate(0);
+  await file.appendFile(`${holder}\n`);
+}
+
+/** A directory, a link or a pipe locks nothing: a link may lead everyone to a file of his own, such as /proc/self/mem. */
+async function isLockable(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (found) => found.isFile(),
+    () => true,
+  );
+}
+
+/** One process at a time, so that nobody's fresh lock is moved away. What stood there is kept. */
+async function moveAside(path: string): Promise<void> {
+  const directory = await open(dirname(path), "r");
+  try {
+    const { status } = flock(directory, ["--wait", "10"]);
+    if (status !== 0) throw new LockedError(path, "one that is starting");
+    if (!(await isLockable(path))) await rename(path, `${path}.aside-${randomUUID()}`);
+  } finally {
+    await directory.close();
+  }
 }

@@ -14,17 +14,25 @@ const PROBE_LIMIT_MS = 5_000;
 
 /** Runs `true` under a keeper, for real: shows that perl, the user switch and the subreaper work here. */
 export async function probeKeeper(keeperPath: string, stateDirectory: string, runAs: RunAs): Promise<KeeperState> {
-  const directory = await mkdtemp(join(stateDirectory, "probe-"));
+  let directory: string | undefined;
   try {
+    directory = await mkdtemp(join(stateDirectory, "probe-"));
     await writeFile(join(directory, "prompt.txt"), "");
     const started = await startKept({ keeperPath, directory, command: ["/bin/true"], env: {}, cwd: "/", runAs });
     // Left to itself first: root without CAP_KILL may signal nothing of another user's, and that is no fault of the keeper.
     if (!(await waitForTree(started, PROBE_LIMIT_MS))) await sweepTree({ started, marker: directory });
     return { works: true, isSubreaper: started.isSubreaper };
   } catch (error) {
-    if (error instanceof KeeperError) return { works: false, reason: error.message };
+    // A full or read-only disk among the reasons: turnd serves what is there all the same.
+    const isOfTheDisk = error instanceof Error && "code" in error;
+    if (error instanceof KeeperError || isOfTheDisk) return { works: false, reason: error.message };
     throw error;
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    if (directory !== undefined) await remove(directory);
   }
+}
+
+/** What a broken disk keeps of it matters to nobody. */
+async function remove(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true }).catch(() => undefined);
 }

@@ -1,5 +1,10 @@
+import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
+
+/** Opens a file for new content. What is no file fails: a link is not followed, and a pipe not waited for. */
+export const FRESH =
+  constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Replaces a file as a whole: a reader, or a crash at any moment, sees the old content or the new.
@@ -9,7 +14,7 @@ import { dirname } from "node:path";
  */
 export async function writeFileAtomic(path: string, content: string): Promise<void> {
   const temporary = `${path}.new`;
-  const file = await open(temporary, "w", 0o600);
+  const file = await open(temporary, FRESH, 0o600);
   try {
     await file.writeFile(content);
     await file.sync();

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
-import { chmod, lchown, lstat, readdir, readFile, rename } from "node:fs/promises";
+import { chmod, lchown, lstat, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.ts";
 import { makeDirectory } from "./directories.ts";
+import { readRegular } from "./read-regular.ts";
 import { createRemovals, type RemovalsOptions } from "./removals.ts";
 
 /** `session.json`: what is known of a session besides its turns. */
@@ -38,6 +39,7 @@ export interface SessionStore {
   list(): SessionFile[];
   /** Ids of sessions that are on the disk and cannot be read: none of them is free. */
   unreadable(): readonly string[];
+  isUnreadable(sessionId: string): boolean;
   paths(sessionId: string): SessionPaths;
   /** Durable when it resolves. The caller has made sure that the id is free. */
   create(session: SessionFile): Promise<void>;
@@ -46,8 +48,20 @@ export interface SessionStore {
   /** Makes the home where it is gone; what stands in its place and is no directory is moved aside. */
   ensureHome(sessionId: string): Promise<void>;
   update(sessionId: string, change: SessionChange): Promise<void>;
-  /** Removes a session. Once it is gone for good this resolves, even where files of it are left for a later try. */
-  remove(sessionId: string): Promise<void>;
+  /**
+   * Takes a session out of the list, readable or not, by renaming its directory; durable when it resolves.
+   *
+   * @returns the directory, to be discarded
+   */
+  detach(sessionId: string): Promise<string>;
+  /** Directories that an earlier daemon had detached and not discarded. */
+  removed(): readonly string[];
+  /** Removes what takes room of a detached session: everything but what names the requests of its turns. Never throws. */
+  freeRemoved(directory: string): Promise<void>;
+  /** Removes a detached session. Never throws: what cannot be removed now is tried again from time to time. */
+  discardRemoved(directory: string): Promise<void>;
+  /** The same without waiting for it. */
+  discardLater(directory: string): void;
   /** Gives up removals that are under way: the next start goes on with them. */
   close(): Promise<void>;
 }
@@ -72,25 +86,22 @@ const REMOVED = "~removed-";
 /**
  * Opens the sessions below a state directory, which it makes where it is missing.
  *
- * @throws the system's error when the directory cannot be made, listed or written
+ * Never throws for what is there: where nothing can be listed there are no sessions, and none can be made.
  */
 export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
   const base = join(options.stateDirectory, "sessions");
-  await makeDirectory(base, 0o711);
-  // One that came with a volume may be wider: nobody else lists what sessions there are.
-  const { mode } = await lstat(base);
-  if ((mode & ~0o711 & 0o7777) !== 0) await chmod(base, mode & 0o711);
   const removals = createRemovals(options);
   const sessions = new Map<string, SessionFile>();
-  const unreadable: string[] = [];
-  for (const name of await readdir(base)) {
-    if (name.includes(REMOVED)) removals.resume(join(base, name));
+  const unreadable = new Set<string>();
+  const removed: string[] = [];
+  for (const name of await listBase(base, options)) {
+    if (name.includes(REMOVED)) removed.push(join(base, name));
     else {
-      const read = await readSession(join(base, name));
-      if (read.ok) sessions.set(read.session.session_id, read.session);
+      const read = await readSession(join(base, name), name);
+      if (read.ok) sessions.set(name, read.session);
       else {
         options.onUnreadable(join(base, name), read.reason);
-        if (read.isThere) unreadable.push(name);
+        if (read.isThere) unreadable.add(name);
       }
     }
   }
@@ -114,7 +125,8 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
   return {
     get: (sessionId) => sessions.get(sessionId),
     list: () => [...sessions.values()],
-    unreadable: () => unreadable,
+    unreadable: () => [...unreadable],
+    isUnreadable: (sessionId) => unreadable.has(sessionId),
     paths,
     async create(session) {
       const { root, home, turns } = paths(session.session_id);
@@ -136,17 +148,45 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       if (session === undefined) throw new Error(`session ${sessionId} is not there to be updated`);
       await save({ ...session, ...change });
     },
-    async remove(sessionId) {
+    async detach(sessionId) {
       const { root } = paths(sessionId);
       // A name of its own: something of an earlier session with this id may be left.
-      const removed = `${root}${REMOVED}${randomUUID()}`;
-      await rename(root, removed);
+      const directory = `${root}${REMOVED}${randomUUID()}`;
+      await rename(root, directory);
       sessions.delete(sessionId);
-      await syncDirectory(base);
-      await removals.remove(removed);
+      unreadable.delete(sessionId);
+      // It cannot be taken back: where the disk fails now, it is as durable as can be.
+      await syncDirectory(base).catch((error: unknown) => options.onLeft(base, error));
+      return directory;
     },
+    removed: () => removed,
+    freeRemoved: (directory) => free(directory, options),
+    discardRemoved: (directory) => removals.remove(directory),
+    discardLater: (directory) => removals.resume(directory),
     close: () => removals.close(),
   };
+}
+
+/** What names a turn's request: read again where a removal was broken off. */
+const RECORDS = new Set(["turn.json", "result.json"]);
+/** A caller waits for it. */
+const FREE_LIMIT_MS = 10_000;
+
+async function free(root: string, { removeTree, onLeft }: SessionStoreOptions): Promise<void> {
+  const turns = join(root, "turns");
+  try {
+    // turnd's own alone, below a directory that nobody else can enter.
+    for (const turn of (await isDirectory(turns)) ? await readdir(turns) : []) {
+      if (!(await isDirectory(join(turns, turn)))) continue;
+      const names = await readdir(join(turns, turn));
+      const rest = names.filter((name) => !RECORDS.has(name));
+      for (const name of rest) await rm(join(turns, turn, name), { recursive: true, force: true });
+    }
+    const bounds = { limitMs: FREE_LIMIT_MS, signal: new AbortController().signal };
+    if (await isThere(join(root, "home"))) await removeTree(join(root, "home"), bounds);
+  } catch (error) {
+    onLeft(root, error);
+  }
 }
 
 async function isThere(path: string): Promise<boolean> {
@@ -161,8 +201,22 @@ async function lstatIfThere(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
+  }
+}
+
+async function listBase(base: string, { onUnreadable }: SessionStoreOptions): Promise<string[]> {
+  try {
+    await makeDirectory(base, 0o711);
+    const names = await readdir(base);
+    // One that came with a volume may be wider: nobody else lists what sessions there are.
+    const { mode } = await stat(base);
+    if ((mode & ~0o711 & 0o7777) !== 0) await chmod(base, mode & 0o711);
+    return names;
+  } catch (error) {
+    onUnreadable(base, describe(error));
+    return [];
   }
 }
 
@@ -171,14 +225,45 @@ type ReadSession =
   /** Not there: it was never made, and its id is free. */
   | { readonly ok: false; readonly reason: string; readonly isThere: boolean };
 
-async function readSession(directory: string): Promise<ReadSession> {
-  const path = join(directory, "session.json");
+async function readSession(directory: string, id: string): Promise<ReadSession> {
+  const unreadable = (reason: string): ReadSession => ({ ok: false, reason, isThere: true });
   try {
-    const parsed = SessionFile.safeParse(JSON.parse(await readFile(path, "utf8")));
-    if (parsed.success) return { ok: true, session: parsed.data };
-    return { ok: false, reason: z.prettifyError(parsed.error), isThere: true };
+    const turns = await readdir(join(directory, "turns"));
+    const parsed = SessionFile.safeParse(JSON.parse((await readRegular(join(directory, "session.json"))).toString()));
+    if (!parsed.success) return unreadable(z.prettifyError(parsed.error));
+    const { session_id: named } = parsed.data;
+    if (named === id) return { ok: true, session: parsed.data };
+    return unreadable(`its session.json is that of session ${named}, beside ${turns.length} turns`);
   } catch (error) {
-    const isMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    return { ok: false, reason: error instanceof Error ? error.message : String(error), isThere: !isMissing };
+    // Of one that was never made there is no session.json yet, and no turn.
+    const hasAnything =
+      !(await isDirectory(directory).catch(() => false)) ||
+      (await isAnythingAt(join(directory, "session.json"))) ||
+      (await hasTurns(directory));
+    return { ok: false, reason: describe(error), isThere: hasAnything };
   }
+}
+
+async function hasTurns(directory: string): Promise<boolean> {
+  return readdir(join(directory, "turns")).then(
+    (names) => names.length > 0,
+    // Where no directory can be made, the id is not free either.
+    (error: unknown) => !isMissing(error),
+  );
+}
+
+/** Whether there is an entry, as far as anyone can tell. */
+async function isAnythingAt(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => !isMissing(error),
+  );
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -10,14 +10,16 @@ import {
 import type { SessionFile } from "../sessions/session-store.ts";
 import { refuseWhatItCannot } from "./capabilities.ts";
 import { executorOf, type TurnContext } from "./context.ts";
-import { isStorageError } from "./emitter.ts";
+import { isStorageError } from "./storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
 import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import type { TurnQueue } from "./queue.ts";
+import { findKnown, refuseIfUncertain } from "./known-request.ts";
 import { hashRequest } from "./request-hash.ts";
 import type { Tombstones } from "./tombstones.ts";
+import { findShortage } from "./state-disk.ts";
 import { toSnapshot, type Turn } from "./turn.ts";
-import { describeLost, type TurnStore } from "./turn-store.ts";
+import type { TurnStore } from "./turn-store.ts";
 import { checkWorkspace } from "./workspace.ts";
 
 /** Lets requests in, each at most once (law 10). */
@@ -64,11 +66,18 @@ export function createAdmission(parts: AdmissionParts): Admission {
   async function admitNow({ requestId, hash }: Asked, draft: () => Promise<TurnDraft>): Promise<Admitted> {
     const known = findKnown(parts, requestId, hash);
     if (known !== undefined) return { turn: known, isRepeat: true };
+    refuseIfUncertain(parts, requestId);
+    await refuseIfShort();
     const { file, files } = await draft();
     const turn = await store.add(file, files);
     context.logger.info({ turnId: file.turn_id, sessionId: file.session_id }, "turn admitted");
     enqueue(turn);
     return { turn, isRepeat: false };
+  }
+
+  async function refuseIfShort(): Promise<void> {
+    const shortage = await findShortage(context);
+    if (shortage !== undefined) throw new ProblemError("storage_full", shortage);
   }
 
   function begin(session: SessionFile, hash: string, traceId: string | undefined): NewTurn {
@@ -105,7 +114,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
   /** Nobody is let into a session that is being deleted. */
   function findExisting(sessionId: string | undefined): SessionFile | undefined {
     if (sessionId === undefined) return undefined;
-    if (context.sessions.unreadable().includes(sessionId)) throw unreadableSession("session_not_found", sessionId);
+    if (context.sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
     const existing = context.sessions.get(sessionId);
     if (existing !== undefined && parts.isLeaving(existing.session_id)) throw sessionNotFound(sessionId);
     return existing;
@@ -198,7 +207,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
         if (context.sessions.get(id) !== undefined) {
           throw new ProblemError("session_exists", `session ${id} exists already`);
         }
-        if (context.sessions.unreadable().includes(id)) throw unreadableSession("session_exists", id);
+        if (context.sessions.isUnreadable(id)) throw unreadableSession("session_exists", id);
+        await refuseIfShort();
         return makeSession({ ...request, workspace });
       });
     },
@@ -221,31 +231,10 @@ interface NewSession extends Pick<SessionFile, "executor" | "permissions" | "wor
   readonly metadata?: SessionFile["metadata"];
 }
 
-function findKnown({ store, tombstones }: AdmissionParts, id: string | undefined, hash: string): Turn | undefined {
-  if (id === undefined) return undefined;
-  const stone = tombstones.find(id);
-  if (stone !== undefined) {
-    throw new ProblemError(
-      "session_not_found",
-      `request ${id} ran in session ${stone.session_id}, which was deleted; it is not run again`,
-      { turn_id: stone.turn_id },
-    );
-  }
-  const lost = store.findUnreadable(id);
-  if (lost !== undefined) throw new ProblemError("request_id_conflict", describeLost(lost), { turn_id: lost.turn_id });
-  const turn = store.findRequest(id);
-  if (turn !== undefined && turn.file.request_hash !== hash) {
-    throw new ProblemError(
-      "request_id_conflict",
-      `request_id ${id} was used for another body; use a new id for a new request`,
-      { turn_id: turn.file.turn_id },
-    );
-  }
-  return turn;
-}
-
-function unreadableSession(code: "session_not_found" | "session_exists", sessionId: string): ProblemError {
-  return new ProblemError(code, `session ${sessionId} is there and cannot be read; turnd's log says why`);
+/** A session's files are damaged: none of it is served, and its id is not free. */
+export function unreadableSession(code: "session_not_found" | "session_exists", sessionId: string): ProblemError {
+  const message = `session ${sessionId} is there and cannot be read; turnd's log says why, and DELETE removes it`;
+  return new ProblemError(code, message);
 }
 
 function findSession(context: TurnContext, request: TurnRequest): SessionFile | undefined {

@@ -18,6 +18,8 @@ export interface TurnLimits {
   readonly steerWaitMs: number;
   readonly maxOutputBytes: number;
   readonly maxLineBytes: number;
+  /** On the disk of the state directory, below which no turn is let in. */
+  readonly minFreeBytes: number;
 }
 
 /** What every part of this room works with; made once, in `daemon.ts`. */

@@ -1,7 +1,7 @@
-import { access, constants } from "node:fs/promises";
 import { ProblemError, type Readiness, type SandboxInfo } from "../../protocol/index.ts";
 import type { TurnContext } from "./context.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
+import { checkStateDisk } from "./state-disk.ts";
 import { checkWorkspace } from "./workspace.ts";
 
 /** The name of the check that fails where no process can be started. */
@@ -23,18 +23,26 @@ export function describeSandbox(context: TurnContext): SandboxInfo {
 const READINESS_KEPT_MS = 1_000;
 
 /** Makes the question whether a turn could run now: state writable, workspace usable, at least one executor available. */
-export function createReadiness(context: TurnContext): SharedAnswer<Readiness> {
-  return shareAnswer({ ask: (signal) => checkReadiness(context, signal), keptMs: () => READINESS_KEPT_MS });
+export function createReadiness(context: TurnContext, damage: Damage): SharedAnswer<Readiness> {
+  return shareAnswer({ ask: (signal) => checkReadiness(context, damage, signal), keptMs: () => READINESS_KEPT_MS });
 }
 
-async function checkReadiness(context: TurnContext, signal: AbortSignal): Promise<Readiness> {
+/** What is damaged among the files of the state, as one text; undefined where nothing is. */
+export type Damage = () => string | undefined;
+
+async function checkReadiness(context: TurnContext, damage: Damage, signal: AbortSignal): Promise<Readiness> {
   const { workspaceRoots: roots, runAs } = context;
   // A probe of this sandbox must not wait for a provider elsewhere.
   const executors = await Promise.all(
     [...context.executors.values()].map((runtime) => runtime.describe("known", signal)),
   );
   const checks = [
-    await check("state", () => access(context.stateDirectory, constants.W_OK)),
+    await check("state", () => checkStateDisk(context)),
+    // Told, and no obstacle: the other sessions are served.
+    await check("files", async () => {
+      const found = damage();
+      if (found !== undefined) throw new Error(found);
+    }),
     await check("workspace", () => checkWorkspace(context.workspace, { roots, runAs, signal })),
     ...executors.map(({ id, available, unavailable }) => ({
       name: id,

@@ -6,6 +6,7 @@ import type { OutputLine, TranslatedEvent } from "../executors/executor.ts";
 import { countEvent, type EventCounts } from "./consume.ts";
 import type { Progress } from "./progress.ts";
 import { createReconciler, type Difference } from "./reconcile.ts";
+import { isStorageError } from "./storage-error.ts";
 
 /** Puts a turn's events into its log, past what an earlier daemon has logged of them. */
 export interface Emitter {
@@ -25,13 +26,6 @@ export interface Emitter {
   counts(): EventCounts;
   /** The disk would not take an event; nothing has been logged since. */
   fault(): Error | undefined;
-}
-
-const STORAGE_ERRORS = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO", "EFBIG", "EACCES"]);
-
-/** Whether an error means that a disk is full, read-only or broken. */
-export function isStorageError(error: unknown): error is Error {
-  return error instanceof Error && "code" in error && typeof error.code === "string" && STORAGE_ERRORS.has(error.code);
 }
 
 export interface EmitterOptions {

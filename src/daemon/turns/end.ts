@@ -1,60 +1,56 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { Decision, TurnEndedData } from "../../protocol/index.ts";
 import type { EventLog, LogSoFar } from "../event-log/event-log.ts";
 import type { AttemptResult } from "./attempt.ts";
-import { ownFailure } from "./acts.ts";
 import { concludeTurn, type TurnFacts } from "./classify.ts";
 import type { TurnContext } from "./context.ts";
 import { explainTurn } from "./decision.ts";
-import { isStorageError } from "./emitter.ts";
+import { isStorageError } from "./storage-error.ts";
 import { writeResult } from "./result.ts";
+import { toFailureOfOurs } from "./run-outcome.ts";
 import type { Turn } from "./turn.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 
-/** Room given free for the last event and its answer: a disk filled by the turn must not keep its end from being told. */
-const RESERVE_BYTES = 262_144;
-const RESERVE = "reserve";
 const END_RETRIES = 10;
 const END_RETRY_MS = 200;
 
-/** Takes the room for the last event; where there is none left already, the turn's own writes will tell. */
-export async function takeReserve(directory: string): Promise<void> {
-  try {
-    await writeFile(join(directory, RESERVE), Buffer.alloc(RESERVE_BYTES), { mode: 0o600 });
-  } catch (error) {
-    if (!isStorageError(error)) throw error;
-    await releaseReserve(directory);
-  }
-}
-
-/** Gives that room free; a file system that has become read-only has none to give. */
-export async function releaseReserve(directory: string): Promise<void> {
-  await rm(join(directory, RESERVE), { force: true }).catch((error: unknown) => {
-    if (!isStorageError(error)) throw error;
-  });
-}
-
-/** Ends, in memory alone, a turn whose log cannot even be opened for writing. The next start tries again. */
-export async function endWithoutLog(context: TurnContext, turn: Turn, error: Error): Promise<void> {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(join(turn.directory, "events.jsonl")), hash);
-  const halt = ownFailure("storage_error", `The turn's log cannot be written: ${error.message}`);
+/**
+ * Ends, in memory alone, a turn whose log cannot even be opened or read. The next start tries again.
+ *
+ * Never throws: it is what is left where everything else has failed.
+ */
+export async function endWithoutLog(context: TurnContext, turn: Turn, error: unknown): Promise<void> {
+  context.logger.error({ turnId: turn.file.turn_id, err: error }, "turn's log cannot be written");
+  const endedBy = turn.stopRequested ?? turn.file.ended_by ?? null;
+  const facts = { endedBy, halt: toFailureOfOurs(error), exit: null, isDegraded: false };
   const data: TurnEndedData = {
-    ...concludeTurn({ endedBy: null, halt, exit: null, isDegraded: false }),
+    ...concludeTurn(facts),
     counts: { events: turn.tail.lastSeq() + 1, records: 0, unknown: 0, tools: 0, retries: 0 },
     duration_ms: 0,
-    digest: hash.digest("hex"),
+    digest: await digestOf(join(turn.directory, "events.jsonl")),
   };
-  context.logger.error({ turnId: turn.file.turn_id, err: error }, "turn's log cannot be written");
+  turn.unwrittenEnd = data;
+  turn.decision = explainTurn(facts);
   markEnded(turn, data, context.now().toISOString());
   observeEnd(context, turn, data);
-  turn.unwrittenEnd = data;
   turn.tail.end();
+}
+
+/** Of the lines that can be read: none, where the log cannot. */
+async function digestOf(logPath: string): Promise<string> {
+  const hash = createHash("sha256");
+  try {
+    const file = await open(logPath, constants.O_RDONLY | constants.O_NONBLOCK);
+    await pipeline(file.createReadStream(), hash);
+  } catch {
+    return createHash("sha256").digest("hex");
+  }
+  return hash.digest("hex");
 }
 
 /**
@@ -92,7 +88,8 @@ export async function endTurn(
   });
   const data = await logEnd(context, turn, log, makeData, now.toISOString());
   await quietly(context, turn, async () => {
-    if (turn.decision === undefined) return;
+    // A result beside a log without its end would say that the log is damaged.
+    if (turn.decision === undefined || turn.unwrittenEnd !== undefined) return;
     await writeResult(turn, { data, at: now.toISOString() }, turn.decision);
     turn.decision = undefined;
   });

@@ -1,13 +1,21 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LoggedEvent } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
+import { readRegular } from "../sessions/read-regular.ts";
 
 /** One earlier turn, as far as a new native session needs to know of it. */
 interface PastTurn {
   readonly input: string;
   readonly output: string;
 }
+
+export interface HistoryOptions {
+  /** Told of a turn that is left out because its files are damaged. */
+  readonly onUnreadable: OnUnreadable;
+  readonly signal: AbortSignal;
+}
+
+type OnUnreadable = (directory: string, error: unknown) => void;
 
 /** The history given to a fresh native session is bounded; the newest turns are kept. */
 const MAX_HISTORY_CHARACTERS = 60_000;
@@ -23,12 +31,12 @@ const MAX_PART_CHARACTERS = 8_000;
 export async function withHistory(
   prompt: string,
   directories: readonly string[],
-  signal: AbortSignal,
+  { onUnreadable, signal }: HistoryOptions,
 ): Promise<string> {
   const blocks: string[] = [];
   let length = 0;
   for (const directory of directories.toReversed()) {
-    const past = await readPastTurn(directory, signal);
+    const past = await readPastTurn(directory, onUnreadable, signal);
     signal.throwIfAborted();
     if (past === undefined) continue;
     const block = `<turn>\n<user>\n${cut(past.input)}\n</user>\n<assistant>\n${cut(past.output)}\n</assistant>\n</turn>`;
@@ -50,14 +58,23 @@ export async function withHistory(
 /** The prompt of a turn as the caller gave it, without any history put before it. */
 export async function readInput(directory: string): Promise<string> {
   try {
-    return await readFile(join(directory, "input.txt"), "utf8");
-  } catch {
+    return await readText(join(directory, "input.txt"));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
     // No history was put before it: the prompt is the input.
-    return readFile(join(directory, "prompt.txt"), "utf8");
+    return readText(join(directory, "prompt.txt"));
   }
 }
 
-async function readPastTurn(directory: string, signal: AbortSignal): Promise<PastTurn | undefined> {
+async function readText(path: string): Promise<string> {
+  return (await readRegular(path)).toString("utf8");
+}
+
+async function readPastTurn(
+  directory: string,
+  onUnreadable: OnUnreadable,
+  signal: AbortSignal,
+): Promise<PastTurn | undefined> {
   const messages: string[] = [];
   try {
     for await (const lines of readEvents(join(directory, "events.jsonl"), {
@@ -74,8 +91,8 @@ async function readPastTurn(directory: string, signal: AbortSignal): Promise<Pas
     return { input: await readInput(directory), output: messages.join("\n\n") };
   } catch (error) {
     // A turn that never ran has no log and nothing to tell.
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) onUnreadable(directory, error);
+    return undefined;
   }
 }
 

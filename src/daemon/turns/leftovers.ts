@@ -1,16 +1,30 @@
 import { basename } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { sweepLeftovers } from "../process/leftovers.ts";
+import { sweepLeftovers, sweepMarked } from "../process/leftovers.ts";
 
-/** Ends what still runs of turns that cannot be read: nobody takes them up, so nobody else would. */
+/** Longest that a start waits: what is stuck is ended beside everything else. */
+const WAIT_MS = 10_000;
+
+/**
+ * Ends what still runs of turns that cannot be read: nobody takes them up, so nobody else would.
+ *
+ * Never throws.
+ */
 export async function endLeftovers(directories: readonly string[], logger: Logger): Promise<void> {
-  await Promise.all(
-    directories.map(async (directory) => {
-      try {
-        await sweepLeftovers(directory, { marker: basename(directory) });
-      } catch (error) {
-        logger.error({ path: directory, err: error }, "processes left behind");
-      }
-    }),
-  );
+  const given = new AbortController();
+  const ended = Promise.all(directories.map((directory) => endOne(directory, logger)));
+  const limit = delay(WAIT_MS, undefined, { signal: given.signal }).catch(() => undefined);
+  await Promise.race([ended, limit]);
+  given.abort();
+}
+
+async function endOne(directory: string, logger: Logger): Promise<void> {
+  const marker = basename(directory);
+  try {
+    await sweepLeftovers(directory, { marker });
+    await sweepMarked(marker);
+  } catch (error) {
+    logger.error({ path: directory, err: error }, "processes left behind");
+  }
 }

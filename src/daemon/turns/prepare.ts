@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { warningEvent } from "../../protocol/index.ts";
 import type { TranslatedEvent } from "../executors/executor.ts";
 import { startKept, type Started } from "../process/keeper.ts";
+import { FRESH } from "../sessions/atomic-file.ts";
 import { surroundingsOf } from "./cli-surroundings.ts";
 import { executorOf, type TurnContext } from "./context.ts";
 import { changeHome, type HomeCommand } from "./home.ts";
@@ -128,7 +129,7 @@ export async function tidyHome(
 
 /** As a whole: a keeper that an earlier daemon has called up may have the old file open. */
 export async function replaceFile(path: string, content: string): Promise<void> {
-  await writeFile(`${path}.new`, content, { mode: 0o600 });
+  await writeFile(`${path}.new`, content, { mode: 0o600, flag: FRESH });
   await rename(`${path}.new`, path);
 }
 

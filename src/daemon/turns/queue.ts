@@ -26,6 +26,8 @@ export interface TurnQueueOptions {
   readonly maxTurns: number;
   /** Runs one turn to its end. Must not throw. */
   readonly run: (turn: Turn) => Promise<void>;
+  /** Told where it has thrown all the same: the queue goes on with the next turn. */
+  readonly onFault: (error: unknown) => void;
 }
 
 /**
@@ -34,7 +36,7 @@ export interface TurnQueueOptions {
  * A session has at most one turn among those that wait for a free place, and goes to the back of that line after each:
  * so a session with a hundred turns does not keep the others waiting.
  */
-export function createTurnQueue({ maxTurns, run }: TurnQueueOptions): TurnQueue {
+export function createTurnQueue({ maxTurns, run, onFault }: TurnQueueOptions): TurnQueue {
   const places = new PQueue({ concurrency: maxTurns });
   const waiting = new Map<string, Turn[]>();
   const scheduled = new Set<string>();
@@ -44,7 +46,7 @@ export function createTurnQueue({ maxTurns, run }: TurnQueueOptions): TurnQueue 
   function schedule(sessionId: string): void {
     if (isDraining || scheduled.has(sessionId) || (waiting.get(sessionId)?.length ?? 0) === 0) return;
     scheduled.add(sessionId);
-    void places.add(() => runNext(sessionId));
+    places.add(() => runNext(sessionId)).catch(onFault);
   }
 
   async function runNext(sessionId: string): Promise<void> {
@@ -54,7 +56,7 @@ export function createTurnQueue({ maxTurns, run }: TurnQueueOptions): TurnQueue 
     if (turn !== undefined) {
       running.set(sessionId, turn);
       turn.status = "running";
-      await run(turn);
+      await run(turn).catch(onFault);
       running.delete(sessionId);
     }
     scheduled.delete(sessionId);

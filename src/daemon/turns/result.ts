@@ -1,8 +1,10 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { Decision, type TurnEndedData, type TurnResult } from "../../protocol/index.ts";
 import { findExecutor } from "../executors/registry.ts";
+import { FRESH } from "../sessions/atomic-file.ts";
+import { readRegular } from "../sessions/read-regular.ts";
 import { openRecording } from "../replay/recording.ts";
 import type { TurnContext } from "./context.ts";
 import { keepTold } from "./decision.ts";
@@ -22,7 +24,7 @@ export interface TurnEnd {
 /** Writes `result.json`: the data of `turn.ended` with the turn's ids, and how it was decided. */
 export async function writeResult(turn: Turn, end: TurnEnd, decision: Decision): Promise<void> {
   const result = toResult(turn, end, decision);
-  await writeFile(join(turn.directory, FILE), `${JSON.stringify(result)}\n`, { mode: 0o600 });
+  await writeFile(join(turn.directory, FILE), `${JSON.stringify(result)}\n`, { mode: 0o600, flag: FRESH });
 }
 
 /**
@@ -58,7 +60,7 @@ function toResult({ file }: Turn, { data, at }: TurnEnd, decision: Decision): Tu
 
 async function readDecision({ directory }: Turn): Promise<Decision | undefined> {
   try {
-    return ResultFile.safeParse(JSON.parse(await readFile(join(directory, FILE), "utf8"))).data?.decision;
+    return ResultFile.safeParse(JSON.parse((await readRegular(join(directory, FILE))).toString("utf8"))).data?.decision;
   } catch {
     // Not there, or half written by a daemon that died: it is made again.
     return undefined;
@@ -74,6 +76,7 @@ async function makeAgain(context: TurnContext, turn: Turn, end: TurnEnd): Promis
     context.logger.warn({ turnId, err: error }, "turn cannot be replayed; its decision is told as far as logged");
   }
   const decision = keepTold(end.data, shown);
+  if (turn.unwrittenEnd !== undefined) return decision;
   try {
     await writeResult(turn, end, decision);
   } catch (error) {

@@ -5,7 +5,8 @@ import type { AttemptResult } from "./attempt.ts";
 import { exhaustedFailure, ownFailure } from "./acts.ts";
 import type { TurnFacts } from "./classify.ts";
 import type { TurnContext } from "./context.ts";
-import { isStorageError, type Emitter } from "./emitter.ts";
+import type { Emitter } from "./emitter.ts";
+import { isStorageError } from "./storage-error.ts";
 import { HomeError } from "./home.ts";
 import type { Turn } from "./turn.ts";
 import { writeTurnFile, type TurnFile } from "./turn-file.ts";
@@ -27,8 +28,9 @@ export function storageFault(emitter: Emitter): TurnFacts["halt"] {
 
 /** What kept turnd from running a turn; a bug of its own is told as what it is, and the turn ends all the same (law 3). */
 export function toFailureOfOurs(error: unknown): FailureDraft {
-  if (error instanceof KeeperDiskError || error instanceof HomeError || isStorageError(error)) {
-    return ownFailure("storage_error", error.message);
+  if (error instanceof KeeperDiskError || error instanceof HomeError) return ownFailure("storage_error", error.message);
+  if (isStorageError(error)) {
+    return ownFailure("storage_error", `The turn's files cannot be read or written: ${error.message}`);
   }
   if (error instanceof ResourcesExhaustedError) return exhaustedFailure(error);
   if (error instanceof KeeperError) return ownFailure("executor_unavailable", error.message);

@@ -3,11 +3,13 @@ import { warningEvent } from "../../protocol/index.ts";
 import { openEventLog } from "../event-log/event-log.ts";
 import type { FailureDraft, TranslatedEvent } from "../executors/executor.ts";
 import { adoptStarted, KeeperError, type Started } from "../process/keeper.ts";
+import { sweepMarked } from "../process/leftovers.ts";
 import { followAttempt, type AttemptResult } from "./attempt.ts";
 import { ownFailure } from "./acts.ts";
+import type { TurnFacts } from "./classify.ts";
 import { executorOf, type TurnContext } from "./context.ts";
 import { createEmitter, type Emitter } from "./emitter.ts";
-import { endTurn, markEnded, releaseReserve, takeReserve } from "./end.ts";
+import { endTurn, markEnded } from "./end.ts";
 import { readInput, withHistory } from "./history.ts";
 import { degradedEvent, startedEvent } from "./own-events.ts";
 import { playTurn } from "./play.ts";
@@ -15,7 +17,9 @@ import { findLost, lostResume, requestedSession, saveDegraded } from "./lost-ses
 import { prepareTurn, replaceFile } from "./prepare.ts";
 import { readProgress, takenLines, type Progress } from "./progress.ts";
 import { finishRecovery } from "./recover.ts";
+import { releaseReserve, takeReserve } from "./reserve.ts";
 import { saveOwnPart, storageFault, toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
+import { findFullDisk } from "./state-disk.ts";
 import { waitUnlessAborted } from "./wait-unless-aborted.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
@@ -52,7 +56,7 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
       markEnded(turn, progress.ended.data, progress.ended.at);
       return;
     }
-    await takeReserve(turn.directory);
+    const hasRoom = await takeReserve(turn.directory);
     const emitter = createEmitter({
       log,
       logPath,
@@ -69,6 +73,7 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
       options,
       emitter,
       logPath,
+      hasRoom,
       hasToldStarted: progress.hasStarted,
       hasToldDegraded: progress.isDegraded,
     };
@@ -90,6 +95,8 @@ interface Run {
   readonly options: RunOptions;
   readonly emitter: Emitter;
   readonly logPath: string;
+  /** Whether there was room for the turn's last event. */
+  readonly hasRoom: boolean;
   hasToldStarted: boolean;
   hasToldDegraded: boolean;
 }
@@ -118,13 +125,18 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
     let attempt: AttemptResult;
     if (await wasStarted(turn.directory)) {
       const started = await adoptStarted(turn.directory);
-      if (started === undefined) return refuse(run, undefined);
+      if (started === undefined) {
+        // Its keeper died before it let the command go, or nobody can read whom it named.
+        turn.ended.push(...(await sweepMarked(turn.file.turn_id)));
+        return refuse(run, undefined);
+      }
       attempt = await follow(run, started);
     } else {
       await waitUnlessAborted(options.whenTidy(), turn.stopping.signal);
       const obstacle = await findObstacle(run);
       turn.stopping.signal.throwIfAborted();
       if (obstacle !== undefined) return refuse(run, obstacle);
+      if (!run.hasRoom) return refuse(run, NO_ROOM);
       const requested = requestedSession(context, turn);
       const lost = await findLost(context, turn, requested);
       if (lost !== undefined) {
@@ -161,16 +173,13 @@ async function findObstacle({ context, turn }: Run): Promise<FailureDraft | unde
 }
 
 async function start(run: Run, requested: string | null): Promise<AttemptResult> {
-  const { context, turn, options, emitter } = run;
+  const { context, turn, emitter } = run;
   const runtime = executorOf(context, turn.file.executor);
   const { signal } = turn.stopping;
   const located = await runtime.locate(signal);
   if (!located.ok) throw new KeeperError(`${runtime.cliName} cannot be run: ${located.reason}`);
   const input = await readInput(turn.directory);
-  const prompt =
-    turn.file.degraded !== undefined
-      ? await prependHistory(turn.directory, input, options.earlierTurns(), signal)
-      : input;
+  const prompt = turn.file.degraded !== undefined ? await prependHistory(run, input) : input;
   await context.sessions.ensureHome(turn.file.session_id);
   const prepared = await prepareTurn(context, turn, {
     binary: located.path,
@@ -251,30 +260,33 @@ async function tellDegraded(run: Run): Promise<void> {
   await run.emitter.own([degradedEvent(degraded.requested, degraded.reason)]);
 }
 
-async function prependHistory(
-  directory: string,
-  input: string,
-  earlier: readonly string[],
-  signal: AbortSignal,
-): Promise<string> {
-  await replaceFile(join(directory, "input.txt"), input);
-  return withHistory(input, earlier, signal);
+async function prependHistory({ context, turn, options }: Run, input: string): Promise<string> {
+  await replaceFile(join(turn.directory, "input.txt"), input);
+  return withHistory(input, options.earlierTurns(), {
+    signal: turn.stopping.signal,
+    onUnreadable(path, error) {
+      context.logger.warn({ turnId: turn.file.turn_id, path, err: error }, "damaged turn is left out of the history");
+    },
+  });
 }
 
-async function conclude({ turn, emitter }: Run, attempt: AttemptResult): Promise<RunOutcome> {
+async function conclude({ context, turn, emitter }: Run, attempt: AttemptResult): Promise<RunOutcome> {
   await emitter.finish();
   const halt = storageFault(emitter) ?? attempt.halt;
-  return {
-    facts: {
-      endedBy: turn.file.ended_by ?? null,
-      ending: attempt.ending,
-      ...(halt === undefined ? {} : { halt }),
-      exit: attempt.exit,
-      isDegraded: turn.file.degraded !== undefined,
-    },
-    attempt: { ...attempt, counts: { ...attempt.counts, ...emitter.counts() } },
+  const facts: TurnFacts = {
+    endedBy: turn.file.ended_by ?? null,
+    ending: attempt.ending,
+    ...(halt === undefined ? {} : { halt }),
+    exit: attempt.exit,
+    isDegraded: turn.file.degraded !== undefined,
   };
+  // Asked while the room for the last event is still taken.
+  const full = await findFullDisk(context, facts);
+  const counted = { ...attempt, counts: { ...attempt.counts, ...emitter.counts() } };
+  return { facts: full === undefined ? facts : { ...facts, halt: full }, attempt: counted };
 }
+
+const NO_ROOM = ownFailure("storage_error", "The disk of the state directory is full: there is no room for the turn.");
 
 /** A turn whose process never ran. */
 function refuse({ turn }: Run, halt: FailureDraft | undefined): RunOutcome {

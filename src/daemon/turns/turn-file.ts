@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import {
@@ -13,6 +12,7 @@ import {
   Usage,
 } from "../../protocol/index.ts";
 import { writeFileAtomic } from "../sessions/atomic-file.ts";
+import { readRegular } from "../sessions/read-regular.ts";
 
 /** What turnd itself did to end a turn; null when it did nothing. Source: DESIGN section 4. */
 export const EndedBy = TurnEndedBy.nullable();
@@ -91,7 +91,7 @@ export async function writeTurnFile(directory: string, file: TurnFile): Promise<
 export async function readTurnFile(directory: string): Promise<TurnFile | undefined> {
   let text: string;
   try {
-    text = await readFile(join(directory, "turn.json"), "utf8");
+    text = (await readRegular(join(directory, "turn.json"))).toString("utf8");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;

@@ -3,12 +3,14 @@ import { ProblemError, type Session } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
 import type { SessionFile } from "../sessions/session-store.ts";
-import { createAdmission } from "./admission.ts";
+import { createAdmission, unreadableSession } from "./admission.ts";
 import type { TurnContext } from "./context.ts";
+import { describeDamage } from "./damage.ts";
 import { createReadiness, describeSandbox } from "./describe.ts";
-import { isStorageError } from "./emitter.ts";
 import { endWithoutLog } from "./end.ts";
 import { createTurnQueue } from "./queue.ts";
+import { createRemoval } from "./removal.ts";
+import { createStateReserve } from "./reserve.ts";
 import { readResult } from "./result.ts";
 import { runTurn } from "./run.ts";
 import type { TurnService } from "./service.ts";
@@ -18,7 +20,7 @@ import { createSteering } from "./steer.ts";
 import { endLeftovers } from "./leftovers.ts";
 import { createTidying } from "./tidying.ts";
 import { openTombstones } from "./tombstones.ts";
-import { describeLost, openTurnStore } from "./turn-store.ts";
+import { describeUnreadable, openTurnStore } from "./turn-store.ts";
 import { hasEnded, requestStop, toAdmission, toSnapshot, type Turn } from "./turn.ts";
 
 /** The service and what its owner has to end it with. */
@@ -44,8 +46,16 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   });
   await endLeftovers(unreadable, logger);
   const tombstones = await openTombstones(context.stateDirectory);
+  const tombstoneFault = tombstones.fault();
+  if (tombstoneFault !== undefined) logger.error(tombstoneFault);
+  const removal = createRemoval({ context, store, tombstones, reserve: createStateReserve(context.stateDirectory) });
+  await removal.finishAll();
   const steering = createSteering(context.limits.steerWaitMs);
-  const queue = createTurnQueue({ maxTurns: context.limits.maxTurns, run });
+  const queue = createTurnQueue({
+    maxTurns: context.limits.maxTurns,
+    run,
+    onFault: (error) => logger.error({ err: error }, "queue could not go on with a session"),
+  });
   const tidying = createTidying(context);
   const leaving = new Set<string>();
   const admission = createAdmission({
@@ -76,11 +86,9 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         whenTidy: () => tidying.settled(turn.file.session_id),
       });
     } catch (error) {
-      if (isStorageError(error)) return await endWithoutLog(context, turn, error);
-      // A bug of ours: the turn stays on disk without an end, and the next start takes it up again.
-      logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be finished");
-      turn.status = "failed";
-      turn.tail.end();
+      // What comes after its end changes nothing for the turn any more.
+      if (hasEnded(turn)) logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be left in order");
+      else await endWithoutLog(context, turn, error);
     } finally {
       steering.forget(turn);
       turn.markFinished();
@@ -105,13 +113,17 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
 
   function find(turnId: string): Turn {
     const turn = store.get(turnId);
-    if (turn === undefined) throw new ProblemError("turn_not_found", `there is no turn ${turnId}`);
-    return turn;
+    if (turn !== undefined) return turn;
+    const { session_id: sessionId } = store.getUnreadable(turnId) ?? {};
+    if (sessionId === undefined) throw new ProblemError("turn_not_found", `there is no turn ${turnId}`);
+    const message = `turn ${turnId} is there and cannot be read; turnd's log says why, and deleting its session, ${sessionId}, removes it`;
+    throw new ProblemError("turn_not_found", message);
   }
   function findSession(sessionId: string): SessionFile {
     const session = sessions.get(sessionId);
-    if (session === undefined) throw new ProblemError("session_not_found", `there is no session ${sessionId}`);
-    return session;
+    if (session !== undefined) return session;
+    if (sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
+    throw new ProblemError("session_not_found", `there is no session ${sessionId}`);
   }
   const snapshot = (turn: Turn) => toSnapshot(turn, queue.position(turn));
   function findEnded(turnId: string): Turn {
@@ -129,7 +141,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     await turn.finished;
   }
 
-  const readiness = createReadiness(context);
+  const readiness = createReadiness(context, () => describeDamage({ sessions, store, tombstones }));
   /** Aborts when turnd stops: what is being looked at for a client is given up, processes and all. */
   const stopping = new AbortController();
   async function untilStopped<T>(look: () => Promise<T>): Promise<T> {
@@ -189,7 +201,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       if (turn !== undefined) return snapshot(turn);
       const lost = store.findUnreadable(requestId);
       if (lost !== undefined)
-        throw new ProblemError("request_not_found", describeLost(lost), { turn_id: lost.turn_id });
+        throw new ProblemError("request_not_found", describeUnreadable(lost), { turn_id: lost.turn_id });
       const stone = tombstones.find(requestId);
       if (stone === undefined) throw new ProblemError("request_not_found", `there is no request ${requestId}`);
       const message = `request ${requestId} ran in session ${stone.session_id}, which was deleted`;
@@ -224,7 +236,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     listSessions: () => sessions.list().map(toSession),
     getSession: (sessionId) => toSession(findSession(sessionId)),
     async deleteSession(sessionId) {
-      findSession(sessionId);
+      if (!sessions.isUnreadable(sessionId)) findSession(sessionId);
       if (leaving.has(sessionId)) throw new ProblemError("session_not_found", `session ${sessionId} is being deleted`);
       leaving.add(sessionId);
       try {
@@ -232,13 +244,8 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         await admission.settled();
         const turns = store.ofSession(sessionId);
         await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
-        const files = [...turns.map(({ file }) => file), ...store.unreadableOf(sessionId)];
-        await tombstones.add(
-          files.map((file) => ({ request_id: file.request_id, turn_id: file.turn_id, session_id: sessionId })),
-        );
         await tidying.settled(sessionId);
-        store.forgetSession(sessionId);
-        await sessions.remove(sessionId);
+        await removal.remove(sessionId);
       } finally {
         leaving.delete(sessionId);
       }

@@ -1,4 +1,5 @@
-import { mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LoggedEvent, type TurnEndedData } from "../../protocol/index.ts";
 import { keepWhole, readWholeLine } from "../event-log/keep-whole.ts";
@@ -6,6 +7,13 @@ import { createTail, type WritableTail } from "../event-log/tail.ts";
 import { syncDirectory } from "../sessions/atomic-file.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import { createTurn, type Turn } from "./turn.ts";
+import {
+  assertMayGoOn,
+  assertNeverAdmitted,
+  DamagedTurnError,
+  findRequestId,
+  listTurnFiles,
+} from "./turn-directory.ts";
 import { readTurnFile, writeTurnFile, type TurnFile } from "./turn-file.ts";
 
 /** The turns of one state directory, by every key they are asked for with. */
@@ -14,7 +22,8 @@ export interface TurnStore {
   findRequest(requestId: string): Turn | undefined;
   /** The turn of a request that is on the disk and cannot be read: it may have run, and is not run again (law 10). */
   findUnreadable(requestId: string): UnreadableTurn | undefined;
-  unreadableOf(sessionId: string): readonly UnreadableTurn[];
+  getUnreadable(turnId: string): UnreadableTurn | undefined;
+  listUnreadable(): readonly UnreadableTurn[];
   /** Oldest first. */
   ofSession(sessionId: string): readonly Turn[];
   /** Newest first. */
@@ -29,10 +38,13 @@ export interface TurnStore {
 }
 
 /** All that is known of a turn that cannot be read. */
-export type UnreadableTurn = Pick<TurnFile, "request_id" | "turn_id" | "session_id">;
+export interface UnreadableTurn extends Pick<TurnFile, "turn_id" | "session_id"> {
+  /** Absent where not even this could be found in its files. */
+  readonly request_id: string | undefined;
+}
 
 /** Why nobody can be told what became of a request. */
-export function describeLost({ request_id, turn_id, session_id }: UnreadableTurn): string {
+export function describeUnreadable({ request_id, turn_id, session_id }: UnreadableTurn): string {
   return `request ${request_id} was admitted as turn ${turn_id} of session ${session_id}, which cannot be read any more; it is not run again, and turnd's log says why`;
 }
 
@@ -69,33 +81,33 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
   }
 
   const unreadable = new Map<string, UnreadableTurn>();
-  async function reserve(sessionId: string, turnId: string): Promise<void> {
-    const requestId = await findRequestId(join(sessions.paths(sessionId).turns, turnId));
-    if (requestId === undefined) return;
-    unreadable.set(requestId, { request_id: requestId, turn_id: turnId, session_id: sessionId });
+  async function setApart(sessionId: string, turnId: string, error: unknown): Promise<void> {
+    const directory = join(sessions.paths(sessionId).turns, turnId);
+    onUnreadable(directory, error);
+    const requestId = await findRequestId(directory);
+    unreadable.set(turnId, { request_id: requestId, turn_id: turnId, session_id: sessionId });
   }
-  const unreadableOf = (sessionId: string): UnreadableTurn[] =>
-    [...unreadable.values()].filter((turn) => turn.session_id === sessionId);
+  const listUnreadable = (): UnreadableTurn[] => [...unreadable.values()];
 
   const found: Turn[] = [];
-  for (const session of sessions.list()) {
-    const base = sessions.paths(session.session_id).turns;
-    for (const name of await readdir(base)) {
+  for (const { session_id: sessionId } of sessions.list()) {
+    const base = sessions.paths(sessionId).turns;
+    for (const name of await listTurns(base, onUnreadable)) {
       try {
         const turn = await loadTurn(join(base, name), onCut);
         if (turn === undefined) await rm(join(base, name), { recursive: true, force: true });
-        else found.push(turn);
+        else if (turn.file.turn_id !== name || turn.file.session_id !== sessionId) {
+          throw new DamagedTurnError(`its turn.json is that of turn ${turn.file.turn_id}`);
+        } else found.push(turn);
       } catch (error) {
-        onUnreadable(join(base, name), error);
-        await reserve(session.session_id, name);
+        await setApart(sessionId, name, error);
       }
     }
   }
   for (const sessionId of sessions.unreadable()) {
-    const base = sessions.paths(sessionId).turns;
-    for (const name of await readdir(base).catch(() => [])) {
-      onUnreadable(join(base, name), new Error(`session ${sessionId} cannot be read`));
-      await reserve(sessionId, name);
+    // The session has been told of.
+    for (const name of await listTurns(sessions.paths(sessionId).turns, () => undefined)) {
+      await setApart(sessionId, name, new Error(`session ${sessionId} cannot be read`));
     }
   }
   for (const turn of found.toSorted((a, b) => a.file.order - b.file.order)) remember(turn);
@@ -103,8 +115,9 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
   return {
     get: (turnId) => turns.get(turnId),
     findRequest: (requestId) => requests.get(requestId),
-    findUnreadable: (requestId) => unreadable.get(requestId),
-    unreadableOf,
+    findUnreadable: (requestId) => listUnreadable().find(({ request_id }) => request_id === requestId),
+    getUnreadable: (turnId) => unreadable.get(turnId),
+    listUnreadable,
     ofSession: (sessionId) => bySession.get(sessionId) ?? [],
     list: () => [...turns.values()].toReversed(),
     nextOrder: () => ++lastOrder,
@@ -132,7 +145,7 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
         turns.delete(turn.file.turn_id);
         requests.delete(turn.file.request_id);
       }
-      for (const turn of unreadableOf(sessionId)) unreadable.delete(turn.request_id);
+      for (const turn of listUnreadable()) if (turn.session_id === sessionId) unreadable.delete(turn.turn_id);
       bySession.delete(sessionId);
       growth.get(sessionId)?.end();
       growth.delete(sessionId);
@@ -157,13 +170,28 @@ function toEnd(line: unknown): Awaited<ReturnType<typeof readEnd>> {
   return event.type === "turn.ended" ? { data: event.data, at: event.at } : undefined;
 }
 
+/** The session is listed all the same: what is there of it is served. */
+async function listTurns(base: string, onUnreadable: TurnStoreOptions["onUnreadable"]): Promise<string[]> {
+  try {
+    return await readdir(base);
+  } catch (error) {
+    onUnreadable(base, error);
+    return [];
+  }
+}
+
 async function loadTurn(directory: string, onCut: TurnStoreOptions["onCut"]): Promise<Turn | undefined> {
+  const names = await listTurnFiles(directory);
   const file = await readTurnFile(directory);
-  if (file === undefined) return undefined;
+  if (file === undefined) {
+    await assertNeverAdmitted(directory, names);
+    return undefined;
+  }
   const path = join(directory, "events.jsonl");
   const last = await readLastLine(path);
   let end = last === undefined ? undefined : toEnd(readWholeLine(last));
   if (end === undefined) {
+    if (file.replay === undefined) await assertMayGoOn(directory, names);
     const log = await keepWhole(path);
     if (log.cutBytes > 0) onCut(path, log.cutBytes);
     end = toEnd(log.last);
@@ -179,22 +207,11 @@ async function loadTurn(directory: string, onCut: TurnStoreOptions["onCut"]): Pr
   return turn;
 }
 
-/** The request of a turn that cannot be read, from what is left of its files: both begin with the ids. */
-async function findRequestId(directory: string): Promise<string | undefined> {
-  for (const name of ["turn.json", "result.json"]) {
-    // What cannot even be opened says nothing.
-    const text = await readFile(join(directory, name), "utf8").catch(() => "");
-    const requestId = /"request_id":"([^"]+)"/.exec(text)?.[1];
-    if (requestId !== undefined) return requestId;
-  }
-  return undefined;
-}
-
 const LAST_CHUNK_BYTES = 65_536;
 
 /** The last whole line of a file; undefined when it has none or ends in the middle of one. */
 async function readLastLine(path: string): Promise<string | undefined> {
-  const file = await open(path, "r");
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const { size } = await file.stat();
     let tail = Buffer.alloc(0);
