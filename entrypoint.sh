@@ -145,7 +145,7 @@ serve() {
     local turnd=(env TURND_HOSTS="${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*}"
         TURND_SOCKET="$RUN/turnd/turnd.socket" TURND_TERMINAL_SOCKET="$RUN/turnd/terminal.socket" turnd serve)
     # The front knows no key: its environment is empty. It does not remove the sockets of one that was killed.
-    local front=(env -i /bin/sh -c 'ulimit -n "$(ulimit -H -n)"; rm -f "$0"/*.socket; exec /usr/sbin/nginx -e stderr -c "$1"'
+    local front=(env -i /bin/sh -c 'ulimit -n "$(ulimit -H -n)"; rm -f "$0"/*.socket; exec env -i /usr/sbin/nginx -e stderr -c "$1"'
         "$RUN/nginx" "$SANDBOX/nginx.conf") hold=()
     [ "$SELF" = "$FRONT_ID" ] || front=("${WITHOUT_RIGHTS[@]}" --reuid="$FRONT_ID" --regid="$FRONT_GROUP_ID" -- "${front[@]}")
     if [ "$TURND_REUSE_PORT" = on ]; then
