@@ -223,11 +223,23 @@ const FAULTS: readonly (readonly [
     "a Node wrapper without its native package",
     ({ directory }) => {
       const path = join(directory, "bin/wrapper");
+      const program = join(directory, "bin/fake-cli-a");
+      const starts = `require("child_process").spawnSync("${program}", process.argv.slice(2), { stdio: "inherit" }).status`;
+      writeFileSync(path, `#!/usr/bin/env node\nprocess.exitCode = ${starts};\n`);
+      chmodSync(path, 0o755);
+      return { CLI_A_BIN: path };
+    },
+    { "cli-a": /^warn: .*no native package/ },
+  ],
+  [
+    "a Node wrapper that starts nothing without its native package",
+    ({ directory }) => {
+      const path = join(directory, "bin/wrapper");
       writeFileSync(path, "#!/usr/bin/env node\n");
       chmodSync(path, 0o755);
       return { CLI_A_BIN: path };
     },
-    { "cli-a": /^fault: .*no native package/, "cli-a-configuration": /^warn/ },
+    { "cli-a": /^fault: .*printed no version: it printed nothing .*no native package/, "cli-a-configuration": /^warn/ },
   ],
   [
     "a configuration that CLI A refuses",

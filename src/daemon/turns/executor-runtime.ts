@@ -238,8 +238,10 @@ async function askVersion(
   if (result.code === 0 && version !== undefined) {
     return { ok: true, path, version, ...(warning === undefined ? {} : { warning }) };
   }
-  const said = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] ?? "";
-  return { ok: false, reason: `${path} --version ended with ${result.code ?? "no exit code"}: ${said}` };
+  const said = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] || "it printed nothing";
+  const ended = result.code === 0 ? "printed no version" : `ended with ${result.code ?? "no exit code"}`;
+  const cause = warning === undefined ? "" : ` (${warning})`;
+  return { ok: false, reason: `${path} --version ${ended}: ${said}${cause}` };
 }
 
 async function probeSandbox(
