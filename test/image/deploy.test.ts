@@ -52,11 +52,13 @@ async function fromReadme(): Promise<SandboxOptions> {
     "-e": ['TURND_TOKEN="$token"'],
     "--pids-limit": ["2048"],
     "--memory": ["4g"],
+    "--sysctl": ["kernel.shm_rmid_forced=1"],
   });
   const limits = { processes: 2_048, memoryBytes: 4 * 2 ** 30 };
   const volumes: Record<string, string> = {};
   for (const mount of mounts) volumes[mount.split(":")[1] ?? ""] = await createVolume();
-  return { volumes, limits, securityOptions: securityOptions.map((option) => toSecurityOption(option, ".")) };
+  const sysctls = { "kernel.shm_rmid_forced": "1" };
+  return { volumes, limits, sysctls, securityOptions: securityOptions.map((option) => toSecurityOption(option, ".")) };
 }
 
 /** What `compose.yaml` asks of the engine. */
