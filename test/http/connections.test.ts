@@ -115,6 +115,19 @@ test("a port that is full keeps nobody from the Unix socket, nor do its streams"
   expect((await following).status).toBe(200);
 });
 
+test("a connection that nothing was asked on does not keep turnd from stopping", async () => {
+  const { port, app } = await serve();
+  const half = await open(port, HALF);
+  const silent = await open(port);
+  await waitFor("both connections", async () => (await openConnections(app)) === 2);
+  const closed = app.close();
+  await once(silent, "close");
+  // What was begun still gets its time.
+  half.write("y\r\n\r\n");
+  expect(await statusOf(half)).toBe("HTTP/1.1 200 OK");
+  await closed;
+});
+
 test("the Unix socket is for its owner and its directory's group, and goes with turnd", async () => {
   const { path, app } = await serve();
   expect(statSync(path).mode & 0o777).toBe(0o660);

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { serializerCompiler } from "fastify-type-provider-zod";
 import { refuseConnection } from "./client-error.ts";
@@ -43,11 +44,23 @@ export function createBareApp({ logger, redact, maxBodyBytes }: BareAppOptions):
   app.setSerializerCompiler(serializerCompiler);
   registerProblems(app, maxBodyBytes, redact);
   registerJsonBody(app);
+  const connections = trackConnections(app);
   app.addHook("preClose", async () => {
+    // Node counts a connection that has sent nothing yet as busy: clients open such ones in advance.
+    for (const connection of connections) if (connection.bytesRead === 0) connection.destroy();
     // A request that never arrives whole, or an answer nobody takes, must not keep turnd from stopping.
     const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS);
     timer.unref();
     app.server.once("close", () => clearTimeout(timer));
   });
   return app;
+}
+
+function trackConnections(app: FastifyInstance): ReadonlySet<Socket> {
+  const connections = new Set<Socket>();
+  app.server.on("connection", (connection: Socket) => {
+    connections.add(connection);
+    connection.once("close", () => connections.delete(connection));
+  });
+  return connections;
 }
