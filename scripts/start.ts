@@ -1,9 +1,20 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { runCommandLine, type ExitCode } from "../src/daemon/command-line.ts";
 import { fillEnvironment } from "./fill-environment.ts";
 
 // What `npm start` runs: turnd on a machine that may be no sandbox image. Variables that are set win over everything.
+// Help and wrong arguments end here: they make no directory and copy no CLI.
+let isCommand = false;
+const accept = async (): Promise<ExitCode> => {
+  isCommand = true;
+  return 0;
+};
+const commands = { serve: accept, render: accept, doctor: accept, replay: accept, record: accept, probe: accept };
+const exitCode = await runCommandLine(process.argv.slice(2), commands);
+if (!isCommand) process.exit(exitCode);
+
 const base =
   process.getuid?.() === 0
     ? "/var/lib/turnd"

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
@@ -87,6 +87,18 @@ test(
     expect(await stop()).toBe(0);
   },
 );
+
+test.each([
+  ["--help", 0],
+  ["render --help", 0],
+  ["serve extra", 2],
+])("`npm start -- %s` makes no directory and copies no CLI", { timeout: 60_000 }, async (line, exitCode) => {
+  const state = join(temporaryDirectory(onTestFinished), "state");
+  const result = await run(`exec npm start --silent -- ${line}`, { TURND_STATE_DIR: state });
+  expect(result.exitCode, result.stderr).toBe(exitCode);
+  expect(exitCode === 0 ? result.stdout : result.stderr).toMatch(/turnd/);
+  expect(existsSync(state)).toBe(false);
+});
 
 test.each([
   ["the provider of the first screen", "export CLI_B_MODEL", ["cli-b"]],
