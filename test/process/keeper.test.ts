@@ -1,12 +1,30 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { ResourcesExhaustedError } from "../../src/daemon/process/exhausted.ts";
-import { adoptStarted, isKeeperAlive, readExit, startKept } from "../../src/daemon/process/keeper.ts";
+import {
+  adoptStarted,
+  isKeeperAlive,
+  KeeperError,
+  readExit,
+  startKept,
+  startKeptOnPipes,
+} from "../../src/daemon/process/keeper.ts";
+import { asUser } from "../../src/daemon/process/run-as.ts";
 import { sweepTree } from "../../src/daemon/process/tree.ts";
 import { waitForExit } from "../../src/daemon/process/wait-exit.ts";
 import { processesNaming } from "../harness/processes.ts";
-import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const FOREVER = new AbortController().signal;
@@ -61,6 +79,38 @@ test("the command runs as the CLIs' user, without groups, capabilities or turnd'
     expect(lines).toContain("CapEff: 0000000000000000");
     expect(lines).toContain("CapBnd: 0000000000000000");
   }
+});
+
+/** A place that anyone may read, below a directory that only root may enter; and a link to it that the CLIs' user made. */
+function linkPastRoot(): { directory: string; link: string } {
+  const directory = temporaryDirectory(onTestFinished);
+  const inner = join(directory, "roots/inner");
+  mkdirSync(inner, { recursive: true });
+  writeFileSync(join(inner, "secret"), "root's own");
+  chmodSync(join(directory, "roots"), 0o700);
+  const link = join(userDirectory(join(directory, "users")), "workspace");
+  symlinkSync(inner, link);
+  return { directory, link };
+}
+
+test.runIf(!CLI_USER.isSelf)("no link brings a command to where its user could not go", async () => {
+  const { directory, link } = linkPastRoot();
+  writeFileSync(join(directory, "prompt.txt"), "");
+  const env = { PATH: "/usr/bin:/bin" };
+  const kept = { keeperPath: join(REPOSITORY, "sandbox/keeper"), directory, env, cwd: link, runAs: CLI_USER };
+  const command = ["/bin/cat", "secret"];
+  await expect(startKept({ ...kept, command })).rejects.toThrow(`cannot enter ${link}: Permission denied`);
+  expect(existsSync(join(directory, "started"))).toBe(false);
+  await expect(startKeptOnPipes({ ...kept, command: asUser(CLI_USER, command) })).rejects.toThrow(KeeperError);
+});
+
+test("a command whose working directory has gone is not started", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  writeFileSync(join(directory, "prompt.txt"), "");
+  const cwd = join(directory, "gone");
+  const kept = { keeperPath: join(REPOSITORY, "sandbox/keeper"), directory, env: {}, cwd, runAs: CLI_USER };
+  const starting = startKept({ ...kept, command: ["/bin/true"] });
+  await expect(starting).rejects.toThrow(`cannot enter ${cwd}: No such file or directory`);
 });
 
 test("SIGINT and SIGTERM have their default effect in the command", async () => {

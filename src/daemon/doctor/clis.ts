@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import type { CliName } from "../../protocol/index.ts";
 import type { ConfigFile, ConfigurationFault } from "../executors/executor.ts";
 import { EXECUTORS } from "../executors/registry.ts";
+import { PERL } from "../process/keeper.ts";
 import { runTool } from "../process/run-tool.ts";
 import type { ExecutorRuntime } from "../turns/executor-runtime.ts";
 import { changeHome } from "../turns/home.ts";
@@ -55,6 +56,9 @@ export function compareVersions(left: string, right: string): number {
   return 0;
 }
 
+/** As the CLIs' user, who could put a link in the home's place. env(1) would take a path with `=` for a variable. */
+const ENTER = 'chdir shift or die "cannot enter the home: $!\n"; exec { $ARGV[0] } @ARGV';
+
 async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): Promise<Verdict> {
   const { executor, cliName, configuration, locate } = runtime;
   if (!configuration.isConfigured) return ok(`${cliName} is not configured`);
@@ -72,10 +76,9 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
       ...["tmp", ...plan.directories].map((path) => ({ do: "make" as const, path: join(executor.id, path) })),
       ...files.map(({ path, content }) => ({ do: "write" as const, path: join(executor.id, path), content })),
     ]);
-    const result = await runTool([located.path, ...check.args], {
+    const result = await runTool([PERL, "-e", ENTER, home, located.path, ...check.args], {
       runAs: subject.runAs,
       timeoutMs: CHECK_TIMEOUT_MS,
-      cwd: home,
       env: { ...subject.env, HOME: home, TMPDIR: join(home, "tmp"), ...plan.env, ...configuration.env },
     });
     return check.judge(result);

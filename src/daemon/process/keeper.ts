@@ -26,6 +26,7 @@ export interface KeptCommand {
   readonly directory: string;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Entered with that user's rights: a link there leads no further than that user could go. */
   readonly cwd: string;
   readonly runAs: RunAs;
 }
@@ -77,7 +78,7 @@ export async function startKept(kept: KeptCommand): Promise<Started> {
   try {
     const [prompt, stdout, stderr] = files;
     const command = asUser(kept.runAs, kept.command);
-    const keeper = execa(PERL, keeperArgs(kept.keeperPath, kept.directory, command, ["--killed-first"]), {
+    const keeper = execa(PERL, keeperArgs({ ...kept, command }, ["--killed-first"]), {
       ...keeperOptions(kept),
       // Streams over open files: the descriptors themselves are handed on, nothing is piped through this process.
       stdin: prompt.createReadStream(),
@@ -101,13 +102,14 @@ export interface PipedCommand {
 
 /**
  * Starts a command under a keeper of its own with pipes to it, in turnd's own user: what it runs as another is its part.
+ * The working directory is entered with the rights of `runAs` all the same.
  *
  * The keeper outlives this process as any does; the pipes tell the command that this process has gone.
  * @throws {KeeperError} if the keeper could not do its work
  * @throws {ResourcesExhaustedError} if no process could be had for it or for the command
  */
-export async function startKeptOnPipes(kept: Omit<KeptCommand, "runAs">): Promise<PipedCommand> {
-  const keeper = execa(PERL, keeperArgs(kept.keeperPath, kept.directory, kept.command), {
+export async function startKeptOnPipes(kept: KeptCommand): Promise<PipedCommand> {
+  const keeper = execa(PERL, keeperArgs(kept), {
     ...keeperOptions(kept),
     stdin: "pipe",
     stdout: "pipe",
@@ -127,18 +129,14 @@ export async function startKeptOnPipes(kept: Omit<KeptCommand, "runAs">): Promis
   }
 }
 
-function keeperArgs(
-  keeperPath: string,
-  directory: string,
-  command: readonly string[],
-  flags: readonly string[] = [],
-): string[] {
-  return [keeperPath, directory, ...flags, "--", ...command];
+function keeperArgs(kept: KeptCommand, flags: readonly string[] = []): string[] {
+  const { keeperPath, directory, runAs, cwd, command } = kept;
+  return [keeperPath, directory, `${runAs.uid}`, `${runAs.gid}`, cwd, ...flags, "--", ...command];
 }
 
 /** Tied to nothing of this process but what it is given as descriptors. */
-function keeperOptions({ env, cwd }: Pick<KeptCommand, "env" | "cwd">) {
-  return { detached: true, cleanup: false, reject: false, buffer: false, extendEnv: false, env, cwd } as const;
+function keeperOptions({ env }: Pick<KeptCommand, "env">) {
+  return { detached: true, cleanup: false, reject: false, buffer: false, extendEnv: false, env, cwd: "/" } as const;
 }
 
 /** Reads `started`; undefined when the turn was never started or its keeper died before it had written its pids. */

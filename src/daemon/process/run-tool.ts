@@ -15,6 +15,7 @@ export interface ToolOptions {
   readonly runAs: RunAs;
   readonly timeoutMs: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** Entered by turnd itself: nothing but a descriptor (`/proc/self/fd/…`) may go here, where no link of that user's can be. */
   readonly cwd?: string;
   readonly input?: string | Uint8Array;
   /** Ends the command, and what it has started, before its time. */

@@ -42,6 +42,7 @@ export async function startRelay(context: TerminalContext, cwd: string, size: Te
     command: [PERL, relayPath, ...numbers, "--", ...asUser(runAs, [SHELL])],
     env: await shellEnvironment(context, marker),
     cwd,
+    runAs,
   });
   const tree = { started: kept.started, marker, markerName: SHELL_MARKER };
   return { directory, tree, stdin: kept.stdin, stdout: kept.stdout };

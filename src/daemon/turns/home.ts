@@ -25,7 +25,7 @@ const LETTERS = { make: "D", empty: "E", remove: "R", set_aside: "A", write: "F"
 const TIMEOUT_MS = 60_000;
 
 /**
- * Changes a home with the rights of the user who owns it, in one short-lived process.
+ * Changes a home with the rights of the user who owns it, in one short-lived process; it is entered with these too.
  *
  * @returns paths that were there and have been removed or set aside
  * @param signal - gives it up, wherever it has come to
@@ -38,10 +38,9 @@ export async function changeHome(
   signal?: AbortSignal,
 ): Promise<string[]> {
   const input = Buffer.concat(commands.map(encode));
-  const result = await runTool([PERL, "-e", writer.homeWriter], {
+  const result = await runTool([PERL, "-e", writer.homeWriter, home], {
     runAs: writer.runAs,
     timeoutMs: TIMEOUT_MS,
-    cwd: home,
     input,
     ...(signal === undefined ? {} : { signal }),
   });
