@@ -1,20 +1,38 @@
+import { constants } from "node:os";
+
 /** What the system says of a disk that is full, read-only or broken, and of files that are not what turnd had made of them. */
 const CODES = new Set(
   (
     "ENOSPC EDQUOT EROFS EIO EFBIG EACCES EPERM ENOENT ENOTDIR EISDIR ENOTEMPTY ELOOP ENXIO ENODEV ESTALE ESPIPE " +
-    "EUCLEAN EBADMSG ENOTREG"
+    "EUCLEAN EBADMSG EREMOTEIO ENOTREG"
   ).split(" "),
 );
 
+/** Errors of quotas, network disks and damaged file systems, which Node names "Unknown system error -122" and the like. */
+const UNNAMED = new Map([
+  [constants.errno.EDQUOT, "EDQUOT"],
+  [constants.errno.ESTALE, "ESTALE"],
+  [constants.errno.EBADMSG, "EBADMSG"],
+  // On Linux; Node has no constant for it.
+  [117, "EUCLEAN"],
+]);
+
 /** Whether an error is of the files that turnd works with: the disk's doing, or of who changed what lies there. */
 export function isStorageError(error: unknown): error is Error {
-  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
+  if (!(error instanceof Error) || !CODES.has(codeOf(error) ?? "")) return false;
   // A program that is not there is another matter.
   const isSpawn = "syscall" in error && typeof error.syscall === "string" && error.syscall.startsWith("spawn");
-  return CODES.has(error.code) && !isSpawn;
+  return !isSpawn;
 }
 
 /** Whether an error means that there is no room left. */
 export function isFull(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
+  const code = error instanceof Error ? codeOf(error) : undefined;
+  return code === "ENOSPC" || code === "EDQUOT";
+}
+
+function codeOf(error: Error): string | undefined {
+  const unnamed = "errno" in error && typeof error.errno === "number" ? UNNAMED.get(-error.errno) : undefined;
+  if (unnamed !== undefined) return unnamed;
+  return "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
