@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { childrenOf } from "../../src/daemon/process/process-table.ts";
 import type { TestDaemon } from "../harness/daemon.ts";
@@ -81,6 +82,26 @@ test("admissions at the same time check a few workspaces at a time", async () =>
   expect((await sessions).every(({ status }) => status === 201)).toBe(true);
   expect(peak).toBeLessThanOrEqual(6);
 });
+
+test("a CLI that never says its version neither holds readiness up nor hides the other CLI, and ends with turnd", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const hanging = join(directory, "hanging");
+  const mark = `sleep ${process.pid}77`;
+  writeFileSync(hanging, `#!/bin/sh\nsetsid ${mark}\n`);
+  chmodSync(hanging, 0o755);
+  const turnd = await fakeDaemonIn(directory, { CLI_A_BIN: hanging });
+  const { status, body } = await turnd.request("GET", "/v1/ready");
+  expect(status).toBe(200);
+  expect(body.checks).toContainEqual({ name: "cli-a", ok: false, message: expect.stringContaining("not known yet") });
+  expect(body.checks).toContainEqual({ name: "cli-b", ok: true });
+  expect(await commands()).toContain(mark);
+  await turnd.stop();
+  await waitFor("its end", async () => !(await commands()).includes(mark));
+});
+
+async function commands(): Promise<string> {
+  return (await execa("ps", ["-eo", "args"])).stdout;
+}
 
 test("readiness follows what happens to the CLI and to the workspace", async () => {
   const { turnd, program, counts } = await countingDaemon();

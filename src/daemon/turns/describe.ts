@@ -1,5 +1,6 @@
-import { ProblemError, type Readiness, type SandboxInfo } from "../../protocol/index.ts";
+import { ProblemError, type ExecutorInfo, type Readiness, type SandboxInfo } from "../../protocol/index.ts";
 import type { TurnContext } from "./context.ts";
+import type { ExecutorRuntime } from "./executor-runtime.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { checkStateDisk } from "./state-disk.ts";
 import { checkWorkspace } from "./workspace.ts";
@@ -22,19 +23,34 @@ export function describeSandbox(context: TurnContext): SandboxInfo {
 /** Anyone may ask for it, without a token: so many milliseconds old an answer may be, and no more than one is made at once. */
 const READINESS_KEPT_MS = 1_000;
 
-/** Makes the question whether a turn could run now: state writable, workspace usable, at least one executor available. */
-export function createReadiness(context: TurnContext, damage: Damage): SharedAnswer<Readiness> {
-  return shareAnswer({ ask: (signal) => checkReadiness(context, damage, signal), keptMs: () => READINESS_KEPT_MS });
+/**
+ * How long a CLI is waited for: less than the 5 s that a probe of `kubernetes.yaml` waits. It is asked on, and known later.
+ */
+const EXECUTOR_WAIT_MS = 4_000;
+
+/**
+ * Makes the question whether a turn could run now: state writable, workspace usable, at least one executor available.
+ *
+ * @param stopping - aborts when turnd stops: ends what is asked of a CLI, which may go on after the answer
+ */
+export function createReadiness(context: TurnContext, damage: Damage, stopping: AbortSignal): SharedAnswer<Readiness> {
+  return shareAnswer({
+    ask: (signal) => checkReadiness(context, damage, { signal, stopping }),
+    keptMs: () => READINESS_KEPT_MS,
+  });
 }
 
 /** What is damaged among the files of the state, as one text; undefined where nothing is. */
 export type Damage = () => string | undefined;
 
-async function checkReadiness(context: TurnContext, damage: Damage, signal: AbortSignal): Promise<Readiness> {
+async function checkReadiness(
+  context: TurnContext,
+  damage: Damage,
+  { signal, stopping }: { readonly signal: AbortSignal; readonly stopping: AbortSignal },
+): Promise<Readiness> {
   const { workspaceRoots: roots, runAs } = context;
-  // A probe of this sandbox must not wait for a provider elsewhere.
   const executors = await Promise.all(
-    [...context.executors.values()].map((runtime) => runtime.describe("known", signal)),
+    [...context.executors.values()].map((runtime) => describeInTime(runtime, stopping)),
   );
   const checks = [
     await check("state", () => checkStateDisk(context)),
@@ -52,6 +68,23 @@ async function checkReadiness(context: TurnContext, damage: Damage, signal: Abor
   ];
   const required = checks.filter(({ name }) => ["state", "workspace", PROCESSES].includes(name));
   return { ready: required.every(({ ok }) => ok) && executors.some(({ available }) => available), checks };
+}
+
+type Availability = Pick<ExecutorInfo, "id" | "available" | "unavailable">;
+
+/** One CLI that does not answer must not keep a probe waiting, nor hide that the other can run; no provider is waited for. */
+async function describeInTime(runtime: ExecutorRuntime, stopping: AbortSignal): Promise<Availability> {
+  const { executor, cliName } = runtime;
+  const { promise: late, resolve } = Promise.withResolvers<Availability>();
+  const timer = setTimeout(() => {
+    const message = `${cliName} has not answered within ${EXECUTOR_WAIT_MS} ms: whether it can run is not known yet.`;
+    resolve({ id: executor.id, available: false, unavailable: { code: "executor_unavailable", message } });
+  }, EXECUTOR_WAIT_MS);
+  try {
+    return await Promise.race([runtime.describe("known", stopping), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function check(name: string, ask: () => Promise<unknown>): Promise<Readiness["checks"][number]> {

@@ -141,9 +141,10 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     await turn.finished;
   }
 
-  const readiness = createReadiness(context, () => describeDamage({ sessions, store, tombstones }));
   /** Aborts when turnd stops: what is being looked at for a client is given up, processes and all. */
   const stopping = new AbortController();
+  const damage = (): string | undefined => describeDamage({ sessions, store, tombstones });
+  const readiness = createReadiness(context, damage, stopping.signal);
   async function untilStopped<T>(look: () => Promise<T>): Promise<T> {
     try {
       return await look();
