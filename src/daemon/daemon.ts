@@ -160,6 +160,7 @@ export async function createTurnContext(
     owner: runAs,
     removeTree: (path, bounds) => removeDirectory(path, { runAs, ...bounds }),
     onUnreadable: (path, reason) => logger.error({ path, reason }, "session cannot be read and is left alone"),
+    onExposed: (path, error) => logger.warn({ path, err: error }, "directory of the sessions may be listed by others"),
     onLeft: (path, error) => logger.error({ path, err: error }, "something of a deleted session is left"),
   });
   const executors = new Map<Executor["id"], ExecutorRuntime>();

@@ -18,6 +18,7 @@ test.each([
     owner: CLI_USER,
     removeTree: () => Promise.resolve(),
     onUnreadable: () => undefined,
+    onExposed: () => undefined,
     onLeft: () => undefined,
   });
   await store.close();

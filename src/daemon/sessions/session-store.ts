@@ -40,6 +40,8 @@ export interface SessionStore {
   /** Ids of sessions that are on the disk and cannot be read: none of them is free. */
   unreadable(): readonly string[];
   isUnreadable(sessionId: string): boolean;
+  /** Why the sessions on the disk could not even be listed, and what a person can do; undefined when they were. */
+  fault(): string | undefined;
   paths(sessionId: string): SessionPaths;
   /** Durable when it resolves. The caller has made sure that the id is free. */
   create(session: SessionFile): Promise<void>;
@@ -76,6 +78,8 @@ export interface SessionStoreOptions {
   readonly removeTree: RemovalsOptions["removeTree"];
   /** Told of a directory that is no session: it is left alone. */
   readonly onUnreadable: (path: string, reason: string) => void;
+  /** Told of the directory of the sessions where others may list it. */
+  readonly onExposed: (path: string, error: unknown) => void;
   /** Told of a removed session of which something is left on the disk; it is tried again. */
   readonly onLeft: (path: string, error: unknown) => void;
 }
@@ -86,7 +90,7 @@ const REMOVED = "~removed-";
 /**
  * Opens the sessions below a state directory, which it makes where it is missing.
  *
- * Never throws for what is there: where nothing can be listed there are no sessions, and none can be made.
+ * Never throws for what is there: where nothing can be listed no session is known, and `fault` says so. None may be made then.
  */
 export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
   const base = join(options.stateDirectory, "sessions");
@@ -94,7 +98,8 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
   const sessions = new Map<string, SessionFile>();
   const unreadable = new Set<string>();
   const removed: string[] = [];
-  for (const name of await listBase(base, options)) {
+  const { names, fault } = await listBase(base, options);
+  for (const name of names) {
     if (name.includes(REMOVED)) removed.push(join(base, name));
     else {
       const read = await readSession(join(base, name), name);
@@ -127,6 +132,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     list: () => [...sessions.values()],
     unreadable: () => [...unreadable],
     isUnreadable: (sessionId) => unreadable.has(sessionId),
+    fault: () => fault,
     paths,
     async create(session) {
       const { root, home, turns } = paths(session.session_id);
@@ -206,18 +212,30 @@ async function lstatIfThere(path: string): Promise<Stats | undefined> {
   }
 }
 
-async function listBase(base: string, { onUnreadable }: SessionStoreOptions): Promise<string[]> {
+/** What lies in the directory of the sessions, or why that is not known. */
+interface Listed {
+  readonly names: readonly string[];
+  readonly fault?: string;
+}
+
+async function listBase(base: string, { onUnreadable, onExposed }: SessionStoreOptions): Promise<Listed> {
+  let names: string[];
   try {
     await makeDirectory(base, 0o711);
-    const names = await readdir(base);
+    names = await readdir(base);
+  } catch (error) {
+    onUnreadable(base, describe(error));
+    const repair = "nothing is let in, since it may have run already; repair it and start turnd again";
+    return { names: [], fault: `${base} cannot be listed (${describe(error)}): ${repair}` };
+  }
+  try {
     // One that came with a volume may be wider: nobody else lists what sessions there are.
     const { mode } = await stat(base);
     if ((mode & ~0o711 & 0o7777) !== 0) await chmod(base, mode & 0o711);
-    return names;
   } catch (error) {
-    onUnreadable(base, describe(error));
-    return [];
+    onExposed(base, error);
   }
+  return { names };
 }
 
 type ReadSession =

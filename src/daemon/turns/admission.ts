@@ -67,7 +67,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     const known = findKnown(parts, requestId, hash);
     if (known !== undefined) return { turn: known, isRepeat: true };
     refuseIfUncertain(parts, requestId);
-    await refuseIfShort();
+    await refuseIfNotStorable();
     const { file, files } = await draft();
     const turn = await store.add(file, files);
     context.logger.info({ turnId: file.turn_id, sessionId: file.session_id }, "turn admitted");
@@ -75,7 +75,9 @@ export function createAdmission(parts: AdmissionParts): Admission {
     return { turn, isRepeat: false };
   }
 
-  async function refuseIfShort(): Promise<void> {
+  async function refuseIfNotStorable(): Promise<void> {
+    const fault = context.sessions.fault();
+    if (fault !== undefined) throw new ProblemError("storage_full", fault);
     const shortage = await findShortage(context);
     if (shortage !== undefined) throw new ProblemError("storage_full", shortage);
   }
@@ -208,7 +210,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
           throw new ProblemError("session_exists", `session ${id} exists already`);
         }
         if (context.sessions.isUnreadable(id)) throw unreadableSession("session_exists", id);
-        await refuseIfShort();
+        await refuseIfNotStorable();
         return makeSession({ ...request, workspace });
       });
     },

@@ -71,7 +71,11 @@ export function createRemoval({ context, store, tombstones, reserve }: RemovalPa
     },
     async finishAll() {
       for (const directory of sessions.removed()) {
-        if (await bury(directory, await readStones(directory))) sessions.discardLater(directory);
+        try {
+          if (await bury(directory, await readStones(directory))) sessions.discardLater(directory);
+        } catch (error) {
+          logger.error({ path: directory, err: error }, "requests of a deleted session cannot be read: it is kept");
+        }
       }
       await reserve.refill();
     },
@@ -85,10 +89,17 @@ function stonesOf(store: TurnStore, sessionId: string): Tombstone[] {
   );
 }
 
-/** The requests of a session that was being removed, from what is left of its turns. */
+/**
+ * The requests of a session that was being removed, from what is left of its turns.
+ *
+ * @throws the system's error where the disk does not tell which turns there are: another start may know
+ */
 async function readStones(directory: string): Promise<Tombstone[]> {
   const turns = join(directory, "turns");
-  const names = await readdir(turns).catch(() => []);
+  const names = await readdir(turns).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
+    throw error;
+  });
   const sessionId = basename(directory).replace(/~.*/, "");
   const stones = await Promise.all(
     names.map(async (name) => {

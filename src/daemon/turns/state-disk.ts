@@ -21,7 +21,7 @@ export async function findShortage({ stateDirectory, limits }: TurnContext): Pro
  * @throws {Error} that says what is wrong
  */
 export async function checkStateDisk(context: TurnContext): Promise<void> {
-  const shortage = await findShortage(context);
+  const shortage = context.sessions.fault() ?? (await findShortage(context));
   if (shortage !== undefined) throw new Error(shortage);
   // A name of its own: what is left by a daemon that was killed is nobody's.
   const path = join(context.stateDirectory, `probe-${randomUUID()}`);

@@ -87,6 +87,21 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
     const requestId = await findRequestId(directory);
     unreadable.set(turnId, { request_id: requestId, turn_id: turnId, session_id: sessionId });
   }
+  /** A full disk stays full while what was refused lies on it. */
+  async function takeBack({ request_id, session_id, turn_id }: TurnFile, directory: string): Promise<void> {
+    try {
+      // What the next start would run goes first.
+      await rm(join(directory, "turn.json"), { force: true });
+    } catch (error) {
+      // Law 10: a repeat would be a second turn.
+      unreadable.set(turn_id, { request_id, turn_id, session_id });
+      onUnreadable(directory, error);
+      return;
+    }
+    // Without it the next start removes what is left.
+    await rm(directory, { recursive: true, force: true }).catch(() => undefined);
+  }
+
   const listUnreadable = (): UnreadableTurn[] => [...unreadable.values()];
 
   const found: Turn[] = [];
@@ -129,12 +144,11 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
         for (const { name, content } of files) await writeDurable(join(directory, name), content);
         await writeFile(join(directory, "events.jsonl"), "", { mode: 0o600 });
         await writeTurnFile(directory, file);
+        await syncDirectory(base);
       } catch (error) {
-        // A full disk stays full while what was refused lies on it; what cannot be removed now, the next start removes.
-        await rm(directory, { recursive: true, force: true }).catch(() => undefined);
+        await takeBack(file, directory);
         throw error;
       }
-      await syncDirectory(base);
       const turn = createTurn(file, directory, createTail(0, 0));
       remember(turn);
       growth.get(file.session_id)?.advance(0, file.order);
