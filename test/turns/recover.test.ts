@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { readProcess } from "../../src/daemon/process/process-table.ts";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { fakeCliA } from "../harness/fake-env.ts";
@@ -55,9 +56,14 @@ test.each(["broken", "torn"])("where the store is of no help (%s), the turn ends
   await expectSameAgain(turnd, result.turn_id);
 });
 
+/** Until the CLI itself runs: what starts it bears another name, and is told of before it has become it. */
 async function waitForExport(turnd: TestDaemon, sessionId: string, turnId: string): Promise<void> {
-  const started = join(turnd.state, "sessions", sessionId, "turns", turnId, "recovery/started");
-  await waitFor("the store to be asked", () => existsSync(started) && readFileSync(started, "utf8").endsWith("\n"));
+  const directory = join(turnd.state, "sessions", sessionId, "turns", turnId, "recovery");
+  await waitFor("the store to be asked", () => {
+    const started = join(directory, "started");
+    if (!existsSync(started) || !readFileSync(started, "utf8").endsWith("\n")) return false;
+    return processesNaming(turnId, "anywhere").some((pid) => readProcess(pid)?.command === "fake-cli-a");
+  });
 }
 
 test("a turn is cancelled while its store is asked, and nothing is left", async () => {
