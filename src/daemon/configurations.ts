@@ -2,7 +2,7 @@ import { access } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Configuration, Executor } from "./executors/executor.ts";
 import { EXECUTORS } from "./executors/registry.ts";
-import { secretsInEnvironment } from "./executors/secret-values.ts";
+import { isPlaceholder, secretsInEnvironment } from "./executors/secret-values.ts";
 import type { RunAs } from "./process/run-as.ts";
 import { makeUserDirectory } from "./process/user-directory.ts";
 import { makeDirectories } from "./sessions/directories.ts";
@@ -46,7 +46,9 @@ export function secretsOf(settings: Settings): string[] {
 
 /** The keys of the configured CLIs and the token alone. */
 export function keysOf(settings: Settings): string[] {
-  const keys = readConfigurations(settings).flatMap(({ configuration }) => configuration.secrets);
+  const keys = readConfigurations(settings)
+    .flatMap(({ configuration }) => configuration.secrets)
+    .filter((key) => !isPlaceholder(key));
   return settings.token === undefined ? keys : [...keys, settings.token];
 }
 

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { isSecretName } from "../../src/daemon/executors/secret-names.ts";
-import { secretsIn, secretsInArguments, secretsInEnvironment } from "../../src/daemon/executors/secret-values.ts";
+import {
+  isPlaceholder,
+  secretsIn,
+  secretsInArguments,
+  secretsInEnvironment,
+} from "../../src/daemon/executors/secret-values.ts";
 
 describe("names", () => {
   test.each(
@@ -87,6 +92,28 @@ test("arguments are judged by their flags", () => {
   expect(
     secretsInArguments([...values, "--header", "Authorization: Bearer mnopqr-123456", "-e", "DB_PASS=stuvwx-1"]),
   ).toEqual(["abcdef-123456", "ghijkl-123456", "mnopqr-123456", "stuvwx-1"]);
+});
+
+test("a header after its flag needs no space", () => {
+  expect(
+    secretsInArguments(["mcp-remote", "http://localhost:8080/sse", "--header", "X-Api-Key:mnopqr-123456"]),
+  ).toEqual(["mnopqr-123456"]);
+  expect(secretsInArguments(["-H", "X-Tenant:mnopqr-123456", "token-service:1.2.3456789"])).toEqual([]);
+});
+
+test("what stands in place of a key is none", () => {
+  for (const word of ["ollama", "lm-studio", "sk-no-key-required", "not-needed", "EMPTY", "placeholder"]) {
+    expect(isPlaceholder(word)).toBe(true);
+    expect(secretsIn("API_KEY", word)).toEqual([]);
+  }
+  expect(isPlaceholder("ollama-1234")).toBe(false);
+});
+
+test("a long value costs no more than it is long", () => {
+  const start = performance.now();
+  expect(secretsIn("INSTRUCTIONS", "a".repeat(1_000_000))).toEqual([]);
+  // It was the square of it: minutes.
+  expect(performance.now() - start).toBeLessThan(10_000);
 });
 
 test("an environment gives what its names and shapes say", () => {

@@ -16,8 +16,9 @@ const URL_ADDRESS = /^[a-z][a-z\d+.-]*:\/\/\S*$/i;
 /** `{env:X}`, `${X}`, `$X`, `%X%`, `<your key>`, `***`: what it stands for is the secret. */
 const REFERENCE = /^(?:\{[a-z]+:[^}]*\}|\$\{[^}]*\}|\$[A-Z_][A-Z\d_]*|%\w+%|<[^<>]*>|\*+)$/;
 const DATE = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[-+][\d:]+)?)?$/;
+/** The last ones are what servers that ask for no key have their users write in place of one. */
 const WORD =
-  /^(?:true|false|null|none|undefined|default|auto|automatic|enabled|disabled|required|optional|anonymous|inherit|keyring|keychain|password|bearer|basic|digest|negotiate|changeme)$/i;
+  /^(?:true|false|null|none|undefined|default|auto|automatic|enabled|disabled|required|optional|anonymous|inherit|keyring|keychain|password|bearer|basic|digest|negotiate|changeme|ollama|lm-?studio|dummy|empty|placeholder|unused|not-(?:needed|used|required)|(?:sk-)?no-key(?:-(?:needed|required))?)$/i;
 const SCHEME = /^(?:Bearer|Basic|Token|Digest|Negotiate|ApiKey)\s+/i;
 
 /** Keys that show what they are, wherever they stand. The groups are the secret where the match is not. */
@@ -31,7 +32,7 @@ const SHAPES: readonly RegExp[] = [
   /hooks\.slack\.com\/services\/([\w/]{16,})/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[^]+?-----END [A-Z ]*PRIVATE KEY-----/g,
 ];
-const USER_INFO = /[a-z][a-z\d+.-]*:\/\/([^\s/@:]*)(?::([^\s/@]*))?@/gi;
+const USER_INFO = /(?<![a-z\d+.-])[a-z][a-z\d+.-]*:\/\/([^\s/@:]*)(?::([^\s/@]*))?@/gi;
 const QUERY = /[?&;]([\w.~-]+)=([^\s&#;"']+)/g;
 /** `--api-key=…`, `TOKEN=…`, `Authorization: …` as an argument of its own. */
 const ASSIGNMENT = /^-{0,2}([\w.-]+)(?:=|:\s+)(.*)$/s;
@@ -47,10 +48,15 @@ export function secretsIn(name: string, value: string): string[] {
   return [...new Set([...named, ...shapedSecrets(text), ...urlSecrets(text)])].flatMap(withLines);
 }
 
+const HEADER_FLAG = /^(?:-H|--headers?)$/;
+/** `mcp-remote` has headers written without a space, as some clients split arguments at it. */
+const HEADER = /^([\w-]+):(.*)$/s;
+
 /** The secrets among arguments: by the flag before them or in front of them, as well as by their shape. */
 export function secretsInArguments(values: readonly string[]): string[] {
   const found = values.flatMap((value, index) => {
-    const [, name, assigned] = ASSIGNMENT.exec(value) ?? [];
+    const isHeader = HEADER_FLAG.test(values[index - 1] ?? "");
+    const [, name, assigned] = (isHeader ? HEADER : ASSIGNMENT).exec(value) ?? [];
     if (name !== undefined && assigned !== undefined) return [...secretsIn(name, assigned), ...secretsIn("", value)];
     const flag = FLAG.exec(values[index - 1] ?? "")?.[1];
     return FLAG.test(value) ? [] : secretsIn(flag ?? "", value);
@@ -68,6 +74,11 @@ export function isOrdinary(text: string): boolean {
   if (NUMBER.test(text)) return text.length < MIN_KEY_DIGITS;
   if (PATH.test(text)) return !KEY_LIKE_PATH.test(text);
   return [URL_ADDRESS, REFERENCE, DATE, WORD].some((pattern) => pattern.test(text));
+}
+
+/** Whether it is a word that stands where a key would, such as `ollama`: known to all, and in many a path and name. */
+export function isPlaceholder(text: string): boolean {
+  return WORD.test(text);
 }
 
 function namedSecrets(name: string, text: string): string[] {
