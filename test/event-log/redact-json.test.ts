@@ -35,6 +35,31 @@ test("a secret is found as other programs escape it", () => {
   }
 });
 
+test("a secret is found where a program has escaped it by number, in a line and in what a line quotes", () => {
+  const odd = createRedactor(["pässwörd+1'2"]);
+  const units = Array.from("pässwörd+1'2", (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const python = "p\\u00e4ssw\\u00f6rd+1'2";
+  const dotnet = "p\\u00E4ssw\\u00F6rd\\u002B1\\u00272";
+  for (const written of [units.join(""), python, dotnet]) {
+    expect(JSON.parse(`"${written}"`)).toBe("pässwörd+1'2");
+    expect(redactLine(`{"text":"x ${written} y","size":1}`, odd)).toBe('{"text":"x [redacted] y","size":1}');
+  }
+  for (const written of [python, dotnet]) {
+    const line = JSON.stringify({ output: `{"text":"x ${written} y"}` });
+    expect(JSON.parse(redactLine(line, odd))).toEqual({ output: '{"text":"x [redacted] y"}' });
+  }
+  const clean = '{"text":"\\u00e4 \\ud83d \\ud83d\\ude00 \\\\u0041"}';
+  expect(redactLine(clean, odd)).toBe(clean);
+});
+
+test("our own words stay where a secret is one, and what others gave as a reason does not", () => {
+  const own = createRedactor(["not_json", "execute"]);
+  expect(stringifyRedacted({ reason: "not_json", modes: ["execute"], line: "execute" }, own)).toBe(
+    '{"reason":"not_json","modes":["execute"],"line":"[redacted]"}',
+  );
+  expect(stringifyRedacted({ reason: "it is not_json" }, own)).toBe('{"reason":"it is [redacted]"}');
+});
+
 test("whatever a value holds, what is rendered is JSON with the same numbers, and has no secret in it", () => {
   const secret = fc.constantFrom(NUMBER, KEY, `${KEY}${NUMBER}`, JSON.stringify(KEY), "message");
   const text = fc.oneof(

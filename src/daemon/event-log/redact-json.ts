@@ -6,7 +6,7 @@ import type { Redact } from "./redact.ts";
  * All but the strings that hold a secret is the same, byte for byte, however deep it is nested.
  */
 export function redactJson(json: string, redact: Redact): string {
-  if (redact(json) === json) return json;
+  if (!mayHold(json, redact)) return json;
   const seen = new Map<string, number>();
   let redacted = "";
   let from = 0;
@@ -21,8 +21,17 @@ export function redactJson(json: string, redact: Redact): string {
 
 /** Takes secrets out of a line of output: as JSON where it is that, else as text. */
 export function redactLine(line: string, redact: Redact): string {
-  const masked = redact(line);
-  return masked === line || !isJson(line) ? masked : redactJson(line, redact);
+  return mayHold(line, redact) && isJson(line) ? redactJson(line, redact) : redact(line);
+}
+
+/** Whether a secret stands there as it is written, or would once each `\u00e4` is written as the character it stands for. */
+function mayHold(json: string, redact: Redact): boolean {
+  if (redact(json) !== json) return true;
+  if (!json.includes("\\u")) return false;
+  const plain = json.replaceAll(/(?:\\u[\da-f]{4})+/gi, (units) =>
+    JSON.stringify(JSON.parse(`"${units}"`)).slice(1, -1),
+  );
+  return redact(plain) !== plain;
 }
 
 function isJson(line: string): boolean {
@@ -37,7 +46,7 @@ function isJson(line: string): boolean {
 }
 
 function redactToken(token: string, keys: Map<string, number> | undefined, redact: Redact): string {
-  if (redact(token) === token) return token;
+  if (!mayHold(token, redact)) return token;
   const text = String(JSON.parse(token));
   const masked = redact(text);
   if (masked === text) return token;

@@ -7,10 +7,12 @@ import type { Redact } from "./redact.ts";
  */
 const OWN_WORDS = new Set(
   (
-    "type status code kind source on verdict outcome user_action cancelled_by ended_by change mode executor api signal digest " +
+    "type status code kind source on verdict outcome user_action cancelled_by ended_by change mode executor api signal digest modes " +
     "turn_id session_id request_id rule seen_in at created_at started_at"
   ).split(" "),
 );
+/** A field that holds our own words in one kind of event, and what others said in the rest. */
+const OWN_REASONS: ReadonlySet<unknown> = new Set(["not_json", "unknown_type", "bad_shape"]);
 /** Fields that hold what others made, keys and all. */
 const FOREIGN = new Set(["input", "metadata"]);
 
@@ -35,7 +37,7 @@ function redactValue(value: unknown, redact: Redact): unknown {
 }
 
 function redactField(key: string, value: unknown, redact: Redact): unknown {
-  if (OWN_WORDS.has(key)) return value;
+  if (OWN_WORDS.has(key) || (key === "reason" && OWN_REASONS.has(value))) return value;
   if (!FOREIGN.has(key) || typeof value !== "object" || value === null) return redactValue(value, redact);
   const redacted: unknown = JSON.parse(redactJson(JSON.stringify(value), redact));
   return redacted;

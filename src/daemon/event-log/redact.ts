@@ -44,12 +44,25 @@ export function redactCut(text: string, redact: Redact): string {
 function formsOf(secret: string): string[] {
   const once = escape(secret);
   const twice = escape(once);
-  // Some programs escape what JSON need not: PHP the slash, Go what HTML would read.
-  const slashed = once.replaceAll("/", "\\/");
-  const html = once.replaceAll(/[<>&]/g, (sign) => `\\u00${sign.charCodeAt(0).toString(16)}`);
-  const forms = [secret, once, twice, slashed, html, encodeUri(secret)];
+  const forms = [
+    secret,
+    once,
+    twice,
+    ...NEEDLESS.map(([signs, escaped]) => once.replaceAll(signs, escaped)),
+    encodeUri(secret),
+  ];
   return [...forms, ...forms.map(escape)];
 }
+
+const toUnicodeEscape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** Some programs escape what JSON need not: PHP the slash, Go what HTML would read, Python and .NET all beyond ASCII. */
+const NEEDLESS: readonly (readonly [RegExp, (unit: string) => string])[] = [
+  [/\//g, () => "\\/"],
+  [/[<>&]/g, toUnicodeEscape],
+  [/[^ -~]/g, toUnicodeEscape],
+  [/[^ -~]|[<>&'+`]/g, (unit) => toUnicodeEscape(unit).toUpperCase().replace("U", "u")],
+];
 
 function escape(text: string): string {
   return JSON.stringify(text).slice(1, -1);
@@ -61,23 +74,30 @@ function encodeUri(text: string): string {
 
 function maskCut(text: string, secrets: readonly string[]): string {
   if (!text.includes(CUT)) return text;
-  const forms = secrets.filter((form) => text.includes(form.slice(0, MIN_SECRET_CHARACTERS)));
-  if (forms.length === 0) return text;
   let masked = "";
   let from = 0;
-  for (let cut = text.indexOf(CUT); cut !== -1; cut = text.indexOf(CUT, cut + 1)) {
-    const start = cut - Math.max(...forms.map((form) => headBefore(text, cut, form)));
-    if (start === cut || start < from) continue;
+  for (const { start, end } of secrets.flatMap((form) => findHeads(text, form)).toSorted((a, b) => a.start - b.start)) {
+    // Part of a longer one.
+    if (start < from) continue;
     masked += text.slice(from, start) + MASK;
-    from = cut;
+    from = end;
   }
   return from === 0 ? text : masked + text.slice(from);
 }
 
-/** How much of a secret's beginning stands right before a place. */
-function headBefore(text: string, end: number, form: string): number {
-  for (let length = Math.min(form.length - 1, end); length >= MIN_SECRET_CHARACTERS; length -= 1) {
-    if (text.startsWith(form.slice(0, length), end - length)) return length;
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where a secret's beginning stands right before a cut. Goes by the beginnings: whoever prints can put any number of cuts. */
+function findHeads(text: string, form: string): Span[] {
+  const head = form.slice(0, MIN_SECRET_CHARACTERS);
+  const heads: Span[] = [];
+  for (let start = text.indexOf(head); start !== -1; start = text.indexOf(head, start + 1)) {
+    let end = start + head.length;
+    while (end - start < form.length && text[end] !== CUT && text[end] === form[end - start]) end += 1;
+    if (text[end] === CUT) heads.push({ start, end });
   }
-  return 0;
+  return heads;
 }
