@@ -24,6 +24,8 @@ export interface DoctorOptions {
   readonly redact: Redact;
   readonly isJson: boolean;
   readonly out: Writable;
+  /** Stops it; what was started and made for the checks is gone when it has stopped. */
+  readonly signal: AbortSignal;
 }
 
 /** Where the image's front listens. */
@@ -38,6 +40,7 @@ interface Finding extends Verdict {
  *
  * Changes nothing that stays, starts no turn, asks no provider and prints no secret.
  * @returns 1 when there is a fault, else 0
+ * @throws the signal's reason, once it has aborted
  */
 export async function runDoctor(options: DoctorOptions): Promise<0 | 1> {
   const findings = (await examine(options)).map((finding) => withoutSecrets(finding, options.redact));
@@ -64,8 +67,10 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   }
   const directory = await makeScratch(settings);
   try {
-    const subject = await describeSubject(options.sandboxDirectory, settings, configured, directory);
+    const described = await describeSubject(options.sandboxDirectory, settings, configured, directory);
+    const subject = { ...described, signal: options.signal };
     const findings = await Promise.all(CHECKS.map((check) => examineOne(check, subject)));
+    options.signal.throwIfAborted();
     const settled: Finding = { name: "settings", level: "ok", message: "every variable is allowed" };
     return [settled, ...findings];
   } finally {
@@ -119,7 +124,7 @@ async function describeSubject(
   settings: Settings,
   configured: ReturnType<typeof readConfigurations>,
   directory: string,
-): Promise<Subject> {
+): Promise<Omit<Subject, "signal">> {
   const { values, runAs } = settings;
   const env = { SHELL: "/bin/bash", ...settings.passedEnv };
   const scratch = join(directory, "user");

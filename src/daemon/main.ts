@@ -91,13 +91,16 @@ async function doctor({ isJson }: JsonOption): Promise<ExitCode> {
     import("./doctor-command.ts"),
     import("./configurations.ts"),
   ]);
-  return runDoctor({
-    readSettings: () => readSettings(process.env, self()),
-    sandboxDirectory: SANDBOX,
-    redact: createRedactor(secretsOfEnvironment(process.env, self())),
-    isJson,
-    out: process.stdout,
-  });
+  return untilStopped((signal) =>
+    runDoctor({
+      readSettings: () => readSettings(process.env, self()),
+      sandboxDirectory: SANDBOX,
+      redact: createRedactor(secretsOfEnvironment(process.env, self())),
+      isJson,
+      out: process.stdout,
+      signal,
+    }),
+  );
 }
 
 async function replay(paths: readonly string[], show: ReplayView): Promise<ExitCode> {
@@ -146,10 +149,8 @@ async function probe(asked: readonly string[], { isJson }: JsonOption): Promise<
     import("../protocol/index.ts"),
     import("./probe-command.ts"),
   ]);
-  const stopping = new AbortController();
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopping.abort(new Error(signal)));
-  try {
-    return await printProbe(
+  return untilStopped((signal) =>
+    printProbe(
       CliName.options.filter((id) => asked.length === 0 || asked.includes(id)),
       {
         env: process.env,
@@ -158,9 +159,18 @@ async function probe(asked: readonly string[], { isJson }: JsonOption): Promise<
         isJson,
         out: process.stdout,
         err: process.stderr,
-        signal: stopping.signal,
+        signal,
       },
-    );
+    ),
+  );
+}
+
+/** Runs a command that starts processes: a signal ends them, and then turnd. */
+async function untilStopped(run: (signal: AbortSignal) => Promise<ExitCode>): Promise<ExitCode> {
+  const stopping = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopping.abort(new Error(signal)));
+  try {
+    return await run(stopping.signal);
   } catch (error) {
     if (!stopping.signal.aborted) throw error;
     process.stderr.write("turnd: stopped; nothing was left behind\n");

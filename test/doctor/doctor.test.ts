@@ -112,6 +112,7 @@ async function doctor(
     redact: createRedactor(secretsOfEnvironment(variables, self)),
     isJson,
     out,
+    signal: new AbortController().signal,
   });
   out.end();
   const printed = await text(out);
@@ -138,6 +139,7 @@ test.runIf(IS_ROOT)("a sound set-up is all ok, a line a check, and nothing stays
   const lines = printed.trimEnd().split("\n");
   expect(lines.filter((line) => !/^ok {4}[a-z-]+: /.test(line))).toEqual([]);
   expect([code, lines.length]).toEqual([0, CHECKS.length + 1]);
+  expect(printed).toMatch(/^ok {4}cli-b-sandbox: the sandbox of \S+ works$/m);
   expect(scratch()).toEqual(before);
   expect(readdirSync(subject.state)).toEqual([]);
   expect(processesNaming(subject.directory, "anywhere")).toEqual([]);
@@ -409,3 +411,33 @@ test.runIf(IS_ROOT)("it finds that root may not do what it has to", async () => 
   );
   expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/^fault capabilities: root lacks KILL/m)]);
 });
+
+test.runIf(IS_ROOT).each(["SIGTERM", "SIGINT"] as const)(
+  "%s while a CLI hangs leaves nothing behind",
+  async (signal) => {
+    const subject = machine();
+    const path = join(subject.directory, "bin/hanging");
+    const mark = `${process.pid}${signal === "SIGINT" ? 78 : 79}`;
+    writeFileSync(path, `#!/bin/sh\nsetsid sleep ${mark}\n`);
+    chmodSync(path, 0o755);
+    const running = execa(process.execPath, [join(REPOSITORY, "src/daemon/main.ts"), "doctor"], {
+      extendEnv: false,
+      env: {
+        ...subject.env,
+        CLI_A_BIN: path,
+        TMPDIR: "/tmp",
+        TURND_HOME: subject.home,
+        TURND_STATE_DIR: subject.state,
+        TURND_WORKSPACE: subject.workspace,
+      },
+      reject: false,
+    });
+    const left = (): string[] => readdirSync("/tmp").filter((name) => name.startsWith(`turnd-doctor-${running.pid}-`));
+    await waitFor("the question", () => processesNaming(`sleep\0${mark}`).length > 0);
+    expect(left()).toHaveLength(1);
+    running.kill(signal);
+    const { exitCode, stdout, stderr } = await running;
+    expect([exitCode, stdout, stderr]).toEqual([1, "", expect.stringContaining("nothing was left behind")]);
+    expect([processesNaming(`sleep\0${mark}`), left()]).toEqual([[], []]);
+  },
+);

@@ -39,6 +39,8 @@ export interface Subject {
   /** The same, of the CLIs' user. */
   readonly scratch: string;
   readonly now: Date;
+  /** Aborts when the doctor is told to stop: nothing that was started for a check stays. */
+  readonly signal: AbortSignal;
 }
 
 /** A port that turnd, or what belongs to it, listens on. */

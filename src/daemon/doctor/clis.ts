@@ -16,7 +16,7 @@ export const cliChecks: readonly Check[] = EXECUTORS.flatMap(({ id }): Check[] =
   {
     name: id,
     about: `${id}'s native binary is found, starts as its user, and has a version that was measured`,
-    look: (subject) => checkBinary(find(subject, id)),
+    look: (subject) => checkBinary(find(subject, id), subject.signal),
   },
   {
     name: `${id}-configuration`,
@@ -31,8 +31,8 @@ function find(subject: Subject, id: CliName): ExecutorRuntime {
   return runtime;
 }
 
-async function checkBinary({ executor, cliName, locate }: ExecutorRuntime): Promise<Verdict> {
-  const located = await locate();
+async function checkBinary({ executor, cliName, locate }: ExecutorRuntime, signal: AbortSignal): Promise<Verdict> {
+  const located = await locate(signal);
   if (!located.ok) {
     const variable = executor.id === "cli-a" ? "CLI_A" : "CLI_B";
     return fault(located.reason, `install ${cliName}, or name its binary in ${variable}_BIN`);
@@ -64,7 +64,7 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
   if (!configuration.isConfigured) return ok(`${cliName} is not configured`);
   const { fault: known } = configuration;
   if (known !== undefined) return fault(known.message, "change the variable it names");
-  const located = await locate();
+  const located = await locate(subject.signal);
   if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `mend ${executor.id} first`);
   const home = join(subject.scratch, executor.id);
   const turn = { permissions: {}, mode: "execute" as const, cliVersion: located.version };
@@ -72,13 +72,15 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
   const check = executor.checkConfiguration(configuration);
   const variable = executor.id === "cli-a" ? "CLI_A" : "CLI_B";
   const judge = async (files: readonly ConfigFile[]): Promise<ConfigurationFault | undefined> => {
-    await changeHome(subject, subject.scratch, [
+    const commands = [
       ...["tmp", ...plan.directories].map((path) => ({ do: "make" as const, path: join(executor.id, path) })),
       ...files.map(({ path, content }) => ({ do: "write" as const, path: join(executor.id, path), content })),
-    ]);
+    ];
+    await changeHome(subject, subject.scratch, commands, subject.signal);
     const result = await runTool([PERL, "-e", ENTER, home, located.path, ...check.args], {
       runAs: subject.runAs,
       timeoutMs: CHECK_TIMEOUT_MS,
+      signal: subject.signal,
       env: { ...subject.env, HOME: home, TMPDIR: join(home, "tmp"), ...plan.env, ...configuration.env },
     });
     return check.judge(result);
@@ -119,23 +121,20 @@ async function checkStray(path: string, cliName: string): Promise<Verdict> {
   return isThere ? fault(`${path} is read by ${cliName} in every session`, `remove it: rm -r ${path}`) : ok("");
 }
 
-export async function checkCliBSandbox({ executors }: Subject): Promise<Verdict> {
+export async function checkCliBSandbox({ executors, signal }: Subject): Promise<Verdict> {
   const sandboxed = executors.filter(({ executor }) => executor.sandboxProbe !== undefined);
-  const verdicts = await Promise.all(sandboxed.map(checkSandbox));
-  return worst([ok("no CLI has one"), ...verdicts]);
+  const [first = ok("no CLI has one"), ...rest] = await Promise.all(
+    sandboxed.map((runtime) => checkSandbox(runtime, signal)),
+  );
+  return worst([first, ...rest]);
 }
 
 /** A plan and a review need the sandbox whatever the mode of an execution is. */
-async function checkSandbox({
-  executor,
-  cliName,
-  configuration,
-  locate,
-  probeSandbox,
-}: ExecutorRuntime): Promise<Verdict> {
-  const located = await locate();
+async function checkSandbox(runtime: ExecutorRuntime, signal: AbortSignal): Promise<Verdict> {
+  const { executor, cliName, configuration, locate, probeSandbox } = runtime;
+  const located = await locate(signal);
   if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `mend ${executor.id} first`);
-  const sandbox = await probeSandbox();
+  const sandbox = await probeSandbox(signal);
   if (sandbox.works) return ok(`the sandbox of ${cliName} works`);
   const profile = "start the container with --security-opt seccomp=sandbox/seccomp.json";
   if (executor.sandboxProbe?.isNeeded(configuration, "execute") === true) {
