@@ -20,7 +20,12 @@ async function onSmallDisk(env: Record<string, string> = {}) {
   const filler = join(state, "filler");
   const fill = (leftBytes: number): void => {
     const { bavail, bsize } = statfsSync(state);
-    writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - leftBytes)));
+    try {
+      writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - leftBytes)));
+    } catch (error) {
+      // turnd has written meanwhile: the disk is as full as can be.
+      if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+    }
   };
   return { state, start, fill, empty: () => rmSync(filler), turnd: await start() };
 }
@@ -98,6 +103,25 @@ test.runIf(IS_ROOT)(
     );
     empty();
     await waitFor("readiness", async () => (await readiness(turnd)).ready);
+    expect((await turnd.run({ executor: "cli-b", input: "x" })).status).toBe("completed");
+  },
+);
+
+test.runIf(IS_ROOT)(
+  "what a full disk refuses leaves no session and no directory, however often it is repeated",
+  async () => {
+    const { turnd, fill, empty, state } = await onSmallDisk();
+    for (const left of [0, 4096, 8192, 16_384]) {
+      fill(left);
+      for (let round = 0; round < 5; round += 1) {
+        const body = { executor: "cli-b", input: "x".repeat(20_000) };
+        expect((await turnd.request("POST", "/v1/turns", body)).status).toBe(507);
+        if (left === 0) expect((await turnd.request("POST", "/v1/sessions", { executor: "cli-b" })).status).toBe(507);
+      }
+      empty();
+    }
+    expect(readdirSync(join(state, "sessions"))).toEqual([]);
+    expect((await turnd.request("GET", "/v1/sessions")).text).not.toContain("session_id");
     expect((await turnd.run({ executor: "cli-b", input: "x" })).status).toBe("completed");
   },
 );

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Stats } from "node:fs";
-import { chmod, lchown, lstat, readdir, rename, rm, stat } from "node:fs/promises";
+import { chmod, lchown, lstat, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
@@ -45,6 +45,8 @@ export interface SessionStore {
   paths(sessionId: string): SessionPaths;
   /** Durable when it resolves. The caller has made sure that the id is free. */
   create(session: SessionFile): Promise<void>;
+  /** Takes back a session that was just made, with no turn in it. Never throws: where something is left, it stays a session. */
+  withdraw(sessionId: string): Promise<void>;
   /** Whether the directory with the CLI's own state is there. */
   hasHome(sessionId: string): Promise<boolean>;
   /** Makes the home where it is gone; what stands in its place and is no directory is moved aside. */
@@ -125,6 +127,18 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     await makeDirectory(home, 0o700);
     await lchown(home, options.owner.uid, options.owner.gid);
   };
+  async function withdraw(sessionId: string): Promise<void> {
+    const { root, home, turns } = paths(sessionId);
+    try {
+      // Nothing but what is empty: a turn or a file of the CLIs' user keeps the session.
+      for (const directory of [turns, home]) await rmdirIfThere(directory);
+      for (const name of ["session.json", "session.json.new"]) await rm(join(root, name), { force: true });
+      sessions.delete(sessionId);
+      await rmdirIfThere(root);
+    } catch (error) {
+      options.onLeft(root, error);
+    }
+  }
   const hasHome = (sessionId: string): Promise<boolean> => isDirectory(paths(sessionId).home);
 
   return {
@@ -136,12 +150,19 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     paths,
     async create(session) {
       const { root, home, turns } = paths(session.session_id);
-      await makeDirectory(root, 0o711);
-      await makeDirectory(turns, 0o700);
-      await makeHome(home);
-      await save(session);
-      await syncDirectory(base);
+      try {
+        await makeDirectory(root, 0o711);
+        await makeDirectory(turns, 0o700);
+        await makeHome(home);
+        await save(session);
+        await syncDirectory(base);
+      } catch (error) {
+        // A client that repeats it on a full disk would leave another directory each time.
+        await withdraw(session.session_id);
+        throw error;
+      }
     },
+    withdraw,
     hasHome,
     async ensureHome(sessionId) {
       if (await hasHome(sessionId)) return;
@@ -193,6 +214,12 @@ async function free(root: string, { removeTree, onLeft }: SessionStoreOptions): 
   } catch (error) {
     onLeft(root, error);
   }
+}
+
+async function rmdirIfThere(path: string): Promise<void> {
+  await rmdir(path).catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+  });
 }
 
 async function isThere(path: string): Promise<boolean> {

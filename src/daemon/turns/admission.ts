@@ -61,6 +61,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
   const gate = new PQueue({ concurrency: 1 });
   const underWay = new Map<string, Promise<unknown>>();
   let isClosed = false;
+  /** The session that the request in the gate has made: nothing must be left of one that is refused. */
+  let madeSession: string | undefined;
 
   /** Lets a new request in, inside the gate: `draft` decides on the session and makes the turn. */
   async function admitNow({ requestId, hash }: Asked, draft: () => Promise<TurnDraft>): Promise<Admitted> {
@@ -68,11 +70,19 @@ export function createAdmission(parts: AdmissionParts): Admission {
     if (known !== undefined) return { turn: known, isRepeat: true };
     refuseIfUncertain(parts, requestId);
     await refuseIfNotStorable();
-    const { file, files } = await draft();
-    const turn = await store.add(file, files);
-    context.logger.info({ turnId: file.turn_id, sessionId: file.session_id }, "turn admitted");
+    madeSession = undefined;
+    const turn = await addTurn(draft).catch(async (error: unknown) => {
+      if (madeSession !== undefined) await context.sessions.withdraw(madeSession);
+      throw error;
+    });
+    context.logger.info({ turnId: turn.file.turn_id, sessionId: turn.file.session_id }, "turn admitted");
     enqueue(turn);
     return { turn, isRepeat: false };
+  }
+
+  async function addTurn(draft: () => Promise<TurnDraft>): Promise<Turn> {
+    const { file, files } = await draft();
+    return store.add(file, files);
   }
 
   async function refuseIfNotStorable(): Promise<void> {
@@ -87,7 +97,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     return { sessionId: session.session_id, hash, traceId, createdAt, order: store.nextOrder() };
   }
 
-  /** Last of all it makes a session: nothing must be left of a request that is refused. */
+  /** Last of all it makes a session. */
   async function resolveSession(request: TurnRequest, workspace: string): Promise<SessionFile> {
     const { session_id: sessionId, executor } = request;
     findExisting(sessionId);
@@ -133,6 +143,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
       created_at: context.now().toISOString(),
     };
     await context.sessions.create(session);
+    madeSession = session.session_id;
     return session;
   }
 
