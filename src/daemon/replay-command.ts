@@ -51,7 +51,7 @@ export async function printReplays(directories: readonly string[], options: Prin
     const share = (count: number): string => `${count}/${score.labelled} (${percent(count, score.labelled)})`;
     await write(options.out, `labelled: status ${share(score.status)}, code ${share(score.code)}\n`);
   }
-  if (options.show === "summary") await write(options.out, options.redact(drift.format()));
+  if (options.show === "summary") await write(options.out, drift.format(options.redact));
   return hasFault ? 1 : 0;
 }
 
