@@ -74,7 +74,9 @@ export const SettingsSchema = z.object({
     description: "Longest wait for a first byte on stdout or stderr; 0 is off",
   }),
   TURND_CANCEL_GRACE_MS: integer(2_000, 0, MINUTE).meta({ description: "Between asking a CLI to stop and killing it" }),
-  TURND_MAX_OUTPUT_BYTES: integer(1_073_741_824, 1).meta({ description: "A turn's stdout, and its stderr" }),
+  TURND_MAX_OUTPUT_BYTES: integer(1_073_741_824, 1).meta({
+    description: "A turn's stdout, and its stderr; its log may take four times as much",
+  }),
   TURND_MAX_LINE_BYTES: integer(16_777_216, 1_024, 268_435_456).meta({
     description: "A line of output; a longer one becomes `record.unknown` with its head",
   }),

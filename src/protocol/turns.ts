@@ -161,7 +161,10 @@ export type TurnResult = z.infer<typeof TurnResult>;
 export const CancelReceipt = z
   .strictObject({
     turn_id: z.string(),
-    status: TurnStatus,
+    status: TurnStatus.meta({
+      description:
+        "`running` where so much had been printed that its events are still being logged two seconds after the last process went: `turn.ended` follows.",
+    }),
     already_ended: z.boolean().meta({ description: "True when the turn had ended before this request." }),
     ended: z
       .array(z.strictObject({ pid: z.int().positive(), command: z.string(), signal: z.string() }))

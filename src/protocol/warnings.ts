@@ -11,6 +11,8 @@ export const WARNINGS = {
   history_not_saved: "CLI B could not write its own history: a later resume may be degraded",
   other_session: "CLI A printed a record of another session than the turn's",
   other_thread: "CLI B announced a second thread in the same run",
+  output_cut:
+    "the events of what was printed take more than four times `TURND_MAX_OUTPUT_BYTES`: the rest is neither logged nor kept",
   output_recovered:
     "CLI A ended before it had printed everything; the events that follow were taken from its own store",
   processes_left: "something the turn started would not die; the message names it",

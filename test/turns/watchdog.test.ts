@@ -1,4 +1,4 @@
-import { statSync, truncateSync } from "node:fs";
+import { existsSync, readFileSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
@@ -86,6 +86,39 @@ test("a turn whose output is a terabyte is cancelled, also by the daemon that fi
   truncateSync(path, 1e12);
   // By the limit that holds now.
   const second = await fakeDaemonIn(directory);
-  expect((await second.request("POST", `/v1/turns/${turn_id}/cancel`)).body.status).toMatch(/cancelled|failed/);
+  await second.request("POST", `/v1/turns/${turn_id}/cancel`);
+  // The receipt does not wait for a gigabyte to be read.
+  for await (const frame of second.follow(turn_id)) if (frame.event === "end") break;
+  expect((await second.request("GET", `/v1/turns/${turn_id}`)).body.status).toMatch(/cancelled|failed/);
   expect(statSync(path).size).toBe(1_073_741_824);
+});
+
+/** So many bytes of the shortest lines that there are: each becomes an event of some 270 bytes. */
+const flood = (bytes: number): string => `shell yes '{}' | head -c ${bytes}`;
+
+test("a flood of short lines ends the turn before its events fill the disk, and what is kept is what is logged", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const turnd = await fakeDaemonIn(directory, { TURND_MAX_OUTPUT_BYTES: "300000" });
+  const result = await turnd.run({ executor: "cli-b", input: `hello\n${flood(299_000)}\nafter all` });
+  expect(result.failure).toMatchObject({ code: "storage_error" });
+  const turn = join(turnd.state, "sessions", result.session_id, "turns", result.turn_id);
+  const logged = (await turnd.events(result.turn_id)).filter(({ type }) => type === "record.unknown");
+  const kept = readFileSync(join(turn, "stdout.jsonl"), "utf8").split("\n");
+  expect(kept.filter((line) => line === "{}").length).toBe(logged.length);
+  expect(logged.length).toBeLessThan(90_000);
+  expect((await turnd.events(result.turn_id)).at(-2)).toMatchObject({ type: "warning", data: { code: "output_cut" } });
+});
+
+test("a cancel answers when the processes are gone, and a deletion soon after, however much is still to be logged", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const turnd = await fakeDaemonIn(directory);
+  const input = `hello\n${flood(60_000_000)}; exec sleep 600`;
+  const { turn_id: id, session_id: session } = await turnd.admit({ executor: "cli-b", input });
+  const output = join(turnd.state, "sessions", session, "turns", id, "stdout.jsonl");
+  await waitFor("the flood", () => existsSync(output) && statSync(output).size > 60_000_000);
+  const { body } = await turnd.request("POST", `/v1/turns/${id}/cancel`);
+  expect(body).toMatchObject({ status: "running", already_ended: false });
+  expect(body.ended.map(({ command }: { command: string }) => command)).toContain("sleep");
+  expect((await turnd.request("DELETE", `/v1/sessions/${encodeURIComponent(session)}`)).status).toBe(204);
+  expect(existsSync(output)).toBe(false);
 });

@@ -29,6 +29,8 @@ export interface FollowOptions {
   readonly taken?: AsyncIterable<TakenLine>;
   /** Aborted when nothing will be written any more: what is left is read and the iteration ends. */
   readonly finished: AbortSignal;
+  /** Aborted when nothing more is to be read, whatever is there. */
+  readonly abandoned?: AbortSignal;
   /** Asked then, once every line has been taken: whether there is more in the files after all. Absent: there is not. */
   readonly hasMore?: () => Promise<boolean>;
 }
@@ -60,9 +62,10 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
       const file = source === "stdout" ? stdout : stderr;
       for (let lines = await file.takeUpTo(line); lines !== undefined; lines = await file.takeUpTo(line)) {
         yield batch(lines);
+        if (options.abandoned?.aborted === true) return;
       }
     }
-    for (;;) {
+    while (options.abandoned?.aborted !== true) {
       // Taken before the look: what is written before `finished` is then sure to be found by this one.
       const isLast = options.finished.aborted;
       const notice = wakeUp.next();

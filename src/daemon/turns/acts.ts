@@ -19,7 +19,8 @@ export const ACTS: Readonly<Record<Act, ActMeaning>> = {
   session_deleted: { cancelledBy: "session_deleted", message: "The turn's session was deleted." },
   output_limit: {
     code: "storage_error",
-    message: "The CLI printed more on stdout or stderr than TURND_MAX_OUTPUT_BYTES allows and was ended.",
+    message:
+      "The CLI printed more on stdout or stderr than TURND_MAX_OUTPUT_BYTES allows, or so many lines that their events take four times as much, and was ended.",
     remedy: "ask for less output in one turn or have the operator raise the limit",
   },
   shutdown: { code: "daemon_stopped", message: "turnd was stopped while the turn ran." },

@@ -6,8 +6,8 @@ import { waitForExit, type KeptExit } from "../process/wait-exit.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions } from "./consume.ts";
 import { executorOf, type TurnContext, type TurnLimits } from "./context.ts";
 import { recoverOutput } from "./recover.ts";
-import { cutOutput } from "./cut-output.ts";
-import type { Turn } from "./turn.ts";
+import { boundOutput } from "./output-bound.ts";
+import { LAST_LINES_MS, type Turn } from "./turn.ts";
 import { writeTurnFile, type EndedBy } from "./turn-file.ts";
 import { startWatch } from "./watch.ts";
 
@@ -30,6 +30,8 @@ export interface AttemptResult extends Consumed {
   readonly exit: KeptExit | null;
   /** Something of the tree would not die. */
   readonly sweepError: SweepError | undefined;
+  /** The log was full before all was read; the rest was cut off. */
+  readonly isOutputCut: boolean;
 }
 
 /**
@@ -43,20 +45,33 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
   const tree: ProcessTree = { started: options.started, marker: turn.file.turn_id };
   const finished = new AbortController();
   const stopped = new AbortController();
+  const output = boundOutput({
+    maxBytes: limits.maxOutputBytes,
+    logBytes: () => turn.tail.size(),
+    onBeyond: () => stop("output_limit"),
+  });
+  const gone = Promise.withResolvers<void>();
+  let recovering: Promise<boolean> | undefined;
   let stopping: Promise<void> | undefined;
 
   function stop(reason: StopReason): void {
+    // What is being deleted needs no log of all that was printed, where that takes long.
+    if (reason === "session_deleted") void whenGone().then(() => setTimeout(output.abandon, LAST_LINES_MS).unref());
     if (stopping !== undefined) return;
     stopped.abort();
     stopping = stopProcess(context, turn, tree, executor.stopSignals, reason);
     // What cannot even be killed must not keep the turn from ending (law 3).
     stopping.catch(() => finished.abort());
+    void whenGone().then(turn.markStopped);
+  }
+  async function whenGone(): Promise<void> {
+    await gone.promise;
+    await Promise.allSettled([stopping, recovering]);
   }
   const watch = startWatch({
     startTimeoutMs: limits.startTimeoutMs,
     idleTimeoutMs: turn.file.idle_timeout_ms,
     turnRemainingMs: remainingMs(context, turn),
-    maxOutputBytes: limits.maxOutputBytes,
     onFire: stop,
   });
   options.onStop(stop);
@@ -70,6 +85,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
       return { exit: exit ?? (await readExit(turn.directory)) ?? null, sweepError };
     } finally {
       finished.abort();
+      gone.resolve();
     }
   }
   const ended = waitForEnd();
@@ -87,7 +103,9 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
   async function hasMore(): Promise<boolean> {
     const lost = hasAskedStore ? undefined : translator.findLost?.(await outcome());
     hasAskedStore = true;
-    return lost !== undefined && recoverOutput(context, turn, lost, stopped.signal);
+    if (lost === undefined || stopped.signal.aborted) return false;
+    recovering = recoverOutput(context, turn, lost, stopped.signal);
+    return recovering;
   }
 
   const consuming = consumeOutput({
@@ -99,11 +117,15 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
       maxBytes: limits.maxOutputBytes,
       ...(options.taken === undefined ? {} : { taken: joinRuns(options.taken) }),
       finished: finished.signal,
+      abandoned: output.abandoned,
       hasMore,
     }),
     isHeldUntilBound: options.requestedSession !== null,
     emit: options.emit,
-    onBatch: (batch) => watch.observe(batch),
+    onBatch(batch) {
+      watch.observe(batch);
+      output.observe(batch);
+    },
     onHalt: (halt: FailureDraft) => {
       context.logger.warn({ turnId: turn.file.turn_id, rule: halt.rule }, "process halted");
       stop("halt");
@@ -118,10 +140,12 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     throw error;
   });
   const end = await ended;
-  await cutOutput(turn.directory, limits.maxOutputBytes).catch((error: unknown) =>
-    context.logger.warn({ turnId: turn.file.turn_id, err: error }, "output beyond the limit could not be cut off"),
-  );
-  return { ...consumed, ...end };
+  await output
+    .cut(turn.directory)
+    .catch((error: unknown) =>
+      context.logger.warn({ turnId: turn.file.turn_id, err: error }, "output that was not read could not be cut off"),
+    );
+  return { ...consumed, ...end, isOutputCut: output.isLogFull() };
 }
 
 async function stopProcess(

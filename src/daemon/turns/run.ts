@@ -235,8 +235,11 @@ async function follow(run: Run, started: Started, spawnedAt?: number): Promise<A
     context.logger.error({ turnId: turn.file.turn_id, err: attempt.sweepError }, "processes left behind");
     await emitter.own([warningEvent("processes_left", attempt.sweepError.message)]);
   }
+  if (attempt.isOutputCut) await emitter.own([warningEvent("output_cut", OUTPUT_CUT)]);
   return attempt;
 }
+
+const OUTPUT_CUT = "The turn's events have become too many: the rest of what was printed is neither logged nor kept.";
 
 /** Before its event is logged: a turn that is stopped before the first output stays resumable. */
 async function bindSession({ context, turn }: Run, events: readonly TranslatedEvent[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { ProblemError, type Session } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
@@ -21,7 +22,7 @@ import { endLeftovers } from "./leftovers.ts";
 import { createTidying } from "./tidying.ts";
 import { openTombstones } from "./tombstones.ts";
 import { describeUnreadable, openTurnStore } from "./turn-store.ts";
-import { hasEnded, requestStop, toAdmission, toSnapshot, type Turn } from "./turn.ts";
+import { hasEnded, LAST_LINES_MS, requestStop, toAdmission, toSnapshot, type Turn } from "./turn.ts";
 
 /** The service and what its owner has to end it with. */
 export interface RunningService extends TurnService {
@@ -188,7 +189,8 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       const turn = find(turnId);
       const startedAt = performance.now();
       const wasEnded = hasEnded(turn);
-      await stop(turn, "cancel");
+      const lastLines = turn.stopped.then(() => delay(LAST_LINES_MS, undefined, { ref: false }));
+      await Promise.race([stop(turn, "cancel"), lastLines]);
       return {
         turn_id: turnId,
         status: turn.status,

@@ -37,11 +37,18 @@ export interface Turn {
   /** Resolves when `turn.ended` is logged and the tree is gone. */
   readonly finished: Promise<void>;
   readonly markFinished: () => void;
+  /** Resolves when the processes of a turn that was stopped are gone; its last lines may still become events. */
+  readonly stopped: Promise<void>;
+  readonly markStopped: () => void;
 }
+
+/** How long who stops a turn waits for the events of what was printed before: a turn may print for an hour what a CLI never would. */
+export const LAST_LINES_MS = 2_000;
 
 /** Makes the memory of an admitted turn. */
 export function createTurn(file: TurnFile, directory: string, tail: WritableTail): Turn {
-  const { promise, resolve } = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  const stop = Promise.withResolvers<void>();
   return {
     file,
     directory,
@@ -55,8 +62,10 @@ export function createTurn(file: TurnFile, directory: string, tail: WritableTail
     unwrittenEnd: undefined,
     decision: undefined,
     ended: [],
-    finished: promise,
-    markFinished: resolve,
+    finished: finish.promise,
+    markFinished: finish.resolve,
+    stopped: stop.promise,
+    markStopped: stop.resolve,
   };
 }
 

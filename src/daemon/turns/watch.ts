@@ -1,7 +1,7 @@
 import type { OutputBatch } from "../process/follow.ts";
 
 /** Why a watchdog barked. */
-export type WatchReason = "start_timeout" | "idle_timeout" | "turn_timeout" | "output_limit";
+export type WatchReason = "start_timeout" | "idle_timeout" | "turn_timeout";
 
 export interface WatchOptions {
   /** Milliseconds; 0 switches one off. */
@@ -9,13 +9,11 @@ export interface WatchOptions {
   readonly idleTimeoutMs: number;
   /** What is left of the whole turn's time; negative when it is over already, undefined when it has no bound. */
   readonly turnRemainingMs: number | undefined;
-  /** Of stdout, and of stderr. */
-  readonly maxOutputBytes: number;
   /** Called once. */
   readonly onFire: (reason: WatchReason) => void;
 }
 
-/** Three clocks and a byte counter over one process. */
+/** Three clocks over one process. */
 export interface Watch {
   /** Tells it of what was read. */
   observe(batch: Pick<OutputBatch, "stdoutBytes" | "stderrBytes">): void;
@@ -24,8 +22,8 @@ export interface Watch {
 }
 
 /**
- * Starts the watchdogs of a process: no first byte on stdout or stderr, no new byte on stdout, the whole turn, and
- * more output in one of the two than allowed. Each is separate; the first to bark is the one that is told.
+ * Starts the watchdogs of a process: no first byte on stdout or stderr, no new byte on stdout, and the
+ * whole turn. Each is separate; the first to bark is the one that is told.
  */
 export function startWatch(options: WatchOptions): Watch {
   let stdoutBytes = 0;
@@ -58,7 +56,6 @@ export function startWatch(options: WatchOptions): Watch {
         stdoutBytes = batch.stdoutBytes;
         timers.get("idle_timeout")?.refresh();
       }
-      if (Math.max(batch.stdoutBytes, batch.stderrBytes) > options.maxOutputBytes) fire("output_limit");
     },
     stop,
   };
