@@ -75,10 +75,12 @@ async function findBeside(script: string, candidates: readonly NativeCandidate[]
 
 /** What stands behind `#!`; undefined for a binary. */
 async function readInterpreter(path: string): Promise<string | undefined> {
-  const file = await open(path, "r").catch(() => undefined);
+  // A pipe that was put there meanwhile is not waited for.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
   // A program that may be run and not read cannot be a script: its interpreter could not read it either.
   if (file === undefined) return undefined;
   try {
+    if (!(await file.stat()).isFile()) return undefined;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(256), 0, 256, 0);
     return /^#!([^\n]*)/.exec(buffer.toString("latin1", 0, bytesRead))?.[1];
   } finally {
