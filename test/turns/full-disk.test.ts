@@ -61,6 +61,15 @@ test.runIf(IS_ROOT)(
   },
 );
 
+test.runIf(IS_ROOT)("a shell that a full disk has no room for is refused as storage_full", async () => {
+  const { turnd, fill, empty } = await onSmallDisk();
+  fill(0);
+  const refused = await turnd.request("POST", "/v1/shell/sessions", {});
+  expect([refused.status, refused.body.detail.code]).toEqual([507, "storage_full"]);
+  empty();
+  expect((await turnd.request("POST", "/v1/shell/sessions", {})).status).toBe(201);
+});
+
 test.runIf(IS_ROOT)("a daemon starts on a full disk, and its sessions can be deleted", async () => {
   const { turnd, fill, start } = await onSmallDisk();
   const request_id = "request-of-session-1";

@@ -54,6 +54,7 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
           "too_many_shells",
           "shutting_down",
           "resources_exhausted",
+          "storage_full",
         ] as const),
       ),
     },

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { ProblemError, type TerminalSize } from "../../protocol/index.ts";
 import { ResourcesExhaustedError } from "../process/exhausted.ts";
+import { KeeperDiskError } from "../process/keeper.ts";
+import { isStorageError } from "../process/storage-error.ts";
 import type { TerminalContext } from "./context.ts";
 import { shellLabel } from "./shell-label.ts";
 import { startShell, type Shell } from "./shell.ts";
@@ -17,7 +19,7 @@ export interface OpenShellOptions {
 
 /** The shells of this sandbox. An id names one shell at a time; ended ones are kept until others end after them. */
 export interface Shells {
-  /** The shell of that id, started if there is none. @throws {ProblemError} too_many_shells, workspace_unusable, resources_exhausted */
+  /** The shell of that id, started if there is none. @throws {ProblemError} too_many_shells, workspace_unusable, resources_exhausted, storage_full */
   open(options: OpenShellOptions): Promise<{ readonly shell: Shell; readonly isNew: boolean }>;
   find(id: string): Shell | undefined;
   list(): Shell[];
@@ -57,11 +59,7 @@ export function createShells(context: TerminalContext): Shells {
 
   async function startOne(id: string, { cwd, size }: OpenShellOptions): Promise<Shell> {
     const place = await context.checkWorkspace(cwd ?? context.findWorkspace(id) ?? context.workspace);
-    const shell = await startShell(context, { id, cwd: place, size }).catch((error: unknown) => {
-      if (!(error instanceof ResourcesExhaustedError)) throw error;
-      const message = `${error.message} End a turn or a shell that takes them, and try again.`;
-      throw new ProblemError("resources_exhausted", message, {}, RETRY_AFTER_SECONDS);
-    });
+    const shell = await startShell(context, { id, cwd: place, size }).catch(refuseStart);
     // Put last: the order is that of their starts.
     shells.delete(id);
     shells.set(id, shell);
@@ -90,4 +88,16 @@ export function createShells(context: TerminalContext): Shells {
       await Promise.allSettled([...shells.values()].map((shell) => shell.close("shutdown")));
     },
   };
+}
+
+/** What a client may answer, such as by freeing the disk, is a problem; all else is thrown on. */
+function refuseStart(error: unknown): never {
+  if (error instanceof ResourcesExhaustedError) {
+    const message = `${error.message} End a turn or a shell that takes them, and try again.`;
+    throw new ProblemError("resources_exhausted", message, {}, RETRY_AFTER_SECONDS);
+  }
+  if (error instanceof KeeperDiskError || isStorageError(error)) {
+    throw new ProblemError("storage_full", `the state directory cannot be written: ${error.message}`);
+  }
+  throw error;
 }

@@ -10,7 +10,7 @@ import {
 import type { SessionFile } from "../sessions/session-store.ts";
 import { refuseWhatItCannot } from "./capabilities.ts";
 import { executorOf, type TurnContext } from "./context.ts";
-import { isStorageError } from "./storage-error.ts";
+import { isStorageError } from "../process/storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
 import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import type { TurnQueue } from "./queue.ts";

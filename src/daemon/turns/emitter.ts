@@ -6,7 +6,7 @@ import type { OutputLine, TranslatedEvent } from "../executors/executor.ts";
 import { countEvent, type EventCounts } from "./consume.ts";
 import type { Progress } from "./progress.ts";
 import { createReconciler, type Difference } from "./reconcile.ts";
-import { isStorageError } from "./storage-error.ts";
+import { isStorageError } from "../process/storage-error.ts";
 
 /** Puts a turn's events into its log, past what an earlier daemon has logged of them. */
 export interface Emitter {

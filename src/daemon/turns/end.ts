@@ -10,7 +10,7 @@ import type { AttemptResult } from "./attempt.ts";
 import { concludeTurn, type TurnFacts } from "./classify.ts";
 import type { TurnContext } from "./context.ts";
 import { explainTurn } from "./decision.ts";
-import { isStorageError } from "./storage-error.ts";
+import { isStorageError } from "../process/storage-error.ts";
 import { writeResult } from "./result.ts";
 import { toFailureOfOurs } from "./run-outcome.ts";
 import type { Turn } from "./turn.ts";

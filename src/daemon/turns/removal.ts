@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { ProblemError } from "../../protocol/index.ts";
 import type { TurnContext } from "./context.ts";
 import type { StateReserve } from "./reserve.ts";
-import { isFull } from "./storage-error.ts";
+import { isFull } from "../process/storage-error.ts";
 import type { Tombstone, Tombstones } from "./tombstones.ts";
 import { findRequestId } from "./turn-directory.ts";
 import type { TurnStore } from "./turn-store.ts";

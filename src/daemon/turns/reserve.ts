@@ -1,6 +1,6 @@
 import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isFull, isStorageError } from "./storage-error.ts";
+import { isFull, isStorageError } from "../process/storage-error.ts";
 
 const FILE = "reserve";
 /** Room given free for a turn's last event and its answer: a disk filled by the turn must not keep its end from being told. */

@@ -6,7 +6,7 @@ import { exhaustedFailure, ownFailure } from "./acts.ts";
 import type { TurnFacts } from "./classify.ts";
 import type { TurnContext } from "./context.ts";
 import type { Emitter } from "./emitter.ts";
-import { isStorageError } from "./storage-error.ts";
+import { isStorageError } from "../process/storage-error.ts";
 import { HomeError } from "./home.ts";
 import type { Turn } from "./turn.ts";
 import { writeTurnFile, type TurnFile } from "./turn-file.ts";
