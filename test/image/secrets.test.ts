@@ -118,7 +118,7 @@ describeImage("a process of uid 1000", { timeout: LIMIT_MS }, () => {
     const { output } = await sandbox().exec([ATTACKS, "0", other.session_id, other.turn_id]);
     const successes = readSuccesses(output);
     for (const name of [
-      ...["turnd", "entrypoint", "tini"].flatMap((target) =>
+      ...["turnd", "supervisor", "tini"].flatMap((target) =>
         ["environment", "memory", "descriptors", "root", "trace", "signal"].map((what) => `${target}: ${what}`),
       ),
       ...OPEN_TO_ROOT,
@@ -128,10 +128,10 @@ describeImage("a process of uid 1000", { timeout: LIMIT_MS }, () => {
   });
 
   test("that kills all it may kills its own turn and nothing else", async () => {
-    const running = await sandbox().exec(["pgrep", "-f", "tini|entrypoint.sh|main.mjs|nginx"]);
+    const running = await sandbox().exec(["pgrep", "-f", "tini|turnd-supervise|main.mjs|nginx"]);
     const { status } = await sandbox().run({ executor: "cli-b", input: "@@command:kill -KILL -1@@" });
     expect(status).toBe("failed");
-    expect((await sandbox().exec(["pgrep", "-f", "tini|entrypoint.sh|main.mjs|nginx"])).output).toBe(running.output);
+    expect((await sandbox().exec(["pgrep", "-f", "tini|turnd-supervise|main.mjs|nginx"])).output).toBe(running.output);
     expect((await sandbox().exec(["pgrep", "-u", "1000"])).output).toBe("");
   });
 
