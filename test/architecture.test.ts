@@ -38,12 +38,51 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "version",
   ],
   "scripted-model": ["protocol"],
+  client: ["protocol"],
+  ...serviceRooms(),
+};
+
+/** The agent service: each row may import itself and what stands behind it; rooms in one row do not see one another. */
+function serviceRooms(): Record<string, readonly string[]> {
+  const rows = [
+    ["service"],
+    ["service/http"],
+    ["service/calls", "service/webhooks", "service/knowledge"],
+    ["service/runs"],
+    ["service/sandboxes", "service/threads"],
+    ["service/agents"],
+    ["service/auth", "service/tasks", "service/outbound"],
+    ["service/storage"],
+    ["service/api"],
+    ["protocol"],
+  ];
+  const client = ["service/runs", "service/sandboxes"];
+  const rooms = rows.slice(0, -1).flatMap((row, index) => {
+    const behind = rows.slice(index + 1).flat();
+    return row.map((room) => [room, client.includes(room) ? [...behind, "client"] : behind] as const);
+  });
+  return {
+    ...Object.fromEntries(rooms),
+    "service/settings": ["service/api"],
+    service: ["service/settings", "client", ...rows.slice(1).flat()],
+    svc: ["service/api"],
+  };
+}
+
+/** Packages that only some files may name, by the beginning of their path. */
+const OWNED: Readonly<Record<string, readonly string[]>> = {
+  "pg-boss": ["src/service/storage/jobs"],
+  "@electric-sql/pglite": ["src/service/storage/"],
+  pg: ["src/service/storage/"],
+  dockerode: ["src/service/sandboxes/docker/"],
+  "@kubernetes/client-node": ["src/service/sandboxes/kubernetes/"],
 };
 
 /** Packages and built-in modules of the rooms that must stay free of effects. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
   protocol: ["zod"],
   executors: ["zod", "@iarna/toml", "node:path"],
+  "service/api": ["zod"],
 };
 
 interface Edge {
@@ -92,12 +131,26 @@ test("rooms import one another only along the allowed edges", () => {
   expect(forbidden).toEqual([]);
 });
 
-test("protocol and executors import nothing that has an effect", () => {
+test("protocol, executors and the service's api import nothing that has an effect", () => {
   const forbidden = edges.filter(({ from, to }) => {
     const pure = PURE[roomOf(from)];
     return pure !== undefined && !to.startsWith("src/") && !pure.includes(to);
   });
   expect(forbidden).toEqual([]);
+});
+
+test("a package that one place owns is named nowhere else", () => {
+  const strays = edges.filter(({ from, to }) => {
+    const owners =
+      OWNED[
+        to
+          .split("/")
+          .slice(0, to.startsWith("@") ? 2 : 1)
+          .join("/")
+      ];
+    return owners !== undefined && !owners.some((owner) => from.startsWith(owner));
+  });
+  expect(strays).toEqual([]);
 });
 
 test("executors read no clock, no chance, no process and no network", () => {
@@ -118,8 +171,8 @@ test("one executor's folder never imports another's", () => {
   expect(forbidden).toEqual([]);
 });
 
-test("only the two main files touch process.env and process.exit", () => {
-  const mains = ["src/daemon/main.ts", "src/scripted-model/main.ts"];
+test("only the main files touch process.env and process.exit", () => {
+  const mains = ["src/daemon/main.ts", "src/scripted-model/main.ts", "src/service/main.ts"];
   expect(findWritten(/\bprocess\.(env|exit)\b/).filter((file) => !mains.includes(file))).toEqual([]);
 });
 
@@ -147,9 +200,10 @@ function edgesOf({ source, dependencies }: ICruiseResult["modules"][number]): Ed
 
 function roomOf(path: string): string {
   const [, program = "", room = "", ...rest] = path.split("/");
+  const name = room.replace(/\.ts$/, "");
+  if (program === "service") return rest.length > 0 || name === "settings" ? `service/${name}` : program;
   if (program !== "daemon") return program;
   if (rest.length > 0) return room;
-  const name = room.replace(/\.ts$/, "");
   return name === "settings" || name === "version" ? name : "daemon";
 }
 

@@ -1,0 +1,222 @@
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { TurndProtocolError, TurndUnreachable } from "../../src/client/errors.ts";
+import { createTurndClient, type TurndClient } from "../../src/client/turnd-client.ts";
+import { ProblemError, type LoggedEvent } from "../../src/protocol/index.ts";
+import { fakeDaemon } from "../harness/fake-daemon.ts";
+import { inProcessDaemon } from "../harness/in-process.ts";
+import { startCuttingProxy, type Cut } from "./cutting-proxy.ts";
+
+const LOST_MS = 60_000;
+
+test("a turn is admitted, followed to its end and its result read", async () => {
+  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  const session = await turnd.createSession({ executor: "cli-b", session_id: "session-0001" });
+  const admitted = await turnd.admit({
+    session_id: session.session_id,
+    request_id: "request-0001",
+    input: "tool ls\nDone.",
+  });
+  const events = await collect(turnd, admitted.turn_id);
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  expect(events.at(-1)).toMatchObject({ type: "turn.ended", data: { status: "completed", output: "Done." } });
+  expect(await turnd.result(admitted.turn_id)).toMatchObject({ status: "completed", output: "Done." });
+  expect(await turnd.turnOfRequest("request-0001")).toMatchObject({ turn_id: admitted.turn_id, status: "completed" });
+  expect((await turnd.session("session-0001")).turns).toEqual([admitted.turn_id]);
+  expect(await turnd.turn(admitted.turn_id)).toMatchObject({ last_seq: events.length });
+});
+
+test("the same request is the same turn, and another body is refused by name", async () => {
+  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  const request = { executor: "cli-b", session_id: "session-0001", request_id: "request-0001", input: "once" } as const;
+  const first = await turnd.admit(request, { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" });
+  expect((await turnd.admit(request)).turn_id).toBe(first.turn_id);
+  await expect(turnd.admit({ ...request, input: "other" })).rejects.toMatchObject({ code: "request_id_conflict" });
+  const [started] = await collect(turnd, first.turn_id);
+  expect(started).toMatchObject({ type: "turn.started", data: { trace_id: "0af7651916cd43dd8448eb211c80319c" } });
+});
+
+test("a request turnd does not know is undefined, and that of a deleted session is refused", async () => {
+  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  expect(await turnd.turnOfRequest("never-seen")).toBeUndefined();
+  const { turn_id } = await turnd.admit({
+    executor: "cli-b",
+    session_id: "session-0001",
+    request_id: "request-0001",
+    input: "x",
+  });
+  await collect(turnd, turn_id);
+  await turnd.deleteSession("session-0001");
+  await expect(turnd.turnOfRequest("request-0001")).rejects.toMatchObject({ code: "session_not_found" });
+  await expect(turnd.deleteSession("session-0001")).rejects.toBeInstanceOf(ProblemError);
+});
+
+test("a cancel ends the turn and its events", async () => {
+  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "before\nhang" });
+  const following = collect(turnd, turn_id);
+  const receipt = await turnd.cancel(turn_id);
+  expect(receipt).toMatchObject({ turn_id, status: "cancelled" });
+  expect((await following).at(-1)).toMatchObject({ type: "turn.ended", data: { status: "cancelled" } });
+});
+
+test("what turnd is and has can be asked", async () => {
+  const turnd = createTurndClient({ baseUrl: (await inProcessDaemon()).url });
+  expect((await turnd.ready()).checks.length).toBeGreaterThan(0);
+  expect((await turnd.executors()).map(({ id }) => id)).toEqual(["cli-a", "cli-b"]);
+  expect(await turnd.sandbox()).toHaveProperty("workspace");
+});
+
+test("the token is sent, and a wrong one refused", async () => {
+  const { url } = await inProcessDaemon({ TURND_TOKEN: "secret-token-1" });
+  await expect(createTurndClient({ baseUrl: url }).executors()).rejects.toMatchObject({ code: "unauthorized" });
+  expect(await createTurndClient({ baseUrl: url, token: "secret-token-1" }).executors()).toHaveLength(2);
+});
+
+test("a stream cut after every single event, and in the middle of every one, loses and repeats nothing", async () => {
+  const daemon = await fakeDaemon();
+  const direct = createTurndClient({ baseUrl: daemon.url });
+  const { turn_id } = await direct.admit({
+    executor: "cli-b",
+    request_id: "request-0001",
+    input: "burst 12\ntool ls\nDone.",
+  });
+  const whole = await collect(direct, turn_id);
+  // Odd connections pass one event and the half of the next, even ones an event exactly.
+  const keep = ({ connection, sent }: Cut): number | undefined => {
+    const first = sent.indexOf("\n\n");
+    if (first === -1) return undefined;
+    if (connection % 2 === 0) return first + 2;
+    const second = sent.indexOf("\n\n", first + 2);
+    return second === -1 ? undefined : Math.floor((first + second) / 2) + 1;
+  };
+  const proxy = await startCuttingProxy(() => daemon.url, keep);
+  onTestFinished(() => proxy.close());
+  const cut = await collect(createTurndClient({ baseUrl: proxy.url }), turn_id);
+  expect(cut).toEqual(whole);
+  expect(proxy.connections).toBeGreaterThanOrEqual(whole.length - 1);
+});
+
+test("a live stream is followed across cuts", async () => {
+  const daemon = await fakeDaemon();
+  const proxy = await startCuttingProxy(
+    () => daemon.url,
+    ({ sent }) => {
+      const third = [...sent.matchAll(/\n\n/g)][2];
+      return third === undefined ? undefined : third.index + 2;
+    },
+  );
+  onTestFinished(() => proxy.close());
+  const turnd = createTurndClient({ baseUrl: proxy.url });
+  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "paced 10 0.02" });
+  const events = await collect(turnd, turn_id);
+  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+  expect(events.filter(({ type }) => type === "message")).toHaveLength(10);
+  expect(proxy.connections).toBeGreaterThan(2);
+});
+
+test("reading goes on after a cursor, and at the end there is nothing", async () => {
+  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "burst 3" });
+  const whole = await collect(turnd, turn_id);
+  expect(await collect(turnd, turn_id, 2)).toEqual(whole.slice(2));
+  expect(await collect(turnd, turn_id, whole.length)).toEqual([]);
+  await expect(collect(turnd, turn_id, whole.length + 1)).rejects.toMatchObject({ code: "cursor_beyond_end" });
+  await expect(collect(turnd, "no-such-turn")).rejects.toMatchObject({ code: "turn_not_found" });
+});
+
+test("an abort ends the reading with its reason", async () => {
+  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "before\nhang" });
+  const controller = new AbortController();
+  const reason = new Error("enough");
+  const seen: LoggedEvent[] = [];
+  await expect(async () => {
+    for await (const event of turnd.events(turn_id, { afterSeq: 0, lostAfterMs: LOST_MS, signal: controller.signal })) {
+      seen.push(event);
+      if (event.type === "message") controller.abort(reason);
+    }
+  }).rejects.toBe(reason);
+  expect(seen.length).toBeGreaterThan(0);
+  await turnd.cancel(turn_id);
+});
+
+test("a turnd that does not answer is lost after the given time, and said to be unreachable", async () => {
+  const turnd = createTurndClient({ baseUrl: "http://127.0.0.1:9" });
+  await expect(collect(turnd, "turn-1", 0, 300)).rejects.toBeInstanceOf(TurndUnreachable);
+  await expect(turnd.turn("turn-1")).rejects.toBeInstanceOf(TurndUnreachable);
+});
+
+test("5xx and too many streams are tried again, other refusals are not", async () => {
+  const answers = [503, 429, 502];
+  const url = await answering((_request, response) => {
+    const status = answers.shift() ?? 404;
+    const code = { 503: "shutting_down", 429: "too_many_streams", 404: "turn_not_found" }[status];
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(code === undefined ? "<html>Bad gateway</html>" : JSON.stringify({ detail: { code, message: "no" } }));
+  });
+  await expect(collect(createTurndClient({ baseUrl: url }), "turn-1")).rejects.toMatchObject({
+    code: "turn_not_found",
+  });
+  expect(answers).toEqual([]);
+});
+
+test.each([
+  [
+    "a gap",
+    'id: 2\nevent: message\ndata: {"v":1,"seq":2,"at":"2026-01-01T00:00:00.000Z","turn_id":"t","session_id":"s","executor":"cli-b","type":"message","data":{"message_id":"m","text":"x"}}\n\n',
+  ],
+  ["an unknown shape", 'id: 1\nevent: message\ndata: {"v":2}\n\n'],
+  ["no JSON", "id: 1\nevent: message\ndata: what\n\n"],
+])("%s in a stream is a fault of the protocol, never tried again", async (_name, frame) => {
+  const url = await answering((_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(frame);
+  });
+  await expect(collect(createTurndClient({ baseUrl: url }), "turn-1")).rejects.toBeInstanceOf(TurndProtocolError);
+});
+
+test("an answer of another shape is a fault of the protocol", async () => {
+  const url = await answering((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end('{"status":"fine"}');
+  });
+  await expect(createTurndClient({ baseUrl: url }).turn("turn-1")).rejects.toBeInstanceOf(TurndProtocolError);
+});
+
+test("time in which the caller holds an event is no silence of turnd's", async () => {
+  const daemon = await fakeDaemon();
+  const proxy = await startCuttingProxy(
+    () => daemon.url,
+    ({ sent }) => (sent.includes("\n\n") ? sent.indexOf("\n\n") + 2 : undefined),
+  );
+  onTestFinished(() => proxy.close());
+  const turnd = createTurndClient({ baseUrl: proxy.url });
+  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "burst 2" });
+  const seen: number[] = [];
+  for await (const { seq } of turnd.events(turn_id, { afterSeq: 0, lostAfterMs: 2_000 })) {
+    seen.push(seq);
+    // Longer than turnd may be silent, where turnd is not.
+    if (seq === 1) await new Promise((resolve) => setTimeout(resolve, 2_100));
+  }
+  expect(seen.length).toBeGreaterThan(3);
+});
+
+async function collect(
+  turnd: TurndClient,
+  turnId: string,
+  afterSeq = 0,
+  lostAfterMs = LOST_MS,
+): Promise<LoggedEvent[]> {
+  const events: LoggedEvent[] = [];
+  for await (const event of turnd.events(turnId, { afterSeq, lostAfterMs })) events.push(event);
+  return events;
+}
+
+async function answering(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
