@@ -1,12 +1,17 @@
 import { defineConfig } from "vitest/config";
 
 /** Tests that start whole daemons and wait for turns, shells and time limits. */
-const DAEMON_TESTS = ["test/turns/**/*.test.ts", "test/terminal/**/*.test.ts", "test/doctor/**/*.test.ts"];
+const DAEMON_TESTS = [
+  "test/turns/**/*.test.ts",
+  "test/terminal/**/*.test.ts",
+  "test/doctor/**/*.test.ts",
+  "test/client/**/*.test.ts",
+];
 
 /**
  * `fast` runs in memory and with small processes, and is what `npm run check` runs; `daemon` starts whole daemons with fake
- * CLIs; `real` starts the real CLIs, a gigabyte and seconds each; `image` builds and starts the sandbox image, where a
- * container engine answers.
+ * CLIs; `service` runs the agent service on PGlite and on a PostgreSQL of its own; `real` starts the real CLIs, a gigabyte and
+ * seconds each; `image` builds and starts the sandbox image, where a container engine answers.
  */
 export default defineConfig({
   test: {
@@ -19,7 +24,10 @@ export default defineConfig({
         test: {
           name: "fast",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "test/image/**", ...DAEMON_TESTS, "**/node_modules/**"],
+          exclude: [
+            ...["test/e2e/**", "test/image/**", "test/service/**/*.db.test.ts", "**/node_modules/**"],
+            ...DAEMON_TESTS,
+          ],
           globalSetup: ["test/harness/provide-turnd.ts"],
           testTimeout: 90_000,
           hookTimeout: 60_000,
@@ -33,6 +41,16 @@ export default defineConfig({
           globalSetup: ["test/harness/provide-turnd.ts"],
           testTimeout: 90_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "service",
+          include: ["test/service/**/*.db.test.ts"],
+          globalSetup: ["test/harness/provide-turnd.ts", "test/service/harness/provide-databases.ts"],
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
         },
       },
       {

@@ -1,7 +1,7 @@
 // Plain JavaScript that runs on Node 20: it is what installs the Node that runs everything else.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 // on a registry that holds only a part of npm.
 const NPM = "npm@10.9.8";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const POSTGRES = "/usr/lib/postgresql";
 const STAMP = "node_modules/.turnd-installed";
 
 /**
@@ -21,6 +22,29 @@ function setUp() {
     const directory = join(ROOT, folder);
     if (!isInstalled(directory)) install(directory, folder);
   }
+  if (isForTests && !hasPostgres()) installPostgres();
+}
+
+/** Whether the programs are where Debian puts them; the tests of the agent service start a cluster of their own. */
+function hasPostgres() {
+  const versions = existsSync(POSTGRES) ? readdirSync(POSTGRES) : [];
+  return versions.some((version) => existsSync(join(POSTGRES, version, "bin/initdb")));
+}
+
+/** Where it cannot be had, the tests that need it say so and fail. */
+function installPostgres() {
+  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
+    console.error(
+      "turnd: no PostgreSQL below /usr/lib/postgresql: the tests of the agent service need one (apt-get install postgresql)",
+    );
+    return;
+  }
+  console.error("turnd: installing Debian's postgresql for the tests …");
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const run = (...args) => spawnSync("apt-get", args, { env, stdio: ["ignore", 2, 2] }).status === 0;
+  if (run("update") && run("install", "-y", "--no-install-recommends", "postgresql")) return;
+  console.error("turnd: postgresql could not be installed");
+  process.exit(1);
 }
 
 /** @param {string} directory one that holds a package-lock.json */

@@ -1,0 +1,118 @@
+import { PGlite } from "@electric-sql/pglite";
+import { Kysely, PGliteDialect, PostgresDialect } from "kysely";
+import pg from "pg";
+import { createPgliteListener, createPostgresListener, type Listener } from "./listen.ts";
+import type { Database } from "./tables.ts";
+
+/** Which database there is. */
+export type EngineChoice =
+  | {
+      readonly kind: "pglite";
+      /** Where it lies; absent: in memory. */
+      readonly directory?: string | undefined;
+      /** A dumped data directory to begin with. */
+      readonly seed?: Blob | undefined;
+    }
+  | { readonly kind: "postgres"; readonly url: string; readonly poolSize: number };
+
+/** An open database. */
+export interface Engine {
+  readonly kind: EngineChoice["kind"];
+  readonly db: Kysely<Database>;
+  readonly listener: Listener;
+  /** How pg-boss gets at the database. */
+  readonly boss: BossConnection;
+  /** The data directory as a file; PGlite only. */
+  dump?(): Promise<Blob>;
+  close(): Promise<void>;
+}
+
+/** pg-boss on PGlite shares the one connection, elsewhere it has a pool of its own. */
+export type BossConnection =
+  | { readonly kind: "pglite"; readonly pglite: PGlite }
+  | ({ readonly kind: "postgres" } & { readonly connectionString: string });
+
+export interface EngineEvents {
+  /** A connection that nobody was using broke; the next query makes another. */
+  onConnectionLost(error: Error): void;
+}
+
+const MINIMUM_VERSION = 150_000;
+const CONNECT_MS = 10_000;
+/** Longest statement, and longest pause inside a transaction: both only ever mean a fault. */
+const STATEMENT_MS = 60_000;
+
+const [INT8, DATE] = [20, 1082];
+
+/** Opens the database. @throws when it is away, or older than PostgreSQL 15 */
+export async function openEngine(choice: EngineChoice, events: EngineEvents): Promise<Engine> {
+  return choice.kind === "pglite" ? openPglite(choice) : openPostgres(choice, events);
+}
+
+async function openPglite({ directory, seed }: Extract<EngineChoice, { kind: "pglite" }>): Promise<Engine> {
+  const pglite = await PGlite.create({
+    ...(directory === undefined ? {} : { dataDir: directory }),
+    ...(seed === undefined ? {} : { loadDataDir: seed }),
+    parsers: { [INT8]: Number, [DATE]: String },
+  });
+  const listener = createPgliteListener(pglite);
+  return {
+    kind: "pglite",
+    db: new Kysely<Database>({ dialect: new PGliteDialect({ pglite }) }),
+    listener,
+    boss: { kind: "pglite", pglite },
+    dump: () => pglite.dumpDataDir("none"),
+    async close() {
+      await listener.close();
+      // Not `db.destroy()`: that does nothing where no query has been made yet.
+      await pglite.close();
+    },
+  };
+}
+
+async function openPostgres(
+  { url, poolSize }: Extract<EngineChoice, { kind: "postgres" }>,
+  events: EngineEvents,
+): Promise<Engine> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: CONNECT_MS,
+    statement_timeout: STATEMENT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_MS,
+    keepAlive: true,
+    application_name: "svc",
+    types: readTypes(),
+  });
+  pool.on("error", (error) => events.onConnectionLost(error));
+  try {
+    const { rows } = await pool.query<{ version: number }>(
+      "select current_setting('server_version_num')::int as version",
+    );
+    const version = rows[0]?.version ?? 0;
+    if (version < MINIMUM_VERSION)
+      throw new Error(`PostgreSQL 15 or newer is needed, this is ${Math.floor(version / 10_000)}`);
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  const listener = createPostgresListener(url, events);
+  return {
+    kind: "postgres",
+    db: new Kysely<Database>({ dialect: new PostgresDialect({ pool }) }),
+    listener,
+    boss: { kind: "postgres", connectionString: url },
+    async close() {
+      await listener.close();
+      await pool.end();
+    },
+  };
+}
+
+/** As PGlite reads them: counts and identities are numbers, a day is a text. */
+function readTypes(): InstanceType<typeof pg.TypeOverrides> {
+  const types = new pg.TypeOverrides();
+  types.setTypeParser(INT8, Number);
+  types.setTypeParser(DATE, String);
+  return types;
+}

@@ -1,0 +1,179 @@
+import { sql } from "kysely";
+import { fromKysely, fromPglite, PgBoss, type ConstructorOptions, type Db, type QueueOptions } from "pg-boss";
+import type { Logger } from "pino";
+import type { Engine } from "./engine.ts";
+import type { Transaction, TransactionScope } from "./transaction.ts";
+
+/** The queues there are. A job is a hint that a row of this id has work (law 1). */
+export const QUEUES = ["run", "task", "webhook", "sweep"] as const;
+export type QueueName = (typeof QUEUES)[number];
+
+/** Works on one row. Resolves when the row needs no more work; throws to be given the job again. */
+export type JobHandler = (id: string, signal: AbortSignal) => Promise<void>;
+
+/** Hints that rows have work; no room sees what carries them. */
+export interface Jobs {
+  /** In the transaction that makes the row; a job of that id that exists already is left as it is. */
+  send(trx: Transaction, queue: QueueName, id: string): Promise<void>;
+  /** Outside: makes the job of a row that has work and may have lost its job. */
+  ensure(queue: QueueName, id: string): Promise<void>;
+  /** Asks for a sweep: one in each 30 s in the whole cluster. */
+  requestSweep(): Promise<void>;
+  /** Takes jobs until `stop`. The signal aborts when the claim is lost, the job is too old, or the process stops. */
+  work(queue: QueueName, concurrency: number, handler: JobHandler): Promise<void>;
+  /** Takes no more jobs, aborts the running ones and gives them back, so that another process has them at once. */
+  stop(timeoutMs: number): Promise<void>;
+}
+
+export interface JobsOptions {
+  readonly engine: Engine;
+  readonly scope: TransactionScope;
+  readonly logger: Logger;
+  /** A job whose worker has not been heard of for so long goes to another. */
+  readonly leaseMs: number;
+  /** Most tries of a delivery. */
+  readonly webhookRetries?: number;
+}
+
+const SCHEMA = "tasks_boss";
+const OWN_POOL = 4;
+const SWEEP_SECONDS = 30;
+const DAY_SECONDS = 86_400;
+const HOUR_SECONDS = 3_600;
+/** Attempts at a run or task are ours to judge, not the queue's. */
+const UNLIMITED = 100_000;
+
+/** Starts the queues; safe in many processes at once. */
+export async function startJobs(options: JobsOptions): Promise<Jobs> {
+  const { engine, scope, logger } = options;
+  const boss = new PgBoss(connectionOptions(options));
+  let isStopping = false;
+  // "connection is not opened" during a stop is its own pool, closed while a worker polls.
+  boss.on("error", (error) => {
+    if (isStopping) logger.debug({ err: error }, "job queue");
+    else logger.warn({ err: error }, "job queue");
+  });
+  boss.on("warning", (warning) => logger.debug({ warning }, "job queue"));
+  await boss.start();
+  for (const name of QUEUES) {
+    // A queue that exists keeps its options until it is told the new ones.
+    await boss.createQueue(name, { ...queueOptions(name, options), notify: true });
+    await boss.updateQueue(name, { ...queueOptions(name, options), notify: true });
+    // Its first use inside a transaction would ask the database by another way: on PGlite, wait for itself for ever.
+    await boss.findJobs(name, { id: NO_JOB });
+  }
+  if (engine.kind === "pglite") await failAbandoned(engine, boss);
+  const stopping = new AbortController();
+
+  return {
+    async send(trx, queue, id) {
+      await boss.send(queue, { id }, { id, db: fromKysely(trx) });
+    },
+    async ensure(queue, id) {
+      scope.assertOutside();
+      const [job] = await boss.findJobs(queue, { id });
+      if (job?.state === "completed" || job?.state === "failed" || job?.state === "cancelled")
+        await boss.deleteJob(queue, id);
+      await boss.send(queue, { id }, { id });
+    },
+    async requestSweep() {
+      scope.assertOutside();
+      await boss.send("sweep", {}, { singletonSeconds: SWEEP_SECONDS });
+    },
+    async work(queue, concurrency, handler) {
+      scope.assertOutside();
+      await boss.work<{ id?: string }>(
+        queue,
+        {
+          localConcurrency: concurrency,
+          pollingIntervalSeconds: 1,
+          notifyPollingIntervalSeconds: 2,
+          ...(isLeased(queue) ? { heartbeatRefreshSeconds: options.leaseMs / 4_000 } : {}),
+        },
+        async ([job]) => {
+          if (job === undefined) return;
+          await handler(job.data.id ?? job.id, AbortSignal.any([job.signal, stopping.signal]));
+        },
+      );
+    },
+    async stop(timeoutMs) {
+      isStopping = true;
+      // The queue first, so that a job given back is not taken again here.
+      const stopped = boss.stop({ graceful: true, timeout: timeoutMs });
+      stopping.abort(new Error("the service is stopping"));
+      await stopped;
+    },
+  };
+}
+
+const NO_JOB = "00000000-0000-0000-0000-000000000000";
+
+function isLeased(queue: QueueName): boolean {
+  return queue === "run" || queue === "task";
+}
+
+function queueOptions(name: QueueName, { leaseMs, webhookRetries = 8 }: JobsOptions): QueueOptions {
+  switch (name) {
+    case "run":
+    case "task":
+      return {
+        retryLimit: UNLIMITED,
+        retryDelay: 0,
+        heartbeatSeconds: Math.ceil(leaseMs / 1_000),
+        expireInSeconds: DAY_SECONDS,
+        deleteAfterSeconds: HOUR_SECONDS,
+      };
+    case "webhook":
+      return {
+        retryLimit: webhookRetries,
+        retryDelay: 5,
+        retryBackoff: true,
+        retryDelayMax: HOUR_SECONDS,
+        expireInSeconds: 60,
+        deleteAfterSeconds: HOUR_SECONDS,
+      };
+    case "sweep":
+      return { retryLimit: 0, expireInSeconds: 300, deleteAfterSeconds: HOUR_SECONDS };
+  }
+}
+
+function connectionOptions({ engine, scope }: JobsOptions): ConstructorOptions {
+  const common: ConstructorOptions = {
+    schema: SCHEMA,
+    useListenNotify: true,
+    schedule: false,
+    superviseIntervalSeconds: 5,
+    monitorIntervalSeconds: 5,
+    monitorVacuum: engine.kind === "postgres",
+  };
+  if (engine.boss.kind === "postgres") {
+    return { ...common, connectionString: engine.boss.connectionString, max: OWN_POOL, application_name: "svc jobs" };
+  }
+  return { ...common, backend: "pglite", db: guardPglite(fromPglite(engine.boss.pglite), scope) };
+}
+
+/** Law 8: what would wait for a transaction of its own caller says so at once. */
+function guardPglite(db: Db, scope: TransactionScope): Db {
+  const { listen } = db;
+  return {
+    ...db,
+    executeSql(text, values) {
+      scope.assertOutside();
+      return db.executeSql(text, values);
+    },
+    // Notices come in the middle of whoever's query has just caused them.
+    ...(listen === undefined
+      ? {}
+      : {
+          listen: (channel, onNotification, onReconnect) =>
+            listen(channel, (payload) => scope.outside(() => onNotification(payload)), onReconnect),
+        }),
+  };
+}
+
+/** The lock of the data directory proves that whoever had these jobs is dead: no need to wait for the lease. */
+async function failAbandoned(engine: Engine, boss: PgBoss): Promise<void> {
+  const { rows } = await sql<{ id: string; name: string }>`
+    select id::text, name from ${sql.id(SCHEMA, "job")} where state = 'active'`.execute(engine.db);
+  for (const { id, name } of rows) await boss.fail(name, id, { message: "the process that had this job is gone" });
+}

@@ -1,0 +1,40 @@
+import { spawnSync } from "node:child_process";
+import { open } from "node:fs/promises";
+
+/** Held for as long as the process lives, or until it is released. */
+export interface Lock {
+  release(): Promise<void>;
+}
+
+/** Another process has the data directory. */
+export class DataDirectoryHeld extends Error {
+  constructor(path: string, holder: string) {
+    super(
+      `${path} is held by another process (${holder.trim() || "unknown"}): PGlite is one process's alone; stop it, or set DATABASE_URL`,
+    );
+    this.name = "DataDirectoryHeld";
+  }
+}
+
+/**
+ * Takes the kernel's lock on a file, which names its holder. It ends with the process, however that dies.
+ *
+ * @throws {DataDirectoryHeld} if another process holds it
+ * @see flock(2); Node has no call for it, so flock(1) takes it on a descriptor it inherits from us
+ */
+export async function holdDataDirectory(path: string): Promise<Lock> {
+  const file = await open(path, "a+", 0o600);
+  const result = spawnSync("/usr/bin/flock", ["--nonblock", "--conflict-exit-code", "66", "3"], {
+    stdio: ["ignore", "ignore", "pipe", file.fd],
+    encoding: "utf8",
+  });
+  if (result.status === 0) {
+    await file.truncate(0);
+    await file.appendFile(`pid ${process.pid}\n`);
+    return { release: () => file.close() };
+  }
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
+  await file.close();
+  if (result.status === 66) throw new DataDirectoryHeld(path, buffer.toString("utf8", 0, bytesRead));
+  throw new Error(`flock failed on ${path}: ${result.error?.message ?? result.stderr}`);
+}

@@ -1,0 +1,124 @@
+import { execFileSync } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import pg from "pg";
+import { waitFor } from "../../harness/wait-for.ts";
+
+/** A PostgreSQL of the tests' own, in a temporary directory. */
+export interface PostgresCluster {
+  /** Of the maintenance database; the path names another one. */
+  readonly url: string;
+  /** Kills it as a crash would, and starts it again on the same port. */
+  restart(signal: NodeJS.Signals): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Debian keeps the programs of each version apart. */
+function findPrograms(): string {
+  const base = "/usr/lib/postgresql";
+  const versions = existsSync(base)
+    ? readdirSync(base)
+        .map(Number)
+        .filter((version) => version >= 15)
+    : [];
+  const newest = versions.toSorted((left, right) => right - left)[0];
+  if (newest === undefined) {
+    throw new Error(
+      "no PostgreSQL 15 or newer below /usr/lib/postgresql: run `node scripts/setup.mjs --tests` as root",
+    );
+  }
+  return join(base, String(newest), "bin");
+}
+
+/** PostgreSQL refuses to run as root. */
+function findUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const idOf = (flag: string): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+  return { uid: idOf("-u"), gid: idOf("-g") };
+}
+
+/** Starts a cluster; a crash of the tests' process takes it along. */
+export async function startPostgresCluster(): Promise<PostgresCluster> {
+  const programs = findPrograms();
+  const user = findUser();
+  const directory = mkdtempSync(join(tmpdir(), "svc-postgres-"));
+  if (user !== undefined) chownSync(directory, user.uid, user.gid);
+  const data = join(directory, "data");
+  const as = { ...user, cwd: directory, env: { PATH: "/usr/bin:/bin", LC_ALL: "C.UTF-8" }, extendEnv: false } as const;
+  await execa(
+    join(programs, "initdb"),
+    ["-D", data, "-U", "svc", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"],
+    as,
+  );
+  const port = await freePort();
+  const url = `postgres://svc@127.0.0.1:${port}/postgres`;
+  const start = async () => {
+    const child = execa(
+      join(programs, "postgres"),
+      [
+        "-D",
+        data,
+        "-k",
+        directory,
+        "-h",
+        "127.0.0.1",
+        "-p",
+        String(port),
+        "-c",
+        "max_connections=300",
+        "-c",
+        "fsync=off",
+      ],
+      { ...as, reject: false, all: true, cleanup: true },
+    );
+    const exited = Promise.resolve(child);
+    await Promise.race([
+      waitFor("PostgreSQL answers", () => answers(url)),
+      exited.then(({ all }) => {
+        throw new Error(`PostgreSQL ended:\n${all}`);
+      }),
+    ]);
+    return { child, exited };
+  };
+  let running = await start();
+  return {
+    url,
+    async restart(signal) {
+      running.child.kill(signal);
+      await running.exited;
+      running = await start();
+    },
+    async stop() {
+      // Immediate: nothing of it is kept.
+      running.child.kill("SIGQUIT");
+      await running.exited;
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  // A refused connection is reported twice: by the call, and by the event.
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    await client.query("select 1");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

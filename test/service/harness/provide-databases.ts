@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PGlite } from "@electric-sql/pglite";
+import pg from "pg";
+import { pino } from "pino";
+import type { TestProject } from "vitest/node";
+import { openStorage } from "../../../src/service/storage/storage.ts";
+import { startPostgresCluster } from "./postgres-cluster.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The cluster's maintenance database. */
+    readonly postgres: string;
+    /** A dumped data directory with the schema in it. */
+    readonly pgliteSeed: string;
+  }
+}
+
+/** The database that every test's own is a copy of. */
+export const TEMPLATE = "svc_template";
+
+const SETTINGS = { logger: pino({ level: "silent" }), isMigrating: true, leaseMs: 10_000 };
+
+/** Starts one PostgreSQL for all tests, and makes the schema once on both engines. */
+export default async function provide(project: TestProject): Promise<() => Promise<void>> {
+  const cluster = await startPostgresCluster();
+  const directory = mkdtempSync(join(tmpdir(), "svc-seed-"));
+  const cleanUp = async (): Promise<void> => {
+    await cluster.stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  try {
+    await Promise.all([makeTemplate(cluster.url), makeSeed(directory)]);
+  } catch (error) {
+    await cleanUp();
+    throw error;
+  }
+  project.provide("postgres", cluster.url);
+  project.provide("pgliteSeed", join(directory, "seed.tar"));
+  return cleanUp;
+}
+
+async function makeTemplate(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`create database ${TEMPLATE}`);
+  await client.end();
+  const template = Object.assign(new URL(url), { pathname: `/${TEMPLATE}` }).href;
+  const storage = await openStorage({ engine: { kind: "postgres", url: template, poolSize: 2 }, ...SETTINGS });
+  await storage.close();
+}
+
+async function makeSeed(directory: string): Promise<void> {
+  const data = join(directory, "data");
+  const storage = await openStorage({ engine: { kind: "pglite", directory: data }, ...SETTINGS });
+  await storage.close();
+  const pglite = await PGlite.create({ dataDir: data });
+  writeFileSync(join(directory, "seed.tar"), Buffer.from(await (await pglite.dumpDataDir("none")).arrayBuffer()));
+  await pglite.close();
+  rmSync(data, { recursive: true });
+}

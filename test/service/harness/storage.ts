@@ -1,0 +1,45 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import pg from "pg";
+import { pino } from "pino";
+import { inject, onTestFinished } from "vitest";
+import type { EngineChoice } from "../../../src/service/storage/engine.ts";
+import { openStorage, type Storage } from "../../../src/service/storage/storage.ts";
+import { TEMPLATE } from "./provide-databases.ts";
+
+/** Both engines: every storage test runs on each (law 12). */
+export const ENGINES = ["pglite", "postgres"] as const;
+export type EngineKind = (typeof ENGINES)[number];
+
+/** The least that pg-boss takes. */
+export const LEASE_MS = 10_000;
+
+/** An empty database with the schema in it. */
+export async function freshDatabase(kind: EngineKind): Promise<EngineChoice> {
+  if (kind === "pglite") return { kind, seed: new Blob([readFileSync(inject("pgliteSeed"))]) };
+  const name = `t_${randomBytes(6).toString("hex")}`;
+  await administer(`create database ${name} template ${TEMPLATE}`);
+  return { kind, url: Object.assign(new URL(inject("postgres")), { pathname: `/${name}` }).href, poolSize: 10 };
+}
+
+/** A storage of this test's own, closed when it is done. */
+export async function freshStorage(kind: EngineKind): Promise<Storage> {
+  const storage = await openTestStorage(await freshDatabase(kind));
+  onTestFinished(() => storage.close());
+  return storage;
+}
+
+export async function openTestStorage(engine: EngineChoice): Promise<Storage> {
+  const level = process.env["SVC_TEST_LOG"] ?? "silent";
+  return openStorage({ engine, logger: pino({ level }), isMigrating: true, leaseMs: LEASE_MS });
+}
+
+export async function administer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: inject("postgres") });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
