@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import pg from "pg";
 import { pino } from "pino";
-import { inject, onTestFinished } from "vitest";
+import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
 import type { EngineChoice } from "../../../src/service/storage/engine.ts";
 import { openStorage, type Storage } from "../../../src/service/storage/storage.ts";
 import { TEMPLATE } from "./provide-databases.ts";
@@ -42,4 +42,17 @@ export async function administer(statement: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** One storage for all tests of a `describe`. */
+export function shareStorage(kind: EngineKind): () => Storage {
+  let storage: Storage | undefined;
+  beforeAll(async () => {
+    storage = await openTestStorage(await freshDatabase(kind));
+  });
+  afterAll(() => storage?.close());
+  return () => {
+    if (storage === undefined) throw new Error("the storage did not open");
+    return storage;
+  };
 }

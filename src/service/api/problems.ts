@@ -1,0 +1,125 @@
+/** The one table from a problem's code to its HTTP status; the closed list of why a call is refused. Source: design section 8. */
+export const PROBLEM_STATUS = {
+  invalid_json: 400,
+  authorization_pending: 400,
+  slow_down: 400,
+  expired_token: 400,
+  access_denied: 400,
+  unauthorized: 401,
+  invalid_credentials: 401,
+  forbidden: 403,
+  role_required: 403,
+  department_mismatch: 403,
+  forbidden_origin: 403,
+  forbidden_host: 403,
+  init_token_invalid: 403,
+  route_not_found: 404,
+  agent_not_found: 404,
+  thread_not_found: 404,
+  run_not_found: 404,
+  request_not_found: 404,
+  key_not_found: 404,
+  user_not_found: 404,
+  department_not_found: 404,
+  task_not_found: 404,
+  webhook_not_found: 404,
+  cli_session_not_found: 404,
+  already_initialized: 409,
+  username_taken: 409,
+  last_superadmin: 409,
+  department_in_use: 409,
+  department_name_taken: 409,
+  cli_session_decided: 409,
+  key_revoked: 409,
+  intent_conflict: 409,
+  master_key_rotated: 409,
+  slug_taken: 409,
+  stale_revision: 409,
+  agent_in_use: 409,
+  thread_busy: 409,
+  thread_exists: 409,
+  agent_mismatch: 409,
+  request_id_conflict: 409,
+  run_interrupted: 409,
+  run_not_steerable: 409,
+  steer_already_pending: 409,
+  run_not_interrupted: 409,
+  resume_superseded: 409,
+  request_already_dispatched: 409,
+  steer_in_progress: 409,
+  request_not_queued: 409,
+  queue_empty: 409,
+  run_active: 409,
+  queue_not_paused: 409,
+  task_not_ended: 409,
+  events_expired: 410,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  cursor_beyond_end: 416,
+  bad_cursor: 422,
+  model_unknown: 422,
+  image_invalid: 422,
+  resume_invalid: 422,
+  query_required: 422,
+  stream_unsupported: 422,
+  context_override: 422,
+  no_user_message: 422,
+  content_part_unsupported: 422,
+  queue_policy_inapplicable: 422,
+  agent_slug_required: 422,
+  share_config_invalid: 422,
+  mode_unsupported: 422,
+  password_invalid: 422,
+  idempotency_key_mismatch: 422,
+  url_refused: 422,
+  login_locked: 423,
+  rate_limited: 429,
+  quota_exceeded: 429,
+  queue_full: 429,
+  too_many_streams: 429,
+  too_many_codes: 429,
+  internal_error: 500,
+  shutting_down: 503,
+  not_ready: 503,
+  run_timeout: 504,
+  storage_full: 507,
+} as const;
+
+export type ProblemCode = keyof typeof PROBLEM_STATUS;
+
+/** What a problem carries besides its code and message. */
+export type ProblemExtras = Readonly<Record<string, unknown>>;
+
+/** A refusal on its way to the caller: thrown by the room that decides it, rendered in one place in `http/`. */
+export class ApiProblem extends Error {
+  readonly code: ProblemCode;
+  readonly extras: ProblemExtras;
+  /** Seconds, for `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ProblemCode, message: string, extras: ProblemExtras = {}, retryAfterSeconds?: number) {
+    super(message);
+    this.name = "ApiProblem";
+    this.code = code;
+    this.extras = extras;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** A part of a request that does not validate. */
+export interface FieldError {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly type: string;
+}
+
+/** A request that does not validate: 422 with one entry a field. */
+export class ValidationProblem extends Error {
+  readonly fields: readonly FieldError[];
+
+  constructor(fields: readonly FieldError[]) {
+    super(fields.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; "));
+    this.name = "ValidationProblem";
+    this.fields = fields;
+  }
+}

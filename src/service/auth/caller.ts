@@ -1,0 +1,39 @@
+import { ApiProblem } from "../api/problems.ts";
+import type { Role } from "../api/auth.ts";
+
+/** Who calls, as the rows say at this moment. A key's caller is its user: it grants nothing beyond. */
+export interface Caller {
+  readonly userId: number;
+  readonly username: string;
+  readonly role: Role;
+  readonly departmentId: number | null;
+  readonly credential: { readonly type: "jwt" } | { readonly type: "api_key"; readonly id: number };
+}
+
+/** How a caller is named in the audit. */
+export function describeCredential({ credential }: Caller): string {
+  return credential.type === "jwt" ? "jwt" : `api_key:${credential.id}`;
+}
+
+/** @throws {ApiProblem} role_required */
+export function requireRole(caller: Caller, ...roles: readonly Role[]): void {
+  if (!roles.includes(caller.role)) throw new ApiProblem("role_required", `this needs the role ${roles.join(" or ")}`);
+}
+
+/** A user as far as rules look at one. */
+export interface Managed {
+  readonly id: number;
+  readonly role: Role;
+  readonly department_id: number | null;
+}
+
+/** Whether a caller manages a user: superadmins all, admins the `user`s of their own department. */
+export function managesUser(caller: Caller, user: Managed): boolean {
+  if (caller.role === "superadmin") return true;
+  return (
+    caller.role === "admin" &&
+    user.role === "user" &&
+    user.department_id !== null &&
+    user.department_id === caller.departmentId
+  );
+}

@@ -1,0 +1,62 @@
+import { randomUUID } from "node:crypto";
+import { errors, jwtVerify, SignJWT } from "jose";
+import { z } from "zod";
+
+/** What a token says: whose it is and which logins of that user it belongs to. */
+export interface TokenClaims {
+  readonly userId: number;
+  readonly epoch: number;
+}
+
+/** Signs and checks tokens; whether their user is still there is asked elsewhere. */
+export interface Tokens {
+  readonly ttlMs: number;
+  sign(claims: TokenClaims): Promise<string>;
+  /** Undefined for everything that is no valid token of ours. */
+  verify(token: string): Promise<TokenClaims | undefined>;
+}
+
+const ISSUER = "svc";
+const ALGORITHM = "HS256";
+
+const Claims = z.object({
+  sub: z
+    .string()
+    .regex(/^[1-9]\d{0,9}$/)
+    .transform(Number),
+  epoch: z.int(),
+  jti: z.string(),
+});
+
+export function createTokens(secret: string, ttlMs: number): Tokens {
+  const key = Buffer.from(secret, "utf8");
+  return {
+    ttlMs,
+    sign: ({ userId, epoch }) =>
+      new SignJWT({ epoch })
+        .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
+        .setSubject(String(userId))
+        .setIssuer(ISSUER)
+        .setAudience(ISSUER)
+        .setIssuedAt()
+        .setExpirationTime(Math.floor((Date.now() + ttlMs) / 1_000))
+        .setJti(randomUUID())
+        .sign(key),
+    async verify(token) {
+      try {
+        const { payload } = await jwtVerify(token, key, {
+          algorithms: [ALGORITHM],
+          issuer: ISSUER,
+          audience: ISSUER,
+          requiredClaims: ["sub", "iat", "exp", "jti", "epoch"],
+        });
+        const claims = Claims.safeParse(payload);
+        return claims.success ? { userId: claims.data.sub, epoch: claims.data.epoch } : undefined;
+      } catch (error) {
+        // Whatever is wrong with it, it is no token of ours: the caller gets one answer for all.
+        if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,227 @@
+import { sql, type Selectable } from "kysely";
+import type { ApiKey, UpdateKeyBody } from "../api/auth.ts";
+import { Quota } from "../api/common.ts";
+import { ApiProblem, ValidationProblem } from "../api/problems.ts";
+import { lockName } from "../storage/advisory-lock.ts";
+import { json } from "../storage/storable.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { ApiKeyTable } from "../storage/tables.ts";
+import type { Transaction } from "../storage/transaction.ts";
+import type { KnownActor } from "./accounts.ts";
+import { writeAudit } from "./audit.ts";
+import { managesUser, type Caller } from "./caller.ts";
+import { keyIntentHash, sha256, type KeyDerivation } from "./derive.ts";
+import { lockUser } from "./users.ts";
+
+/** What a key is to be. */
+export interface KeyIntent {
+  readonly userId: number;
+  readonly requestId: string;
+  readonly name: string;
+  readonly expiresAt: Date | null;
+  readonly departmentId?: number | null | undefined;
+  readonly quota?: Quota | undefined;
+  readonly source: "api" | "cli";
+}
+
+/** API keys: made once for each intent, shown again whenever it is repeated, since the secret can be derived again. */
+export type Keys = ReturnType<typeof createKeys>;
+
+const PREFIX_LENGTH = 12;
+
+export function createKeys(storage: Storage, derivation: KeyDerivation) {
+  async function create(actor: KnownActor, intent: KeyIntent): Promise<{ api_key: ApiKey; secret: string }> {
+    return storage.transaction((trx) => createIn(trx, actor, intent));
+  }
+
+  /** In a transaction of the caller's. */
+  async function createIn(
+    trx: Transaction,
+    actor: KnownActor,
+    intent: KeyIntent,
+  ): Promise<{ api_key: ApiKey; secret: string }> {
+    const user = await lockUser(trx, intent.userId);
+    if (user.id !== actor.caller.userId && !managesUser(actor.caller, user)) {
+      throw new ApiProblem("forbidden", "you do not manage the keys of this user");
+    }
+    const { departmentId } = intent;
+    if (departmentId !== undefined && departmentId !== null && departmentId !== user.department_id) {
+      throw new ApiProblem("department_mismatch", "department_id is not that of the user");
+    }
+    await lockName(trx, "api_key", intent.userId, intent.requestId);
+    const secret = derivation.secretOf(intent.userId, intent.requestId);
+    const intentHash = keyIntentHash(intent);
+    const known = await trx
+      .selectFrom("api_key")
+      .selectAll()
+      .where("user_id", "=", intent.userId)
+      .where("request_id", "=", intent.requestId)
+      .executeTakeFirst();
+    if (known !== undefined) return { api_key: showKey(repeat(known, intentHash, secret)), secret };
+    if (intent.expiresAt !== null && intent.expiresAt.getTime() <= Date.now()) {
+      throw new ValidationProblem([{ loc: ["body", "expires_at"], msg: "must be in the future", type: "custom" }]);
+    }
+    const row = await trx
+      .insertInto("api_key")
+      .values({
+        user_id: intent.userId,
+        request_id: intent.requestId,
+        intent_hash: intentHash,
+        key_hash: sha256(secret),
+        key_prefix: secret.slice(0, PREFIX_LENGTH),
+        name: intent.name,
+        expires_at: intent.expiresAt,
+        quota: json(intent.quota ?? {}),
+        source: intent.source,
+        department_id: departmentId ?? user.department_id,
+        created_by: actor.caller.userId,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await writeAudit(trx, actor, {
+      action: "key.created",
+      subject: `api_key:${row.id}`,
+      details: { user_id: row.user_id, key_prefix: row.key_prefix, source: row.source },
+    });
+    return { api_key: showKey(row), secret };
+  }
+
+  async function list(
+    caller: Caller,
+    query: { skip: number; limit: number; user_id?: number | undefined },
+  ): Promise<{ api_keys: ApiKey[]; total: number }> {
+    let visible = storage.db
+      .selectFrom("api_key")
+      .innerJoin("account", "account.id", "api_key.user_id")
+      .where("api_key.revoked_at", "is", null)
+      .where("account.deleted_at", "is", null);
+    if (caller.role !== "superadmin") {
+      visible = visible.where((where) => {
+        const own = where("api_key.user_id", "=", caller.userId);
+        if (caller.role !== "admin" || caller.departmentId === null) return own;
+        return where.or([
+          own,
+          where.and([where("account.role", "=", "user"), where("account.department_id", "=", caller.departmentId)]),
+        ]);
+      });
+    }
+    if (query.user_id !== undefined) visible = visible.where("api_key.user_id", "=", query.user_id);
+    const rows = await visible
+      .selectAll("api_key")
+      .orderBy("api_key.id", "desc")
+      .offset(query.skip)
+      .limit(query.limit)
+      .execute();
+    const { total } = await visible.select(sql<number>`count(*)::int`.as("total")).executeTakeFirstOrThrow();
+    return { api_keys: rows.map(showKey), total };
+  }
+
+  async function get(caller: Caller, id: number): Promise<ApiKey> {
+    return storage.transaction(async (trx) => {
+      const row = await findManaged(trx, caller, id);
+      if (row.revoked_at !== null) throw missing(id);
+      return showKey(row);
+    });
+  }
+
+  async function update(actor: KnownActor, id: number, body: UpdateKeyBody): Promise<ApiKey> {
+    return storage.transaction(async (trx) => {
+      const row = await findManaged(trx, actor.caller, id);
+      if (row.revoked_at !== null) throw missing(id);
+      const changed = await trx
+        .updateTable("api_key")
+        .set({
+          name: body.name ?? row.name,
+          is_enabled: body.is_enabled ?? row.is_enabled,
+          expires_at: body.clear_expires_at === true ? null : (body.expires_at ?? row.expires_at),
+          ...(body.quota === undefined || body.quota === null ? {} : { quota: json(body.quota) }),
+        })
+        .where("id", "=", id)
+        .returningAll()
+        .executeTakeFirstOrThrow();
+      const changes = Object.entries(body).flatMap(([key, value]) =>
+        value === undefined || value === null ? [] : [key],
+      );
+      await writeAudit(trx, actor, { action: "key.updated", subject: `api_key:${id}`, details: { changes } });
+      return showKey(changed);
+    });
+  }
+
+  async function revoke(actor: KnownActor, id: number): Promise<void> {
+    await storage.transaction(async (trx) => {
+      const row = await findManaged(trx, actor.caller, id);
+      if (row.revoked_at !== null) return;
+      await trx
+        .updateTable("api_key")
+        .set({ revoked_at: sql<Date>`now()` })
+        .where("id", "=", id)
+        .execute();
+      await writeAudit(trx, actor, {
+        action: "key.revoked",
+        subject: `api_key:${id}`,
+        details: { key_prefix: row.key_prefix },
+      });
+    });
+  }
+
+  return { create, createIn, list, get, update, revoke };
+}
+
+/** A repeat means the same or says why not, in this order. @throws {ApiProblem} */
+function repeat(known: KeyRow, intentHash: Uint8Array, secret: string): KeyRow {
+  if (known.revoked_at !== null) {
+    throw new ApiProblem("key_revoked", "the key of this request_id was revoked; use a new request_id");
+  }
+  if (!isSame(known.intent_hash, intentHash)) {
+    throw new ApiProblem("intent_conflict", "this request_id made a key with other parameters; use a new request_id");
+  }
+  if (!isSame(known.key_hash, sha256(secret))) {
+    throw new ApiProblem(
+      "master_key_rotated",
+      "the service's key secret has changed since; the key still works, but its secret cannot be shown again: use a new request_id",
+    );
+  }
+  return known;
+}
+
+type KeyRow = Selectable<ApiKeyTable>;
+
+/** Locked, so that two changes at once do not undo each other. @throws {ApiProblem} key_not_found, forbidden */
+async function findManaged(trx: Transaction, caller: Caller, id: number): Promise<KeyRow> {
+  const row = await trx.selectFrom("api_key").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
+  if (row === undefined) throw missing(id);
+  if (row.user_id === caller.userId) return row;
+  const user = await trx
+    .selectFrom("account")
+    .select(["id", "role", "department_id"])
+    .where("id", "=", row.user_id)
+    .executeTakeFirstOrThrow();
+  if (!managesUser(caller, user)) throw new ApiProblem("forbidden", "you do not manage this key");
+  return row;
+}
+
+function missing(id: number): ApiProblem {
+  return new ApiProblem("key_not_found", `there is no key ${id}`);
+}
+
+function isSame(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.from(left).equals(Buffer.from(right));
+}
+
+/** A key as the API shows one: never its secret or hash. */
+function showKey(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    key_prefix: row.key_prefix,
+    name: row.name,
+    user_id: row.user_id,
+    is_enabled: row.is_enabled,
+    expires_at: row.expires_at?.toISOString() ?? null,
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+    department_id: row.department_id,
+    created_by: row.created_by,
+    created_at: row.created_at.toISOString(),
+    quota: Quota.parse(row.quota),
+    source: row.source,
+  };
+}

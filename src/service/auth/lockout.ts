@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import { sql } from "kysely";
+import { ApiProblem } from "../api/problems.ts";
+import type { Storage } from "../storage/storage.ts";
+
+export interface LockoutLimits {
+  /** Failures of one name from one address, and of one address, in a window. */
+  readonly perName: number;
+  readonly perAddress: number;
+  readonly windowMs: number;
+}
+
+/** Counts failed logins in the database, so that it holds for all processes. */
+export interface Lockout {
+  /** @throws {ApiProblem} login_locked, with the seconds left */
+  assertOpen(ip: string, name: string): Promise<void>;
+  countFailure(ip: string, name: string): Promise<void>;
+  /** A success forgets the failures of that name from that address. */
+  clear(ip: string, name: string): Promise<void>;
+}
+
+export function createLockout(storage: Storage, limits: LockoutLimits): Lockout {
+  const bucketsOf = (ip: string, name: string): readonly (readonly [string, number])[] => [
+    // Hashed: people type their password into the wrong field.
+    [`name:${ip}:${createHash("sha256").update(name).digest("hex").slice(0, 24)}`, limits.perName],
+    [`ip:${ip}`, limits.perAddress],
+  ];
+  return {
+    async assertOpen(ip, name) {
+      const buckets = new Map(bucketsOf(ip, name));
+      const rows = await storage.db
+        .selectFrom("login_failure")
+        .select([
+          "bucket",
+          "failures",
+          sql<number>`ceil(extract(epoch from window_ends_at - now()))::int`.as("seconds"),
+        ])
+        .where("bucket", "in", [...buckets.keys()])
+        .where("window_ends_at", ">", sql<Date>`now()`)
+        .execute();
+      const locks = rows.filter(({ bucket, failures }) => failures >= (buckets.get(bucket) ?? Infinity));
+      if (locks.length === 0) return;
+      const seconds = Math.max(1, ...locks.map((lock) => lock.seconds));
+      throw new ApiProblem(
+        "login_locked",
+        `too many failed logins; try again in ${seconds} s`,
+        { remaining_seconds: seconds },
+        seconds,
+      );
+    },
+    async countFailure(ip, name) {
+      for (const [bucket] of bucketsOf(ip, name)) await countInWindow(storage, bucket, limits.windowMs);
+    },
+    async clear(ip, name) {
+      const [[bucket] = [""]] = bucketsOf(ip, name);
+      await storage.db.deleteFrom("login_failure").where("bucket", "=", bucket).execute();
+    },
+  };
+}
+
+/** Counts one more in a bucket whose window begins with its first. @returns how many there are now */
+export async function countInWindow(storage: Storage, bucket: string, windowMs: number): Promise<number> {
+  const { rows } = await sql<{ failures: number }>`
+    insert into login_failure as known (bucket, failures, window_ends_at)
+    values (${bucket}, 1, now() + ${windowMs}::int * interval '1 millisecond')
+    on conflict (bucket) do update set
+      failures = case when known.window_ends_at <= now() then 1 else known.failures + 1 end,
+      window_ends_at = case when known.window_ends_at <= now() then excluded.window_ends_at else known.window_ends_at end
+    returning failures`.execute(storage.db);
+  return rows[0]?.failures ?? 0;
+}
+
+/** How many a bucket's window holds. */
+export async function countedInWindow(storage: Storage, bucket: string): Promise<number> {
+  const row = await storage.db
+    .selectFrom("login_failure")
+    .select("failures")
+    .where("bucket", "=", bucket)
+    .where("window_ends_at", ">", sql<Date>`now()`)
+    .executeTakeFirst();
+  return row?.failures ?? 0;
+}

@@ -1,0 +1,80 @@
+import { ShareConfig, type Scope } from "../api/auth.ts";
+import { ApiProblem } from "../api/problems.ts";
+import type { Caller } from "./caller.ts";
+
+/** Something shared: who made it, and the stored share config. */
+export interface Shared {
+  readonly created_by: number | null;
+  readonly share_config: unknown;
+}
+
+/** At creation, when none is given: everybody reads, nobody but the creator and superadmins manages. */
+export const DEFAULT_SHARE: ShareConfig = {
+  version: 2,
+  read_scope: { access_level: "global", department_ids: [], user_uids: [] },
+  manage_scope: null,
+};
+
+/** Writing is strict. @throws {ApiProblem} share_config_invalid */
+export function checkShareConfig(config: ShareConfig): ShareConfig {
+  checkScope("read_scope", config.read_scope);
+  if (config.manage_scope !== null) {
+    checkScope("manage_scope", config.manage_scope);
+    if (!contains(config.read_scope, config.manage_scope)) refuse("manage_scope must lie within read_scope");
+  }
+  return config;
+}
+
+/** Whether a caller may see and use it. */
+export function canRead(caller: Caller, shared: Shared): boolean {
+  return isOwn(caller, shared) || matches(caller, readConfig(shared)?.read_scope);
+}
+
+/** Whether a caller may change it; a `user` who has not made it never may. */
+export function canManage(caller: Caller, shared: Shared): boolean {
+  if (isOwn(caller, shared)) return true;
+  return caller.role === "admin" && matches(caller, readConfig(shared)?.manage_scope ?? undefined);
+}
+
+function isOwn(caller: Caller, { created_by }: Shared): boolean {
+  return caller.role === "superadmin" || (created_by !== null && created_by === caller.userId);
+}
+
+/** Reading is tolerant: what cannot be read names nobody. */
+function readConfig({ share_config }: Shared): ShareConfig | undefined {
+  return ShareConfig.safeParse(share_config).data;
+}
+
+function matches(caller: Caller, scope: Scope | undefined): boolean {
+  switch (scope?.access_level) {
+    case undefined:
+      return false;
+    case "global":
+      return true;
+    case "department":
+      return caller.departmentId !== null && scope.department_ids.includes(caller.departmentId);
+    case "user":
+      return scope.user_uids.includes(caller.userId);
+  }
+}
+
+function checkScope(name: string, { access_level, department_ids, user_uids }: Scope): void {
+  if (access_level === "department" && department_ids.length === 0) refuse(`${name}: department needs department_ids`);
+  if (access_level === "user" && user_uids.length === 0) refuse(`${name}: user needs user_uids`);
+  if (access_level !== "department" && department_ids.length > 0)
+    refuse(`${name}: department_ids belong to department`);
+  if (access_level !== "user" && user_uids.length > 0) refuse(`${name}: user_uids belong to user`);
+}
+
+function contains(outer: Scope, inner: Scope): boolean {
+  if (outer.access_level === "global") return true;
+  if (outer.access_level !== inner.access_level) return false;
+  return (
+    inner.department_ids.every((id) => outer.department_ids.includes(id)) &&
+    inner.user_uids.every((id) => outer.user_uids.includes(id))
+  );
+}
+
+function refuse(message: string): never {
+  throw new ApiProblem("share_config_invalid", message);
+}

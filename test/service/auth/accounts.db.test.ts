@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import { makeDepartment, makeUser, PASSWORD, testAuth } from "../harness/auth.ts";
+import { ENGINES, freshStorage, shareStorage } from "../harness/storage.ts";
+
+describe.each(ENGINES)("%s", (kind) => {
+  const storage = shareStorage(kind);
+
+  test("the first account is made once, with the token where one is set", async () => {
+    const own = await freshStorage(kind);
+    const { accounts } = testAuth(own, { initToken: "let-me-in" });
+    const body = { username: "root", password: PASSWORD };
+    expect(await accounts.isFirstRun()).toBe(true);
+    await expect(accounts.initialize(body, null)).rejects.toMatchObject({ code: "init_token_invalid" });
+    const results = await Promise.allSettled(
+      [1, 2, 3].map(() => accounts.initialize({ ...body, init_token: "let-me-in" }, null)),
+    );
+    expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(results.find(({ status }) => status === "rejected")).toMatchObject({
+      reason: { code: "already_initialized" },
+    });
+    expect(await accounts.isFirstRun()).toBe(false);
+    const { token, user } = await accounts.logIn({ username: "ROOT", password: PASSWORD }, "127.0.0.1");
+    expect(user).toMatchObject({ username: "root", role: "superadmin" });
+    expect(await testAuth(own).credentials.authenticate(`Bearer ${token}`)).toMatchObject({ username: "root" });
+  });
+
+  test("a changed password, a logout and a disabled account end all tokens", async () => {
+    const { accounts, credentials } = testAuth(storage());
+    const root = await makeUser(storage(), { role: "superadmin" });
+    const user = await accounts.create(root, { username: "anna", password: PASSWORD, role: "user", display_name: "" });
+    const logIn = (password = PASSWORD) => accounts.logIn({ username: "anna", password }, "127.0.0.1");
+    const works = (token: string) =>
+      credentials.authenticate(`Bearer ${token}`).then(
+        () => true,
+        () => false,
+      );
+    const first = await logIn();
+    const actor = { caller: await credentials.authenticate(`Bearer ${first.token}`), ip: "127.0.0.1" };
+    await expect(
+      accounts.changePassword(actor, { old_password: "wrong wrong", new_password: "another one" }),
+    ).rejects.toMatchObject({ code: "invalid_credentials" });
+    const changed = await accounts.changePassword(actor, { old_password: PASSWORD, new_password: "another one" });
+    expect([await works(first.token), await works(changed.token)]).toEqual([false, true]);
+    await accounts.logOut(actor);
+    expect(await works(changed.token)).toBe(false);
+    const third = await logIn("another one");
+    await accounts.update(root, user.id, { is_enabled: false });
+    expect(await works(third.token)).toBe(false);
+    await expect(logIn("another one")).rejects.toMatchObject({ code: "invalid_credentials" });
+    await accounts.update(root, user.id, { is_enabled: true });
+    expect(await works(third.token)).toBe(false);
+    await accounts.remove(root, user.id);
+    await expect(accounts.get(root, user.id)).rejects.toMatchObject({ code: "user_not_found" });
+    expect(
+      (await accounts.create(root, { username: "anna", password: PASSWORD, role: "user", display_name: "" })).id,
+    ).not.toBe(user.id);
+  });
+
+  test("an expired token, one of another secret and one without a signature are refused", async () => {
+    const { accounts } = testAuth(storage(), { jwtTtlMs: -1_000 });
+    const root = await makeUser(storage(), { role: "superadmin" });
+    await accounts.create(root, { username: "late", password: PASSWORD, role: "user", display_name: "" });
+    const { token } = await accounts.logIn({ username: "late", password: PASSWORD }, "127.0.0.1");
+    const { credentials } = testAuth(storage());
+    const [, payload] = token.split(".");
+    const none = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${payload}.`;
+    for (const wrong of [token, none, `${token}x`]) {
+      await expect(credentials.authenticate(`Bearer ${wrong}`)).rejects.toMatchObject({ code: "unauthorized" });
+    }
+  });
+
+  test("after the failures that are allowed a login is locked, the right password too, others not", async () => {
+    const { accounts } = testAuth(storage(), { perName: 3 });
+    const root = await makeUser(storage(), { role: "superadmin" });
+    for (const username of ["berta", "carla"])
+      await accounts.create(root, { username, password: PASSWORD, role: "user", display_name: "" });
+    const logIn = (username: string, password: string, ip = "10.0.0.1") => accounts.logIn({ username, password }, ip);
+    // All at once: none slips past the limit but those that are being checked.
+    const guesses = await Promise.allSettled(Array.from({ length: 12 }, () => logIn("berta", "wrong wrong")));
+    const codes = guesses.map((guess) => (guess.status === "rejected" ? guess.reason.code : "in"));
+    expect(codes.filter((code) => code === "invalid_credentials").length).toBeLessThanOrEqual(4);
+    expect(codes).toContain("login_locked");
+    await expect(logIn("berta", PASSWORD)).rejects.toMatchObject({
+      code: "login_locked",
+      retryAfterSeconds: expect.any(Number),
+    });
+    expect((await logIn("carla", PASSWORD)).user.username).toBe("carla");
+    expect((await logIn("berta", PASSWORD, "10.0.0.2")).user.username).toBe("berta");
+  });
+
+  test("a success forgets the name's failures; an address of many names is locked as a whole", async () => {
+    const { accounts } = testAuth(storage(), { perName: 3, perAddress: 6 });
+    const root = await makeUser(storage(), { role: "superadmin" });
+    await accounts.create(root, { username: "dora", password: PASSWORD, role: "user", display_name: "" });
+    const logIn = (username: string, password: string) => accounts.logIn({ username, password }, "10.0.0.9");
+    for (const _ of [1, 2])
+      await expect(logIn("dora", "wrong wrong")).rejects.toMatchObject({ code: "invalid_credentials" });
+    await logIn("dora", PASSWORD);
+    for (const _ of [1, 2])
+      await expect(logIn("dora", "wrong wrong")).rejects.toMatchObject({ code: "invalid_credentials" });
+    for (const name of ["x1", "x2"])
+      await expect(logIn(name, "wrong wrong")).rejects.toMatchObject({ code: "invalid_credentials" });
+    await expect(logIn("x3", "wrong wrong")).rejects.toMatchObject({ code: "login_locked" });
+  });
+
+  test("admins manage the users of their department, superadmins all, users nobody", async () => {
+    const { accounts } = testAuth(storage());
+    const departmentId = await makeDepartment(storage());
+    const root = await makeUser(storage(), { role: "superadmin" });
+    const admin = await makeUser(storage(), { role: "admin", departmentId });
+    const user = await makeUser(storage(), { departmentId });
+    const stranger = await makeUser(storage());
+    const body = {
+      username: `e${crypto.randomUUID().slice(0, 8)}`,
+      password: PASSWORD,
+      role: "user" as const,
+      display_name: "",
+    };
+    await expect(accounts.create(user, body)).rejects.toMatchObject({ code: "role_required" });
+    await expect(accounts.create(admin, { ...body, role: "admin" })).rejects.toMatchObject({ code: "forbidden" });
+    const made = await accounts.create(admin, body);
+    expect(made.department_id).toBe(departmentId);
+    await expect(accounts.create(admin, body)).rejects.toMatchObject({ code: "username_taken" });
+    await expect(accounts.update(admin, made.id, { role: "admin" })).rejects.toMatchObject({ code: "forbidden" });
+    await expect(accounts.update(admin, stranger.caller.userId, { display_name: "x" })).rejects.toMatchObject({
+      code: "forbidden",
+    });
+    await expect(accounts.update(root, made.id, { department_id: 999_999 })).rejects.toMatchObject({
+      code: "department_not_found",
+    });
+    await expect(accounts.get(user, made.id)).rejects.toMatchObject({ code: "role_required" });
+    expect((await accounts.get(user, user.caller.userId)).id).toBe(user.caller.userId);
+    expect((await accounts.list(admin, { skip: 0, limit: 500 })).users.map(({ id }) => id)).toEqual([
+      user.caller.userId,
+      made.id,
+    ]);
+    await accounts.remove(admin, made.id);
+    await expect(accounts.remove(admin, made.id)).rejects.toMatchObject({ code: "user_not_found" });
+  });
+
+  test("the last superadmin stays: not deleted, demoted or disabled, however many try at once", async () => {
+    const own = await freshStorage(kind);
+    const { accounts } = testAuth(own);
+    const [one, two] = [await makeUser(own, { role: "superadmin" }), await makeUser(own, { role: "superadmin" })];
+    const results = await Promise.allSettled([
+      accounts.remove(one, two.caller.userId),
+      accounts.update(two, one.caller.userId, { role: "user" }),
+    ]);
+    expect(results.filter(({ status }) => status === "rejected")).toMatchObject([
+      { reason: { code: "last_superadmin" } },
+    ]);
+    const { rows } = {
+      rows: await own.db
+        .selectFrom("account")
+        .select("id")
+        .where("role", "=", "superadmin")
+        .where("deleted_at", "is", null)
+        .execute(),
+    };
+    expect(rows).toHaveLength(1);
+  });
+
+  test("a department in use stays, its name is one department's", async () => {
+    const { departments } = testAuth(storage());
+    const root = await makeUser(storage(), { role: "superadmin" });
+    const admin = await makeUser(storage(), { role: "admin" });
+    const made = await departments.create(root, "Sales");
+    await expect(departments.create(root, "Sales")).rejects.toMatchObject({ code: "department_name_taken" });
+    await expect(departments.create(admin, "Other")).rejects.toMatchObject({ code: "role_required" });
+    expect((await departments.update(root, made.id, "Support")).name).toBe("Support");
+    await makeUser(storage(), { departmentId: made.id });
+    await expect(departments.remove(root, made.id)).rejects.toMatchObject({ code: "department_in_use" });
+    const empty = await departments.create(root, "Empty");
+    await departments.remove(root, empty.id);
+    await expect(departments.remove(root, empty.id)).rejects.toMatchObject({ code: "department_not_found" });
+  });
+});

@@ -1,0 +1,59 @@
+import { sql } from "kysely";
+import { describe, expect, test } from "vitest";
+import { makeUser, testAuth } from "../harness/auth.ts";
+import { ENGINES, shareStorage } from "../harness/storage.ts";
+
+describe.each(ENGINES)("%s", (kind) => {
+  const storage = shareStorage(kind);
+
+  test("an approved login gives a key, the same again when asked again", async () => {
+    const { cliSessions, credentials } = testAuth(storage());
+    const actor = await makeUser(storage());
+    const { deviceCode, userCode } = await cliSessions.start("svc on laptop", "10.0.0.1");
+    expect(userCode).toMatch(/^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/);
+    await expect(cliSessions.exchange(deviceCode, null)).rejects.toMatchObject({ code: "authorization_pending" });
+    await expect(cliSessions.exchange(deviceCode, null)).rejects.toMatchObject({ code: "slow_down" });
+    expect(await cliSessions.get(actor.caller, userCode.toLowerCase().replace("-", ""))).toMatchObject({
+      state: "pending",
+      client_name: "svc on laptop",
+      ip: "10.0.0.1",
+    });
+    await cliSessions.approve(actor, userCode);
+    await expect(cliSessions.deny(actor, userCode)).rejects.toMatchObject({ code: "cli_session_decided" });
+    const made = await Promise.all([1, 2, 3].map(() => cliSessions.exchange(deviceCode, null)));
+    expect(new Set(made.map(({ secret }) => secret)).size).toBe(1);
+    expect(made[0]?.api_key).toMatchObject({ source: "cli", name: "svc on laptop", user_id: actor.caller.userId });
+    expect(await credentials.authenticate(`Bearer ${made[0]?.secret}`)).toMatchObject({ userId: actor.caller.userId });
+    expect((await cliSessions.get(actor.caller, userCode)).state).toBe("consumed");
+  });
+
+  test("a denied one is denied, an expired one and an unknown one have expired", async () => {
+    const { cliSessions } = testAuth(storage());
+    const actor = await makeUser(storage());
+    const denied = await cliSessions.start("svc", "10.0.0.1");
+    await cliSessions.deny(actor, denied.userCode);
+    await expect(cliSessions.exchange(denied.deviceCode, null)).rejects.toMatchObject({ code: "access_denied" });
+    const late = await cliSessions.start("svc", "10.0.0.1");
+    await storage()
+      .db.updateTable("cli_session")
+      .set({ expires_at: sql<Date>`now()` })
+      .where("user_code", "=", late.userCode)
+      .execute();
+    await expect(cliSessions.exchange(late.deviceCode, null)).rejects.toMatchObject({ code: "expired_token" });
+    await expect(cliSessions.approve(actor, late.userCode)).rejects.toMatchObject({ code: "cli_session_not_found" });
+    await expect(cliSessions.exchange("never-given", null)).rejects.toMatchObject({ code: "expired_token" });
+  });
+
+  test("codes cannot be guessed: ten wrong ones, then none for a minute; what another decided is not there", async () => {
+    const { cliSessions } = testAuth(storage());
+    const [actor, other] = [await makeUser(storage()), await makeUser(storage())];
+    const { userCode } = await cliSessions.start("svc", "10.0.0.1");
+    await cliSessions.approve(actor, userCode);
+    await expect(cliSessions.get(other.caller, userCode)).rejects.toMatchObject({ code: "cli_session_not_found" });
+    for (let tries = 2; tries <= 10; tries += 1) {
+      await expect(cliSessions.get(other.caller, "AAAA-AAAA")).rejects.toMatchObject({ code: "cli_session_not_found" });
+    }
+    await expect(cliSessions.get(other.caller, "AAAA-AAAA")).rejects.toMatchObject({ code: "too_many_codes" });
+    expect((await cliSessions.get(actor.caller, userCode)).state).toBe("approved");
+  });
+});
