@@ -1,0 +1,78 @@
+import rateLimit from "@fastify/rate-limit";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ApiProblem } from "../api/problems.ts";
+import type { KnownActor } from "../auth/accounts.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Credentials } from "../auth/credentials.ts";
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Answered without a credential. */
+    isPublic?: boolean;
+    /** Counts in no rate limit. */
+    isUncounted?: boolean;
+  }
+  interface FastifyRequest {
+    caller: Caller | null;
+  }
+}
+
+export interface CallersOptions {
+  readonly credentials: Credentials;
+  /** Calls a minute; 0 is off. */
+  readonly perCredential: number;
+  readonly perAddress: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Finds out who calls before anything else is read, and limits how often. */
+export async function registerCallers(app: FastifyInstance, options: CallersOptions): Promise<void> {
+  await app.register(rateLimit, { global: false });
+  const limiter = (max: number, keyGenerator: (request: FastifyRequest) => string) =>
+    max === 0 ? undefined : app.createRateLimit({ max, timeWindow: MINUTE_MS, keyGenerator });
+  const known = limiter(options.perCredential, ({ caller }) => describe(caller));
+  const unknown = limiter(options.perAddress, ({ ip }) => `ip:${ip}`);
+
+  async function count(limit: typeof known, request: FastifyRequest): Promise<void> {
+    const verdict = await limit?.(request);
+    if (verdict === undefined || verdict.isAllowed || !verdict.isExceeded) return;
+    throw new ApiProblem(
+      "rate_limited",
+      `more than ${verdict.max} calls a minute`,
+      {},
+      Math.max(1, verdict.ttlInSeconds),
+    );
+  }
+
+  app.decorateRequest("caller", null);
+  app.addHook("onRequest", async (request) => {
+    const { config } = request.routeOptions;
+    if (config.isUncounted === true) return;
+    if (config.isPublic === true || request.is404) return count(unknown, request);
+    try {
+      request.caller = await options.credentials.authenticate(request.headers.authorization);
+    } catch (error) {
+      // Guessing counts as calls without a credential.
+      if (error instanceof ApiProblem) await count(unknown, request);
+      throw error;
+    }
+    await count(known, request);
+  });
+}
+
+/** Who calls; only on routes that are not public. */
+export function callerOf({ caller }: FastifyRequest): Caller {
+  if (caller === null) throw new Error("a public route has no caller");
+  return caller;
+}
+
+/** The same with the address the call came from. */
+export function actorOf(request: FastifyRequest): KnownActor {
+  return { caller: callerOf(request), ip: request.ip };
+}
+
+function describe(caller: Caller | null): string {
+  if (caller === null) return "none";
+  return caller.credential.type === "jwt" ? `user:${caller.userId}` : `key:${caller.credential.id}`;
+}

@@ -1,0 +1,61 @@
+import { isIP } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { ApiProblem } from "../api/problems.ts";
+
+/** Where requests may be sent to, and which pages may send them. */
+export interface GuardOptions {
+  /** Names besides addresses and those of loopback. */
+  readonly hosts: readonly string[];
+  readonly publicUrl?: URL | undefined;
+  /** Origins whose pages may call. */
+  readonly corsOrigins: readonly string[];
+}
+
+/** Refuses what a page of elsewhere made its reader's browser send, under whatever name it found us (DNS rebinding). */
+export function registerGuard(app: FastifyInstance, options: GuardOptions): void {
+  const names = new Set([...options.hosts, options.publicUrl?.hostname ?? ""].map((name) => name.toLowerCase()));
+  const origins = new Set([
+    ...options.corsOrigins,
+    ...(options.publicUrl === undefined ? [] : [options.publicUrl.origin]),
+  ]);
+  app.addHook("onRequest", async ({ headers }) => {
+    const name = readHostName(headers.host);
+    if (name === undefined || !(isLoopback(name) || isAddress(name) || names.has(name))) {
+      throw new ApiProblem(
+        "forbidden_host",
+        `the host ${quote(headers.host)} is not one of this service's (SERVICE_HOSTS)`,
+      );
+    }
+    const { origin } = headers;
+    if (origin !== undefined && !origins.has(origin) && !isSameHost(origin, headers.host)) {
+      throw new ApiProblem("forbidden_origin", `pages of ${quote(origin)} may not call (SERVICE_CORS_ORIGINS)`);
+    }
+  });
+}
+
+function readHostName(host: string | undefined): string | undefined {
+  const url = host === undefined ? null : URL.parse(`http://${host}`);
+  return url !== null && url.pathname === "/" && url.username === "" ? url.hostname : undefined;
+}
+
+function isAddress(name: string): boolean {
+  return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
+}
+
+function isLoopback(name: string): boolean {
+  return name === "localhost" || name.endsWith(".localhost") || name === "[::1]" || /^127(\.\d{1,3}){3}$/.test(name);
+}
+
+function isSameHost(origin: string, host: string | undefined): boolean {
+  const from = URL.parse(origin);
+  return (
+    from !== null &&
+    host !== undefined &&
+    from.host !== "" &&
+    from.host === URL.parse(`${from.protocol}//${host}`)?.host
+  );
+}
+
+function quote(value: string | undefined): string {
+  return value === undefined ? "none" : JSON.stringify(value.slice(0, 200));
+}

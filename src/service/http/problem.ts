@@ -1,0 +1,77 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
+import { ApiProblem, PROBLEM_STATUS, ValidationProblem, type ProblemCode } from "../api/problems.ts";
+import { isDatabaseAway, sqlState } from "../storage/transaction.ts";
+
+/** What Fastify itself refuses, in our words. Source: fastify 5.12 `lib/errors.js`. */
+const FASTIFY_PROBLEMS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
+  FST_ERR_CTP_INVALID_JSON_BODY: ["invalid_json", "the body is not valid JSON, or has a key `__proto__`"],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["invalid_json", "the body is shorter or longer than its Content-Length"],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupported_media_type", "send the body as `Content-Type: application/json`"],
+  FST_ERR_BAD_URL: ["route_not_found", "the path is not properly percent-encoded"],
+  FST_ERR_MAX_PARAM_LENGTH: ["route_not_found", "a part of the path is too long"],
+};
+
+const RETRY_AFTER_SECONDS = 5;
+const DISK_FULL = "53100";
+const METHODS: readonly HTTPMethods[] = ["GET", "POST", "PUT", "DELETE"];
+
+/**
+ * Makes every refusal, and every fault behind it, a problem (`{"detail":…}`).
+ *
+ * A fault is logged here, once, and told to the caller as `internal_error` without its message.
+ */
+export function registerProblems(app: FastifyInstance, maxBodyBytes: number): void {
+  app.setErrorHandler((error, request, reply) => sendError(error, maxBodyBytes, request, reply));
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split("?", 1)[0] ?? "/";
+    const allowed = METHODS.filter((method) => Boolean(app.findRoute({ method, url: path }))).map(String);
+    if (allowed.length > 0) void reply.header("allow", allowed.join(", "));
+    const offer = allowed.length > 0 ? `; this path offers ${allowed.join(" and ")}` : "; see /openapi.json";
+    throw new ApiProblem("route_not_found", `there is no ${request.method} ${path}${offer}`);
+  });
+}
+
+/** Answers what goes wrong before any route is found, where the error handler does not reach. */
+export function sendRoutingError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  sendError(error, 0, request, reply);
+}
+
+function sendError(error: unknown, maxBodyBytes: number, request: FastifyRequest, reply: FastifyReply): void {
+  const problem = toProblem(error, maxBodyBytes);
+  if (problem instanceof ValidationProblem) {
+    void reply.code(422).send({ detail: problem.fields });
+    return;
+  }
+  const { code, message, extras, retryAfterSeconds } = problem;
+  if (code === "internal_error" || code === "not_ready" || code === "storage_full") {
+    request.log.error({ err: error, method: request.method, route: request.routeOptions.url }, "request failed");
+  }
+  if (code === "unauthorized") void reply.header("www-authenticate", "Bearer");
+  if (retryAfterSeconds !== undefined) void reply.header("retry-after", retryAfterSeconds);
+  if (code === "login_locked") void reply.header("x-lock-remaining", retryAfterSeconds ?? 0);
+  void reply.code(PROBLEM_STATUS[code]).send({ detail: { code, message, ...extras } });
+}
+
+function toProblem(error: unknown, maxBodyBytes: number): ApiProblem | ValidationProblem {
+  if (error instanceof ApiProblem || error instanceof ValidationProblem) return error;
+  if (isDatabaseAway(error))
+    return new ApiProblem("not_ready", "the database is away; try again", {}, RETRY_AFTER_SECONDS);
+  if (sqlState(error) === DISK_FULL) return new ApiProblem("storage_full", "the database's disk is full");
+  const { code, statusCode } = readFastifyError(error);
+  if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
+    return new ApiProblem("body_too_large", `the body is larger than ${maxBodyBytes} bytes`);
+  const known = code === undefined ? undefined : FASTIFY_PROBLEMS[code];
+  if (known !== undefined) return new ApiProblem(...known);
+  if (error instanceof Error && statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new ApiProblem("invalid_json", error.message);
+  }
+  return new ApiProblem("internal_error", "the service failed to answer; its log says why");
+}
+
+function readFastifyError(error: unknown): { code?: string; statusCode?: number } {
+  if (!(error instanceof Error)) return {};
+  return {
+    ...("code" in error && typeof error.code === "string" ? { code: error.code } : {}),
+    ...("statusCode" in error && typeof error.statusCode === "number" ? { statusCode: error.statusCode } : {}),
+  };
+}

@@ -1,0 +1,38 @@
+import { Problem, ValidationError } from "../api/common.ts";
+import { PROBLEM_STATUS, type ProblemCode } from "../api/problems.ts";
+import { z } from "zod";
+
+type StatusOf<C extends ProblemCode> = (typeof PROBLEM_STATUS)[C];
+
+interface Refusal {
+  readonly description: string;
+  readonly content: { readonly "application/json": { readonly schema: z.ZodType } };
+}
+
+/** What any route may answer. */
+const ALWAYS = [
+  "unauthorized",
+  "forbidden_host",
+  "forbidden_origin",
+  "rate_limited",
+  "internal_error",
+  "not_ready",
+] as const;
+const Unprocessable = z.union([ValidationError, Problem]);
+
+/** The response schemas of a route's refusals, by status; each description names the codes behind it. */
+export function refusals<C extends ProblemCode = never>(
+  ...codes: readonly C[]
+): Record<StatusOf<C | (typeof ALWAYS)[number]> | 422, Refusal>;
+export function refusals(...codes: readonly ProblemCode[]): Record<number, Refusal> {
+  const byStatus = Map.groupBy(new Set<ProblemCode>([...codes, ...ALWAYS]), (code) => PROBLEM_STATUS[code]);
+  const answers: Record<number, Refusal> = {
+    422: { description: "The request does not validate.", content: { "application/json": { schema: Unprocessable } } },
+  };
+  for (const [status, all] of byStatus) {
+    const schema = status === 422 ? Unprocessable : Problem;
+    const description = all.map((code) => `\`${code}\``).join(", ");
+    answers[status] = { description, content: { "application/json": { schema } } };
+  }
+  return answers;
+}

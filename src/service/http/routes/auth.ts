@@ -1,0 +1,79 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { InitializeBody, Me, PasswordBody, Token, TokenBody } from "../../api/auth.ts";
+import { Success } from "../../api/common.ts";
+import type { IssuedToken } from "../../auth/accounts.ts";
+import type { Auth } from "../../auth/auth.ts";
+import { actorOf, callerOf } from "../callers.ts";
+import { refusals } from "../refusals.ts";
+
+const tags = ["auth"];
+const open = { config: { isPublic: true } };
+
+/** Logging in, and who one is. */
+export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { auth: { accounts } }) => {
+  const firstRun = {
+    tags,
+    summary: "Ask whether the first account is still to be made",
+    security: [],
+    response: { 200: z.strictObject({ first_run: z.boolean() }).meta({ id: "FirstRun" }), ...refusals() },
+  };
+  app.get("/api/auth/check-first-run", { ...open, schema: firstRun }, async () => ({
+    first_run: await accounts.isFirstRun(),
+  }));
+
+  const initialize = {
+    tags,
+    summary: "Make the first account, a superadmin",
+    security: [],
+    body: InitializeBody,
+    response: { 200: Token, ...refusals("init_token_invalid", "already_initialized", "password_invalid") },
+  };
+  app.post("/api/auth/initialize", { ...open, schema: initialize }, async ({ body, ip }) =>
+    showToken(await accounts.initialize(body, ip)),
+  );
+
+  const token = {
+    tags,
+    summary: "Log in",
+    description: "JSON, or a form as of OAuth2's password grant.",
+    security: [],
+    body: TokenBody,
+    response: { 200: Token, ...refusals("invalid_credentials", "login_locked") },
+  };
+  app.post("/api/auth/token", { ...open, schema: token }, async ({ body, ip }) =>
+    showToken(await accounts.logIn(body, ip)),
+  );
+
+  const me = { tags, summary: "Ask who one is", response: { 200: Me, ...refusals() } };
+  app.get("/api/auth/me", { schema: me }, async (request) => {
+    const caller = callerOf(request);
+    const { credential } = caller;
+    return {
+      user: await accounts.get(actorOf(request), caller.userId),
+      credential:
+        credential.type === "jwt" ? { type: credential.type } : { type: credential.type, api_key_id: credential.id },
+    };
+  });
+
+  const password = {
+    tags,
+    summary: "Change one's password",
+    description: "Ends all tokens given out before.",
+    body: PasswordBody,
+    response: { 200: Token, ...refusals("invalid_credentials", "password_invalid", "login_locked") },
+  };
+  app.put("/api/auth/me/password", { schema: password }, async (request) =>
+    showToken(await accounts.changePassword(actorOf(request), request.body)),
+  );
+
+  const logout = { tags, summary: "End all of one's tokens", response: { 200: Success, ...refusals() } };
+  app.post("/api/auth/logout", { schema: logout }, async (request) => {
+    await accounts.logOut(actorOf(request));
+    return { success: true as const };
+  });
+};
+
+function showToken({ token, expiresInSeconds, user }: IssuedToken) {
+  return { access_token: token, token_type: "bearer" as const, expires_in: expiresInSeconds, user };
+}

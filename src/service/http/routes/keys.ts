@@ -1,0 +1,94 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { CreateKeyBody, KeyAnswer, KeyCreated, KeyList, KeyListQuery, KeyPath, UpdateKeyBody } from "../../api/auth.ts";
+import { Success } from "../../api/common.ts";
+import { ValidationProblem } from "../../api/problems.ts";
+import type { Auth } from "../../auth/auth.ts";
+import { actorOf, callerOf } from "../callers.ts";
+import { idempotencyKey } from "../idempotency.ts";
+import { refusals } from "../refusals.ts";
+
+const tags = ["keys"];
+
+/** API keys. */
+export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { auth: { keys } }) => {
+  const list = {
+    tags,
+    summary: "List API keys, newest first",
+    querystring: KeyListQuery,
+    response: { 200: KeyList, ...refusals() },
+  };
+  app.get("/api/user/apikey", { schema: list }, async (request) => keys.list(callerOf(request), request.query));
+
+  const create = {
+    tags,
+    summary: "Create an API key",
+    description: "Idempotent for each user and request_id: the same intent gives the same record and the same secret.",
+    body: CreateKeyBody,
+    response: {
+      200: KeyCreated,
+      ...refusals(
+        "forbidden",
+        "department_mismatch",
+        "user_not_found",
+        "key_revoked",
+        "intent_conflict",
+        "master_key_rotated",
+      ),
+    },
+  };
+  app.post("/api/user/apikey", { schema: create }, async (request) => {
+    const { body } = request;
+    const requestId = idempotencyKey(request, body.request_id);
+    if (requestId === undefined) {
+      throw new ValidationProblem([
+        { loc: ["body", "request_id"], msg: "needed, here or as Idempotency-Key", type: "missing" },
+      ]);
+    }
+    if (!/^[A-Za-z0-9._:-]{8,64}$/.test(requestId)) {
+      throw new ValidationProblem([
+        { loc: ["header", "idempotency-key"], msg: "8 to 64 of letters, digits and . _ : -", type: "invalid_format" },
+      ]);
+    }
+    return keys.create(actorOf(request), {
+      userId: body.user_id ?? callerOf(request).userId,
+      requestId,
+      name: body.name,
+      expiresAt: body.expires_at ?? null,
+      departmentId: body.department_id,
+      quota: body.quota,
+      source: "api",
+    });
+  });
+
+  const get = {
+    tags,
+    summary: "Look at an API key",
+    params: KeyPath,
+    response: { 200: KeyAnswer, ...refusals("forbidden", "key_not_found") },
+  };
+  app.get("/api/user/apikey/:api_key_id", { schema: get }, async (request) => ({
+    api_key: await keys.get(callerOf(request), request.params.api_key_id),
+  }));
+
+  const update = {
+    tags,
+    summary: "Change an API key",
+    params: KeyPath,
+    body: UpdateKeyBody,
+    response: { 200: KeyAnswer, ...refusals("forbidden", "key_not_found") },
+  };
+  app.put("/api/user/apikey/:api_key_id", { schema: update }, async (request) => ({
+    api_key: await keys.update(actorOf(request), request.params.api_key_id, request.body),
+  }));
+
+  const revoke = {
+    tags,
+    summary: "Revoke an API key; safe to repeat",
+    params: KeyPath,
+    response: { 200: Success, ...refusals("forbidden", "key_not_found") },
+  };
+  app.delete("/api/user/apikey/:api_key_id", { schema: revoke }, async (request) => {
+    await keys.revoke(actorOf(request), request.params.api_key_id);
+    return { success: true as const };
+  });
+};

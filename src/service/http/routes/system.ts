@@ -1,0 +1,82 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { refusals } from "../refusals.ts";
+
+/** A part the service needs, and whether it works. */
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly message?: string;
+}
+
+export interface SystemOptions {
+  readonly version: string;
+  readonly info: () => {
+    capabilities: readonly string[];
+    limits: Readonly<Record<string, number>>;
+    warnings: readonly string[];
+  };
+  /** Looks at everything the service needs. */
+  readonly look: () => Promise<readonly Check[]>;
+}
+
+const tags = ["system"];
+const open = { config: { isPublic: true, isUncounted: true } };
+
+const Health = z.strictObject({ status: z.literal("ok") }).meta({ id: "Health" });
+const Ready = z
+  .strictObject({
+    ready: z.boolean(),
+    checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), message: z.string().optional() })),
+  })
+  .meta({ id: "Ready" });
+const Info = z
+  .strictObject({
+    name: z.literal("svc"),
+    version: z.string(),
+    api_version: z.literal(1),
+    capabilities: z.array(z.string()),
+    limits: z.record(z.string(), z.number()),
+    warnings: z.array(z.string()),
+  })
+  .meta({ id: "Info" });
+
+/** What probes and clients ask before anything else; no credential. */
+export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, { version, info, look }) => {
+  const health = {
+    tags,
+    summary: "Ask whether the process answers",
+    security: [],
+    response: { 200: Health, ...refusals() },
+  };
+  app.get("/api/system/health", { ...open, schema: health }, async () => ({ status: "ok" as const }));
+
+  const ready = {
+    tags,
+    summary: "Ask whether all that a run needs is there",
+    security: [],
+    response: {
+      ...refusals(),
+      200: Ready,
+      503: { description: "Not now; `checks` says why.", content: { "application/json": { schema: Ready } } },
+    },
+  };
+  app.get("/api/system/ready", { ...open, schema: ready }, async (_request, reply) => {
+    const checks = await look();
+    const isReady = checks.every(({ ok }) => ok);
+    return reply.code(isReady ? 200 : 503).send({ ready: isReady, checks: [...checks] });
+  });
+
+  const about = { tags, summary: "Ask what this service is", security: [], response: { 200: Info, ...refusals() } };
+  app.get("/api/system/info", { ...open, schema: about }, async () => {
+    const { capabilities, limits, warnings } = info();
+    return {
+      name: "svc" as const,
+      version,
+      api_version: 1 as const,
+      capabilities: [...capabilities],
+      limits: { ...limits },
+      warnings: [...warnings],
+    };
+  });
+};

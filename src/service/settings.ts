@@ -1,0 +1,219 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+
+const MINUTE = 60_000;
+
+const integer = (fallback: number, minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(minimum).max(maximum)).default(fallback);
+const flag = (fallback: "true" | "false") =>
+  z
+    .enum(["true", "false"])
+    .default(fallback)
+    .transform((value) => value === "true");
+const list = z.string().transform((text) => text.split(/[ ,]+/).filter(Boolean));
+const path = z.string().startsWith("/").optional();
+const url = z.url({ protocol: /^https?$/ }).transform((text) => new URL(text));
+const secret = z.string().min(32).optional();
+
+/** Every variable of the service. Source: design section 12. */
+export const SettingsSchema = z.object({
+  SERVICE_HOST: z.string().min(1).default("127.0.0.1").meta({ description: "Address the API listens on" }),
+  SERVICE_PORT: integer(5050, 0, 65_535).meta({ description: "Port the API listens on; 0 picks one and logs it" }),
+  SERVICE_PUBLIC_URL: url.optional().meta({ description: "Where callers reach the service; needed beyond loopback" }),
+  SERVICE_HOSTS: list.default([]).meta({ description: "Further names by which it may be asked" }),
+  SERVICE_CORS_ORIGINS: list
+    .optional()
+    .meta({ description: "Origins whose pages may call; on loopback http://localhost:5173" }),
+  SERVICE_TRUST_PROXY: integer(0, 0, 16).meta({ description: "Proxies in front, counted from the right" }),
+  SERVICE_ALLOW_HTTP: flag("false").meta({ description: "Allow a public URL without TLS" }),
+  SERVICE_DATA_DIR: path.meta({ description: "PGlite, lock, secrets, objects, embedded turnd" }),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//)
+    .optional()
+    .meta({ description: "PostgreSQL 15 or newer; without it PGlite in the data directory" }),
+  SERVICE_DB_POOL: integer(10, 2, 1_000).meta({ description: "Connections of one process" }),
+  SERVICE_MIGRATE: flag("true").meta({ description: "false: refuse to start on an older schema" }),
+  SERVICE_OBJECTS: z
+    .string()
+    .regex(/^(file:\/.+|s3:\/\/[a-z0-9.-]+(\/[^/]+)*)$/)
+    .optional()
+    .meta({ description: "file:<directory> or s3://bucket/prefix" }),
+  SERVICE_S3_ENDPOINT: url.optional().meta({ description: "Where the bucket is" }),
+  SERVICE_S3_REGION: z.string().default("us-east-1").meta({ description: "Region of the bucket" }),
+  SERVICE_S3_ACCESS_KEY_FILE: path.meta({ description: "File with the access key id" }),
+  SERVICE_S3_SECRET_KEY_FILE: path.meta({ description: "File with the secret access key" }),
+  SERVICE_JWT_SECRET: secret.meta({ description: "Signs tokens" }),
+  SERVICE_JWT_SECRET_FILE: path.meta({ description: "File that holds it instead" }),
+  SERVICE_KEY_SECRET: secret.meta({ description: "API keys are derived from it" }),
+  SERVICE_KEY_SECRET_FILE: path.meta({ description: "File that holds it instead" }),
+  SERVICE_SANDBOX_SECRET: secret.meta({ description: "Tokens of sandboxes are derived from it" }),
+  SERVICE_SANDBOX_SECRET_FILE: path.meta({ description: "File that holds it instead" }),
+  SERVICE_INIT_TOKEN: z.string().min(8).optional().meta({ description: "Needed to make the first account" }),
+  SERVICE_ADMIN_PASSWORD_FILE: path.meta({
+    description: "File with the password of the superadmin `admin`, who is then made",
+  }),
+  SERVICE_JWT_TTL_MS: integer(604_800_000, MINUTE).meta({ description: "How long a token is good" }),
+  SERVICE_LOGIN_FAILURES: integer(10, 1).meta({ description: "Failed logins of a name from an address in a window" }),
+  SERVICE_LOGIN_FAILURES_IP: integer(30, 1).meta({ description: "Failed logins of an address in a window" }),
+  SERVICE_LOGIN_WINDOW_MS: integer(600_000, 1_000, 86_400_000).meta({ description: "The window" }),
+  SERVICE_RATE_PER_MINUTE: integer(1_200, 0).meta({ description: "Calls of a credential; 0 is off" }),
+  SERVICE_RATE_ANONYMOUS_PER_MINUTE: integer(120, 0).meta({
+    description: "Calls without one, of an address; 0 is off",
+  }),
+  SERVICE_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({ description: "A request's body" }),
+  SERVICE_MAX_STREAMS: integer(1_000, 1).meta({ description: "Event streams at once" }),
+  SERVICE_MAX_QUEUED: integer(100, 0, 10_000).meta({ description: "Requests that wait in a thread" }),
+  SERVICE_RUN_CONCURRENCY: integer(0, 0, 1_000).meta({
+    description: "Runs of one process; 0: 16 on PGlite, 64 on PostgreSQL",
+  }),
+  SERVICE_TASK_CONCURRENCY: integer(2, 1, 100).meta({ description: "Tasks of one process" }),
+  SERVICE_LEASE_MS: integer(20_000, 10_000, 600_000).meta({
+    description: "Silence after which a worker's runs go to another",
+  }),
+  SERVICE_EXECUTOR_LOST_MS: integer(300_000, 1_000).meta({
+    description: "Silence after which a run's turnd is given up",
+  }),
+  SERVICE_SYNC_WAIT_MS: integer(600_000, 1_000).meta({ description: "Longest wait of a synchronous agent-call" }),
+  SERVICE_SSE_HEARTBEAT_MS: integer(15_000, 100, 600_000).meta({ description: "Comments on idle streams" }),
+  SERVICE_SSE_MAX_MS: integer(1_800_000, 1_000).meta({ description: "Longest connection of a stream" }),
+  SERVICE_EVENTS_RETENTION_MS: integer(604_800_000, 1_000).meta({
+    description: "How long events stay after their run's end",
+  }),
+  SERVICE_SHUTDOWN_MS: integer(12_000, 1_000, 600_000).meta({ description: "Bound of a stop by SIGTERM" }),
+  SERVICE_SANDBOX: z.enum(["embedded", "static"]).default("embedded").meta({ description: "Where turns run" }),
+  SERVICE_SANDBOX_START_MS: integer(60_000, 1_000).meta({ description: "Longest start of a sandbox" }),
+  SERVICE_SANDBOX_PASS_ENV: list.default(["CLI_A_*", "CLI_B_*"]).meta({ description: "Variables a sandbox gets" }),
+  SERVICE_TURND_URLS: list.pipe(z.array(z.url())).default([]).meta({ description: "static: the turnds there are" }),
+  SERVICE_TURND_TOKEN: z.string().min(8).optional().meta({ description: "static: their token" }),
+  SERVICE_TURND_TOKEN_FILE: path.meta({ description: "File that holds it instead" }),
+  SERVICE_TURND_CMD: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: "embedded: starts turnd; its words are split at spaces" }),
+  SERVICE_ALLOW_SHARED_USER: flag("false").meta({
+    description: "embedded, not root: let the CLIs run as the service's own user",
+  }),
+  SERVICE_AGENTS_FILE: path.meta({ description: "JSON list of agents put in place at start" }),
+  SERVICE_LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal"])
+    .default("info")
+    .meta({ description: "Level of the log on stdout" }),
+});
+
+/** The settings, checked. */
+export interface Settings {
+  readonly values: z.output<typeof SettingsSchema>;
+  readonly dataDirectory: string;
+  readonly isLoopback: boolean;
+  readonly corsOrigins: readonly string[];
+  /** Absent: made at the first start on PGlite and loopback. */
+  readonly secrets: { readonly [Name in SecretName]: string | undefined };
+  readonly turndToken: string | undefined;
+  readonly adminPassword: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export type SecretName = "jwt" | "key" | "sandbox";
+
+/** A variable that keeps the service from starting: its name, its value and what is allowed. */
+export class SettingsError extends Error {
+  constructor(problems: readonly string[]) {
+    super(problems.join("\n"));
+    this.name = "SettingsError";
+  }
+}
+
+const HIDDEN = /SECRET$|TOKEN$|^DATABASE_URL$/;
+const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
+
+/**
+ * Reads the settings from an environment.
+ *
+ * @throws {SettingsError} naming every variable that is wrong
+ */
+export function readSettings(env: Readonly<Record<string, string | undefined>>, uid: number): Settings {
+  const given: Record<string, string> = {};
+  // An empty variable is one that is not set: compose files and manifests leave such behind.
+  for (const [key, value] of Object.entries(env)) if (value !== undefined && value !== "") given[key] = value;
+  const parsed = SettingsSchema.safeParse(given);
+  if (!parsed.success) throw new SettingsError(parsed.error.issues.map((issue) => describeIssue(issue, given)));
+  const values = parsed.data;
+  const isLoopback = LOOPBACK.has(values.SERVICE_HOST);
+  const secrets = {
+    jwt: readSecret(values, "SERVICE_JWT_SECRET"),
+    key: readSecret(values, "SERVICE_KEY_SECRET"),
+    sandbox: readSecret(values, "SERVICE_SANDBOX_SECRET"),
+  };
+  const problems = [...checkSecrets(secrets, values, isLoopback), ...checkReach(values, isLoopback)];
+  if (values.SERVICE_SANDBOX === "static" && values.SERVICE_TURND_URLS.length === 0) {
+    problems.push("SERVICE_SANDBOX is static: SERVICE_TURND_URLS has to name at least one turnd");
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  return {
+    values,
+    isLoopback,
+    secrets,
+    dataDirectory: values.SERVICE_DATA_DIR ?? (uid === 0 ? "/var/lib/svc" : join(homedir(), ".local/state/svc")),
+    corsOrigins: values.SERVICE_CORS_ORIGINS ?? (isLoopback ? ["http://localhost:5173"] : []),
+    turndToken: values.SERVICE_TURND_TOKEN ?? readFile("SERVICE_TURND_TOKEN_FILE", values.SERVICE_TURND_TOKEN_FILE),
+    adminPassword: readFile("SERVICE_ADMIN_PASSWORD_FILE", values.SERVICE_ADMIN_PASSWORD_FILE),
+    env,
+  };
+}
+
+function checkSecrets(secrets: Settings["secrets"], values: Settings["values"], isLoopback: boolean): string[] {
+  const mayMake = values.DATABASE_URL === undefined && isLoopback;
+  const missing = Object.entries(secrets).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  const problems = mayMake
+    ? []
+    : missing.map(
+        (name) => `SERVICE_${name.toUpperCase()}_SECRET (or …_FILE) is needed with DATABASE_URL or beyond loopback`,
+      );
+  const set = Object.values(secrets).filter((value) => value !== undefined);
+  if (new Set(set).size < set.length)
+    problems.push("SERVICE_JWT_SECRET, SERVICE_KEY_SECRET and SERVICE_SANDBOX_SECRET must differ");
+  return problems;
+}
+
+function checkReach(values: Settings["values"], isLoopback: boolean): string[] {
+  if (isLoopback) return [];
+  const { SERVICE_PUBLIC_URL: publicUrl, SERVICE_ALLOW_HTTP: allowsHttp } = values;
+  if (publicUrl === undefined && !allowsHttp) {
+    return [
+      `SERVICE_HOST is ${values.SERVICE_HOST}: beyond loopback SERVICE_PUBLIC_URL is needed (https), or SERVICE_ALLOW_HTTP=true`,
+    ];
+  }
+  if (publicUrl?.protocol === "http:" && !allowsHttp) {
+    return ["SERVICE_PUBLIC_URL is http: use https, or set SERVICE_ALLOW_HTTP=true"];
+  }
+  return [];
+}
+
+function readSecret(
+  values: Settings["values"],
+  name: "SERVICE_JWT_SECRET" | "SERVICE_KEY_SECRET" | "SERVICE_SANDBOX_SECRET",
+): string | undefined {
+  const value = values[name] ?? readFile(`${name}_FILE`, values[`${name}_FILE`]);
+  if (value !== undefined && value.length < 32) throw new SettingsError([`${name} must have at least 32 characters`]);
+  return value;
+}
+
+function readFile(variable: string, file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (error) {
+    throw new SettingsError([`${variable} cannot be read: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+}
+
+function describeIssue(issue: z.core.$ZodIssue, env: Readonly<Record<string, string>>): string {
+  const variable = String(issue.path[0]);
+  const value = HIDDEN.test(variable) ? "(hidden)" : JSON.stringify(env[variable]);
+  const schema = Object.entries(SettingsSchema.shape).find(([key]) => key === variable)?.[1];
+  return `${variable} is ${value}: ${issue.message} (${schema?.meta()?.description ?? ""})`;
+}

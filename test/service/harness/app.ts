@@ -1,0 +1,52 @@
+import type { FastifyInstance } from "fastify";
+import { pino } from "pino";
+import { createApp, type AppOptions } from "../../../src/service/http/app.ts";
+import type { Storage } from "../../../src/service/storage/storage.ts";
+import { testAuth } from "./auth.ts";
+
+/** An app on a storage, without a socket. */
+export async function testApp(storage: Storage, overrides: Partial<AppOptions> = {}): Promise<FastifyInstance> {
+  return createApp({
+    storage,
+    auth: testAuth(storage),
+    logger: pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" }),
+    version: "test",
+    info: () => ({ capabilities: [], limits: {}, warnings: [] }),
+    look: async () => [],
+    hosts: [],
+    corsOrigins: ["http://localhost:5173"],
+    maxBodyBytes: 1_000_000,
+    maxStreams: 100,
+    ratePerCredential: 0,
+    ratePerAddress: 0,
+    trustedProxies: 0,
+    isShuttingDown: () => false,
+    ...overrides,
+  });
+}
+
+export interface Call {
+  readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Calls an app; bodies are JSON both ways. */
+export async function call(
+  app: FastifyInstance,
+  method: "GET" | "POST" | "PUT" | "DELETE",
+  url: string,
+  body?: unknown,
+  options: Call = {},
+) {
+  const answer = await app.inject({
+    method,
+    url,
+    headers: {
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...options.headers,
+    },
+    ...(body === undefined ? {} : { payload: body as object }),
+  });
+  const isJson = (answer.headers["content-type"] ?? "").includes("json");
+  return { status: answer.statusCode, headers: answer.headers, body: isJson ? JSON.parse(answer.body) : answer.body };
+}
