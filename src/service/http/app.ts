@@ -2,7 +2,11 @@ import cors from "@fastify/cors";
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { serializerCompiler } from "fastify-type-provider-zod";
 import { ApiProblem } from "../api/problems.ts";
+import type { Agents } from "../agents/agents.ts";
 import type { Auth } from "../auth/auth.ts";
+import type { RunEvents } from "../runs/events.ts";
+import type { Runs } from "../runs/runs.ts";
+import type { Threads } from "../threads/threads.ts";
 import type { Storage } from "../storage/storage.ts";
 import { registerBodies } from "./body.ts";
 import { registerCallers } from "./callers.ts";
@@ -10,16 +14,26 @@ import { registerGuard, type GuardOptions } from "./guard.ts";
 import { registerDocs, registerOpenApi } from "./openapi.ts";
 import { registerProblems, sendRoutingError } from "./problem.ts";
 import { RequestLog } from "./request-log.ts";
+import { agentRoutes } from "./routes/agents.ts";
 import { authRoutes } from "./routes/auth.ts";
 import { cliSessionRoutes } from "./routes/cli-sessions.ts";
 import { keyRoutes } from "./routes/keys.ts";
+import { runRoutes } from "./routes/runs.ts";
 import { systemRoutes, type SystemOptions } from "./routes/system.ts";
+import { threadRoutes } from "./routes/threads.ts";
 import { userRoutes } from "./routes/users.ts";
+import { createStreams } from "./streams.ts";
 import { compileValidator } from "./validation.ts";
 
 export interface AppOptions extends GuardOptions, SystemOptions {
   readonly storage: Storage;
   readonly auth: Auth;
+  readonly agents: Agents;
+  readonly threads: Threads;
+  readonly runs: Runs;
+  readonly events: RunEvents;
+  readonly heartbeatMs: number;
+  readonly streamMaxMs: number;
   readonly logger: FastifyBaseLogger;
   readonly maxBodyBytes: number;
   readonly maxStreams: number;
@@ -65,6 +79,17 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(userRoutes, options);
   await app.register(keyRoutes, options);
   await app.register(cliSessionRoutes, { auth: options.auth, publicUrl: () => baseUrl(app, options) });
+  const streams = createStreams({
+    most: options.maxStreams,
+    heartbeatMs: options.heartbeatMs,
+    maxMs: options.streamMaxMs,
+    onFault: (error) => app.log.error({ err: error }, "event stream failed"),
+  });
+  // Closed without a word: a broken stream says nothing of the run (law 6).
+  app.addHook("preClose", () => streams.close());
+  await app.register(agentRoutes, options);
+  await app.register(threadRoutes, options);
+  await app.register(runRoutes, { ...options, streams });
   await registerDocs(app);
   return app;
 }

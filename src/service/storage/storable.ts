@@ -27,6 +27,7 @@ export function json<T>(value: T): RawBuilder<JsonText<T>> {
   return sql<JsonText<T>>`${JSON.stringify(storable(value))}::jsonb`;
 }
 
-function storableText(text: string): string {
+/** A text as both engines store it. */
+export function storableText(text: string): string {
   return isStorable(text) ? text : text.toWellFormed().replaceAll("\0", "\uFFFD");
 }

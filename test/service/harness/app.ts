@@ -2,14 +2,30 @@ import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { createApp, type AppOptions } from "../../../src/service/http/app.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
+import { createAgents } from "../../../src/service/agents/agents.ts";
+import { createRunEvents } from "../../../src/service/runs/events.ts";
+import { createRuns } from "../../../src/service/runs/runs.ts";
+import { createThreads } from "../../../src/service/threads/threads.ts";
 import { testAuth } from "./auth.ts";
 
 /** An app on a storage, without a socket. */
 export async function testApp(storage: Storage, overrides: Partial<AppOptions> = {}): Promise<FastifyInstance> {
+  const logger = pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" });
   return createApp({
     storage,
     auth: testAuth(storage),
-    logger: pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" }),
+    agents: createAgents(storage),
+    threads: createThreads(storage),
+    runs: createRuns({
+      storage,
+      logger,
+      maxQueued: 5,
+      finishing: { storage, eventsRetentionMs: 600_000, onEnded: async () => undefined },
+    }),
+    events: await createRunEvents(storage),
+    heartbeatMs: 15_000,
+    streamMaxMs: 600_000,
+    logger,
     version: "test",
     info: () => ({ capabilities: [], limits: {}, warnings: [] }),
     look: async () => [],

@@ -1,0 +1,230 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { EventPage } from "../../api/events.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import {
+  EventsQuery,
+  RequestAnswer,
+  RequestCancelled,
+  RequestPath,
+  RunAnswer,
+  RunList,
+  RunListQuery,
+  RunPath,
+  RunResult,
+  Submission,
+  SubmitRunBody,
+} from "../../api/runs.ts";
+import type { RunEvents } from "../../runs/events.ts";
+import { requestIdInMeta, type Runs } from "../../runs/runs.ts";
+import { slim } from "../../runs/slim.ts";
+import { actorOf, callerOf } from "../callers.ts";
+import { idempotencyKey } from "../idempotency.ts";
+import { refusals } from "../refusals.ts";
+import type { Streams } from "../streams.ts";
+import { followRequest } from "../request-stream.ts";
+import type { Storage } from "../../storage/storage.ts";
+
+export interface RunRoutesOptions {
+  readonly storage: Storage;
+  readonly runs: Runs;
+  readonly events: RunEvents;
+  readonly streams: Streams;
+}
+
+const tags = ["runs"];
+const BUSY_SECONDS = 5;
+
+/** Runs, requests and their events. */
+export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, { storage, runs, events, streams }) => {
+  const submit = {
+    tags,
+    summary: "Submit a run",
+    body: SubmitRunBody,
+    response: {
+      200: Submission,
+      ...refusals(
+        ...(["agent_not_found", "thread_not_found", "run_not_found", "agent_mismatch", "request_id_conflict"] as const),
+        ...(["run_interrupted", "run_not_steerable", "steer_already_pending", "run_not_interrupted"] as const),
+        ...(["resume_superseded", "model_unknown", "image_invalid", "resume_invalid", "query_required"] as const),
+        ...(["queue_policy_inapplicable", "queue_full", "quota_exceeded", "shutting_down", "body_too_large"] as const),
+      ),
+    },
+  };
+  app.post("/api/agent/runs", { schema: submit }, async (request, reply) => {
+    const requestId = idempotencyKey(request, requestIdInMeta(request.body.meta));
+    const submission = await runs.submit(callerOf(request), request.body, {
+      requestId,
+      traceparent: readTraceparent(request),
+    });
+    if (submission.status === "rejected") void reply.header("retry-after", BUSY_SECONDS);
+    return submission;
+  });
+
+  const list = {
+    tags,
+    summary: "List runs, newest first",
+    querystring: RunListQuery,
+    response: { 200: RunList, ...refusals("thread_not_found") },
+  };
+  app.get("/api/agent/runs", { schema: list }, async (request) => ({
+    runs: await runs.list(callerOf(request), request.query),
+  }));
+
+  const of = { tags, params: RunPath };
+  const get = { ...of, summary: "Look at a run", response: { 200: RunAnswer, ...refusals("run_not_found") } };
+  app.get("/api/agent/runs/:run_id", { schema: get }, async (request) => ({
+    run: await runs.get(callerOf(request), request.params.run_id),
+  }));
+
+  const result = { ...of, summary: "Read a run's result", response: { 200: RunResult, ...refusals("run_not_found") } };
+  app.get("/api/agent/runs/:run_id/result", { schema: result }, async (request) =>
+    runs.result(callerOf(request), request.params.run_id),
+  );
+
+  const cancel = {
+    ...of,
+    summary: "Cancel a run",
+    description: "An ended run stays as it is; an interrupted one is given up. Confirmed by the run's `end`.",
+    response: { 200: RunAnswer, ...refusals("run_not_found") },
+  };
+  app.post("/api/agent/runs/:run_id/cancel", { schema: cancel }, async (request) => ({
+    run: await runs.cancel(actorOf(request), request.params.run_id),
+  }));
+
+  const stream = {
+    ...of,
+    summary: "Follow a run's events",
+    description:
+      "Server-sent events: `id` is the event's `seq`, the last one is `end`. Go on with `Last-Event-ID` or `after_seq`. " +
+      "Pages of JSON with `format=json` or `Accept: application/json`.",
+    querystring: EventsQuery,
+    response: {
+      200: {
+        description: "The events after the cursor.",
+        content: { "application/json": { schema: EventPage }, "text/event-stream": { schema: z.string() } },
+      },
+      204: z.undefined().describe("The run has ended and the cursor is at its end."),
+      ...refusals("run_not_found", "events_expired", "cursor_beyond_end", "bad_cursor", "too_many_streams"),
+    },
+  };
+  app.get("/api/agent/runs/:run_id/events", { schema: stream }, async (request, reply) => {
+    const { query } = request;
+    const details = await runs.find(callerOf(request), request.params.run_id);
+    const source = { runId: details.run.id, threadId: details.threadId, requestId: details.request.request_id };
+    const afterSeq = readCursor(request.headers["last-event-id"], query.after_seq);
+    const show = query.verbose === "false" ? slim : undefined;
+    // Refused before the connection is taken over, while a problem can still be answered.
+    const page = await events.page(source, afterSeq, query.limit);
+    if (wantsJson(request, query.format)) {
+      const last = page.events.at(-1)?.seq ?? afterSeq;
+      return {
+        events: show === undefined ? [...page.events] : page.events.map(show),
+        last_seq: page.lastSeq,
+        has_more: last < page.lastSeq,
+        ended: page.hasEnded,
+      };
+    }
+    if (page.hasEnded && afterSeq === page.lastSeq) return reply.code(204).send();
+    await sendFrames(reply, streams, async function* (signal) {
+      for await (const batch of events.follow(source, afterSeq, signal)) {
+        yield batch.map((event) => ({
+          id: event.seq,
+          event: event.event,
+          data: show === undefined ? event : show(event),
+        }));
+      }
+    });
+    return reply;
+  });
+
+  const requestOf = { tags: ["requests"], params: RequestPath };
+  const getRequest = {
+    ...requestOf,
+    summary: "Look at a request",
+    response: { 200: RequestAnswer, ...refusals("request_not_found") },
+  };
+  app.get("/api/agent/requests/:request_id", { schema: getRequest }, async (request) => ({
+    request: await runs.request(callerOf(request), request.params.request_id),
+  }));
+
+  const cancelRequest = {
+    ...requestOf,
+    summary: "Take a waiting request back",
+    response: {
+      200: RequestCancelled,
+      ...refusals("request_not_found", "request_already_dispatched", "steer_in_progress"),
+    },
+  };
+  app.post("/api/agent/requests/:request_id/cancel", { schema: cancelRequest }, async (request) =>
+    runs.cancelRequest(actorOf(request), request.params.request_id),
+  );
+
+  const steer = {
+    ...requestOf,
+    summary: "Make a waiting request the steer of the running run",
+    response: {
+      200: RequestAnswer,
+      ...refusals("request_not_found", "request_not_queued", "run_not_steerable", "steer_already_pending"),
+    },
+  };
+  app.post("/api/agent/requests/:request_id/steer", { schema: steer }, async (request) => ({
+    request: await runs.steerRequest(actorOf(request), request.params.request_id),
+  }));
+
+  const requestStream = {
+    ...requestOf,
+    summary: "Follow a request until it has a run or has ended",
+    description:
+      "Its present state at once, then each change; ends after `run_created`, `cancelled`, `rejected` or `failed`.",
+    response: {
+      200: { description: "States.", content: { "text/event-stream": { schema: z.string() } } },
+      ...refusals("request_not_found", "too_many_streams"),
+    },
+  };
+  app.get("/api/agent/requests/:request_id/events", { schema: requestStream }, async (request, reply) => {
+    const caller = callerOf(request);
+    const { pk } = await runs.findRequest(caller, request.params.request_id);
+    await sendFrames(reply, streams, (signal) => followRequest(storage, events, pk, signal));
+    return reply;
+  });
+};
+
+async function sendFrames(reply: FastifyReply, streams: Streams, read: Parameters<Streams["open"]>[2]): Promise<void> {
+  // What hooks have set, such as CORS, goes out with the stream.
+  const headers = Object.fromEntries(
+    Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, typeof value === "number" ? String(value) : value]],
+    ),
+  );
+  const sending = streams.open(reply.raw, headers, read);
+  reply.hijack();
+  await sending;
+}
+
+function wantsJson(request: FastifyRequest, format: "json" | "sse" | undefined): boolean {
+  if (format !== undefined) return format === "json";
+  const accept = request.headers.accept ?? "";
+  return accept.includes("application/json") && !accept.includes("text/event-stream");
+}
+
+/** @throws {ApiProblem} bad_cursor */
+function readCursor(header: string | string[] | undefined, query: string | undefined): number {
+  const given = typeof header === "string" && header !== "" ? header : query;
+  if (given === undefined || given === "") return 0;
+  if (!/^\d{1,9}$/.test(given))
+    throw new ApiProblem(
+      "bad_cursor",
+      `a cursor is a non-negative integer, got ${JSON.stringify(given.slice(0, 100))}`,
+    );
+  return Number(given);
+}
+
+/** W3C Trace Context; anything malformed is ignored. */
+export function readTraceparent({ headers }: FastifyRequest): string | undefined {
+  const { traceparent } = headers;
+  return typeof traceparent === "string" && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)
+    ? traceparent
+    : undefined;
+}

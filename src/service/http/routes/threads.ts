@@ -1,0 +1,113 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { ActiveRun, Continued, Run, RunRequest } from "../../api/runs.ts";
+import {
+  CreateThreadBody,
+  History,
+  HistoryQuery,
+  QueueView,
+  Thread,
+  ThreadList,
+  ThreadListQuery,
+  ThreadPath,
+  UpdateThreadBody,
+} from "../../api/threads.ts";
+import type { Runs } from "../../runs/runs.ts";
+import type { Threads } from "../../threads/threads.ts";
+import { actorOf, callerOf } from "../callers.ts";
+import { idempotencyKey } from "../idempotency.ts";
+import { refusals } from "../refusals.ts";
+
+const tags = ["threads"];
+const Queue = z
+  .strictObject({ requests: z.array(RunRequest.extend({ content: z.string() })), queue: QueueView })
+  .meta({ id: "ThreadQueue" });
+const State = z
+  .strictObject({ thread: Thread, queue: QueueView, active_run: Run.nullable() })
+  .meta({ id: "ThreadState" });
+
+/** Threads, and what waits in them. */
+export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs }> = async (app, { threads, runs }) => {
+  const create = {
+    tags,
+    summary: "Make a thread",
+    body: CreateThreadBody,
+    response: { 200: Thread, ...refusals("agent_not_found", "agent_mismatch", "thread_not_found") },
+  };
+  app.post("/api/chat/thread", { schema: create }, async (request) =>
+    threads.create(callerOf(request), request.body, idempotencyKey(request, request.body.request_id)),
+  );
+
+  const list = {
+    tags,
+    summary: "List threads",
+    querystring: ThreadListQuery,
+    response: { 200: ThreadList, ...refusals() },
+  };
+  app.get("/api/chat/threads", { schema: list }, async (request) => threads.list(callerOf(request), request.query));
+
+  const of = { tags, params: ThreadPath };
+  const get = { ...of, summary: "Look at a thread", response: { 200: Thread, ...refusals("thread_not_found") } };
+  app.get("/api/chat/thread/:thread_id", { schema: get }, async (request) =>
+    threads.get(callerOf(request), request.params.thread_id),
+  );
+
+  const update = {
+    ...of,
+    summary: "Change a thread",
+    body: UpdateThreadBody,
+    response: { 200: Thread, ...refusals("thread_not_found") },
+  };
+  app.put("/api/chat/thread/:thread_id", { schema: update }, async (request) =>
+    threads.update(callerOf(request), request.params.thread_id, request.body),
+  );
+
+  const history = {
+    ...of,
+    summary: "Read what was said, oldest first",
+    querystring: HistoryQuery,
+    response: { 200: History, ...refusals("thread_not_found") },
+  };
+  app.get("/api/chat/thread/:thread_id/history", { schema: history }, async (request) =>
+    runs.history(callerOf(request), request.params.thread_id, request.query),
+  );
+
+  const state = {
+    ...of,
+    summary: "Look at a thread, its queue and its run",
+    response: { 200: State, ...refusals("thread_not_found") },
+  };
+  app.get("/api/chat/thread/:thread_id/state", { schema: state }, async (request) => {
+    const caller = callerOf(request);
+    const { thread_id: id } = request.params;
+    const { queue } = await runs.queue(caller, id);
+    return { thread: await threads.get(caller, id), queue, active_run: await runs.activeRun(caller, id) };
+  });
+
+  const queue = {
+    ...of,
+    summary: "Look at what waits in a thread",
+    response: { 200: Queue, ...refusals("thread_not_found") },
+  };
+  app.get("/api/agent/thread/:thread_id/requests", { schema: queue }, async (request) =>
+    runs.queue(callerOf(request), request.params.thread_id),
+  );
+
+  const active = {
+    ...of,
+    summary: "Look at the run that blocks a thread",
+    response: { 200: ActiveRun, ...refusals("thread_not_found") },
+  };
+  app.get("/api/agent/thread/:thread_id/active_run", { schema: active }, async (request) => ({
+    run: await runs.activeRun(callerOf(request), request.params.thread_id),
+  }));
+
+  const resume = {
+    ...of,
+    summary: "Dispatch the next request of a paused thread",
+    response: { 200: Continued, ...refusals("thread_not_found", "queue_empty", "run_active", "run_interrupted") },
+  };
+  app.post("/api/agent/thread/:thread_id/requests/continue", { schema: resume }, async (request) =>
+    runs.continueThread(actorOf(request), request.params.thread_id),
+  );
+};

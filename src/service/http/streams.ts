@@ -1,0 +1,124 @@
+import type { ServerResponse } from "node:http";
+import { ApiProblem } from "../api/problems.ts";
+
+/** One frame of an event stream. */
+export interface Frame {
+  readonly id: string | number;
+  readonly event: string;
+  readonly data: unknown;
+}
+
+/** The event streams that are open in this process. */
+export interface Streams {
+  /**
+   * Sends frames as they come, at the client's speed: what it has not taken is not asked for. Takes the connection over.
+   *
+   * Resolves when the stream has ended or the client has gone. A fault only closes the connection: whether the run goes on is
+   * another question (law 6).
+   * @throws {ApiProblem} too_many_streams, before anything is sent
+   */
+  open(
+    response: ServerResponse,
+    headers: Readonly<Record<string, string | string[]>>,
+    read: (signal: AbortSignal) => AsyncIterable<readonly Frame[]>,
+  ): Promise<void>;
+  count(): number;
+  /** Closes all of them. */
+  close(): Promise<void>;
+}
+
+export interface StreamsOptions {
+  readonly most: number;
+  readonly heartbeatMs: number;
+  /** Longest connection; the client comes back. */
+  readonly maxMs: number;
+  readonly onFault: (error: unknown) => void;
+}
+
+const RETRY_AFTER_SECONDS = 5;
+/** A client that takes nothing for so long is cut off; it can come back with its cursor. */
+const STALLED_MS = 600_000;
+/** How soon a client's browser comes back by itself. */
+const RETRY_MS = 1_000;
+
+export function createStreams({ most, heartbeatMs, maxMs, onFault }: StreamsOptions): Streams {
+  const open = new Map<AbortController, Promise<void>>();
+
+  async function send(
+    response: ServerResponse,
+    headers: Readonly<Record<string, string | string[]>>,
+    controller: AbortController,
+    read: (signal: AbortSignal) => AsyncIterable<readonly Frame[]>,
+  ): Promise<void> {
+    const { signal } = controller;
+    response.once("close", () => controller.abort());
+    response.on("error", () => controller.abort());
+    response.writeHead(200, {
+      ...headers,
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+      "x-content-type-options": "nosniff",
+    });
+    response.write(`retry: ${RETRY_MS}\n\n`);
+    const heartbeat = setInterval(() => {
+      // A client that has not taken what it was sent needs no sign of life on top.
+      if (response.writableLength === 0 && !response.writableEnded) response.write(": heartbeat\n\n");
+    }, heartbeatMs);
+    const limit = setTimeout(() => controller.abort(), maxMs);
+    try {
+      for await (const frames of read(signal)) {
+        if (signal.aborted) break;
+        heartbeat.refresh();
+        if (!response.write(frames.map(frameText).join(""))) await drained(response, signal);
+      }
+      response.end();
+    } catch (error) {
+      if (!signal.aborted) onFault(error);
+      response.destroy();
+    } finally {
+      clearInterval(heartbeat);
+      clearTimeout(limit);
+      if (signal.aborted && response.writableLength > 0) response.destroy();
+    }
+  }
+
+  return {
+    async open(response, headers, read) {
+      if (open.size >= most) {
+        throw new ApiProblem("too_many_streams", `${most} event streams are open already`, {}, RETRY_AFTER_SECONDS);
+      }
+      const controller = new AbortController();
+      const sending = send(response, headers, controller, read).finally(() => open.delete(controller));
+      open.set(controller, sending);
+      return sending;
+    },
+    count: () => open.size,
+    async close() {
+      const all = [...open];
+      for (const [controller] of all) controller.abort();
+      await Promise.all(all.map(([, sending]) => sending));
+    },
+  };
+}
+
+function frameText({ id, event, data }: Frame): string {
+  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (signal.aborted || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => response.destroy(), STALLED_MS);
+    const done = (): void => {
+      clearTimeout(timer);
+      response.off("drain", done);
+      response.off("close", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    response.on("drain", done);
+    response.on("close", done);
+    signal.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import { claim, handOver, type Claim } from "./claim.ts";
+import type { AttemptContext, AttemptOptions } from "./attempt-context.ts";
+import { CancelledBeforeTurn, ensureTurn } from "./ensure-turn.ts";
+import { OwnershipLost, RunFailure } from "./failures.ts";
+import { finish, type Outcome } from "./finish.ts";
+import { followTurn } from "./follow-turn.ts";
+import { outcomeOf } from "./outcome.ts";
+import { explainRefusal, type Patience } from "./patience.ts";
+import { append } from "./pump.ts";
+import { readManifest, RequestInput, RequestOptions } from "./rows.ts";
+import { workOf } from "./turn-body.ts";
+
+/** Lost attempts in a row that did nothing; the next one is not made. */
+const MOST_STALLED = 3;
+
+/** Names this process among the workers. */
+export function nameWorker(): string {
+  return `${process.pid}-${randomUUID().slice(0, 8)}`;
+}
+
+/**
+ * Works on a run until it has ended: takes it over, finds or begins its turn, writes the turn's events, and ends the run.
+ *
+ * @throws when another attempt has to go on: this one was told to stop, or met a fault
+ */
+export async function attemptRun(options: AttemptOptions, runId: string, signal: AbortSignal): Promise<void> {
+  const claimed = await claim(options, runId, options.worker);
+  if (claimed === undefined) return;
+  options.onStep?.("claimed", runId);
+  const context = await createContext(options, claimed, signal);
+  try {
+    const outcome = await execute(context, claimed);
+    options.onStep?.("ended", runId);
+    await finish(options.finishing, context.owner, outcome);
+  } catch (error) {
+    await settle(context, error);
+  }
+}
+
+/** What an attempt's fault means: the run's failure, nothing, or the next attempt's turn. */
+async function settle(context: AttemptContext, fault: unknown): Promise<void> {
+  const { finishing, owner, storage, run, signal, logger } = context;
+  if (fault instanceof OwnershipLost) return;
+  if (signal.aborted) {
+    await handOver(storage, run.id, owner.attempt);
+    throw fault;
+  }
+  const known = explainRefusal(fault, run.turn_id !== null);
+  const outcome: Outcome | undefined =
+    known instanceof CancelledBeforeTurn
+      ? { status: "cancelled", reason: "cancelled_by_user" }
+      : known instanceof RunFailure
+        ? { status: "failed", error: known.error }
+        : undefined;
+  if (outcome === undefined) {
+    logger.error({ err: fault, runId: run.id, attempt: owner.attempt }, "an attempt at a run failed");
+    throw fault;
+  }
+  try {
+    await finish(finishing, owner, outcome);
+  } catch (error) {
+    if (!(error instanceof OwnershipLost)) throw error;
+  }
+}
+
+async function execute(context: AttemptContext, { run, stalledAttempts }: Claim): Promise<Outcome> {
+  if (stalledAttempts >= MOST_STALLED) {
+    throw new RunFailure(
+      "attempts_exhausted",
+      `${MOST_STALLED} attempts in a row were lost before they had done anything`,
+    );
+  }
+  const work = workOf(context.source);
+  if (work.kind === "nothing") return { status: "completed", reason: "rejected_plan", output: "" };
+  if (context.isCancelRequested() && run.turn_request_id === null) throw new CancelledBeforeTurn();
+  const sandbox = await context.sandboxes.acquire(context.scope, context.signal);
+  context.onStep?.("sandbox", run.id);
+  const unwatch = context.controls.watch(run.id, { onCancel: context.noteCancel, onSteer: () => undefined });
+  let turn: Awaited<ReturnType<typeof ensureTurn>>;
+  try {
+    turn = await ensureTurn(context, sandbox, work);
+  } finally {
+    unwatch();
+  }
+  context.onStep?.("turn", run.id);
+  const ended = await followTurn(context, { turnId: turn.turnId, client: sandbox.client }).catch((error: unknown) => {
+    throw explainRefusal(error, true);
+  });
+  const outcome = outcomeOf(ended.data, work, work.needsApproval ? await lastPlan(context) : undefined);
+  return { ...outcome, isDegraded: outcome.isDegraded === true || turn.isDegraded, turnCursor: ended.seq };
+}
+
+/** The entries of the last plan that the run has shown. */
+async function lastPlan({ storage, run }: AttemptContext): Promise<readonly unknown[] | undefined> {
+  const rows = await storage.db
+    .selectFrom("run_event")
+    .select("payload")
+    .where("run_id", "=", run.id)
+    .where("event", "=", "custom")
+    .orderBy("seq", "desc")
+    .execute();
+  const entries = rows.find(({ payload }) => payload["name"] === "svc.plan")?.payload["entries"];
+  return Array.isArray(entries) ? entries : undefined;
+}
+
+async function createContext(options: AttemptOptions, { run }: Claim, signal: AbortSignal): Promise<AttemptContext> {
+  const { storage } = options;
+  const request = await storage.db
+    .selectFrom("run_request")
+    .selectAll()
+    .where("pk", "=", run.request_pk)
+    .executeTakeFirstOrThrow();
+  const thread = await storage.db
+    .selectFrom("thread")
+    .selectAll()
+    .where("pk", "=", run.thread_pk)
+    .executeTakeFirstOrThrow();
+  const owner = { runId: run.id, threadPk: run.thread_pk, attempt: run.attempt };
+  let isCancelRequested = run.status === "cancel_requested";
+  const said = new Set<string>();
+  const patience: Patience = {
+    lostAfterMs: options.executorLostMs,
+    signal,
+    async onWaiting(reason) {
+      if (said.has(reason)) return;
+      said.add(reason);
+      await append(storage, owner, [{ event: "custom", payload: { name: "svc.waiting", reason } }], {
+        isNoticed: true,
+      });
+    },
+    check(state) {
+      // An answer says that no turn was taken; silence does not.
+      if (isCancelRequested && state === "answered") throw new CancelledBeforeTurn();
+    },
+  };
+  return {
+    ...options,
+    run,
+    owner,
+    signal,
+    patience,
+    source: {
+      runId: run.id,
+      sessionId: thread.session_id,
+      threadId: thread.id,
+      queuePolicy: request.queue_policy,
+      input: RequestInput.parse(request.input),
+      options: RequestOptions.parse(request.options),
+      manifest: await readManifest(storage.db, run.manifest_digest),
+    },
+    scope: { threadPk: thread.pk, sessionId: thread.session_id, userId: thread.user_id, sandboxId: thread.sandbox_id },
+    traceparent: request.traceparent ?? undefined,
+    isCancelRequested: () => isCancelRequested,
+    noteCancel() {
+      isCancelRequested = true;
+    },
+  };
+}

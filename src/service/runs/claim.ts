@@ -1,0 +1,95 @@
+import { sql } from "kysely";
+import type { Storage } from "../storage/storage.ts";
+import { lockThread } from "../threads/threads.ts";
+import type { FinishOptions } from "./finish.ts";
+import { insertEvents, type RunRow } from "./rows.ts";
+
+/** A run that this attempt owns, and how often attempts in a row came to nothing. */
+export interface Claim {
+  readonly run: RunRow;
+  readonly stalledAttempts: number;
+}
+
+/** An attempt that held its turn's stream for so long did its work, even where the turn was silent. */
+const HELD_MS = 60_000;
+
+/**
+ * Makes this attempt the run's owner: from now on every write of an earlier one is refused (law 3).
+ *
+ * @returns undefined when the run has ended
+ */
+export async function claim(
+  { storage }: Pick<FinishOptions, "storage">,
+  runId: string,
+  worker: string,
+): Promise<Claim | undefined> {
+  const known = await storage.db
+    .selectFrom("run")
+    .select(["thread_pk", "ended_at"])
+    .where("id", "=", runId)
+    .executeTakeFirst();
+  if (known === undefined || known.ended_at !== null) return undefined;
+  return storage.transaction(async (trx) => {
+    await lockThread(trx, known.thread_pk);
+    const before = await trx
+      .selectFrom("run")
+      .selectAll()
+      .where("id", "=", runId)
+      .forUpdate()
+      .executeTakeFirstOrThrow();
+    if (before.ended_at !== null) return undefined;
+    const attempt = before.attempt + 1;
+    const { stalledAttempts, reason } = await judgeLast(trx, before);
+    const events =
+      reason === undefined ? [] : [{ event: "custom" as const, payload: { name: "svc.attempt", attempt, reason } }];
+    const run = await trx
+      .updateTable("run")
+      .set({
+        attempt,
+        stalled_attempts: stalledAttempts,
+        status: before.status === "pending" ? "running" : before.status,
+        started_at: before.started_at ?? sql<Date>`now()`,
+        last_seq: before.last_seq + events.length,
+      })
+      .where("id", "=", runId)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await insertEvents(trx, runId, before.last_seq, events);
+    await trx.insertInto("run_attempt").values({ run_id: runId, attempt, worker, from_seq: run.last_seq }).execute();
+    return { run, stalledAttempts };
+  });
+}
+
+type Trx = Parameters<Parameters<Storage["transaction"]>[0]>[0];
+
+/** What became of the attempt before: handed over, or lost, and if lost whether it had done anything. */
+async function judgeLast(trx: Trx, run: RunRow): Promise<{ stalledAttempts: number; reason?: "handed_over" | "lost" }> {
+  const last = await trx
+    .selectFrom("run_attempt")
+    .selectAll()
+    .select(sql<number>`extract(epoch from now() - started_at)::int * 1000`.as("ageMs"))
+    .where("run_id", "=", run.id)
+    .where("attempt", "=", run.attempt)
+    .executeTakeFirst();
+  if (last === undefined) return { stalledAttempts: 0 };
+  if (last.outcome === "handed_over") return { stalledAttempts: run.stalled_attempts, reason: "handed_over" };
+  await trx
+    .updateTable("run_attempt")
+    .set({ outcome: "lost", ended_at: sql<Date>`now()` })
+    .where("run_id", "=", run.id)
+    .where("attempt", "=", run.attempt)
+    .execute();
+  const hasMoved = run.last_seq > last.from_seq || last.ageMs > HELD_MS;
+  return { stalledAttempts: hasMoved ? 0 : run.stalled_attempts + 1, reason: "lost" };
+}
+
+/** Leaves a run to the next attempt, which need not wait for anything. */
+export async function handOver(storage: Storage, runId: string, attempt: number): Promise<void> {
+  await storage.db
+    .updateTable("run_attempt")
+    .set({ outcome: "handed_over", ended_at: sql<Date>`now()` })
+    .where("run_id", "=", runId)
+    .where("attempt", "=", attempt)
+    .where("outcome", "is", null)
+    .execute();
+}

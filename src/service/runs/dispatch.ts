@@ -1,0 +1,173 @@
+import { sql } from "kysely";
+import { modelOf } from "../agents/models.ts";
+import { keepManifest, type Manifest } from "../agents/manifest.ts";
+import type { AgentRow } from "../agents/agents.ts";
+import { Permissions } from "../../protocol/index.ts";
+import { ApiProblem } from "../api/problems.ts";
+import type { Payload } from "../api/events.ts";
+import type { Caller } from "../auth/caller.ts";
+import { canRead } from "../auth/scopes.ts";
+import { json } from "../storage/storable.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Transaction } from "../storage/transaction.ts";
+import {
+  insertEvents,
+  notifyEvents,
+  notifyRequests,
+  readManifest,
+  RequestInput,
+  RequestOptions,
+  type RequestRow,
+  type RunRow,
+} from "./rows.ts";
+
+/**
+ * Makes the run of a request: the run with its first event, and its job, in the transaction that holds the thread.
+ *
+ * @throws {ApiProblem} when the agent may not be used any more
+ */
+export async function dispatch(storage: Storage, trx: Transaction, request: RequestRow): Promise<RunRow> {
+  const input = RequestInput.parse(request.input);
+  const options = RequestOptions.parse(request.options);
+  const digest = request.manifest_digest ?? (await freezeManifest(trx, request));
+  const manifest = await readManifest(trx, digest);
+  const run = await trx
+    .insertInto("run")
+    .values({
+      id: request.planned_run_id,
+      request_pk: request.pk,
+      thread_pk: request.thread_pk,
+      user_id: request.user_id,
+      parent_run_id: input.parent_run_id ?? null,
+      status: "pending",
+      manifest_digest: digest,
+      last_seq: 1,
+      evaluation: options.evaluation === undefined ? null : json(options.evaluation),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await insertEvents(trx, run.id, 0, [
+    { event: "metadata", payload: describeRun(request, manifest, { input, options, digest }) },
+  ]);
+  await trx
+    .updateTable("run_request")
+    .set({
+      status: "dispatched",
+      revision: request.revision + 1,
+      dispatched_at: sql<Date>`now()`,
+      updated_at: sql<Date>`now()`,
+    })
+    .where("pk", "=", request.pk)
+    .execute();
+  await trx
+    .updateTable("thread")
+    .set({ updated_at: sql<Date>`now()` })
+    .where("pk", "=", request.thread_pk)
+    .execute();
+  await storage.jobs.send(trx, "run", run.id);
+  await notifyRequests(trx, request.thread_pk);
+  await notifyEvents(trx, run.id);
+  return run;
+}
+
+/**
+ * Dispatches the first waiting request of a thread that nothing blocks, steer first. One whose agent is gone fails, and the next
+ * is tried.
+ */
+export async function dispatchHead(storage: Storage, trx: Transaction, threadPk: number): Promise<RunRow | undefined> {
+  for (;;) {
+    const head = await trx
+      .selectFrom("run_request")
+      .selectAll()
+      .where("thread_pk", "=", threadPk)
+      .where("status", "=", "queued")
+      .orderBy(sql`(queue_policy = 'steer')`, "desc")
+      .orderBy("pk")
+      .limit(1)
+      .executeTakeFirst();
+    if (head === undefined) return undefined;
+    try {
+      return await dispatch(storage, trx, head);
+    } catch (error) {
+      // Thrown before anything of the dispatch was written.
+      if (!(error instanceof ApiProblem)) throw error;
+      await trx
+        .updateTable("run_request")
+        .set({
+          status: "failed",
+          revision: head.revision + 1,
+          error: json({ code: error.code, message: error.message }),
+          updated_at: sql<Date>`now()`,
+        })
+        .where("pk", "=", head.pk)
+        .execute();
+      await notifyRequests(trx, threadPk);
+    }
+  }
+}
+
+/** The agent as it is now, with what the request asks of it; only who may use it gets one. @throws {ApiProblem} */
+export async function freezeManifest(
+  trx: Transaction,
+  request: Pick<RequestRow, "user_id" | "thread_pk" | "options">,
+): Promise<Buffer> {
+  const agent = await trx
+    .selectFrom("agent")
+    .innerJoin("thread", "thread.agent_id", "agent.id")
+    .selectAll("agent")
+    .where("thread.pk", "=", request.thread_pk)
+    .executeTakeFirstOrThrow();
+  const account = await trx
+    .selectFrom("account")
+    .selectAll()
+    .where("id", "=", request.user_id)
+    .executeTakeFirstOrThrow();
+  const caller: Caller = {
+    userId: account.id,
+    username: account.username,
+    role: account.role,
+    departmentId: account.department_id,
+    credential: { type: "jwt" },
+  };
+  if (!agent.is_enabled || !canRead(caller, agent)) {
+    throw new ApiProblem("agent_not_found", `the agent ${agent.slug} is disabled, or no longer shared with you`);
+  }
+  return keepManifest(trx, manifestOf(agent, RequestOptions.parse(request.options)));
+}
+
+function manifestOf(agent: AgentRow, options: RequestOptions): Manifest {
+  return {
+    agent_slug: agent.slug,
+    agent_name: agent.name,
+    executor: agent.executor,
+    mode: agent.mode,
+    model_spec: modelOf(agent, options.model_spec),
+    tool_approval_mode: options.tool_approval_mode ?? agent.tool_approval_mode,
+    permissions: Permissions.parse(agent.permissions),
+    limits: agent.limits,
+  };
+}
+
+interface Described {
+  readonly input: RequestInput;
+  readonly options: RequestOptions;
+  readonly digest: Uint8Array;
+}
+
+function describeRun(request: RequestRow, manifest: Manifest, { input, options, digest }: Described): Payload {
+  const traceId = /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(request.traceparent ?? "")?.[1];
+  return {
+    ...(traceId === undefined ? {} : { trace_id: traceId }),
+    run_type: request.kind,
+    source: request.source,
+    agent_slug: manifest.agent_slug,
+    agent_name: manifest.agent_name,
+    executor: manifest.executor,
+    mode: manifest.mode,
+    ...(manifest.model_spec === null ? {} : { model_spec: manifest.model_spec }),
+    tool_approval_mode: manifest.tool_approval_mode,
+    ...(input.parent_run_id === undefined ? {} : { created_by_run_id: input.parent_run_id }),
+    manifest_digest: Buffer.from(digest).toString("hex"),
+    ...(options.evaluation === undefined ? {} : { evaluation: options.evaluation }),
+  };
+}

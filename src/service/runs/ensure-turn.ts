@@ -1,0 +1,124 @@
+import { ProblemError, type Session } from "../../protocol/index.ts";
+import type { TurndClient } from "../../client/turnd-client.ts";
+import type { Sandbox } from "../sandboxes/sandboxes.ts";
+import type { AttemptContext } from "./attempt-context.ts";
+import { OwnershipLost, RunFailure } from "./failures.ts";
+import { untilDone } from "./patience.ts";
+import { append } from "./pump.ts";
+import { turnBody, type Work } from "./turn-body.ts";
+
+/** The turn of a run. */
+export interface EnsuredTurn {
+  readonly turnId: string;
+  /** The thread's conversation so far is lost. */
+  readonly isDegraded: boolean;
+}
+
+/** The run was cancelled before any turn of it began. */
+export class CancelledBeforeTurn extends Error {
+  constructor() {
+    super("cancelled before its turn began");
+    this.name = "CancelledBeforeTurn";
+  }
+}
+
+/**
+ * The run's turn: the one an earlier attempt has begun, or a new one; never two (law 2).
+ *
+ * @throws {RunFailure} when a turn was begun and is gone
+ */
+export async function ensureTurn(
+  context: AttemptContext,
+  sandbox: Sandbox,
+  work: Extract<Work, { kind: "turn" }>,
+): Promise<EnsuredTurn> {
+  const { run, source, patience } = context;
+  const { client } = sandbox;
+  if (run.turn_id !== null) return { turnId: run.turn_id, isDegraded: false };
+  const { session, isNew } = await untilDone(patience, false, () => ensureSession(context, client));
+  const isBegun = run.turn_request_id !== null;
+  if (isBegun) {
+    const known = await untilDone(patience, true, () => client.turnOfRequest(run.id));
+    if (known !== undefined) return keepTurn(context, sandbox, known.turn_id, false);
+    // The session was there when the turn was sent; one made just now says that turnd's memory of it is gone.
+    if (isNew) throw new RunFailure("executor_lost", "turnd has lost its state: whether the turn ran cannot be told");
+  }
+  if (context.isCancelRequested()) throw new CancelledBeforeTurn();
+  const isDegraded = isBegun ? false : await tellLostConversation(context, session);
+  if (!isBegun) await setTurn(context, { turn_request_id: run.id });
+  const body = turnBody(source, work);
+  const admission = await untilDone(patience, false, () =>
+    client.admit(body, { traceparent: context.traceparent, signal: patience.signal }),
+  );
+  return keepTurn(context, sandbox, admission.turn_id, isDegraded);
+}
+
+async function keepTurn(
+  context: AttemptContext,
+  sandbox: Sandbox,
+  turnId: string,
+  isDegraded: boolean,
+): Promise<EnsuredTurn> {
+  await setTurn(context, {
+    turn_request_id: context.run.id,
+    turn_id: turnId,
+    sandbox_id: sandbox.id,
+    sandbox_generation: sandbox.generation,
+  });
+  return { turnId, isDegraded };
+}
+
+async function setTurn(
+  { storage, owner }: AttemptContext,
+  columns: { turn_request_id: string; turn_id?: string; sandbox_id?: string; sandbox_generation?: number },
+): Promise<void> {
+  const { numUpdatedRows } = await storage.db
+    .updateTable("run")
+    .set(columns)
+    .where("id", "=", owner.runId)
+    .where("attempt", "=", owner.attempt)
+    .where("status", "in", ["running", "cancel_requested"])
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new OwnershipLost(owner.runId);
+}
+
+async function ensureSession(
+  context: AttemptContext,
+  client: TurndClient,
+): Promise<{ session: Session; isNew: boolean }> {
+  const { source, patience, sandboxes, scope } = context;
+  const { signal } = patience;
+  const workspace = await sandboxes.prepareWorkspace(scope);
+  try {
+    const session = await client.createSession(
+      {
+        executor: source.manifest.executor,
+        session_id: source.sessionId,
+        permissions: source.manifest.permissions,
+        ...(workspace === undefined ? {} : { workspace }),
+      },
+      { signal },
+    );
+    return { session, isNew: true };
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.code !== "session_exists") throw error;
+    return { session: await client.session(source.sessionId, { signal }), isNew: false };
+  }
+}
+
+/** The CLI begins anew where the thread's last turn is not one of the session's. */
+async function tellLostConversation({ storage, owner, run }: AttemptContext, session: Session): Promise<boolean> {
+  const last = await storage.db
+    .selectFrom("run")
+    .select("turn_id")
+    .where("thread_pk", "=", owner.threadPk)
+    .where("id", "!=", run.id)
+    .where("turn_id", "is not", null)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (last?.turn_id === undefined || last.turn_id === null || session.turns.includes(last.turn_id)) return false;
+  const payload = { name: "svc.resume_degraded", requested: last.turn_id, reason: "session_lost" };
+  await append(storage, owner, [{ event: "custom", payload }], { isNoticed: true });
+  return true;
+}

@@ -1,0 +1,149 @@
+import { sql } from "kysely";
+import type { NewRunEvent } from "../api/events.ts";
+import type { Interrupt, RunError } from "../api/runs.ts";
+import { json, storableText } from "../storage/storable.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Transaction } from "../storage/transaction.ts";
+import { lockThread } from "../threads/threads.ts";
+import { dispatch, dispatchHead } from "./dispatch.ts";
+import { OwnershipLost } from "./failures.ts";
+import { insertEvents, notifyEvents, type RunRow } from "./rows.ts";
+import { account, showUsage, type StoredUsage } from "./usage.ts";
+
+/** How a run ends. */
+export interface Outcome {
+  readonly status: "completed" | "failed" | "cancelled" | "interrupted";
+  readonly reason?: "steered" | "rejected_plan" | "cancelled_by_user";
+  readonly output?: string | undefined;
+  readonly error?: RunError;
+  readonly evidence?: unknown;
+  readonly interrupt?: Interrupt;
+  readonly usage?: StoredUsage | undefined;
+  readonly isDegraded?: boolean;
+  /** Where the turn's stream stands, when its end is what ended the run. */
+  readonly turnCursor?: number;
+}
+
+export interface FinishOptions {
+  readonly storage: Storage;
+  readonly eventsRetentionMs: number;
+  /** Told of every end, in its transaction: webhooks. */
+  readonly onEnded: (trx: Transaction, run: RunRow) => Promise<void>;
+}
+
+/** Which run, and whose it has to be. */
+export interface Ownership {
+  readonly runId: string;
+  readonly threadPk: number;
+  readonly attempt: number;
+}
+
+/**
+ * Ends a run: its row, its last events, what it cost, and the next request of the thread, in one transaction (law 4).
+ *
+ * @param before - events that belong before the end
+ * @throws {OwnershipLost} when the run is another's or has ended
+ */
+export async function finish(
+  options: FinishOptions,
+  owner: Ownership,
+  outcome: Outcome,
+  before: readonly NewRunEvent[] = [],
+): Promise<void> {
+  await options.storage.transaction((trx) => finishIn(options, trx, owner, outcome, before));
+}
+
+/** The same in a transaction of the caller's. */
+export async function finishIn(
+  options: FinishOptions,
+  trx: Transaction,
+  owner: Ownership,
+  outcome: Outcome,
+  before: readonly NewRunEvent[] = [],
+): Promise<RunRow> {
+  await lockThread(trx, owner.threadPk);
+  const known = await trx
+    .selectFrom("run")
+    .select(["last_seq", sql<number>`(extract(epoch from now() - created_at) * 1000)::int`.as("duration_ms")])
+    .where("id", "=", owner.runId)
+    .where("attempt", "=", owner.attempt)
+    .where("status", "in", ["pending", "running", "cancel_requested"])
+    .forUpdate()
+    .executeTakeFirst();
+  if (known === undefined) throw new OwnershipLost(owner.runId);
+  const events = [...before, ...lastEvents(outcome)];
+  const lastSeq = known.last_seq + events.length + 1;
+  const end = endEvent(outcome, { lastSeq, durationMs: known.duration_ms });
+  const run = await trx
+    .updateTable("run")
+    .set({
+      status: outcome.status,
+      last_seq: lastSeq,
+      output: outcome.output === undefined ? null : storableText(outcome.output),
+      ended_at: sql<Date>`now()`,
+      events_expire_at: sql<Date>`now() + ${options.eventsRetentionMs}::bigint * interval '1 millisecond'`,
+      ...(outcome.error === undefined ? {} : { error: json(outcome.error) }),
+      ...(outcome.interrupt === undefined ? {} : { interrupt: json(outcome.interrupt) }),
+      ...(outcome.usage === undefined ? {} : { usage: json(outcome.usage) }),
+      ...(outcome.turnCursor === undefined ? {} : { turn_cursor: outcome.turnCursor }),
+    })
+    .where("id", "=", owner.runId)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await insertEvents(trx, run.id, known.last_seq, [...events, end]);
+  if (owner.attempt > 0) {
+    await trx
+      .updateTable("run_attempt")
+      .set({ ended_at: sql<Date>`now()`, outcome: outcome.status })
+      .where("run_id", "=", run.id)
+      .where("attempt", "=", owner.attempt)
+      .execute();
+  }
+  const request = await trx
+    .selectFrom("run_request")
+    .select("api_key_id")
+    .where("pk", "=", run.request_pk)
+    .executeTakeFirstOrThrow();
+  await account(trx, run, request.api_key_id, outcome.usage);
+  await options.onEnded(trx, run);
+  await dispatchNext(options.storage, trx, run);
+  await notifyEvents(trx, run.id);
+  return run;
+}
+
+/** A steer that turnd has, or may have, goes on whatever became of its target; the rest of the queue only after success. */
+async function dispatchNext(storage: Storage, trx: Transaction, run: RunRow): Promise<void> {
+  const steer = await trx
+    .selectFrom("run_request")
+    .selectAll()
+    .where("steer_target", "=", run.id)
+    .where("status", "=", "queued")
+    .where("handed_at", "is not", null)
+    .executeTakeFirst();
+  // Its manifest was frozen when it was accepted: nothing can refuse it any more.
+  if (steer !== undefined) await dispatch(storage, trx, steer);
+  else if (run.status === "completed") await dispatchHead(storage, trx, run.thread_pk);
+}
+
+function lastEvents({ error, evidence, interrupt }: Outcome): NewRunEvent[] {
+  if (interrupt !== undefined) return [{ event: "interrupt", payload: { ...interrupt } }];
+  if (error === undefined) return [];
+  const { type, ...rest } = error;
+  return [{ event: "error", payload: { error_type: type, ...rest, ...(evidence === undefined ? {} : { evidence }) } }];
+}
+
+function endEvent(outcome: Outcome, { lastSeq, durationMs }: { lastSeq: number; durationMs: number }): NewRunEvent {
+  const usage = showUsage(outcome.usage);
+  return {
+    event: "end",
+    payload: {
+      status: outcome.status,
+      ...(outcome.reason === undefined ? {} : { reason: outcome.reason }),
+      output_bytes: Buffer.byteLength(outcome.output ?? ""),
+      ...(usage === null ? {} : { usage }),
+      duration_ms: durationMs,
+      events: lastSeq,
+      degraded: outcome.isDegraded ?? false,
+    },
+  };
+}

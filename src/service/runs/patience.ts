@@ -1,0 +1,87 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { TurndProtocolError, TurndUnreachable } from "../../client/errors.ts";
+import { PROBLEM_STATUS, ProblemError } from "../../protocol/index.ts";
+import { SandboxUnavailable } from "../sandboxes/sandboxes.ts";
+import { RunFailure } from "./failures.ts";
+
+/** How long and how loudly an attempt waits for turnd. */
+export interface Patience {
+  /** Nothing of turnd for so long ends the run. */
+  readonly lostAfterMs: number;
+  readonly signal: AbortSignal;
+  /** Said once for each reason: what the run waits for. */
+  onWaiting(reason: string): Promise<void>;
+  /** Throws where waiting on makes no sense any more, after turnd has refused (`answered`) or was silent. */
+  check(state: "answered" | "silent"): void;
+}
+
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
+
+/**
+ * Asks turnd until it does it, or refuses for good.
+ *
+ * @param isAdmitted - whether a turn may be under way: what its loss is called depends on it
+ * @throws {RunFailure}
+ */
+export async function untilDone<T>(patience: Patience, isAdmitted: boolean, ask: () => Promise<T>): Promise<T> {
+  const beganAt = performance.now();
+  for (let tries = 0; ; tries += 1) {
+    patience.signal.throwIfAborted();
+    let fault: unknown;
+    try {
+      return await ask();
+    } catch (error) {
+      fault = error;
+    }
+    patience.signal.throwIfAborted();
+    const reason = waitingReason(fault);
+    if (reason === undefined) throw explainRefusal(fault, isAdmitted);
+    patience.check(fault instanceof ProblemError ? "answered" : "silent");
+    if (performance.now() - beganAt >= patience.lostAfterMs) throw givenUp(fault, patience.lostAfterMs, isAdmitted);
+    await patience.onWaiting(reason);
+    const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries) * (0.5 + Math.random() / 2);
+    await delay(Math.min(waitMs, patience.lostAfterMs), undefined, { signal: patience.signal });
+  }
+}
+
+/** Why it is worth asking again; undefined: it is not. */
+function waitingReason(fault: unknown): string | undefined {
+  if (fault instanceof TurndUnreachable) return "executor_unreachable";
+  if (!(fault instanceof ProblemError)) return undefined;
+  if (fault.code === "queue_full" || fault.code === "shutting_down") return fault.code;
+  const status = PROBLEM_STATUS[fault.code];
+  return status >= 500 && status !== 507 ? fault.code : undefined;
+}
+
+/** What a refusal for good means to the run. */
+export function explainRefusal(fault: unknown, isAdmitted: boolean): unknown {
+  if (fault instanceof SandboxUnavailable) return new RunFailure(fault.reason, fault.message);
+  if (fault instanceof TurndProtocolError) return new RunFailure("unknown", fault.message);
+  if (fault instanceof TurndUnreachable)
+    return new RunFailure(isAdmitted ? "executor_lost" : "executor_unreachable", fault.message);
+  if (!(fault instanceof ProblemError)) return fault;
+  const said = `turnd refused: ${fault.code}: ${fault.message}`;
+  switch (fault.code) {
+    case "unauthorized":
+      return new RunFailure("executor_unauthorized", said);
+    case "storage_full":
+      return new RunFailure("storage_error", said);
+    case "request_id_conflict":
+    case "turn_not_found":
+    case "request_not_found":
+    case "session_not_found":
+      return new RunFailure("executor_lost", `${said}; what the turn may have done has happened`);
+    default:
+      return new RunFailure("invalid_request", said);
+  }
+}
+
+function givenUp(fault: unknown, ms: number, isAdmitted: boolean): RunFailure {
+  const why = fault instanceof Error ? fault.message : String(fault);
+  if (!isAdmitted) return new RunFailure("executor_unreachable", `turnd took no turn for ${ms} ms: ${why}`);
+  return new RunFailure(
+    "executor_lost",
+    `nothing was heard of the turn for ${ms} ms: ${why}; what it may have done has happened`,
+  );
+}

@@ -1,0 +1,172 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { sql } from "kysely";
+import type { LoggedEvent } from "../../protocol/index.ts";
+import type { NewRunEvent } from "../api/events.ts";
+import type { Storage } from "../storage/storage.ts";
+import { isDatabaseAway } from "../storage/transaction.ts";
+import { OwnershipLost } from "./failures.ts";
+import type { Ownership } from "./finish.ts";
+import { insertEvents, notifyEvents } from "./rows.ts";
+import { translate } from "./translate.ts";
+
+export type TurnEnded = Extract<LoggedEvent, { type: "turn.ended" }>;
+
+export interface PumpOptions {
+  readonly storage: Storage;
+  readonly owner: Ownership;
+  /** How long writing is tried again while the database is away. */
+  readonly leaseMs: number;
+  readonly signal: AbortSignal;
+  /** Told of each event when it is written. */
+  readonly onWritten?: (event: LoggedEvent) => void;
+}
+
+/** What of a batch is written together. */
+const BATCH_EVENTS = 64;
+const BATCH_MS = 50;
+/** Events that were read and are not written yet; beyond this turnd waits. */
+const MOST_AHEAD = 256;
+/** At most one notice a run in this time. */
+const NOTICE_MS = 100;
+const RETRY_MS = 500;
+
+/**
+ * Writes a turn's events into its run as they come, the first at once, then in batches, each with the turn's cursor (law 5).
+ *
+ * @returns the turn's end, which is not written: it belongs to the transaction that ends the run
+ * @throws {OwnershipLost} when the run is another's now
+ */
+export async function pump(
+  open: (signal: AbortSignal) => AsyncIterable<LoggedEvent>,
+  options: PumpOptions,
+): Promise<TurnEnded> {
+  const { storage, owner, signal } = options;
+  const ahead: LoggedEvent[] = [];
+  let change = Promise.withResolvers<void>();
+  let ended: TurnEnded | undefined;
+  let isDone = false;
+  let fault: { readonly error: unknown } | undefined;
+  const signalChange = (): void => {
+    change.resolve();
+    change = Promise.withResolvers();
+  };
+  const stopReading = new AbortController();
+
+  async function readAhead(): Promise<void> {
+    try {
+      for await (const event of open(AbortSignal.any([signal, stopReading.signal]))) {
+        if (event.type === "turn.ended") ended = event;
+        else ahead.push(event);
+        signalChange();
+        while (ahead.length >= MOST_AHEAD && !stopReading.signal.aborted) await change.promise;
+        if (stopReading.signal.aborted) break;
+      }
+    } catch (error) {
+      if (!stopReading.signal.aborted) fault = { error };
+    } finally {
+      isDone = true;
+      signalChange();
+    }
+  }
+
+  const reading = readAhead();
+  const notices = createNotices(storage, owner.runId);
+  let isFirst = true;
+  try {
+    for (;;) {
+      while (ahead.length === 0 && !isDone) await change.promise;
+      if (ahead.length === 0) break;
+      if (!isFirst) {
+        const full = AbortSignal.timeout(BATCH_MS);
+        while (ahead.length < BATCH_EVENTS && !isDone && !full.aborted) {
+          await Promise.race([change.promise, delay(BATCH_MS, undefined, { signal: full }).catch(() => undefined)]);
+        }
+      }
+      isFirst = false;
+      const batch = ahead.slice(0, BATCH_EVENTS);
+      await writeBatch(options, batch, notices.isDue());
+      for (const event of batch) options.onWritten?.(event);
+      ahead.splice(0, batch.length);
+      signalChange();
+      signal.throwIfAborted();
+    }
+  } finally {
+    stopReading.abort();
+    signalChange();
+    notices.close();
+    await reading;
+  }
+  if (fault !== undefined) throw toError(fault.error);
+  if (ended === undefined) throw new Error("the turn's stream ended without turn.ended");
+  return ended;
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+async function writeBatch(options: PumpOptions, batch: readonly LoggedEvent[], isNoticed: boolean): Promise<void> {
+  const { owner, signal } = options;
+  const events: NewRunEvent[] = batch.flatMap((event) => translate(event, owner.attempt));
+  const deadline = performance.now() + options.leaseMs;
+  for (;;) {
+    try {
+      await append(options.storage, owner, events, { turnCursor: batch.at(-1)?.seq, isNoticed });
+      return;
+    } catch (error) {
+      if (!isDatabaseAway(error) || performance.now() > deadline) throw error;
+      await delay(RETRY_MS, undefined, { signal });
+    }
+  }
+}
+
+/** Appends events to a run that is owned. @throws {OwnershipLost} */
+export async function append(
+  storage: Storage,
+  { runId, attempt }: Ownership,
+  events: readonly NewRunEvent[],
+  { turnCursor, isNoticed }: { turnCursor?: number | undefined; isNoticed: boolean },
+): Promise<void> {
+  await storage.transaction(async (trx) => {
+    const run = await trx
+      .updateTable("run")
+      .set({
+        last_seq: sql<number>`last_seq + ${events.length}::int`,
+        ...(turnCursor === undefined ? {} : { turn_cursor: turnCursor, stalled_attempts: 0 }),
+      })
+      .where("id", "=", runId)
+      .where("attempt", "=", attempt)
+      .where("status", "in", ["running", "cancel_requested"])
+      .returning("last_seq")
+      .executeTakeFirst();
+    if (run === undefined) throw new OwnershipLost(runId);
+    await insertEvents(trx, runId, run.last_seq - events.length, events);
+    if (isNoticed) await notifyEvents(trx, runId);
+  });
+}
+
+/** One notice in a while; what was held back is sent when that is over. */
+function createNotices(storage: Storage, runId: string) {
+  let lastAt = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    /** Whether the write that follows is told at once. */
+    isDue(): boolean {
+      const now = performance.now();
+      if (now - lastAt >= NOTICE_MS) {
+        lastAt = now;
+        return true;
+      }
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        lastAt = performance.now();
+        // A hint: readers poll besides (law 1).
+        notifyEvents(storage.db, runId).catch(() => undefined);
+      }, NOTICE_MS);
+      return false;
+    },
+    close(): void {
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { sql } from "kysely";
+import { Quota } from "../api/common.ts";
+import { ApiProblem } from "../api/problems.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Transaction } from "../storage/transaction.ts";
+
+/** Soft limits of a user and of the key that is used; what runs already goes on. @throws {ApiProblem} quota_exceeded */
+export async function assertWithinQuota(trx: Transaction, caller: Caller): Promise<void> {
+  const account = await trx
+    .selectFrom("account")
+    .select("quota")
+    .where("id", "=", caller.userId)
+    .executeTakeFirstOrThrow();
+  await assertOne(trx, Quota.parse(account.quota), caller.userId, undefined);
+  if (caller.credential.type === "jwt") return;
+  const { id } = caller.credential;
+  const key = await trx.selectFrom("api_key").select("quota").where("id", "=", id).executeTakeFirstOrThrow();
+  await assertOne(trx, Quota.parse(key.quota), caller.userId, id);
+}
+
+async function assertOne(trx: Transaction, quota: Quota, userId: number, keyId: number | undefined): Promise<void> {
+  if (Object.keys(quota).length === 0) return;
+  const ofKey = keyId === undefined ? sql`true` : sql`q.api_key_id = ${keyId}`;
+  const ofDay = keyId === undefined ? sql`true` : sql`api_key_id = ${keyId}`;
+  const { rows } = await sql<{ active: number; today: number; tokens: number; seconds: number }>`
+    select
+      (select count(*)::int from run r join run_request q on q.pk = r.request_pk
+        where r.user_id = ${userId} and r.status in ('pending', 'running', 'cancel_requested') and ${ofKey}) as active,
+      (select count(*)::int from run_request q where q.user_id = ${userId} and q.status in ('queued', 'dispatched')
+        and q.created_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC' and ${ofKey}) as today,
+      (select coalesce(sum(input_tokens + output_tokens), 0)::bigint from usage_day
+        where user_id = ${userId} and day = (now() at time zone 'UTC')::date and ${ofDay}) as tokens,
+      ceil(extract(epoch from date_trunc('day', now() at time zone 'UTC') + interval '1 day' - now() at time zone 'UTC'))::int as seconds`.execute(
+    trx,
+  );
+  const [counts] = rows;
+  if (counts === undefined) return;
+  const { active_runs, runs_per_day, tokens_per_day } = quota;
+  if (active_runs !== undefined && counts.active >= active_runs) {
+    throw new ApiProblem(
+      "quota_exceeded",
+      `${counts.active} runs are active, as many as the quota allows`,
+      { quota: "active_runs" },
+      5,
+    );
+  }
+  const spent =
+    runs_per_day !== undefined && counts.today >= runs_per_day
+      ? "runs_per_day"
+      : tokens_per_day !== undefined && counts.tokens >= tokens_per_day
+        ? "tokens_per_day"
+        : undefined;
+  if (spent !== undefined)
+    throw new ApiProblem("quota_exceeded", `today's ${spent} is used up`, { quota: spent }, counts.seconds);
+}

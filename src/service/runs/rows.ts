@@ -1,0 +1,96 @@
+import { sql, type Selectable } from "kysely";
+import { z } from "zod";
+import type { NewRunEvent } from "../api/events.ts";
+import { Manifest } from "../agents/manifest.ts";
+import { Evaluation } from "../api/runs.ts";
+import { ToolApprovalMode } from "../api/agents.ts";
+import { json } from "../storage/storable.ts";
+import type { RunRequestTable, RunTable } from "../storage/tables.ts";
+import type { Queries, Transaction } from "../storage/transaction.ts";
+
+export type RunRow = Selectable<RunTable>;
+export type RequestRow = Selectable<RunRequestTable>;
+
+/** What a request says, as it is kept in its row. */
+export const RequestInput = z.strictObject({
+  query: z.string(),
+  /** Data URLs. */
+  images: z.array(z.string()),
+  resume: z.record(z.string(), z.unknown()).optional(),
+  parent_run_id: z.string().optional(),
+});
+export type RequestInput = z.infer<typeof RequestInput>;
+
+export const RequestOptions = z.strictObject({
+  model_spec: z.string().optional(),
+  tool_approval_mode: ToolApprovalMode.optional(),
+  timeout_ms: z.int().optional(),
+  evaluation: Evaluation.optional(),
+  meta: z.record(z.string(), z.unknown()).optional(),
+});
+export type RequestOptions = z.infer<typeof RequestOptions>;
+
+/** States in which a run blocks its thread, interrupted ones aside. */
+export const OPEN = ["pending", "running", "cancel_requested"] as const;
+
+/** The run that blocks a thread, if one does. */
+export async function findBlocking(db: Queries | Transaction, threadPk: number): Promise<RunRow | undefined> {
+  return db
+    .selectFrom("run")
+    .selectAll()
+    .where("thread_pk", "=", threadPk)
+    .where((where) =>
+      where.or([
+        where("status", "in", [...OPEN]),
+        where.and([where("status", "=", "interrupted"), where("released_at", "is", null)]),
+      ]),
+    )
+    .executeTakeFirst();
+}
+
+/** A manifest by its digest. */
+export async function readManifest(db: Queries | Transaction, digest: Uint8Array): Promise<Manifest> {
+  const { body } = await db
+    .selectFrom("manifest")
+    .select("body")
+    .where("digest", "=", digest)
+    .executeTakeFirstOrThrow();
+  return Manifest.parse(body);
+}
+
+/** Appends events after `lastSeq`; the caller has moved `run.last_seq` in the same transaction, by which it owns the run (law 5). */
+export async function insertEvents(
+  trx: Transaction,
+  runId: string,
+  lastSeq: number,
+  events: readonly NewRunEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  await trx
+    .insertInto("run_event")
+    .values(
+      events.map(({ event, payload, native }, index) => ({
+        run_id: runId,
+        seq: lastSeq + index + 1,
+        event,
+        payload: json(payload),
+        native: native === undefined ? null : json(native),
+      })),
+    )
+    .execute();
+}
+
+/** Tells readers that a run has more events; a hint (law 1). */
+export async function notifyEvents(trx: Queries | Transaction, runId: string): Promise<void> {
+  await sql`select pg_notify('svc_events', ${runId})`.execute(trx);
+}
+
+/** Tells owners that something is asked of a run. */
+export async function notifyControl(trx: Transaction, runId: string): Promise<void> {
+  await sql`select pg_notify('svc_control', ${runId})`.execute(trx);
+}
+
+/** Tells who watches a request that it has changed. */
+export async function notifyRequests(trx: Transaction, threadPk: number): Promise<void> {
+  await sql`select pg_notify('svc_requests', ${String(threadPk)})`.execute(trx);
+}

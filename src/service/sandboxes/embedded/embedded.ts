@@ -1,0 +1,169 @@
+import { chown, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { sandboxToken } from "../../auth/derive.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { recordReady } from "../sandbox-rows.ts";
+import { SandboxUnavailable, type Sandbox, type Sandboxes } from "../sandboxes.ts";
+import { findRunning, isRunning, startChild, stopChild, type ChildOptions, type TurndChild } from "./turnd-child.ts";
+
+export interface EmbeddedOptions {
+  readonly storage: Storage;
+  readonly dataDirectory: string;
+  /** Starts turnd: program and arguments. */
+  readonly command: readonly string[];
+  /** The service's own environment; what is the service's alone is left out. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sandboxSecret: string;
+  readonly startMs: number;
+  readonly stopMs: number;
+  readonly maxTurns: number;
+  readonly logger: Logger;
+  /** Who the CLIs run as; absent: the service's own user. */
+  readonly owner?: { readonly uid: number; readonly gid: number } | undefined;
+}
+
+const SCOPE = "embedded";
+const WATCH_MS = 1_000;
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 30_000;
+
+/** One turnd for all threads, started by the service and started again when it dies; it recovers its turns by itself. */
+export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
+  const { storage, dataDirectory, logger } = options;
+  const closing = new AbortController();
+  let current: { readonly child: TurndChild; readonly sandbox: Sandbox } | undefined;
+  let starting: Promise<Sandbox> | undefined;
+  let watching: Promise<void> | undefined;
+  let failures = 0;
+  const childOptions: ChildOptions = {
+    dataDirectory,
+    command: options.command,
+    startMs: options.startMs,
+    tokenOf: (generation) => sandboxToken(options.sandboxSecret, SCOPE, generation),
+    env: {
+      ...withoutOurs(options.env),
+      TURND_STATE_DIR: join(dataDirectory, "turnd"),
+      TURND_WORKSPACE_ROOTS: join(dataDirectory, "workspaces"),
+      TURND_MAX_TURNS: String(options.maxTurns),
+      // Sessions end with their threads: turnd never deletes one by itself.
+      TURND_MAX_QUEUED: "10000",
+    },
+  };
+
+  async function start(): Promise<Sandbox> {
+    await mkdir(join(dataDirectory, "turnd"), { recursive: true, mode: 0o711 });
+    await mkdir(join(dataDirectory, "workspaces"), { recursive: true, mode: 0o711 });
+    const running = await findRunning(childOptions);
+    const child = running ?? (await startNext());
+    const record = await recordReady(storage, {
+      kind: "embedded",
+      scopeKey: SCOPE,
+      address: child.url,
+      isNewStart: false,
+    });
+    const sandbox = { id: record.id, generation: child.generation, client: child.client };
+    current = { child, sandbox };
+    failures = 0;
+    logger.info({ url: child.url, pid: child.pid, isTakenUp: running !== undefined }, "turnd is ready");
+    watching = watch(child);
+    return sandbox;
+  }
+
+  async function startNext(): Promise<TurndChild> {
+    const row = await storage.db
+      .selectFrom("sandbox")
+      .select("generation")
+      .where("scope_key", "=", SCOPE)
+      .executeTakeFirst();
+    const generation = (row?.generation ?? 0) + 1;
+    const child = await startChild(childOptions, generation, closing.signal);
+    await recordReady(storage, {
+      kind: "embedded",
+      scopeKey: SCOPE,
+      address: child.url,
+      isNewStart: row !== undefined,
+    });
+    return child;
+  }
+
+  /** One start at a time; after failures it waits. */
+  function ensure(): Promise<Sandbox> {
+    if (current !== undefined) return Promise.resolve(current.sandbox);
+    starting ??= start()
+      .catch((error: unknown) => {
+        failures += 1;
+        throw error;
+      })
+      .finally(() => {
+        starting = undefined;
+      });
+    return starting;
+  }
+
+  async function watch({ pid }: TurndChild): Promise<void> {
+    const { signal } = closing;
+    try {
+      do await delay(WATCH_MS, undefined, { signal });
+      while (await isRunning(dataDirectory, pid));
+    } catch {
+      return; // Closing.
+    }
+    current = undefined;
+    logger.error({ pid }, "turnd is gone; it is started again");
+    while (!signal.aborted) {
+      try {
+        await delay(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures), undefined, { signal });
+        await ensure();
+        return;
+      } catch (error) {
+        if (!signal.aborted) logger.error({ err: error }, "turnd could not be started");
+      }
+    }
+  }
+
+  return {
+    async acquire(_scope, signal) {
+      signal.throwIfAborted();
+      try {
+        return await ensure();
+      } catch (error) {
+        if (closing.signal.aborted) throw error;
+        throw new SandboxUnavailable(
+          "sandbox_start_failed",
+          error instanceof Error ? error.message : String(error),
+          error,
+        );
+      }
+    },
+    async prepareWorkspace({ sessionId }) {
+      const path = join(dataDirectory, "workspaces", sessionId);
+      const made = await mkdir(path, { recursive: true, mode: 0o700 });
+      if (made !== undefined && options.owner !== undefined) await chown(path, options.owner.uid, options.owner.gid);
+      return path;
+    },
+    async look() {
+      if (current === undefined) return { ok: false, message: "turnd is not running yet" };
+      const { ready, checks } = await current.child.client.ready().catch(() => ({ ready: false, checks: [] }));
+      if (ready) return { ok: true };
+      const failed = checks.flatMap(({ name, ok, message }) => (ok ? [] : [`${name}: ${message ?? "no"}`]));
+      return { ok: false, message: failed.length === 0 ? "turnd does not answer" : failed.join("; ") };
+    },
+    async close() {
+      closing.abort();
+      await starting?.catch(() => undefined);
+      await watching;
+      if (current !== undefined) await stopChild(dataDirectory, current.child.pid, options.stopMs);
+    },
+  };
+}
+
+/** The CLIs' environment must hold nothing that is the service's: its secrets, its database. */
+function withoutOurs(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(env).filter(
+      ([name]) => !/^(SERVICE_|TURND_(HOST|PORT|TOKEN|STATE_DIR)$|DATABASE_URL$|PG[A-Z]+$|npm_)/.test(name),
+    ),
+  );
+}

@@ -1,0 +1,145 @@
+import { spawn } from "node:child_process";
+import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { createTurndClient, type TurndClient } from "../../../client/turnd-client.ts";
+
+/** A turnd of ours that answers. */
+export interface TurndChild {
+  readonly pid: number;
+  readonly url: string;
+  readonly generation: number;
+  readonly client: TurndClient;
+}
+
+export interface ChildOptions {
+  readonly dataDirectory: string;
+  /** Program and arguments. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly startMs: number;
+  readonly tokenOf: (generation: number) => string;
+}
+
+/** What a restarted service needs to take its turnd up again. */
+const Note = z.object({ pid: z.int(), started: z.string(), url: z.string(), generation: z.int() });
+type Note = z.infer<typeof Note>;
+
+const POLL_MS = 100;
+const TAIL_BYTES = 2_000;
+
+/** The turnd that an earlier process of the service has started, where it still runs. */
+export async function findRunning(options: ChildOptions): Promise<TurndChild | undefined> {
+  const note = await readNote(options.dataDirectory);
+  if (note === undefined || (await startOf(note.pid)) !== note.started) return undefined;
+  const client = createTurndClient({ baseUrl: note.url, token: options.tokenOf(note.generation) });
+  try {
+    await client.executors();
+  } catch {
+    // Another's, or one that does not answer: not ours to use.
+    return undefined;
+  }
+  return { pid: note.pid, url: note.url, generation: note.generation, client };
+}
+
+/** Starts turnd in a session of its own and waits until it is ready. @throws with the last of its log */
+export async function startChild(options: ChildOptions, generation: number, signal: AbortSignal): Promise<TurndChild> {
+  const { dataDirectory, command } = options;
+  const token = options.tokenOf(generation);
+  const port = await freePort();
+  const logPath = join(dataDirectory, "turnd.log");
+  // A file, not a pipe: turnd goes on when the service is killed.
+  const log = await open(logPath, "a", 0o600);
+  const [program = "", ...args] = command;
+  const child = spawn(program, args, {
+    detached: true,
+    stdio: ["ignore", log.fd, log.fd],
+    env: { ...options.env, TURND_HOST: "127.0.0.1", TURND_PORT: String(port), TURND_TOKEN: token },
+  });
+  await log.close();
+  let exit: string | undefined;
+  child.once("error", (error) => (exit = error.message));
+  child.once("exit", (code, killedBy) => (exit = `exit code ${code ?? killedBy}`));
+  const url = `http://127.0.0.1:${port}`;
+  const client = createTurndClient({ baseUrl: url, token });
+  const deadline = performance.now() + options.startMs;
+  for (;;) {
+    signal.throwIfAborted();
+    if (exit !== undefined) throw new Error(`turnd ended at its start (${exit}): ${await tailOf(logPath)}`);
+    const isUp = await client.ready({ signal }).then(
+      () => true,
+      () => false,
+    );
+    if (isUp) break;
+    if (performance.now() > deadline) {
+      child.kill("SIGKILL");
+      throw new Error(`turnd did not answer within ${options.startMs} ms: ${await tailOf(logPath)}`);
+    }
+    await delay(POLL_MS, undefined, { signal });
+  }
+  const pid = child.pid ?? 0;
+  child.unref();
+  await writeNote(dataDirectory, { pid, url, generation, started: (await startOf(pid)) ?? "" });
+  return { pid, url, generation, client };
+}
+
+/** Whether it still runs, and is no other process of the same number. */
+export async function isRunning(dataDirectory: string, pid: number): Promise<boolean> {
+  const note = await readNote(dataDirectory);
+  return note?.pid === pid && (await startOf(pid)) === note.started;
+}
+
+/** Asks it to stop, and waits until it is gone. */
+export async function stopChild(dataDirectory: string, pid: number, withinMs: number): Promise<void> {
+  if (!(await isRunning(dataDirectory, pid))) return;
+  process.kill(pid, "SIGTERM");
+  const deadline = performance.now() + withinMs;
+  while (await isRunning(dataDirectory, pid)) {
+    if (performance.now() > deadline) {
+      process.kill(pid, "SIGKILL");
+      break;
+    }
+    await delay(POLL_MS);
+  }
+  await rm(join(dataDirectory, "turnd.json"), { force: true });
+}
+
+/** When a process began, in the kernel's ticks; undefined when it is gone or a zombie. @see proc(5) */
+async function startOf(pid: number): Promise<string | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields === undefined || fields[0] === "Z" ? undefined : fields[19];
+}
+
+async function readNote(dataDirectory: string): Promise<Note | undefined> {
+  try {
+    return Note.parse(JSON.parse(await readFile(join(dataDirectory, "turnd.json"), "utf8")));
+  } catch {
+    // None, or half of one: then there is none to take up.
+    return undefined;
+  }
+}
+
+async function writeNote(dataDirectory: string, note: Note): Promise<void> {
+  const path = join(dataDirectory, "turnd.json");
+  await writeFile(`${path}.new`, JSON.stringify(note), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+async function tailOf(path: string): Promise<string> {
+  return (await readFile(path, "utf8").catch(() => "")).slice(-TAIL_BYTES).trim();
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

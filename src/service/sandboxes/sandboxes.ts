@@ -1,0 +1,39 @@
+import type { TurndClient } from "../../client/turnd-client.ts";
+
+/** A turnd that is ready. */
+export interface Sandbox {
+  readonly id: string;
+  readonly generation: number;
+  readonly client: TurndClient;
+}
+
+/** What a thread's session is made with. */
+export interface SandboxScope {
+  readonly threadPk: number;
+  readonly sessionId: string;
+  readonly userId: number;
+  /** The sandbox its turns ran in so far. */
+  readonly sandboxId: string | null;
+}
+
+/** Where turns run; the kinds differ only behind this. */
+export interface Sandboxes {
+  /** A ready sandbox for a thread; waits for its start. @throws {SandboxUnavailable} */
+  acquire(scope: SandboxScope, signal: AbortSignal): Promise<Sandbox>;
+  /** The workspace of a new session, made by us; undefined: the sandbox's own. */
+  prepareWorkspace(scope: SandboxScope): Promise<string | undefined>;
+  /** Whether a run could start now, for probes. */
+  look(): Promise<{ readonly ok: boolean; readonly message?: string }>;
+  close(): Promise<void>;
+}
+
+/** No sandbox can be had now. */
+export class SandboxUnavailable extends Error {
+  readonly reason: "sandbox_start_failed" | "sandbox_limit" | "executor_unavailable";
+
+  constructor(reason: SandboxUnavailable["reason"], message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "SandboxUnavailable";
+    this.reason = reason;
+  }
+}

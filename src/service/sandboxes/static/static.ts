@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { createTurndClient } from "../../../client/turnd-client.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { recordReady } from "../sandbox-rows.ts";
+import { SandboxUnavailable, type Sandboxes } from "../sandboxes.ts";
+
+export interface StaticOptions {
+  readonly storage: Storage;
+  readonly urls: readonly string[];
+  readonly token: string | undefined;
+}
+
+/** The turnds that the operator has started. A thread stays with the one it began with. */
+export function createStaticSandboxes({ storage, urls, token }: StaticOptions): Sandboxes {
+  const clientOf = (baseUrl: string) => createTurndClient({ baseUrl, token });
+  return {
+    async acquire(scope) {
+      const { threadPk } = scope;
+      const pinned =
+        scope.sandboxId === null
+          ? undefined
+          : await storage.db
+              .selectFrom("sandbox")
+              .select(["id", "address", "generation"])
+              .where("id", "=", scope.sandboxId)
+              .executeTakeFirst();
+      if (pinned !== undefined) {
+        const url = urls.find((each) => each === pinned.address);
+        if (url === undefined) {
+          throw new SandboxUnavailable(
+            "executor_unavailable",
+            `the thread's turnd ${pinned.address} is not in SERVICE_TURND_URLS any more`,
+          );
+        }
+        return { id: pinned.id, generation: pinned.generation, client: clientOf(url) };
+      }
+      const url = pick(urls, scope.sessionId);
+      const record = await recordReady(storage, {
+        kind: "static",
+        scopeKey: `static:${url}`,
+        address: url,
+        isNewStart: false,
+      });
+      await storage.db
+        .updateTable("thread")
+        .set({ sandbox_id: record.id })
+        .where("pk", "=", threadPk)
+        .where("sandbox_id", "is", null)
+        .execute();
+      return { ...record, client: clientOf(url) };
+    },
+    prepareWorkspace: async () => undefined,
+    async look() {
+      const answers = await Promise.all(
+        urls.map((url) =>
+          clientOf(url)
+            .ready()
+            .then(
+              ({ ready }) => ready,
+              () => false,
+            ),
+        ),
+      );
+      const down = urls.filter((_, index) => answers[index] !== true);
+      return down.length < urls.length ? { ok: true } : { ok: false, message: `no turnd is ready: ${down.join(", ")}` };
+    },
+    close: async () => undefined,
+  };
+}
+
+/** Rendezvous hashing: a turnd more or less moves only the threads that it takes or had. */
+function pick(urls: readonly string[], sessionId: string): string {
+  const weight = (url: string): string => createHash("sha256").update(`${sessionId} ${url}`).digest("hex");
+  const [best] = urls.toSorted((left, right) => (weight(left) < weight(right) ? 1 : -1));
+  if (best === undefined) throw new SandboxUnavailable("executor_unavailable", "SERVICE_TURND_URLS names no turnd");
+  return best;
+}
