@@ -64,7 +64,8 @@ function serviceRooms(): Record<string, readonly string[]> {
   return {
     ...Object.fromEntries(rooms),
     "service/settings": ["service/api"],
-    service: ["service/settings", "client", ...rows.slice(1).flat()],
+    "service/version": [],
+    service: ["service/settings", "service/version", "client", ...rows.slice(1).flat()],
     svc: ["service/api"],
   };
 }
@@ -201,7 +202,8 @@ function edgesOf({ source, dependencies }: ICruiseResult["modules"][number]): Ed
 function roomOf(path: string): string {
   const [, program = "", room = "", ...rest] = path.split("/");
   const name = room.replace(/\.ts$/, "");
-  if (program === "service") return rest.length > 0 || name === "settings" ? `service/${name}` : program;
+  if (program === "service")
+    return rest.length > 0 || name === "settings" || name === "version" ? `service/${name}` : program;
   if (program !== "daemon") return program;
   if (rest.length > 0) return room;
   return name === "settings" || name === "version" ? name : "daemon";

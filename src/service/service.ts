@@ -6,6 +6,7 @@ import { createAgents } from "./agents/agents.ts";
 import { putAgents, readAgentsFile } from "./agents/seed.ts";
 import { createAuth, type Auth } from "./auth/auth.ts";
 import { deleteExpiredLogins } from "./auth/sweep.ts";
+import { createCalls } from "./calls/calls.ts";
 import { createApp } from "./http/app.ts";
 import type { Check } from "./http/routes/system.ts";
 import { attemptRun, nameWorker } from "./runs/attempt.ts";
@@ -117,9 +118,9 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   closers.push(() => controls.close());
 
   let isShuttingDown = false;
-  const sandboxes = options.createSandboxes({ storage, secrets });
-  closers.push(() => sandboxes.close());
-  if (role !== "api") await startWorkers(options, { storage, sandboxes, controls, finishing });
+  const sandboxes = role === "api" ? undefined : options.createSandboxes({ storage, secrets });
+  closers.push(async () => sandboxes?.close());
+  if (sandboxes !== undefined) await startWorkers(options, { storage, sandboxes, controls, finishing });
   const app =
     role === "worker"
       ? undefined
@@ -144,7 +145,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
     await inOrder(logger, [
       async () => app?.close(),
       // Its turns end as `daemon_stopped`, and that is written before the attempts are told to stop.
-      async () => (role === "api" ? undefined : sandboxes.close()),
+      async () => sandboxes?.close(),
       () => storage.jobs.stop(values.SERVICE_SHUTDOWN_MS / 2),
       () => controls.close(),
       () => events.close(),
@@ -201,22 +202,21 @@ interface ApiWiring {
   readonly auth: Auth;
   readonly events: RunEvents;
   readonly finishing: FinishOptions;
-  readonly sandboxes: Sandboxes;
+  readonly sandboxes: Sandboxes | undefined;
   readonly warnings: readonly string[];
   readonly isShuttingDown: () => boolean;
 }
 
-async function startApi(
-  { settings, logger, version, role }: ServiceOptions,
-  wiring: ApiWiring,
-): Promise<FastifyInstance> {
+async function startApi({ settings, logger, version }: ServiceOptions, wiring: ApiWiring): Promise<FastifyInstance> {
   const { values } = settings;
   const { storage, finishing, sandboxes, isShuttingDown } = wiring;
+  const runs = createRuns({ storage, finishing, maxQueued: values.SERVICE_MAX_QUEUED, logger });
   const app = await createApp({
     ...wiring,
+    runs,
+    calls: createCalls({ runs, events: wiring.events, syncWaitMs: values.SERVICE_SYNC_WAIT_MS }),
     agents: createAgents(storage),
     threads: createThreads(storage),
-    runs: createRuns({ storage, finishing, maxQueued: values.SERVICE_MAX_QUEUED, logger }),
     logger,
     version,
     hosts: values.SERVICE_HOSTS,
@@ -238,7 +238,7 @@ async function startApi(
       },
       warnings: wiring.warnings,
     }),
-    look: () => lookAround(storage, role === "api" ? undefined : sandboxes, isShuttingDown()),
+    look: () => lookAround(storage, sandboxes, isShuttingDown()),
   });
   await app.listen({ host: values.SERVICE_HOST, port: values.SERVICE_PORT });
   return app;

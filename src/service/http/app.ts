@@ -4,6 +4,7 @@ import { serializerCompiler } from "fastify-type-provider-zod";
 import { ApiProblem } from "../api/problems.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Auth } from "../auth/auth.ts";
+import type { Calls } from "../calls/calls.ts";
 import type { RunEvents } from "../runs/events.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { Threads } from "../threads/threads.ts";
@@ -16,6 +17,7 @@ import { registerProblems, sendRoutingError } from "./problem.ts";
 import { RequestLog } from "./request-log.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { authRoutes } from "./routes/auth.ts";
+import { callRoutes } from "./routes/calls.ts";
 import { cliSessionRoutes } from "./routes/cli-sessions.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { runRoutes } from "./routes/runs.ts";
@@ -31,6 +33,7 @@ export interface AppOptions extends GuardOptions, SystemOptions {
   readonly agents: Agents;
   readonly threads: Threads;
   readonly runs: Runs;
+  readonly calls: Calls;
   readonly events: RunEvents;
   readonly heartbeatMs: number;
   readonly streamMaxMs: number;
@@ -86,10 +89,15 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     onFault: (error) => app.log.error({ err: error }, "event stream failed"),
   });
   // Closed without a word: a broken stream says nothing of the run (law 6).
-  app.addHook("preClose", () => streams.close());
+  const closing = new AbortController();
+  app.addHook("preClose", async () => {
+    closing.abort();
+    await streams.close();
+  });
   await app.register(agentRoutes, options);
   await app.register(threadRoutes, options);
   await app.register(runRoutes, { ...options, streams });
+  await app.register(callRoutes, { calls: options.calls, closing: closing.signal });
   await registerDocs(app);
   return app;
 }

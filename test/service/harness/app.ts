@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { createApp, type AppOptions } from "../../../src/service/http/app.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { createAgents } from "../../../src/service/agents/agents.ts";
+import { createCalls } from "../../../src/service/calls/calls.ts";
 import { createRunEvents } from "../../../src/service/runs/events.ts";
 import { createRuns } from "../../../src/service/runs/runs.ts";
 import { createThreads } from "../../../src/service/threads/threads.ts";
@@ -11,18 +12,17 @@ import { testAuth } from "./auth.ts";
 /** An app on a storage, without a socket. */
 export async function testApp(storage: Storage, overrides: Partial<AppOptions> = {}): Promise<FastifyInstance> {
   const logger = pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" });
+  const finishing = { storage, eventsRetentionMs: 600_000, onEnded: async () => undefined };
+  const runs = createRuns({ storage, logger, maxQueued: 5, finishing });
+  const events = await createRunEvents(storage);
   return createApp({
     storage,
     auth: testAuth(storage),
     agents: createAgents(storage),
     threads: createThreads(storage),
-    runs: createRuns({
-      storage,
-      logger,
-      maxQueued: 5,
-      finishing: { storage, eventsRetentionMs: 600_000, onEnded: async () => undefined },
-    }),
-    events: await createRunEvents(storage),
+    runs,
+    events,
+    calls: createCalls({ runs, events, syncWaitMs: 600_000 }),
     heartbeatMs: 15_000,
     streamMaxMs: 600_000,
     logger,

@@ -45,6 +45,7 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
     env: {
       ...withoutOurs(options.env),
       TURND_STATE_DIR: join(dataDirectory, "turnd"),
+      TURND_WORKSPACE: join(dataDirectory, "workspaces", "default"),
       TURND_WORKSPACE_ROOTS: join(dataDirectory, "workspaces"),
       TURND_MAX_TURNS: String(options.maxTurns),
       // Sessions end with their threads: turnd never deletes one by itself.
@@ -55,6 +56,7 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
   async function start(): Promise<Sandbox> {
     await mkdir(join(dataDirectory, "turnd"), { recursive: true, mode: 0o711 });
     await mkdir(join(dataDirectory, "workspaces"), { recursive: true, mode: 0o711 });
+    await makeWorkspace("default");
     const running = await findRunning(childOptions);
     const child = running ?? (await startNext());
     const record = await recordReady(storage, {
@@ -86,6 +88,14 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
       isNewStart: row !== undefined,
     });
     return child;
+  }
+
+  /** A directory of the CLIs' user. */
+  async function makeWorkspace(name: string): Promise<string> {
+    const path = join(dataDirectory, "workspaces", name);
+    const made = await mkdir(path, { recursive: true, mode: 0o700 });
+    if (made !== undefined && options.owner !== undefined) await chown(path, options.owner.uid, options.owner.gid);
+    return path;
   }
 
   /** One start at a time; after failures it waits. */
@@ -123,6 +133,11 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
     }
   }
 
+  // At once: the first run need not wait for a start, and readiness tells the truth.
+  ensure().catch((error: unknown) => {
+    if (!closing.signal.aborted) logger.error({ err: error }, "turnd could not be started");
+  });
+
   return {
     async acquire(_scope, signal) {
       signal.throwIfAborted();
@@ -137,12 +152,7 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
         );
       }
     },
-    async prepareWorkspace({ sessionId }) {
-      const path = join(dataDirectory, "workspaces", sessionId);
-      const made = await mkdir(path, { recursive: true, mode: 0o700 });
-      if (made !== undefined && options.owner !== undefined) await chown(path, options.owner.uid, options.owner.gid);
-      return path;
-    },
+    prepareWorkspace: ({ sessionId }) => makeWorkspace(sessionId),
     async look() {
       if (current === undefined) return { ok: false, message: "turnd is not running yet" };
       const { ready, checks } = await current.child.client.ready().catch(() => ({ ready: false, checks: [] }));
@@ -163,7 +173,10 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
 function withoutOurs(env: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   return Object.fromEntries(
     Object.entries(env).filter(
-      ([name]) => !/^(SERVICE_|TURND_(HOST|PORT|TOKEN|STATE_DIR)$|DATABASE_URL$|PG[A-Z]+$|npm_)/.test(name),
+      ([name]) =>
+        !/^(SERVICE_|SVC_|TURND_(HOST|PORT|TOKEN|STATE_DIR|WORKSPACE|WORKSPACE_ROOTS)$|DATABASE_URL$|PG[A-Z]+$|npm_)/.test(
+          name,
+        ),
     ),
   );
 }

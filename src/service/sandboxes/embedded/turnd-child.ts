@@ -59,10 +59,13 @@ export async function startChild(options: ChildOptions, generation: number, sign
     env: { ...options.env, TURND_HOST: "127.0.0.1", TURND_PORT: String(port), TURND_TOKEN: token },
   });
   await log.close();
+  const pid = child.pid ?? 0;
   let exit: string | undefined;
   child.once("error", (error) => (exit = error.message));
   child.once("exit", (code, killedBy) => (exit = `exit code ${code ?? killedBy}`));
   const url = `http://127.0.0.1:${port}`;
+  // Before it is ready: a service that is killed meanwhile must find it, or its state would stay locked.
+  await writeNote(dataDirectory, { pid, url, generation, started: (await startOf(pid)) ?? "" });
   const client = createTurndClient({ baseUrl: url, token });
   const deadline = performance.now() + options.startMs;
   for (;;) {
@@ -79,9 +82,7 @@ export async function startChild(options: ChildOptions, generation: number, sign
     }
     await delay(POLL_MS, undefined, { signal });
   }
-  const pid = child.pid ?? 0;
   child.unref();
-  await writeNote(dataDirectory, { pid, url, generation, started: (await startOf(pid)) ?? "" });
   return { pid, url, generation, client };
 }
 

@@ -1,0 +1,30 @@
+import { join } from "node:path";
+import { mkdir } from "node:fs/promises";
+import type { Settings } from "./settings.ts";
+import { openEngine, type EngineChoice } from "./storage/engine.ts";
+import { holdDataDirectory } from "./storage/lock.ts";
+import { migrate } from "./storage/migrate.ts";
+
+/** Where the database is that the settings name. */
+export function engineChoice({ values, dataDirectory }: Settings): EngineChoice {
+  if (values.DATABASE_URL === undefined) return { kind: "pglite", directory: join(dataDirectory, "pglite") };
+  return { kind: "postgres", url: values.DATABASE_URL, poolSize: values.SERVICE_DB_POOL };
+}
+
+/** Brings the database to this version's schema, and does nothing else. */
+export async function migrateDatabase(settings: Settings, out: { write(text: string): unknown }): Promise<void> {
+  const choice = engineChoice(settings);
+  if (choice.kind === "pglite") await mkdir(settings.dataDirectory, { recursive: true, mode: 0o711 });
+  const lock = choice.kind === "pglite" ? await holdDataDirectory(join(settings.dataDirectory, "lock")) : undefined;
+  try {
+    const engine = await openEngine(choice, { onConnectionLost: () => undefined });
+    try {
+      const steps = await migrate(engine.db);
+      out.write(steps.length === 0 ? "the database is up to date\n" : `done: ${steps.join(", ")}\n`);
+    } finally {
+      await engine.close();
+    }
+  } finally {
+    await lock?.release();
+  }
+}

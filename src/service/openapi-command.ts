@@ -1,0 +1,59 @@
+import { pino } from "pino";
+import { createAgents } from "./agents/agents.ts";
+import { createAuth } from "./auth/auth.ts";
+import { createCalls } from "./calls/calls.ts";
+import { createApp } from "./http/app.ts";
+import { createRunEvents } from "./runs/events.ts";
+import { createRuns } from "./runs/runs.ts";
+import { openStorage } from "./storage/storage.ts";
+import { createThreads } from "./threads/threads.ts";
+
+const MINUTE_MS = 60_000;
+
+/** The description of the API, of an app that serves nobody. */
+export async function describeService(version: string): Promise<unknown> {
+  const logger = pino({ level: "silent" });
+  const storage = await openStorage({ engine: { kind: "pglite" }, logger, isMigrating: true, leaseMs: MINUTE_MS });
+  try {
+    const finishing = { storage, eventsRetentionMs: MINUTE_MS, onEnded: async () => undefined };
+    const secret = "not a secret: nothing is signed with it";
+    const runs = createRuns({ storage, finishing, maxQueued: 1, logger });
+    const events = await createRunEvents(storage);
+    const app = await createApp({
+      storage,
+      logger,
+      version,
+      auth: createAuth({
+        storage,
+        jwtSecret: secret,
+        keySecret: secret,
+        jwtTtlMs: MINUTE_MS,
+        lockout: { perName: 1, perAddress: 1, windowMs: MINUTE_MS },
+        onUserDeleted: async () => undefined,
+      }),
+      agents: createAgents(storage),
+      threads: createThreads(storage),
+      runs,
+      events,
+      calls: createCalls({ runs, events, syncWaitMs: MINUTE_MS }),
+      heartbeatMs: MINUTE_MS,
+      streamMaxMs: MINUTE_MS,
+      hosts: [],
+      corsOrigins: [],
+      maxBodyBytes: 1,
+      maxStreams: 1,
+      ratePerCredential: 0,
+      ratePerAddress: 0,
+      trustedProxies: 0,
+      isShuttingDown: () => false,
+      info: () => ({ capabilities: [], limits: {}, warnings: [] }),
+      look: async () => [],
+    });
+    await app.ready();
+    const document: unknown = app.swagger();
+    await app.close();
+    return document;
+  } finally {
+    await storage.close();
+  }
+}

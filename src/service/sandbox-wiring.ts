@@ -1,0 +1,58 @@
+import type { Logger } from "pino";
+import { createEmbeddedSandboxes } from "./sandboxes/embedded/embedded.ts";
+import type { Sandboxes } from "./sandboxes/sandboxes.ts";
+import { createStaticSandboxes } from "./sandboxes/static/static.ts";
+import type { Secrets } from "./secrets.ts";
+import { runConcurrency } from "./service.ts";
+import { SettingsError, type Settings } from "./settings.ts";
+import type { Storage } from "./storage/storage.ts";
+
+export interface SandboxWiring {
+  readonly settings: Settings;
+  readonly logger: Logger;
+  /** Starts turnd where SERVICE_TURND_CMD does not say otherwise. */
+  readonly turndCommand: readonly string[];
+  readonly uid: number;
+}
+
+/**
+ * Makes the sandboxes of the chosen kind, once there is a storage.
+ *
+ * @throws {SettingsError} where the CLIs would run as the service's own user and could read its secrets
+ */
+export function createSandboxes(wiring: SandboxWiring): (made: { storage: Storage; secrets: Secrets }) => Sandboxes {
+  const { settings, logger } = wiring;
+  const { values } = settings;
+  if (values.SERVICE_SANDBOX === "static") {
+    logger.warn("static sandboxes are shared by all users");
+    return ({ storage }) =>
+      createStaticSandboxes({ storage, urls: values.SERVICE_TURND_URLS, token: settings.turndToken });
+  }
+  const owner = readOwner(wiring);
+  logger.warn("the embedded sandbox is shared by all users");
+  return ({ storage, secrets }) =>
+    createEmbeddedSandboxes({
+      storage,
+      owner,
+      logger,
+      dataDirectory: settings.dataDirectory,
+      command: values.SERVICE_TURND_CMD?.split(/\s+/).filter(Boolean) ?? wiring.turndCommand,
+      env: settings.env,
+      sandboxSecret: secrets.sandbox,
+      startMs: values.SERVICE_SANDBOX_START_MS,
+      stopMs: values.SERVICE_SHUTDOWN_MS,
+      maxTurns: runConcurrency(settings),
+    });
+}
+
+/** Who the CLIs run as; undefined: the service's own user. */
+function readOwner({ settings, uid }: SandboxWiring): { uid: number; gid: number } | undefined {
+  const runAs = settings.env["TURND_RUN_AS"] ?? (uid === 0 ? "1000:1000" : "self");
+  const [, user, group] = /^(\d+):(\d+)$/.exec(runAs) ?? [];
+  const owner = user === undefined || group === undefined ? undefined : { uid: Number(user), gid: Number(group) };
+  if (owner !== undefined && owner.uid !== uid) return owner;
+  if (settings.values.SERVICE_ALLOW_SHARED_USER) return undefined;
+  throw new SettingsError([
+    `the CLIs would run as the service's own user, uid ${uid}, and could read its secrets: start the service as root, use other sandboxes, or set SERVICE_ALLOW_SHARED_USER=true`,
+  ]);
+}

@@ -1,0 +1,2 @@
+/** The service's version, as in package.json. */
+export const VERSION = "0.1.0";

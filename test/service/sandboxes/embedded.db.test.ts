@@ -1,0 +1,121 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { pino } from "pino";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { createEmbeddedSandboxes } from "../../../src/service/sandboxes/embedded/embedded.ts";
+import { startChild } from "../../../src/service/sandboxes/embedded/turnd-child.ts";
+import { sandboxToken } from "../../../src/service/auth/derive.ts";
+import type { Storage } from "../../../src/service/storage/storage.ts";
+import { fakeEnv } from "../../harness/fake-env.ts";
+import { CLI_USER, temporaryDirectory, userDirectory } from "../../harness/temporary.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { freshStorage } from "../harness/storage.ts";
+
+const SCOPE = { threadPk: 1, sessionId: "6eb6dc80-d239-42a2-96ab-d72e00000001", userId: 1, sandboxId: null };
+
+const SECRET = "test-sandbox-secret-0123456789abcdef";
+
+function optionsFor(dataDirectory: string) {
+  return {
+    dataDirectory,
+    command: [process.execPath, inject("turnd")],
+    env: {
+      ...fakeEnv(dataDirectory),
+      TURND_HOME: userDirectory(join(dataDirectory, "home")),
+      TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000",
+    },
+    startMs: 60_000,
+  };
+}
+
+function create(storage: Storage, dataDirectory: string) {
+  const options = optionsFor(dataDirectory);
+  return createEmbeddedSandboxes({
+    ...options,
+    storage,
+    env: { ...options.env, SERVICE_KEY_SECRET: "must not be there", DATABASE_URL: "postgres://must-not-be-there" },
+    sandboxSecret: SECRET,
+    stopMs: 30_000,
+    maxTurns: 4,
+    logger: pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" }),
+    owner: CLI_USER.isSelf ? undefined : { uid: 1000, gid: 1000 },
+  });
+}
+
+test("turnd is started with a workspace for each session, started again when it dies, and stopped with the service", async () => {
+  const storage = await freshStorage("pglite");
+  const directory = temporaryDirectory(onTestFinished);
+  const sandboxes = create(storage, directory);
+  const { signal } = new AbortController();
+  const sandbox = await sandboxes.acquire(SCOPE, signal);
+  expect(sandbox.generation).toBe(1);
+  const workspace = await sandboxes.prepareWorkspace(SCOPE);
+  expect(statSync(workspace ?? "")).toMatchObject({ uid: CLI_USER.uid });
+  await sandbox.client.createSession({ executor: "cli-b", session_id: SCOPE.sessionId, workspace });
+  const { turn_id } = await sandbox.client.admit({
+    session_id: SCOPE.sessionId,
+    request_id: "request-0001",
+    input: "env",
+  });
+  const events = [];
+  for await (const event of sandbox.client.events(turn_id, { afterSeq: 0, lostAfterMs: 60_000 })) events.push(event);
+  expect(JSON.stringify(events)).not.toContain("must");
+  expect(events.at(-1)).toMatchObject({ data: { status: "completed" } });
+
+  process.kill(noted(directory), "SIGKILL");
+  const next = await waitFor("the next generation", async () => {
+    const made = await sandboxes.acquire(SCOPE, signal);
+    return made.generation === 2 ? made : undefined;
+  });
+  expect((await next.client.session(SCOPE.sessionId)).turns).toEqual([turn_id]);
+  const pid = noted(directory);
+  await sandboxes.close();
+  expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+});
+
+test("a turnd that a killed service has left is taken up", async () => {
+  const storage = await freshStorage("pglite");
+  const directory = temporaryDirectory(onTestFinished);
+  // What the process before this one did.
+  userDirectory(join(directory, "workspaces/default"));
+  const tokenOf = (generation: number) => sandboxToken(SECRET, "embedded", generation);
+  const options = optionsFor(directory);
+  const env = {
+    ...options.env,
+    TURND_STATE_DIR: join(directory, "turnd"),
+    TURND_WORKSPACE: join(directory, "workspaces/default"),
+  };
+  const left = await startChild({ ...options, env, tokenOf }, 1, new AbortController().signal);
+  const sandboxes = create(storage, directory);
+  const taken = await sandboxes.acquire(SCOPE, new AbortController().signal);
+  expect(taken.generation).toBe(1);
+  expect(noted(directory)).toBe(left.pid);
+  await sandboxes.close();
+  expect(() => process.kill(left.pid, 0)).toThrow("ESRCH");
+});
+
+function noted(directory: string): number {
+  return JSON.parse(readFileSync(join(directory, "turnd.json"), "utf8")).pid;
+}
+
+test("a turnd that cannot start is said with the end of its log", async () => {
+  const storage = await freshStorage("pglite");
+  const directory = temporaryDirectory(onTestFinished);
+  const sandboxes = createEmbeddedSandboxes({
+    storage,
+    dataDirectory: directory,
+    command: ["/bin/sh", "-c", "echo no such luck; exit 3"],
+    env: {},
+    sandboxSecret: "test-sandbox-secret-0123456789abcdef",
+    startMs: 10_000,
+    stopMs: 1_000,
+    maxTurns: 1,
+    logger: pino({ level: "silent" }),
+  });
+  await expect(sandboxes.acquire(SCOPE, new AbortController().signal)).rejects.toMatchObject({
+    reason: "sandbox_start_failed",
+    message: expect.stringContaining("no such luck"),
+  });
+  expect(await sandboxes.look()).toMatchObject({ ok: false });
+  await sandboxes.close();
+});
