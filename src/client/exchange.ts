@@ -84,8 +84,8 @@ export function read<T extends z.ZodType>(
 export function refusal({ status, body }: Answer, call: Pick<Call, "method" | "path">): Error {
   const parsed = Problem.safeParse(body);
   if (parsed.success) {
-    const { code, message, ...extras } = parsed.data.detail;
-    return new ProblemError(code, message, extras);
+    const { code, message, fields, ...extras } = parsed.data.detail;
+    return new ProblemError(code, message, { ...extras, ...(fields === undefined ? {} : { fields }) });
   }
   const quoted = JSON.stringify(body)?.slice(0, QUOTED) ?? "nothing";
   const message = `${describe(call)}: ${status} ${quoted}`;
