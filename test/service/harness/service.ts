@@ -38,6 +38,8 @@ export interface TestServiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly role?: ProcessRole;
   readonly onStep?: ServiceOptions["onStep"];
+  /** Gets every line of the log, at its lowest level. */
+  readonly onLog?: (line: string) => void;
 }
 
 const SECRETS = {
@@ -72,7 +74,11 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
     },
     process.getuid?.() ?? 0,
   );
-  const logger = pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" });
+  const { onLog } = options;
+  const logger =
+    onLog === undefined
+      ? pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" })
+      : pino({ level: "trace" }, { write: onLog });
   const service = await startService({
     settings,
     role: options.role ?? "serve",
