@@ -21,6 +21,11 @@ import { checkSecrets, readSecrets, type Secrets } from "./secrets.ts";
 import type { Settings } from "./settings.ts";
 import { holdDataDirectory, type Lock } from "./storage/lock.ts";
 import { openStorage, type Storage } from "./storage/storage.ts";
+import { createTaskWorker } from "./tasks/attempt-task.ts";
+import type { AnyTaskKind } from "./tasks/define-task.ts";
+import { ensureTaskJobs } from "./tasks/sweep.ts";
+import { createTaskControls, type TaskControls } from "./tasks/task-controls.ts";
+import { createTasks } from "./tasks/tasks.ts";
 import { createThreads } from "./threads/threads.ts";
 
 /** What a process does: answer calls, work on runs, or both. */
@@ -45,6 +50,8 @@ export interface ServiceOptions {
 }
 
 const SWEEP_MS = 30_000;
+/** The kinds of background work that there are. */
+const TASK_KINDS: readonly AnyTaskKind[] = [];
 const PGLITE_RUNS = 16;
 const POSTGRES_RUNS = 64;
 
@@ -116,11 +123,13 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   closers.push(() => events.close());
   const controls = await createControls(storage, logger);
   closers.push(() => controls.close());
+  const taskControls = await createTaskControls(storage, logger);
+  closers.push(() => taskControls.close());
 
   let isShuttingDown = false;
   const sandboxes = role === "api" ? undefined : options.createSandboxes({ storage, secrets });
   closers.push(async () => sandboxes?.close());
-  if (sandboxes !== undefined) await startWorkers(options, { storage, sandboxes, controls, finishing });
+  if (sandboxes !== undefined) await startWorkers(options, { storage, sandboxes, controls, taskControls, finishing });
   const app =
     role === "worker"
       ? undefined
@@ -148,6 +157,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
       async () => sandboxes?.close(),
       () => storage.jobs.stop(values.SERVICE_SHUTDOWN_MS / 2),
       () => controls.close(),
+      () => taskControls.close(),
       () => events.close(),
       () => storage.close(),
       async () => lock?.release(),
@@ -175,6 +185,7 @@ interface WorkerWiring {
   readonly storage: Storage;
   readonly sandboxes: Sandboxes;
   readonly controls: Controls;
+  readonly taskControls: TaskControls;
   readonly finishing: FinishOptions;
 }
 
@@ -190,10 +201,13 @@ async function startWorkers({ settings, logger, onStep }: ServiceOptions, wiring
     onStep,
   };
   await storage.jobs.work("run", runConcurrency(settings), (id, signal) => attemptRun(attempts, id, signal));
+  const attemptTask = createTaskWorker({ storage, kinds: TASK_KINDS, controls: wiring.taskControls, logger });
+  await storage.jobs.work("task", values.SERVICE_TASK_CONCURRENCY, attemptTask);
   await storage.jobs.work("sweep", 1, async () => {
     await deleteExpiredEvents(storage);
     await deleteExpiredLogins(storage);
     await ensureRunJobs(storage);
+    await ensureTaskJobs(storage);
   });
 }
 
@@ -217,6 +231,7 @@ async function startApi({ settings, logger, version }: ServiceOptions, wiring: A
     calls: createCalls({ runs, events: wiring.events, syncWaitMs: values.SERVICE_SYNC_WAIT_MS }),
     agents: createAgents(storage),
     threads: createThreads(storage),
+    tasks: createTasks(storage),
     logger,
     version,
     hosts: values.SERVICE_HOSTS,

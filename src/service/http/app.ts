@@ -7,6 +7,7 @@ import type { Auth } from "../auth/auth.ts";
 import type { Calls } from "../calls/calls.ts";
 import type { RunEvents } from "../runs/events.ts";
 import type { Runs } from "../runs/runs.ts";
+import type { Tasks } from "../tasks/tasks.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { Storage } from "../storage/storage.ts";
 import { registerBodies } from "./body.ts";
@@ -22,6 +23,7 @@ import { cliSessionRoutes } from "./routes/cli-sessions.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { systemRoutes, type SystemOptions } from "./routes/system.ts";
+import { taskRoutes } from "./routes/tasks.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { userRoutes } from "./routes/users.ts";
 import { createStreams } from "./streams.ts";
@@ -34,6 +36,7 @@ export interface AppOptions extends GuardOptions, SystemOptions {
   readonly threads: Threads;
   readonly runs: Runs;
   readonly calls: Calls;
+  readonly tasks: Tasks;
   readonly events: RunEvents;
   readonly heartbeatMs: number;
   readonly streamMaxMs: number;
@@ -98,6 +101,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(threadRoutes, options);
   await app.register(runRoutes, { ...options, streams });
   await app.register(callRoutes, { calls: options.calls, closing: closing.signal });
+  await app.register(taskRoutes, options);
   await registerDocs(app);
   return app;
 }

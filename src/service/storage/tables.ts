@@ -240,6 +240,10 @@ export interface TaskTable {
   error: JsonOrNull<unknown>;
   cancel_requested: Given<boolean>;
   attempt: Given<number>;
+  /** Attempts in a row before this one that were lost and had moved nothing. */
+  stalled_attempts: Given<number>;
+  /** Of the present attempt: it has moved progress or checkpoint, or was given to the next. */
+  attempt_outcome: OrNull<"moved" | "handed_over">;
   created_at: GivenTime;
   started_at: OrNull<Time>;
   completed_at: OrNull<Time>;

@@ -6,6 +6,7 @@ import { createAgents } from "../../../src/service/agents/agents.ts";
 import { createCalls } from "../../../src/service/calls/calls.ts";
 import { createRunEvents } from "../../../src/service/runs/events.ts";
 import { createRuns } from "../../../src/service/runs/runs.ts";
+import { createTasks } from "../../../src/service/tasks/tasks.ts";
 import { createThreads } from "../../../src/service/threads/threads.ts";
 import { testAuth } from "./auth.ts";
 
@@ -23,6 +24,7 @@ export async function testApp(storage: Storage, overrides: Partial<AppOptions> =
     runs,
     events,
     calls: createCalls({ runs, events, syncWaitMs: 600_000 }),
+    tasks: createTasks(storage),
     heartbeatMs: 15_000,
     streamMaxMs: 600_000,
     logger,

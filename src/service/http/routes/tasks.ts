@@ -1,0 +1,51 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { Success } from "../../api/common.ts";
+import { TaskAnswer, TaskList, TaskListQuery, TaskPath } from "../../api/tasks.ts";
+import { writeAudit } from "../../auth/audit.ts";
+import type { Caller } from "../../auth/caller.ts";
+import type { TaskReader, Tasks } from "../../tasks/tasks.ts";
+import { actorOf, callerOf } from "../callers.ts";
+import { refusals } from "../refusals.ts";
+
+const tags = ["tasks"];
+
+/** Background work: one's own, and all of it for superadmins. */
+export const taskRoutes: FastifyPluginAsyncZod<{ tasks: Tasks }> = async (app, { tasks }) => {
+  const list = {
+    tags,
+    summary: "List tasks, newest first",
+    querystring: TaskListQuery,
+    response: { 200: TaskList, ...refusals() },
+  };
+  app.get("/api/tasks", { schema: list }, async (request) => tasks.list(readerOf(callerOf(request)), request.query));
+
+  const of = { tags, params: TaskPath };
+  const get = { ...of, summary: "Look at a task", response: { 200: TaskAnswer, ...refusals("task_not_found") } };
+  app.get("/api/tasks/:task_id", { schema: get }, async (request) => ({
+    task: await tasks.get(readerOf(callerOf(request)), request.params.task_id),
+  }));
+
+  const cancel = { ...of, summary: "Cancel a task", response: { 200: TaskAnswer, ...refusals("task_not_found") } };
+  app.post("/api/tasks/:task_id/cancel", { schema: cancel }, async (request) => {
+    const actor = actorOf(request);
+    const task = await tasks.cancel(readerOf(actor.caller), request.params.task_id, async (trx, row) => {
+      if (row.user_id === actor.caller.userId) return;
+      await writeAudit(trx, actor, { action: "task.cancelled", subject: `task:${row.id}` });
+    });
+    return { task };
+  });
+
+  const remove = {
+    ...of,
+    summary: "Delete a task that has ended",
+    response: { 200: Success, ...refusals("task_not_found", "task_not_ended") },
+  };
+  app.delete("/api/tasks/:task_id", { schema: remove }, async (request) => {
+    await tasks.remove(readerOf(callerOf(request)), request.params.task_id);
+    return { success: true as const };
+  });
+};
+
+function readerOf({ userId, role }: Caller): TaskReader {
+  return { userId, seesAll: role === "superadmin" };
+}

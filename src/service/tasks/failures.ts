@@ -1,0 +1,28 @@
+import type { TaskError } from "../api/tasks.ts";
+
+/** Ends a task as failed; thrown by handlers that know why. Every other fault is one more attempt. */
+export class TaskFailure extends Error {
+  readonly error: TaskError;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "TaskFailure";
+    this.error = { code, message };
+  }
+}
+
+/** Why a handler's signal aborts when its task was cancelled. */
+export class TaskCancelled extends Error {
+  constructor() {
+    super("the task was cancelled");
+    this.name = "TaskCancelled";
+  }
+}
+
+/** Another attempt owns the task, or it has ended: this one stops in silence (law 3). */
+export class TaskOwnershipLost extends Error {
+  constructor(taskId: string) {
+    super(`task ${taskId} is another attempt's now`);
+    this.name = "TaskOwnershipLost";
+  }
+}

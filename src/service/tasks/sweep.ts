@@ -1,0 +1,13 @@
+import { sql } from "kysely";
+import type { Storage } from "../storage/storage.ts";
+
+/** Gives every open task its job again where that is missing: no lost job strands a row (law 1). */
+export async function ensureTaskJobs(storage: Storage): Promise<void> {
+  const tasks = await storage.db
+    .selectFrom("task")
+    .select("id")
+    .where("status", "in", ["pending", "running"])
+    .where("created_at", "<", sql<Date>`now() - interval '10 seconds'`)
+    .execute();
+  for (const { id } of tasks) await storage.jobs.ensure("task", id);
+}
