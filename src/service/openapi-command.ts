@@ -5,8 +5,11 @@ import { createCalls } from "./calls/calls.ts";
 import { createApp } from "./http/app.ts";
 import { createRunEvents } from "./runs/events.ts";
 import { createRuns } from "./runs/runs.ts";
+import { createOutbound } from "./outbound/outbound.ts";
 import { openStorage } from "./storage/storage.ts";
+import { createTasks } from "./tasks/tasks.ts";
 import { createThreads } from "./threads/threads.ts";
+import { createWebhooks } from "./webhooks/webhooks.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -33,6 +36,13 @@ export async function describeService(version: string): Promise<unknown> {
       }),
       agents: createAgents(storage),
       threads: createThreads(storage),
+      tasks: createTasks(storage),
+      webhooks: createWebhooks({
+        storage,
+        outbound: createOutbound({ allow: [], nameServers: [] }),
+        keySecret: secret,
+        most: 0,
+      }),
       runs,
       events,
       calls: createCalls({ runs, events, syncWaitMs: MINUTE_MS }),

@@ -12,6 +12,7 @@ import type { Check } from "./http/routes/system.ts";
 import { attemptRun, nameWorker } from "./runs/attempt.ts";
 import type { AttemptOptions } from "./runs/attempt-context.ts";
 import { cancelAllOf, createControls, type Controls } from "./runs/control.ts";
+import { createOutbound, type Outbound } from "./outbound/outbound.ts";
 import { createRunEvents, type RunEvents } from "./runs/events.ts";
 import type { FinishOptions } from "./runs/finish.ts";
 import { createRuns } from "./runs/runs.ts";
@@ -27,6 +28,9 @@ import { ensureTaskJobs } from "./tasks/sweep.ts";
 import { createTaskControls, type TaskControls } from "./tasks/task-controls.ts";
 import { createTasks } from "./tasks/tasks.ts";
 import { createThreads } from "./threads/threads.ts";
+import { deliver, ensureDeliveryJobs } from "./webhooks/deliver.ts";
+import { noteEnd } from "./webhooks/note-end.ts";
+import { createWebhooks } from "./webhooks/webhooks.ts";
 
 /** What a process does: answer calls, work on runs, or both. */
 export type ProcessRole = "serve" | "api" | "worker";
@@ -52,6 +56,8 @@ export interface ServiceOptions {
 const SWEEP_MS = 30_000;
 /** The kinds of background work that there are. */
 const TASK_KINDS: readonly AnyTaskKind[] = [];
+/** Deliveries of one process: each mostly waits for its receiver. */
+const WEBHOOKS_AT_ONCE = 8;
 const PGLITE_RUNS = 16;
 const POSTGRES_RUNS = 64;
 
@@ -102,8 +108,13 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   const finishing: FinishOptions = {
     storage,
     eventsRetentionMs: values.SERVICE_EVENTS_RETENTION_MS,
-    onEnded: async () => undefined,
+    onEnded: (trx, run) => noteEnd(storage, trx, run),
   };
+  const outbound = createOutbound({
+    allow: values.SERVICE_OUTBOUND_ALLOW,
+    nameServers: values.SERVICE_OUTBOUND_DNS,
+    proxy: values.SERVICE_OUTBOUND_PROXY,
+  });
   const auth = createAuth({
     storage,
     jwtSecret: secrets.jwt,
@@ -129,7 +140,16 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   let isShuttingDown = false;
   const sandboxes = role === "api" ? undefined : options.createSandboxes({ storage, secrets });
   closers.push(async () => sandboxes?.close());
-  if (sandboxes !== undefined) await startWorkers(options, { storage, sandboxes, controls, taskControls, finishing });
+  if (sandboxes !== undefined)
+    await startWorkers(options, {
+      storage,
+      sandboxes,
+      controls,
+      taskControls,
+      finishing,
+      outbound,
+      keySecret: secrets.key,
+    });
   const app =
     role === "worker"
       ? undefined
@@ -140,6 +160,8 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
           finishing,
           sandboxes,
           warnings,
+          outbound,
+          keySecret: secrets.key,
           isShuttingDown: () => isShuttingDown,
         });
   const sweeping = setInterval(() => {
@@ -187,6 +209,8 @@ interface WorkerWiring {
   readonly controls: Controls;
   readonly taskControls: TaskControls;
   readonly finishing: FinishOptions;
+  readonly outbound: Outbound;
+  readonly keySecret: string;
 }
 
 async function startWorkers({ settings, logger, onStep }: ServiceOptions, wiring: WorkerWiring): Promise<void> {
@@ -203,11 +227,13 @@ async function startWorkers({ settings, logger, onStep }: ServiceOptions, wiring
   await storage.jobs.work("run", runConcurrency(settings), (id, signal) => attemptRun(attempts, id, signal));
   const attemptTask = createTaskWorker({ storage, kinds: TASK_KINDS, controls: wiring.taskControls, logger });
   await storage.jobs.work("task", values.SERVICE_TASK_CONCURRENCY, attemptTask);
+  await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, (id, signal) => deliver({ ...wiring, logger }, id, signal));
   await storage.jobs.work("sweep", 1, async () => {
     await deleteExpiredEvents(storage);
     await deleteExpiredLogins(storage);
     await ensureRunJobs(storage);
     await ensureTaskJobs(storage);
+    await ensureDeliveryJobs(storage);
   });
 }
 
@@ -218,6 +244,8 @@ interface ApiWiring {
   readonly finishing: FinishOptions;
   readonly sandboxes: Sandboxes | undefined;
   readonly warnings: readonly string[];
+  readonly outbound: Outbound;
+  readonly keySecret: string;
   readonly isShuttingDown: () => boolean;
 }
 
@@ -232,6 +260,7 @@ async function startApi({ settings, logger, version }: ServiceOptions, wiring: A
     agents: createAgents(storage),
     threads: createThreads(storage),
     tasks: createTasks(storage),
+    webhooks: createWebhooks({ ...wiring, most: values.SERVICE_MAX_WEBHOOKS }),
     logger,
     version,
     hosts: values.SERVICE_HOSTS,
@@ -245,7 +274,7 @@ async function startApi({ settings, logger, version }: ServiceOptions, wiring: A
     ratePerAddress: values.SERVICE_RATE_ANONYMOUS_PER_MINUTE,
     trustedProxies: values.SERVICE_TRUST_PROXY,
     info: () => ({
-      capabilities: ["keys", "threads", "runs", "plan_approval", "steer"],
+      capabilities: ["keys", "threads", "runs", "plan_approval", "steer", "tasks", "webhooks"],
       limits: {
         max_body_bytes: values.SERVICE_MAX_BODY_BYTES,
         max_queued: values.SERVICE_MAX_QUEUED,

@@ -97,6 +97,14 @@ export const SettingsSchema = z.object({
   SERVICE_ALLOW_SHARED_USER: flag("false").meta({
     description: "embedded, not root: let the CLIs run as the service's own user",
   }),
+  SERVICE_MAX_WEBHOOKS: integer(20, 0, 1_000).meta({ description: "Webhooks of a user" }),
+  SERVICE_OUTBOUND_ALLOW: list
+    .default([])
+    .meta({ description: "Exact hosts (host or host:port) that may be reached although private" }),
+  SERVICE_OUTBOUND_PROXY: url.optional().meta({ description: "Egress proxy that resolves by itself" }),
+  SERVICE_OUTBOUND_DNS: list
+    .default([])
+    .meta({ description: "Name servers (address:port) for addresses of users; default the system's" }),
   SERVICE_AGENTS_FILE: path.meta({ description: "JSON list of agents put in place at start" }),
   SERVICE_LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal"])

@@ -52,6 +52,7 @@ export const PROBLEM_STATUS = {
   run_active: 409,
   queue_not_paused: 409,
   task_not_ended: 409,
+  webhook_limit: 409,
   events_expired: 410,
   body_too_large: 413,
   unsupported_media_type: 415,

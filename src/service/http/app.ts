@@ -10,6 +10,7 @@ import type { Runs } from "../runs/runs.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { Webhooks } from "../webhooks/webhooks.ts";
 import { registerBodies } from "./body.ts";
 import { registerCallers } from "./callers.ts";
 import { registerGuard, type GuardOptions } from "./guard.ts";
@@ -25,7 +26,9 @@ import { runRoutes } from "./routes/runs.ts";
 import { systemRoutes, type SystemOptions } from "./routes/system.ts";
 import { taskRoutes } from "./routes/tasks.ts";
 import { threadRoutes } from "./routes/threads.ts";
+import { usageRoutes } from "./routes/usage.ts";
 import { userRoutes } from "./routes/users.ts";
+import { webhookRoutes } from "./routes/webhooks.ts";
 import { createStreams } from "./streams.ts";
 import { compileValidator } from "./validation.ts";
 
@@ -37,6 +40,7 @@ export interface AppOptions extends GuardOptions, SystemOptions {
   readonly runs: Runs;
   readonly calls: Calls;
   readonly tasks: Tasks;
+  readonly webhooks: Webhooks;
   readonly events: RunEvents;
   readonly heartbeatMs: number;
   readonly streamMaxMs: number;
@@ -102,6 +106,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(runRoutes, { ...options, streams });
   await app.register(callRoutes, { calls: options.calls, closing: closing.signal });
   await app.register(taskRoutes, options);
+  await app.register(webhookRoutes, options);
+  await app.register(usageRoutes, options);
   await registerDocs(app);
   return app;
 }

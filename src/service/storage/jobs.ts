@@ -112,7 +112,7 @@ function isLeased(queue: QueueName): boolean {
   return queue === "run" || queue === "task";
 }
 
-function queueOptions(name: QueueName, { leaseMs, webhookRetries = 8 }: JobsOptions): QueueOptions {
+function queueOptions(name: QueueName, { leaseMs, webhookRetries = 32 }: JobsOptions): QueueOptions {
   switch (name) {
     case "run":
     case "task":

@@ -6,9 +6,11 @@ import { createAgents } from "../../../src/service/agents/agents.ts";
 import { createCalls } from "../../../src/service/calls/calls.ts";
 import { createRunEvents } from "../../../src/service/runs/events.ts";
 import { createRuns } from "../../../src/service/runs/runs.ts";
+import { createOutbound } from "../../../src/service/outbound/outbound.ts";
+import { createWebhooks } from "../../../src/service/webhooks/webhooks.ts";
 import { createTasks } from "../../../src/service/tasks/tasks.ts";
 import { createThreads } from "../../../src/service/threads/threads.ts";
-import { testAuth } from "./auth.ts";
+import { KEY_SECRET, testAuth } from "./auth.ts";
 
 /** An app on a storage, without a socket. */
 export async function testApp(storage: Storage, overrides: Partial<AppOptions> = {}): Promise<FastifyInstance> {
@@ -25,6 +27,12 @@ export async function testApp(storage: Storage, overrides: Partial<AppOptions> =
     events,
     calls: createCalls({ runs, events, syncWaitMs: 600_000 }),
     tasks: createTasks(storage),
+    webhooks: createWebhooks({
+      storage,
+      outbound: createOutbound({ allow: [], nameServers: ["127.0.0.1:9"] }),
+      keySecret: KEY_SECRET,
+      most: 3,
+    }),
     heartbeatMs: 15_000,
     streamMaxMs: 600_000,
     logger,

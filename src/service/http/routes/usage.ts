@@ -1,0 +1,17 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { UsageQuery, UsageReport } from "../../api/usage.ts";
+import { reportUsage } from "../../runs/usage-report.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { callerOf } from "../callers.ts";
+import { refusals } from "../refusals.ts";
+
+/** What runs have cost. */
+export const usageRoutes: FastifyPluginAsyncZod<{ storage: Storage }> = async (app, { storage }) => {
+  const usage = {
+    tags: ["usage"],
+    summary: "Read what runs have cost",
+    querystring: UsageQuery,
+    response: { 200: UsageReport, ...refusals("user_not_found", "forbidden") },
+  };
+  app.get("/api/usage", { schema: usage }, async (request) => reportUsage(storage, callerOf(request), request.query));
+};

@@ -1,0 +1,67 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { Page, Success } from "../../api/common.ts";
+import {
+  CreateWebhookBody,
+  DeliveryList,
+  UpdateWebhookBody,
+  WebhookAnswer,
+  WebhookList,
+  WebhookPath,
+} from "../../api/webhooks.ts";
+import type { Webhooks } from "../../webhooks/webhooks.ts";
+import { actorOf, callerOf } from "../callers.ts";
+import { refusals } from "../refusals.ts";
+
+const tags = ["webhooks"];
+const Paging = z.strictObject(Page);
+
+/** One's own subscriptions to the ends of runs. */
+export const webhookRoutes: FastifyPluginAsyncZod<{ webhooks: Webhooks }> = async (app, { webhooks }) => {
+  const list = { tags, summary: "List webhooks", querystring: Paging, response: { 200: WebhookList, ...refusals() } };
+  app.get("/api/webhooks", { schema: list }, async (request) => webhooks.list(callerOf(request), request.query));
+
+  const create = {
+    tags,
+    summary: "Make a webhook",
+    body: CreateWebhookBody,
+    response: { 200: WebhookAnswer, ...refusals("url_refused", "webhook_limit") },
+  };
+  app.post("/api/webhooks", { schema: create }, async (request) => webhooks.create(actorOf(request), request.body));
+
+  const of = { tags, params: WebhookPath };
+  const get = {
+    ...of,
+    summary: "Look at a webhook",
+    response: { 200: WebhookAnswer, ...refusals("webhook_not_found") },
+  };
+  app.get("/api/webhooks/:webhook_id", { schema: get }, async (request) =>
+    webhooks.get(callerOf(request), request.params.webhook_id),
+  );
+
+  const update = {
+    ...of,
+    summary: "Change a webhook",
+    body: UpdateWebhookBody,
+    response: { 200: WebhookAnswer, ...refusals("webhook_not_found", "url_refused") },
+  };
+  app.put("/api/webhooks/:webhook_id", { schema: update }, async (request) =>
+    webhooks.update(actorOf(request), request.params.webhook_id, request.body),
+  );
+
+  const remove = { ...of, summary: "Delete a webhook", response: { 200: Success, ...refusals("webhook_not_found") } };
+  app.delete("/api/webhooks/:webhook_id", { schema: remove }, async (request) => {
+    await webhooks.remove(actorOf(request), request.params.webhook_id);
+    return { success: true as const };
+  });
+
+  const deliveries = {
+    ...of,
+    summary: "List a webhook's deliveries, newest first",
+    querystring: Paging,
+    response: { 200: DeliveryList, ...refusals("webhook_not_found") },
+  };
+  app.get("/api/webhooks/:webhook_id/deliveries", { schema: deliveries }, async (request) =>
+    webhooks.deliveries(callerOf(request), request.params.webhook_id, request.query),
+  );
+};
