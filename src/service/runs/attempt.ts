@@ -129,9 +129,8 @@ async function createContext(options: AttemptOptions, { run }: Claim, signal: Ab
         isNoticed: true,
       });
     },
-    check(state) {
-      // An answer says that no turn was taken; silence does not.
-      if (isCancelRequested && state === "answered") throw new CancelledBeforeTurn();
+    onRefused() {
+      if (isCancelRequested) throw new CancelledBeforeTurn();
     },
   };
   return {

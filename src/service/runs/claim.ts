@@ -67,7 +67,7 @@ async function judgeLast(trx: Trx, run: RunRow): Promise<{ stalledAttempts: numb
   const last = await trx
     .selectFrom("run_attempt")
     .selectAll()
-    .select(sql<number>`extract(epoch from now() - started_at)::int * 1000`.as("ageMs"))
+    .select(sql<number>`(extract(epoch from now() - started_at) * 1000)::bigint`.as("ageMs"))
     .where("run_id", "=", run.id)
     .where("attempt", "=", run.attempt)
     .executeTakeFirst();

@@ -123,7 +123,8 @@ async function cancelIn(
     .set({ cancel_requested_at: sql<Date>`now()`, cancelled_by: userId })
     .where("id", "=", id)
     .execute();
-  if (run.status === "pending") {
+  // One whose turn was sent ahead, as a steer, has begun.
+  if (run.status === "pending" && run.turn_request_id === null) {
     await finishIn(
       options,
       trx,
@@ -139,11 +140,15 @@ async function cancelIn(
 
 /** Ends what a deleted user has running or waiting, in the deletion's transaction. */
 export async function cancelAllOf(options: FinishOptions, trx: Transaction, userId: number): Promise<void> {
+  // All threads first, in one order: no dispatch comes in between.
+  await trx.selectFrom("thread").select("pk").where("user_id", "=", userId).orderBy("pk").forUpdate().execute();
   await trx
     .updateTable("run_request")
     .set({ status: "cancelled", revision: sql<number>`revision + 1`, updated_at: sql<Date>`now()` })
     .where("user_id", "=", userId)
     .where("status", "=", "queued")
+    // What turnd may have needs a run that cancels it: its target's end dispatches it.
+    .where("handed_at", "is", null)
     .execute();
   const runs = await trx
     .selectFrom("run")

@@ -41,6 +41,8 @@ export async function dispatch(storage: Storage, trx: Transaction, request: Requ
       parent_run_id: input.parent_run_id ?? null,
       status: "pending",
       manifest_digest: digest,
+      // A steer that was promised to turnd has its turn there, or may have it.
+      turn_request_id: request.handed_at === null ? null : request.planned_run_id,
       last_seq: 1,
       evaluation: options.evaluation === undefined ? null : json(options.evaluation),
     })

@@ -35,8 +35,8 @@ export async function ensureTurn(
   const { run, source, patience } = context;
   const { client } = sandbox;
   if (run.turn_id !== null) return { turnId: run.turn_id, isDegraded: false };
-  const { session, isNew } = await untilDone(patience, false, () => ensureSession(context, client));
   const isBegun = run.turn_request_id !== null;
+  const { session, isNew } = await untilDone(patience, isBegun, () => ensureSession(context, client));
   if (isBegun) {
     const known = await untilDone(patience, true, () => client.turnOfRequest(run.id));
     if (known !== undefined) return keepTurn(context, sandbox, known.turn_id, false);

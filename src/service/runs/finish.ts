@@ -7,7 +7,7 @@ import type { Transaction } from "../storage/transaction.ts";
 import { lockThread } from "../threads/threads.ts";
 import { dispatch, dispatchHead } from "./dispatch.ts";
 import { OwnershipLost } from "./failures.ts";
-import { insertEvents, notifyEvents, type RunRow } from "./rows.ts";
+import { insertEvents, notifyEvents, type RequestRow, type RunRow } from "./rows.ts";
 import { account, showUsage, type StoredUsage } from "./usage.ts";
 
 /** How a run ends. */
@@ -64,7 +64,7 @@ export async function finishIn(
   await lockThread(trx, owner.threadPk);
   const known = await trx
     .selectFrom("run")
-    .select(["last_seq", sql<number>`(extract(epoch from now() - created_at) * 1000)::int`.as("duration_ms")])
+    .select(["last_seq", sql<number>`(extract(epoch from now() - created_at) * 1000)::bigint`.as("duration_ms")])
     .where("id", "=", owner.runId)
     .where("attempt", "=", owner.attempt)
     .where("status", "in", ["pending", "running", "cancel_requested"])
@@ -74,6 +74,7 @@ export async function finishIn(
   const events = [...before, ...lastEvents(outcome)];
   const lastSeq = known.last_seq + events.length + 1;
   const end = endEvent(outcome, { lastSeq, durationMs: known.duration_ms });
+  const steer = await findPromisedSteer(trx, owner.runId);
   const run = await trx
     .updateTable("run")
     .set({
@@ -86,6 +87,10 @@ export async function finishIn(
       ...(outcome.interrupt === undefined ? {} : { interrupt: json(outcome.interrupt) }),
       ...(outcome.usage === undefined ? {} : { usage: json(outcome.usage) }),
       ...(outcome.turnCursor === undefined ? {} : { turn_cursor: outcome.turnCursor }),
+      // Its question is answered by a steer that turnd has: it blocks nothing.
+      ...(outcome.status === "interrupted" && steer !== undefined
+        ? { released_at: sql<Date>`now()`, released_by: steer.planned_run_id }
+        : {}),
     })
     .where("id", "=", owner.runId)
     .returningAll()
@@ -106,23 +111,47 @@ export async function finishIn(
     .executeTakeFirstOrThrow();
   await account(trx, run, request.api_key_id, outcome.usage);
   await options.onEnded(trx, run);
-  await dispatchNext(options.storage, trx, run);
+  await dispatchNext(options.storage, trx, run, steer);
   await notifyEvents(trx, run.id);
   return run;
 }
 
-/** A steer that turnd has, or may have, goes on whatever became of its target; the rest of the queue only after success. */
-async function dispatchNext(storage: Storage, trx: Transaction, run: RunRow): Promise<void> {
-  const steer = await trx
+async function findPromisedSteer(trx: Transaction, runId: string): Promise<RequestRow | undefined> {
+  return trx
     .selectFrom("run_request")
     .selectAll()
-    .where("steer_target", "=", run.id)
+    .where("steer_target", "=", runId)
     .where("status", "=", "queued")
     .where("handed_at", "is not", null)
     .executeTakeFirst();
+}
+
+/** A steer that turnd has, or may have, goes on whatever became of its target; the rest of the queue only after success. */
+async function dispatchNext(
+  storage: Storage,
+  trx: Transaction,
+  run: RunRow,
+  steer: RequestRow | undefined,
+): Promise<void> {
   // Its manifest was frozen when it was accepted: nothing can refuse it any more.
-  if (steer !== undefined) await dispatch(storage, trx, steer);
+  if (steer !== undefined) await cancelOfDeleted(trx, await dispatch(storage, trx, steer));
   else if (run.status === "completed") await dispatchHead(storage, trx, run.thread_pk);
+}
+
+/** A deleted user's steer has a run only so that its turn is cancelled. */
+async function cancelOfDeleted(trx: Transaction, { id, user_id }: RunRow): Promise<void> {
+  const deleted = await trx
+    .selectFrom("account")
+    .select("id")
+    .where("id", "=", user_id)
+    .where("deleted_at", "is not", null)
+    .executeTakeFirst();
+  if (deleted === undefined) return;
+  await trx
+    .updateTable("run")
+    .set({ status: "cancel_requested", cancel_requested_at: sql<Date>`now()` })
+    .where("id", "=", id)
+    .execute();
 }
 
 function lastEvents({ error, evidence, interrupt }: Outcome): NewRunEvent[] {

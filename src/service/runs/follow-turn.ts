@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { sql } from "kysely";
 import { PROBLEM_STATUS, ProblemError } from "../../protocol/index.ts";
 import type { TurndClient } from "../../client/turnd-client.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { pump, type TurnEnded } from "./pump.ts";
 import { readManifest, RequestInput, RequestOptions, type RequestRow } from "./rows.ts";
+import { promiseSteer } from "./steer.ts";
 import { turnBody, workOf } from "./turn-body.ts";
 
 const RETRY_MS = 1_000;
@@ -64,6 +64,7 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
       onWritten(event) {
         if (event.type !== "turn.started" || hasStarted) return;
         hasStarted = true;
+        context.onStep?.("following", run.id);
         for (const request of steers.values()) start("steer", () => hand(context, client, request, until));
       },
     });
@@ -92,18 +93,9 @@ async function hand(
   request: RequestRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { storage, source } = context;
+  const { storage, source, owner } = context;
   if (request.manifest_digest === null) throw new Error(`steer ${request.pk} has no manifest`);
-  if (request.handed_at === null) {
-    const { numUpdatedRows } = await storage.db
-      .updateTable("run_request")
-      .set({ handed_at: sql<Date>`now()` })
-      .where("pk", "=", request.pk)
-      .where("status", "=", "queued")
-      .where("handed_at", "is", null)
-      .executeTakeFirst();
-    if (numUpdatedRows === 0n) return;
-  }
+  if (request.handed_at === null && !(await promiseSteer(storage, owner, request.pk))) return;
   const turn = {
     runId: request.planned_run_id,
     sessionId: source.sessionId,

@@ -64,9 +64,13 @@ export async function submit({ storage, maxQueued }: IntakeOptions, caller: Call
       if (!agent.is_enabled)
         throw new ApiProblem("agent_not_found", `there is no agent ${JSON.stringify(intent.agentSlug)}`);
       modelOf(agent, intent.options.model_spec);
+      await holdAccount(trx, caller.userId);
       const thread = intent.makesThread
         ? await lockOrMakeThread(trx, caller.userId, intent.threadId, agent.id)
         : await lockThread(trx, (await findThread(trx, caller.userId, intent.threadId)).pk);
+      // The same request at the same moment may have been first while this one waited for the thread.
+      const meanwhile = await findRepeat(trx, caller, intent, hash);
+      if (meanwhile !== undefined) return meanwhile;
       if (thread.deleted_at !== null) throw new ApiProblem("thread_not_found", "the thread was deleted");
       if (thread.agent_id !== agent.id) throw new ApiProblem("agent_mismatch", "the thread belongs to another agent");
       await assertWithinQuota(trx, caller);
@@ -268,6 +272,17 @@ async function insert({ trx, caller, intent, hash, thread }: Decision, made: New
     })
     .returningAll()
     .executeTakeFirstOrThrow();
+}
+
+/** Keeps a user from being deleted meanwhile: a deletion cancels what it finds, and this is found. */
+async function holdAccount(trx: Transaction, userId: number): Promise<void> {
+  const { deleted_at } = await trx
+    .selectFrom("account")
+    .select("deleted_at")
+    .where("id", "=", userId)
+    .forKeyShare()
+    .executeTakeFirstOrThrow();
+  if (deleted_at !== null) throw new ApiProblem("unauthorized", "the user was deleted");
 }
 
 /** @throws {ApiProblem} request_id_conflict */

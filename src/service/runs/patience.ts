@@ -11,8 +11,8 @@ export interface Patience {
   readonly signal: AbortSignal;
   /** Said once for each reason: what the run waits for. */
   onWaiting(reason: string): Promise<void>;
-  /** Throws where waiting on makes no sense any more, after turnd has refused (`answered`) or was silent. */
-  check(state: "answered" | "silent"): void;
+  /** Throws where waiting on makes no sense any more: turnd has refused, so no turn is under way. */
+  onRefused(): void;
 }
 
 const FIRST_WAIT_MS = 1_000;
@@ -26,6 +26,7 @@ const LONGEST_WAIT_MS = 30_000;
  */
 export async function untilDone<T>(patience: Patience, isAdmitted: boolean, ask: () => Promise<T>): Promise<T> {
   const beganAt = performance.now();
+  let hasBeenSilent = false;
   for (let tries = 0; ; tries += 1) {
     patience.signal.throwIfAborted();
     let fault: unknown;
@@ -37,7 +38,9 @@ export async function untilDone<T>(patience: Patience, isAdmitted: boolean, ask:
     patience.signal.throwIfAborted();
     const reason = waitingReason(fault);
     if (reason === undefined) throw explainRefusal(fault, isAdmitted);
-    patience.check(fault instanceof ProblemError ? "answered" : "silent");
+    // What was asked without an answer may have been done, and no later refusal takes that back.
+    if (!(fault instanceof ProblemError)) hasBeenSilent = true;
+    if (!isAdmitted && !hasBeenSilent) patience.onRefused();
     if (performance.now() - beganAt >= patience.lostAfterMs) throw givenUp(fault, patience.lostAfterMs, isAdmitted);
     await patience.onWaiting(reason);
     const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries) * (0.5 + Math.random() / 2);

@@ -180,7 +180,7 @@ export function createRuns(options: RunsOptions) {
       threadId: string,
     ): Promise<{ status: "dispatched"; request_id: string; run_id: string }> {
       const { pk } = await findThread(storage.db, actor.caller.userId, threadId);
-      return storage.transaction(async (trx) => {
+      const continued = await storage.transaction(async (trx) => {
         await lockThread(trx, pk);
         const { status, blocking_run_id } = await viewQueue(trx, pk);
         if (status === "interrupted")
@@ -188,7 +188,8 @@ export function createRuns(options: RunsOptions) {
         if (status === "running") throw new ApiProblem("run_active", "a run is active", { blocking_run_id });
         if (status === "idle") throw new ApiProblem("queue_empty", "nothing waits in this thread");
         const run = await dispatchHead(storage, trx, pk);
-        if (run === undefined) throw new ApiProblem("queue_empty", "nothing that waited could be dispatched");
+        // Not thrown in here: what could not be dispatched has failed, and stays so.
+        if (run === undefined) return undefined;
         const { request_id } = await trx
           .selectFrom("run_request")
           .select("request_id")
@@ -197,6 +198,8 @@ export function createRuns(options: RunsOptions) {
         await writeAudit(trx, actor, { action: "queue.continued", subject: `thread:${pk}` });
         return { status: "dispatched" as const, request_id, run_id: run.id };
       });
+      if (continued === undefined) throw new ApiProblem("queue_empty", "nothing that waited could be dispatched");
+      return continued;
     },
 
     /** What was said, oldest first: the newest page, or the one before a run. */
