@@ -116,9 +116,13 @@ export type ApiKey = z.infer<typeof ApiKey>;
 
 const KeyName = z.string().min(1).max(100);
 
-/** Any offset; kept as UTC with milliseconds. */
+/** Any offset; kept as UTC with milliseconds, within what both engines keep and ISO 8601 shows with four digits. */
 const Expiry = z.iso
   .datetime({ offset: true })
+  .refine((text) => {
+    const year = new Date(text).getUTCFullYear();
+    return year >= 1970 && year <= 9999;
+  }, "must be a time of the years 1970 to 9999, UTC")
   .transform((text) => new Date(text))
   .meta({ override: { type: "string", format: "date-time" } });
 
