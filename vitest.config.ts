@@ -25,7 +25,10 @@ export default defineConfig({
           name: "fast",
           include: ["test/**/*.test.ts"],
           exclude: [
-            ...["test/e2e/**", "test/image/**", "test/service/**/*.db.test.ts", "**/node_modules/**"],
+            "test/e2e/**",
+            "test/image/**",
+            "test/service/**/*.db.test.ts",
+            "**/node_modules/**",
             ...DAEMON_TESTS,
           ],
           globalSetup: ["test/harness/provide-turnd.ts"],
