@@ -84,7 +84,10 @@ async function openPostgres(
     application_name: "svc",
     types: readTypes(),
   });
-  pool.on("error", (error) => events.onConnectionLost(error));
+  // A connection that dies in the middle of a transaction says so itself, and ends the process where nobody listens; an
+  // idle one says it to the pool as well.
+  pool.on("connect", (client) => client.on("error", (error) => events.onConnectionLost(error)));
+  pool.on("error", () => {});
   try {
     const { rows } = await pool.query<{ version: number }>(
       "select current_setting('server_version_num')::int as version",

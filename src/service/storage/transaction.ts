@@ -99,8 +99,8 @@ const BROKEN = new Set([
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const state = sqlState(error);
-  // 08: connection; 53300: too many; 57P0x: shutting down, crashed, starting.
-  if (state !== undefined) return state.startsWith("08") || state === "53300" || /^57P0[1-5]$/.test(state);
+  // 08: connection; 25P03: closed as idle in a transaction; 53300: too many; 57P0x: shutting down, crashed, starting.
+  if (state !== undefined) return state.startsWith("08") || /^(?:25P03|53300|57P0[1-5])$/.test(state);
   if ("code" in error && typeof error.code === "string" && BROKEN.has(error.code)) return true;
   return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
     error.message,

@@ -8,7 +8,7 @@ import {
   violatedConstraint,
 } from "../../../src/service/storage/transaction.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { ENGINES, freshStorage } from "../harness/storage.ts";
+import { administer, ENGINES, freshStorage } from "../harness/storage.ts";
 
 describe.each(ENGINES)("%s", (kind) => {
   test("types come back alike: counts as numbers, times as dates, days as text, bytes as bytes", async () => {
@@ -140,4 +140,21 @@ describe.each(ENGINES)("%s", (kind) => {
     await Promise.all([storage.close(), storage.close()]);
     onTestFinished(() => undefined);
   });
+});
+
+test("a connection that dies in the middle of a transaction ends that transaction alone", async () => {
+  const storage = await freshStorage("postgres");
+  const cut = storage.transaction(async (trx) => {
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+    await administer(`select pg_terminate_backend(${rows[0]?.pid})`);
+    await waitFor("the end of the connection", () =>
+      sql`select 1`.execute(trx).then(
+        () => false,
+        () => true,
+      ),
+    );
+    await sql`select 1`.execute(trx);
+  });
+  await expect(cut).rejects.toSatisfy(isDatabaseAway);
+  expect((await sql<{ one: number }>`select 1 as one`.execute(storage.db)).rows).toEqual([{ one: 1 }]);
 });
