@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
@@ -15,8 +16,12 @@ export interface Attack {
 
 /** Starts one of test/programs as the CLIs' user; resolves when it has said that it is ready. */
 export async function startAttack(name: string, ...args: readonly string[]): Promise<Attack> {
-  const [file = "", ...rest] = asUser(CLI_USER, ["/usr/bin/perl", join(REPOSITORY, "test/programs", name), ...args]);
-  const child = spawn(file, rest, { cwd: "/", stdio: ["ignore", "pipe", "inherit"] });
+  const [file = "", ...rest] = asUser(CLI_USER, ["/usr/bin/perl", "-", ...args]);
+  // By its descriptor: the repository may lie where that user cannot go.
+  const program = openSync(join(REPOSITORY, "test/programs", name), "r");
+  const child = spawn(file, rest, { cwd: "/", stdio: [program, "pipe", "inherit"] });
+  closeSync(program);
+  if (child.stdout === null) throw new Error("no pipe from the attack");
   const end = (): void => void child.kill("SIGKILL");
   onTestFinished(end);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

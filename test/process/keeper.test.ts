@@ -1,6 +1,7 @@
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -217,7 +218,9 @@ test.runIf(process.getuid?.() === 0)(
     chownSync(directory, other.uid, other.gid);
     // A keeper under a limit that leaves room for itself alone; root's processes are not limited.
     const limited = join(directory, "limited");
-    const keeper = join(REPOSITORY, "sandbox/keeper");
+    // A copy: the repository may lie where that user cannot go.
+    const keeper = join(directory, "keeper");
+    copyFileSync(join(REPOSITORY, "sandbox/keeper"), keeper);
     writeFileSync(
       limited,
       `exec "/usr/bin/prlimit", "--nproc=1", "/usr/bin/setpriv", "--reuid=54323", "--regid=54323", "--clear-groups", "perl", "${keeper}", @ARGV;`,

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
-import { temporaryDirectory } from "../harness/temporary.ts";
+import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** A user of nobody's, so that a limit of processes counts this test's alone. */
@@ -25,12 +25,15 @@ async function startSupervised({ limit }: { readonly limit?: number } = {}) {
   const directory = temporaryDirectory(onTestFinished);
   const program = join(directory, "program");
   writeFileSync(program, PROGRAM, { mode: 0o755 });
+  // The repository may lie where that user cannot go.
+  const supervise = join(directory, "supervise");
+  copyFileSync(join(REPOSITORY, "sandbox/supervise"), supervise);
   await execa("chown", ["-R", String(UID), directory]);
   const asOther = ["setpriv", `--reuid=${UID}`, `--regid=${UID}`, "--clear-groups"];
   const [file = "", ...args] = [
     ...(limit === undefined ? [] : ["prlimit", `--nproc=${limit}`]),
     ...asOther,
-    join(process.cwd(), "sandbox/supervise"),
+    supervise,
     ...[UID, UID].map(String),
     ...["turnd", "front"].flatMap((name) => [`${name}:`, "/usr/bin/perl", program, name, directory]),
   ];

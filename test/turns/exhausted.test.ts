@@ -10,6 +10,8 @@ import { waitFor } from "../harness/wait-for.ts";
 /** A user of nobody's, so that a limit of processes counts this test's alone; root's are not limited. */
 const UID = 54_322;
 const AS_OTHER = ["setpriv", `--reuid=${UID}`, `--regid=${UID}`, "--clear-groups"];
+/** The repository, with its Node, may lie where that user cannot go. */
+const READING_ALL = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"];
 const IS_ROOT = process.getuid?.() === 0;
 const NO_PROCESS = "No process could be started: the sandbox has as many processes as it may; ";
 
@@ -20,7 +22,7 @@ async function startLimited(): Promise<TestDaemon> {
   mkdirSync(workspace);
   const env = { ...fakeEnv(directory), TURND_RUN_AS: "self", TURND_WORKSPACE: workspace };
   await execa("chown", ["-R", `${UID}:${UID}`, directory]);
-  const turnd = await startDaemon({ directory, env, through: AS_OTHER });
+  const turnd = await startDaemon({ directory, env, through: [...AS_OTHER, ...READING_ALL] });
   onTestFinished(async () => void (await turnd.stop()));
   return turnd;
 }
