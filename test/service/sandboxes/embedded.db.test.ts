@@ -2,9 +2,8 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { createEmbeddedSandboxes } from "../../../src/service/sandboxes/embedded/embedded.ts";
+import { childOptionsOf, createEmbeddedSandboxes } from "../../../src/service/sandboxes/embedded/embedded.ts";
 import { startChild } from "../../../src/service/sandboxes/embedded/turnd-child.ts";
-import { sandboxToken } from "../../../src/service/auth/derive.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { fakeEnv } from "../../harness/fake-env.ts";
 import { CLI_USER, temporaryDirectory, userDirectory } from "../../harness/temporary.ts";
@@ -28,18 +27,26 @@ function optionsFor(dataDirectory: string) {
   };
 }
 
-function create(storage: Storage, dataDirectory: string) {
+function optionsOf(dataDirectory: string, more: Record<string, string>) {
   const options = optionsFor(dataDirectory);
-  return createEmbeddedSandboxes({
+  return {
     ...options,
-    storage,
-    env: { ...options.env, SERVICE_KEY_SECRET: "must not be there", DATABASE_URL: "postgres://must-not-be-there" },
+    env: {
+      ...options.env,
+      SERVICE_KEY_SECRET: "must not be there",
+      DATABASE_URL: "postgres://must-not-be-there",
+      ...more,
+    },
     sandboxSecret: SECRET,
     stopMs: 30_000,
     maxTurns: 4,
-    logger: pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" }),
     owner: CLI_USER.isSelf ? undefined : { uid: 1000, gid: 1000 },
-  });
+  };
+}
+
+function create(storage: Storage, dataDirectory: string, more: Record<string, string> = {}) {
+  const logger = pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" });
+  return createEmbeddedSandboxes({ ...optionsOf(dataDirectory, more), storage, logger });
 }
 
 test("turnd is started with a workspace for each session, started again when it dies, and stopped with the service", async () => {
@@ -73,25 +80,36 @@ test("turnd is started with a workspace for each session, started again when it 
   expect(() => process.kill(pid, 0)).toThrow("ESRCH");
 });
 
+/** What a service before this one did, which was killed. */
+async function leaveTurnd(directory: string, more: Record<string, string> = {}) {
+  userDirectory(join(directory, "workspaces/default"));
+  return startChild(childOptionsOf(optionsOf(directory, more)), 1, new AbortController().signal);
+}
+
 test("a turnd that a killed service has left is taken up", async () => {
   const storage = await freshStorage("pglite");
   const directory = temporaryDirectory(onTestFinished);
-  // What the process before this one did.
-  userDirectory(join(directory, "workspaces/default"));
-  const tokenOf = (generation: number) => sandboxToken(SECRET, "embedded", generation);
-  const options = optionsFor(directory);
-  const env = {
-    ...options.env,
-    TURND_STATE_DIR: join(directory, "turnd"),
-    TURND_WORKSPACE: join(directory, "workspaces/default"),
-  };
-  const left = await startChild({ ...options, env, tokenOf }, 1, new AbortController().signal);
-  const sandboxes = create(storage, directory);
+  const left = await leaveTurnd(directory, { TERM: "one terminal" });
+  const sandboxes = create(storage, directory, { TERM: "another" });
   const taken = await sandboxes.acquire(SCOPE, new AbortController().signal);
   expect(taken.generation).toBe(1);
   expect(noted(directory)).toBe(left.pid);
   await sandboxes.close();
   expect(() => process.kill(left.pid, 0)).toThrow("ESRCH");
+});
+
+test("a turnd that was started with another provider is stopped, and one with the present settings started", async () => {
+  const storage = await freshStorage("pglite");
+  const directory = temporaryDirectory(onTestFinished);
+  const left = await leaveTurnd(directory, { CLI_B_API_KEY: "the-key-of-before" });
+  const sandboxes = create(storage, directory, { CLI_B_API_KEY: "the-key-of-now" });
+  await sandboxes.acquire(SCOPE, new AbortController().signal);
+  const pid = noted(directory);
+  expect(pid).not.toBe(left.pid);
+  expect(() => process.kill(left.pid, 0)).toThrow("ESRCH");
+  expect(readFileSync(`/proc/${pid}/environ`, "utf8")).toContain("the-key-of-now");
+  expect(readFileSync(join(directory, "turnd.json"), "utf8")).not.toContain("the-key");
+  await sandboxes.close();
 });
 
 function noted(directory: string): number {

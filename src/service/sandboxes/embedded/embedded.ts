@@ -37,21 +37,7 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
   let starting: Promise<Sandbox> | undefined;
   let watching: Promise<void> | undefined;
   let failures = 0;
-  const childOptions: ChildOptions = {
-    dataDirectory,
-    command: options.command,
-    startMs: options.startMs,
-    tokenOf: (generation) => sandboxToken(options.sandboxSecret, SCOPE, generation),
-    env: {
-      ...withoutOurs(options.env),
-      TURND_STATE_DIR: join(dataDirectory, "turnd"),
-      TURND_WORKSPACE: join(dataDirectory, "workspaces", "default"),
-      TURND_WORKSPACE_ROOTS: join(dataDirectory, "workspaces"),
-      TURND_MAX_TURNS: String(options.maxTurns),
-      // Sessions end with their threads: turnd never deletes one by itself.
-      TURND_MAX_QUEUED: "10000",
-    },
-  };
+  const childOptions = childOptionsOf(options);
 
   async function start(): Promise<Sandbox> {
     await mkdir(join(dataDirectory, "turnd"), { recursive: true, mode: 0o711 });
@@ -165,6 +151,27 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
       await starting?.catch(() => undefined);
       await watching;
       if (current !== undefined) await stopChild(dataDirectory, current.child.pid, options.stopMs);
+    },
+  };
+}
+
+/** How its turnd is started; what an earlier process of the service has started is compared with it. */
+export function childOptionsOf(options: Omit<EmbeddedOptions, "storage" | "logger">): ChildOptions {
+  const { dataDirectory } = options;
+  return {
+    dataDirectory,
+    command: options.command,
+    startMs: options.startMs,
+    stopMs: options.stopMs,
+    tokenOf: (generation) => sandboxToken(options.sandboxSecret, SCOPE, generation),
+    env: {
+      ...withoutOurs(options.env),
+      TURND_STATE_DIR: join(dataDirectory, "turnd"),
+      TURND_WORKSPACE: join(dataDirectory, "workspaces", "default"),
+      TURND_WORKSPACE_ROOTS: join(dataDirectory, "workspaces"),
+      TURND_MAX_TURNS: String(options.maxTurns),
+      // Sessions end with their threads: turnd never deletes one by itself.
+      TURND_MAX_QUEUED: "10000",
     },
   };
 }

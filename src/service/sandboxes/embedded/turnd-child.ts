@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -20,17 +21,32 @@ export interface ChildOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly startMs: number;
+  readonly stopMs: number;
   readonly tokenOf: (generation: number) => string;
 }
 
 /** What a restarted service needs to take its turnd up again. */
-const Note = z.object({ pid: z.int(), started: z.string(), url: z.string(), generation: z.int() });
+const Note = z.object({
+  pid: z.int(),
+  started: z.string(),
+  url: z.string(),
+  generation: z.int(),
+  /** What it was started with; absent in notes of earlier versions. */
+  configuration: z.string().optional(),
+});
 type Note = z.infer<typeof Note>;
 
 const POLL_MS = 100;
 const TAIL_BYTES = 2_000;
 
-/** The turnd that an earlier process of the service has started, where it still runs. */
+/** Variables that decide what turnd does; others, such as those of a terminal, may differ at every start. */
+const DECISIVE = /^(CLI_|TURND_)|^(ALL|HTTPS?|NO)_PROXY$/i;
+
+/**
+ * The turnd that an earlier process of the service has started, where it still runs.
+ *
+ * One that was started with other settings is stopped: a provider's key that was changed must be the one that is used.
+ */
 export async function findRunning(options: ChildOptions): Promise<TurndChild | undefined> {
   const note = await readNote(options.dataDirectory);
   if (note === undefined || (await startOf(note.pid)) !== note.started) return undefined;
@@ -41,7 +57,21 @@ export async function findRunning(options: ChildOptions): Promise<TurndChild | u
     // Another's, or one that does not answer: not ours to use.
     return undefined;
   }
+  if (note.configuration !== describeConfiguration(options, note.generation)) {
+    await stopChild(options.dataDirectory, note.pid, options.stopMs);
+    return undefined;
+  }
   return { pid: note.pid, url: note.url, generation: note.generation, client };
+}
+
+/** Keyed, so that nothing can be learnt from it about a secret in the settings. */
+function describeConfiguration({ command, env, tokenOf }: ChildOptions, generation: number): string {
+  const decisive = Object.entries(env)
+    .filter(([name, value]) => DECISIVE.test(name) && value !== undefined)
+    .toSorted(([left], [right]) => (left < right ? -1 : 1));
+  return createHmac("sha256", tokenOf(generation))
+    .update(JSON.stringify([command, decisive]))
+    .digest("hex");
 }
 
 /** Starts turnd in a session of its own and waits until it is ready. @throws with the last of its log */
@@ -65,7 +95,8 @@ export async function startChild(options: ChildOptions, generation: number, sign
   child.once("exit", (code, killedBy) => (exit = `exit code ${code ?? killedBy}`));
   const url = `http://127.0.0.1:${port}`;
   // Before it is ready: a service that is killed meanwhile must find it, or its state would stay locked.
-  await writeNote(dataDirectory, { pid, url, generation, started: (await startOf(pid)) ?? "" });
+  const configuration = describeConfiguration(options, generation);
+  await writeNote(dataDirectory, { pid, url, generation, configuration, started: (await startOf(pid)) ?? "" });
   const client = createTurndClient({ baseUrl: url, token });
   const deadline = performance.now() + options.startMs;
   for (;;) {
