@@ -3,8 +3,8 @@ import { createEmbeddedSandboxes } from "./sandboxes/embedded/embedded.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import { createStaticSandboxes } from "./sandboxes/static/static.ts";
 import type { Secrets } from "./secrets.ts";
-import { runConcurrency } from "./service.ts";
 import { SettingsError, type Settings } from "./settings.ts";
+import { runConcurrency } from "./start-workers.ts";
 import type { Storage } from "./storage/storage.ts";
 
 export interface SandboxWiring {

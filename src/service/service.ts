@@ -2,35 +2,24 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { createAgents } from "./agents/agents.ts";
+import { makeAdministrator } from "./administrator.ts";
 import { putAgents, readAgentsFile } from "./agents/seed.ts";
-import { createAuth, type Auth } from "./auth/auth.ts";
-import { deleteExpiredLogins } from "./auth/sweep.ts";
-import { createCalls } from "./calls/calls.ts";
-import { createApp } from "./http/app.ts";
-import type { Check } from "./http/routes/system.ts";
-import { attemptRun, nameWorker } from "./runs/attempt.ts";
+import { createAuth } from "./auth/auth.ts";
 import type { AttemptOptions } from "./runs/attempt-context.ts";
-import { cancelAllOf, createControls, type Controls } from "./runs/control.ts";
-import { createOutbound, type Outbound } from "./outbound/outbound.ts";
-import { createRunEvents, type RunEvents } from "./runs/events.ts";
+import { cancelAllOf } from "./runs/cancel.ts";
+import { createControls } from "./runs/controls.ts";
+import { createOutbound } from "./outbound/outbound.ts";
+import { createRunEvents } from "./runs/events.ts";
 import type { FinishOptions } from "./runs/finish.ts";
-import { createRuns } from "./runs/runs.ts";
-import { deleteExpiredEvents, ensureRunJobs } from "./runs/sweep.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import { checkSecrets, readSecrets, type Secrets } from "./secrets.ts";
 import type { Settings } from "./settings.ts";
 import { holdDataDirectory, type Lock } from "./storage/lock.ts";
 import { openStorage, type Storage } from "./storage/storage.ts";
-import { createTaskWorker } from "./tasks/attempt-task.ts";
-import type { AnyTaskKind } from "./tasks/define-task.ts";
-import { ensureTaskJobs } from "./tasks/sweep.ts";
-import { createTaskControls, type TaskControls } from "./tasks/task-controls.ts";
-import { createTasks } from "./tasks/tasks.ts";
-import { createThreads } from "./threads/threads.ts";
-import { deliver, ensureDeliveryJobs } from "./webhooks/deliver.ts";
+import { createTaskControls } from "./tasks/task-controls.ts";
+import { startApi } from "./start-api.ts";
+import { startWorkers } from "./start-workers.ts";
 import { noteEnd } from "./webhooks/note-end.ts";
-import { createWebhooks } from "./webhooks/webhooks.ts";
 
 /** What a process does: answer calls, work on runs, or both. */
 export type ProcessRole = "serve" | "api" | "worker";
@@ -54,19 +43,6 @@ export interface ServiceOptions {
 }
 
 const SWEEP_MS = 30_000;
-/** The kinds of background work that there are. */
-const TASK_KINDS: readonly AnyTaskKind[] = [];
-/** Deliveries of one process: each mostly waits for its receiver. */
-const WEBHOOKS_AT_ONCE = 8;
-const PGLITE_RUNS = 16;
-const POSTGRES_RUNS = 64;
-
-/** How many runs a process works on at once. */
-export function runConcurrency({ values }: Settings): number {
-  if (values.SERVICE_RUN_CONCURRENCY > 0) return values.SERVICE_RUN_CONCURRENCY;
-  return values.DATABASE_URL === undefined ? PGLITE_RUNS : POSTGRES_RUNS;
-}
-
 /**
  * Wires the rooms and starts them: lock, database, workers, HTTP.
  *
@@ -201,132 +177,6 @@ async function holdWhatIsNeeded({ values, dataDirectory }: Settings, role: Proce
   // The CLIs' user passes through to its workspaces.
   await mkdir(dataDirectory, { recursive: true, mode: 0o711 });
   return holdDataDirectory(join(dataDirectory, "lock"));
-}
-
-interface WorkerWiring {
-  readonly storage: Storage;
-  readonly sandboxes: Sandboxes;
-  readonly controls: Controls;
-  readonly taskControls: TaskControls;
-  readonly finishing: FinishOptions;
-  readonly outbound: Outbound;
-  readonly keySecret: string;
-}
-
-async function startWorkers({ settings, logger, onStep }: ServiceOptions, wiring: WorkerWiring): Promise<void> {
-  const { values } = settings;
-  const { storage } = wiring;
-  const attempts: AttemptOptions = {
-    ...wiring,
-    logger,
-    worker: nameWorker(),
-    leaseMs: values.SERVICE_LEASE_MS,
-    executorLostMs: values.SERVICE_EXECUTOR_LOST_MS,
-    onStep,
-  };
-  await storage.jobs.work("run", runConcurrency(settings), (id, signal) => attemptRun(attempts, id, signal));
-  const attemptTask = createTaskWorker({ storage, kinds: TASK_KINDS, controls: wiring.taskControls, logger });
-  await storage.jobs.work("task", values.SERVICE_TASK_CONCURRENCY, attemptTask);
-  await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, (id, signal) => deliver({ ...wiring, logger }, id, signal));
-  await storage.jobs.work("sweep", 1, async () => {
-    await deleteExpiredEvents(storage);
-    await deleteExpiredLogins(storage);
-    await ensureRunJobs(storage);
-    await ensureTaskJobs(storage);
-    await ensureDeliveryJobs(storage);
-  });
-}
-
-interface ApiWiring {
-  readonly storage: Storage;
-  readonly auth: Auth;
-  readonly events: RunEvents;
-  readonly finishing: FinishOptions;
-  readonly sandboxes: Sandboxes | undefined;
-  readonly warnings: readonly string[];
-  readonly outbound: Outbound;
-  readonly keySecret: string;
-  readonly isShuttingDown: () => boolean;
-}
-
-async function startApi({ settings, logger, version }: ServiceOptions, wiring: ApiWiring): Promise<FastifyInstance> {
-  const { values } = settings;
-  const { storage, finishing, sandboxes, isShuttingDown } = wiring;
-  const runs = createRuns({ storage, finishing, maxQueued: values.SERVICE_MAX_QUEUED, logger });
-  const app = await createApp({
-    ...wiring,
-    runs,
-    calls: createCalls({ runs, events: wiring.events, syncWaitMs: values.SERVICE_SYNC_WAIT_MS }),
-    agents: createAgents(storage),
-    threads: createThreads(storage),
-    tasks: createTasks(storage),
-    webhooks: createWebhooks({ ...wiring, most: values.SERVICE_MAX_WEBHOOKS }),
-    logger,
-    version,
-    hosts: values.SERVICE_HOSTS,
-    publicUrl: values.SERVICE_PUBLIC_URL,
-    corsOrigins: settings.corsOrigins,
-    maxBodyBytes: values.SERVICE_MAX_BODY_BYTES,
-    maxStreams: values.SERVICE_MAX_STREAMS,
-    heartbeatMs: values.SERVICE_SSE_HEARTBEAT_MS,
-    streamMaxMs: values.SERVICE_SSE_MAX_MS,
-    ratePerCredential: values.SERVICE_RATE_PER_MINUTE,
-    ratePerAddress: values.SERVICE_RATE_ANONYMOUS_PER_MINUTE,
-    trustedProxies: values.SERVICE_TRUST_PROXY,
-    info: () => ({
-      capabilities: ["keys", "threads", "runs", "plan_approval", "steer", "tasks", "webhooks"],
-      limits: {
-        max_body_bytes: values.SERVICE_MAX_BODY_BYTES,
-        max_queued: values.SERVICE_MAX_QUEUED,
-        max_streams: values.SERVICE_MAX_STREAMS,
-      },
-      warnings: wiring.warnings,
-    }),
-    look: () => lookAround(storage, sandboxes, isShuttingDown()),
-  });
-  await app.listen({ host: values.SERVICE_HOST, port: values.SERVICE_PORT });
-  return app;
-}
-
-async function lookAround(
-  storage: Storage,
-  sandboxes: Sandboxes | undefined,
-  isShuttingDown: boolean,
-): Promise<Check[]> {
-  const database = await storage.db
-    .selectFrom("instance")
-    .select("key")
-    .limit(1)
-    .execute()
-    .then(
-      () => ({ name: "database", ok: true }),
-      () => ({ name: "database", ok: false, message: "the database does not answer" }),
-    );
-  return [
-    database,
-    ...(sandboxes === undefined ? [] : [{ name: "sandbox", ...(await sandboxes.look()) }]),
-    ...(isShuttingDown ? [{ name: "running", ok: false, message: "the service is shutting down" }] : []),
-  ];
-}
-
-/** The superadmin `admin`, where a password file names one and nobody is there yet. */
-async function makeAdministrator(
-  { accounts }: Auth,
-  { adminPassword, values, isLoopback }: Settings,
-  logger: Logger,
-): Promise<void> {
-  if (!(await accounts.isFirstRun())) return;
-  if (adminPassword !== undefined) {
-    await accounts.initialize(
-      { username: "admin", password: adminPassword, init_token: values.SERVICE_INIT_TOKEN },
-      null,
-    );
-    logger.info("the superadmin admin was made with the password of SERVICE_ADMIN_PASSWORD_FILE");
-  } else if (!isLoopback && values.SERVICE_INIT_TOKEN === undefined) {
-    throw new Error(
-      "nobody has initialised this service, and it listens beyond loopback: set SERVICE_INIT_TOKEN or SERVICE_ADMIN_PASSWORD_FILE",
-    );
-  }
 }
 
 /** Each in its turn, whatever the one before it threw; the first fault is told at the end. */

@@ -211,3 +211,4 @@ export const ActiveRun = z.strictObject({ run: Run.nullable() }).meta({ id: "Act
 export const Continued = z
   .strictObject({ status: z.literal("dispatched"), request_id: z.string(), run_id: z.string() })
   .meta({ id: "Continued" });
+export type Continued = z.infer<typeof Continued>;

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Sandboxes, SandboxScope } from "../sandboxes/sandboxes.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Controls } from "./control.ts";
+import type { Controls } from "./controls.ts";
 import type { FinishOptions, Ownership } from "./finish.ts";
 import type { Patience } from "./patience.ts";
 import type { RunRow } from "./rows.ts";

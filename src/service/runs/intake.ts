@@ -1,26 +1,17 @@
 import { createHash } from "node:crypto";
-import { sql } from "kysely";
-import { v7 as uuid7 } from "uuid";
 import { findVisible } from "../agents/agents.ts";
 import { canonicalJson } from "../agents/manifest.ts";
 import { modelOf } from "../agents/models.ts";
 import { ApiProblem } from "../api/problems.ts";
-import { HumanDecisions, Interrupt, type QueuePolicy } from "../api/runs.ts";
+import type { QueuePolicy } from "../api/runs.ts";
 import type { Caller } from "../auth/caller.ts";
-import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import { violatedConstraint, type Transaction } from "../storage/transaction.ts";
 import { findThread, lockOrMakeThread, lockThread, type ThreadRow } from "../threads/threads.ts";
-import { dispatch, freezeManifest } from "./dispatch.ts";
 import { assertWithinQuota } from "./quota.ts";
-import {
-  findBlocking,
-  RequestOptions,
-  notifyRequests,
-  type RequestInput,
-  type RequestRow,
-  type RunRow,
-} from "./rows.ts";
+import type { RequestInput, RequestOptions, RequestRow, RunRow } from "./rows.ts";
+import { takeOrdinary } from "./take-ordinary.ts";
+import { takeResume } from "./take-resume.ts";
 
 /** What is asked to be run. */
 export interface Intent {
@@ -84,194 +75,6 @@ export async function submit({ storage, maxQueued }: IntakeOptions, caller: Call
     if (known === undefined) throw error;
     return known;
   }
-}
-
-interface Decision {
-  readonly storage: Storage;
-  readonly trx: Transaction;
-  readonly caller: Caller;
-  readonly intent: Intent;
-  readonly hash: Buffer;
-  readonly thread: ThreadRow;
-  readonly maxQueued: number;
-}
-
-type Decided = Pick<Taken, "request" | "run">;
-
-async function takeOrdinary(decision: Decision): Promise<Decided> {
-  const { trx, intent, thread } = decision;
-  const blocking = await findBlocking(trx, thread.pk);
-  if (blocking?.status === "interrupted") {
-    throw new ApiProblem("run_interrupted", "the thread waits for an answer: resume its run, or cancel it", {
-      blocking_run_id: blocking.id,
-    });
-  }
-  const waiting = await trx
-    .selectFrom("run_request")
-    .select(["pk", "queue_policy"])
-    .where("thread_pk", "=", thread.pk)
-    .where("status", "=", "queued")
-    .execute();
-  if (blocking === undefined && waiting.length === 0) return dispatched(decision, "chat");
-  if (intent.queuePolicy === "reject") {
-    const error = { code: "thread_busy", message: "the thread is busy", active_run_id: blocking?.id ?? null };
-    return { request: await insert(decision, { kind: "chat", status: "rejected", error }), run: undefined };
-  }
-  if (waiting.length >= decision.maxQueued) {
-    throw new ApiProblem("queue_full", `${waiting.length} requests wait in this thread already`, {}, 5);
-  }
-  if (intent.queuePolicy === "steer")
-    return takeSteer(
-      decision,
-      blocking,
-      waiting.some((each) => each.queue_policy === "steer"),
-    );
-  const request = await insert(decision, { kind: "chat", status: "queued" });
-  await notifyRequests(trx, thread.pk);
-  return { request, run: undefined };
-}
-
-async function takeSteer(decision: Decision, blocking: RunRow | undefined, hasSteer: boolean): Promise<Decided> {
-  const { trx, thread, intent } = decision;
-  const target = await assertSteerable(trx, blocking, intent.source);
-  if (hasSteer)
-    throw new ApiProblem("steer_already_pending", "another steer waits already", { active_run_id: target.id });
-  // Frozen now: its turn is sent before it is dispatched, and both must be one body.
-  const manifest = await freezeManifest(trx, {
-    user_id: decision.caller.userId,
-    thread_pk: thread.pk,
-    options: intent.options,
-  });
-  const request = await insert(decision, { kind: "chat", status: "queued", steerTarget: target.id, manifest });
-  await sql`select pg_notify('svc_control', ${target.id})`.execute(trx);
-  await notifyRequests(trx, thread.pk);
-  return { request, run: undefined };
-}
-
-/** The run that a steer turns. @throws {ApiProblem} run_not_steerable */
-export async function assertSteerable(
-  trx: Transaction,
-  blocking: RunRow | undefined,
-  source: Intent["source"],
-): Promise<RunRow> {
-  const kind =
-    blocking === undefined
-      ? undefined
-      : (
-          await trx
-            .selectFrom("run_request")
-            .select("kind")
-            .where("pk", "=", blocking.request_pk)
-            .executeTakeFirstOrThrow()
-        ).kind;
-  if (blocking?.status === "running" && kind === "chat" && source === "chat") return blocking;
-  throw new ApiProblem("run_not_steerable", "only a running chat run can be steered", {
-    active_run_id: blocking?.id ?? null,
-  });
-}
-
-async function takeResume(decision: Decision): Promise<Decided> {
-  const { trx, intent, thread } = decision;
-  if (intent.queuePolicy !== "enqueue") {
-    throw new ApiProblem("queue_policy_inapplicable", "a resume bypasses the queue: leave queue_policy out");
-  }
-  const parentId = intent.input.parent_run_id;
-  const parent =
-    parentId === undefined
-      ? undefined
-      : await trx.selectFrom("run").selectAll().where("id", "=", parentId).forUpdate().executeTakeFirst();
-  if (parent === undefined || parent.thread_pk !== thread.pk) {
-    throw new ApiProblem("run_not_found", `there is no run ${JSON.stringify(parentId)} in this thread`);
-  }
-  if (parent.status !== "interrupted")
-    throw new ApiProblem("run_not_interrupted", "only an interrupted run can be resumed", {
-      run_status: parent.status,
-    });
-  if (parent.released_at !== null) {
-    throw new ApiProblem("resume_superseded", "the run was resumed or given up already", {
-      released_by: parent.released_by,
-    });
-  }
-  assertAnswers(Interrupt.parse(parent.interrupt), intent.input.resume ?? {});
-  const inherited = await inheritOptions(trx, parent, intent.options);
-  const made: Decision = { ...decision, intent: { ...intent, options: inherited } };
-  const request = await insert(made, { kind: "resume", status: "queued" });
-  await trx
-    .updateTable("run")
-    .set({ released_at: sql<Date>`now()`, released_by: request.planned_run_id })
-    .where("id", "=", parent.id)
-    .execute();
-  return complete(made, request);
-}
-
-function assertAnswers(interrupt: Interrupt, resume: Readonly<Record<string, unknown>>): void {
-  if (interrupt.reason !== "human_approval") return;
-  const parsed = HumanDecisions.safeParse(resume);
-  if (parsed.success) return;
-  throw new ApiProblem(
-    "resume_invalid",
-    'resume needs exactly one decision: {"decisions":[{"type":"approve" or "reject","message"?}]}',
-  );
-}
-
-/** A resume goes on with the model and the approval of what it resumes. */
-async function inheritOptions(trx: Transaction, parent: RunRow, own: RequestOptions): Promise<RequestOptions> {
-  const { options } = await trx
-    .selectFrom("run_request")
-    .select("options")
-    .where("pk", "=", parent.request_pk)
-    .executeTakeFirstOrThrow();
-  const { model_spec, tool_approval_mode } = RequestOptions.parse(options);
-  return {
-    ...own,
-    ...(model_spec === undefined ? {} : { model_spec }),
-    ...(tool_approval_mode === undefined ? {} : { tool_approval_mode }),
-  };
-}
-
-async function dispatched(decision: Decision, kind: "chat" | "resume"): Promise<Decided> {
-  return complete(decision, await insert(decision, { kind, status: "queued" }));
-}
-
-async function complete({ storage, trx }: Decision, request: RequestRow): Promise<Decided> {
-  const run = await dispatch(storage, trx, request);
-  return {
-    request: await trx.selectFrom("run_request").selectAll().where("pk", "=", request.pk).executeTakeFirstOrThrow(),
-    run,
-  };
-}
-
-interface NewRequest {
-  readonly kind: "chat" | "resume";
-  readonly status: "queued" | "rejected";
-  readonly error?: Readonly<Record<string, unknown>>;
-  readonly steerTarget?: string;
-  readonly manifest?: Buffer;
-}
-
-async function insert({ trx, caller, intent, hash, thread }: Decision, made: NewRequest): Promise<RequestRow> {
-  return trx
-    .insertInto("run_request")
-    .values({
-      user_id: caller.userId,
-      request_id: intent.requestId,
-      intent_hash: hash,
-      thread_pk: thread.pk,
-      api_key_id: caller.credential.type === "api_key" ? caller.credential.id : null,
-      source: intent.source,
-      kind: made.kind,
-      queue_policy: intent.queuePolicy,
-      status: made.status,
-      input: json(intent.input),
-      options: json(intent.options),
-      planned_run_id: uuid7(),
-      manifest_digest: made.manifest ?? null,
-      steer_target: made.steerTarget ?? null,
-      error: made.error === undefined ? null : json(made.error),
-      traceparent: intent.traceparent ?? null,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
 }
 
 /** Keeps a user from being deleted meanwhile: a deletion cancels what it finds, and this is found. */

@@ -7,6 +7,7 @@ import { ToolApprovalMode } from "../api/agents.ts";
 import { json } from "../storage/storable.ts";
 import type { RunRequestTable, RunTable } from "../storage/tables.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
+import { lockThread } from "../threads/threads.ts";
 
 export type RunRow = Selectable<RunTable>;
 export type RequestRow = Selectable<RunRequestTable>;
@@ -46,6 +47,15 @@ export async function findBlocking(db: Queries | Transaction, threadPk: number):
       ]),
     )
     .executeTakeFirst();
+}
+
+/** A request as it is now, held with its thread for the rest of the transaction. */
+export async function lockRequest(
+  trx: Transaction,
+  { pk, thread_pk }: Pick<RequestRow, "pk" | "thread_pk">,
+): Promise<RequestRow> {
+  await lockThread(trx, thread_pk);
+  return trx.selectFrom("run_request").selectAll().where("pk", "=", pk).forUpdate().executeTakeFirstOrThrow();
 }
 
 /** A manifest by its digest. */

@@ -17,7 +17,8 @@ import {
   SubmitRunBody,
 } from "../../api/runs.ts";
 import type { RunEvents } from "../../runs/events.ts";
-import { requestIdInMeta, type Runs } from "../../runs/runs.ts";
+import { requestIdInMeta } from "../../runs/read-intent.ts";
+import type { Runs } from "../../runs/runs.ts";
 import { slim } from "../../runs/slim.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";

@@ -1,5 +1,4 @@
 import { sql } from "kysely";
-import type { Logger } from "pino";
 import { ApiProblem } from "../api/problems.ts";
 import { writeAudit } from "../auth/audit.ts";
 import type { KnownActor } from "../auth/accounts.ts";
@@ -8,91 +7,7 @@ import type { Transaction } from "../storage/transaction.ts";
 import { lockThread } from "../threads/threads.ts";
 import { dispatchHead } from "./dispatch.ts";
 import { finishIn, type FinishOptions } from "./finish.ts";
-import { notifyControl, notifyEvents, type RequestRow, type RunRow } from "./rows.ts";
-
-/** What an attempt is told while it runs. May be told again (law 1). */
-export interface Controlled {
-  onCancel(): void;
-  onSteer(request: RequestRow): void;
-}
-
-/** Asks the rows, for all attempts of this process at once, whether something is wanted of them. */
-export interface Controls {
-  /** @returns ends it */
-  watch(runId: string, controlled: Controlled): () => void;
-  close(): Promise<void>;
-}
-
-const POLL_MS = 1_000;
-
-export async function createControls(storage: Storage, logger: Logger): Promise<Controls> {
-  const watched = new Map<string, Controlled>();
-  let looking: Promise<void> | undefined;
-  let isWanted = false;
-  let isClosed = false;
-
-  async function look(): Promise<void> {
-    const ids = [...watched.keys()];
-    if (ids.length === 0) return;
-    const cancelled = await storage.db
-      .selectFrom("run")
-      .select("id")
-      .where("id", "in", ids)
-      .where("status", "=", "cancel_requested")
-      .execute();
-    for (const { id } of cancelled) watched.get(id)?.onCancel();
-    const steers = await storage.db
-      .selectFrom("run_request")
-      .selectAll()
-      .where("steer_target", "in", ids)
-      .where("status", "=", "queued")
-      .where("handed_at", "is", null)
-      .execute();
-    for (const steer of steers) watched.get(steer.steer_target ?? "")?.onSteer(steer);
-  }
-
-  /** One look at a time; what is asked for meanwhile is one look more. */
-  function lookSoon(): void {
-    if (isClosed) return;
-    if (looking !== undefined) {
-      isWanted = true;
-      return;
-    }
-    looking = look()
-      .catch((error: unknown) => logger.warn({ err: error }, "controls could not be read"))
-      .finally(() => {
-        looking = undefined;
-        if (isWanted) {
-          isWanted = false;
-          lookSoon();
-        }
-      });
-  }
-
-  const end = await storage.listen("svc_control", {
-    onNotice(runId) {
-      if (watched.has(runId)) lookSoon();
-    },
-    onGap: lookSoon,
-  });
-  const timer = setInterval(lookSoon, POLL_MS);
-  timer.unref();
-  return {
-    watch(runId, controlled) {
-      watched.set(runId, controlled);
-      lookSoon();
-      return () => {
-        if (watched.get(runId) === controlled) watched.delete(runId);
-      };
-    },
-    async close() {
-      isClosed = true;
-      clearInterval(timer);
-      await looking;
-      await end();
-    },
-  };
-}
+import { lockRequest, notifyControl, notifyEvents, type RequestRow, type RunRow } from "./rows.ts";
 
 /** Asks for a run's end. It is confirmed only by its turn's end; one that has not begun ends at once. Safe to repeat. */
 export async function cancelRun(options: FinishOptions, actor: KnownActor, run: RunRow): Promise<void> {
@@ -163,13 +78,7 @@ export async function cancelAllOf(options: FinishOptions, trx: Transaction, user
 /** Takes a waiting request back. @throws {ApiProblem} */
 export async function cancelRequest(storage: Storage, actor: KnownActor, request: RequestRow): Promise<RequestRow> {
   return storage.transaction(async (trx) => {
-    await lockThread(trx, request.thread_pk);
-    const row = await trx
-      .selectFrom("run_request")
-      .selectAll()
-      .where("pk", "=", request.pk)
-      .forUpdate()
-      .executeTakeFirstOrThrow();
+    const row = await lockRequest(trx, request);
     if (row.status === "dispatched") {
       throw new ApiProblem("request_already_dispatched", "the request has a run: cancel that", {
         run_id: row.planned_run_id,

@@ -1,0 +1,65 @@
+import { v7 as uuid7 } from "uuid";
+import type { Caller } from "../auth/caller.ts";
+import { json } from "../storage/storable.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { Transaction } from "../storage/transaction.ts";
+import type { ThreadRow } from "../threads/threads.ts";
+import { dispatch } from "./dispatch.ts";
+import type { Intent, Taken } from "./intake.ts";
+import type { RequestRow } from "./rows.ts";
+
+/** What is decided about a request, while its thread is held. */
+export interface Decision {
+  readonly storage: Storage;
+  readonly trx: Transaction;
+  readonly caller: Caller;
+  readonly intent: Intent;
+  readonly hash: Buffer;
+  readonly thread: ThreadRow;
+  readonly maxQueued: number;
+}
+
+export type Decided = Pick<Taken, "request" | "run">;
+
+export interface NewRequest {
+  readonly kind: "chat" | "resume";
+  readonly status: "queued" | "rejected";
+  readonly error?: Readonly<Record<string, unknown>>;
+  readonly steerTarget?: string;
+  readonly manifest?: Buffer;
+}
+
+/** Writes the request's row. */
+export async function insert({ trx, caller, intent, hash, thread }: Decision, made: NewRequest): Promise<RequestRow> {
+  return trx
+    .insertInto("run_request")
+    .values({
+      user_id: caller.userId,
+      request_id: intent.requestId,
+      intent_hash: hash,
+      thread_pk: thread.pk,
+      api_key_id: caller.credential.type === "api_key" ? caller.credential.id : null,
+      source: intent.source,
+      kind: made.kind,
+      queue_policy: intent.queuePolicy,
+      status: made.status,
+      input: json(intent.input),
+      options: json(intent.options),
+      planned_run_id: uuid7(),
+      manifest_digest: made.manifest ?? null,
+      steer_target: made.steerTarget ?? null,
+      error: made.error === undefined ? null : json(made.error),
+      traceparent: intent.traceparent ?? null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Dispatches a request that was just written. */
+export async function complete({ storage, trx }: Decision, request: RequestRow): Promise<Decided> {
+  const run = await dispatch(storage, trx, request);
+  return {
+    request: await trx.selectFrom("run_request").selectAll().where("pk", "=", request.pk).executeTakeFirstOrThrow(),
+    run,
+  };
+}

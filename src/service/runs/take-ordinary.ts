@@ -1,0 +1,82 @@
+import { sql } from "kysely";
+import { ApiProblem } from "../api/problems.ts";
+import type { Transaction } from "../storage/transaction.ts";
+import { complete, insert, type Decided, type Decision } from "./decision.ts";
+import { freezeManifest } from "./dispatch.ts";
+import type { Intent } from "./intake.ts";
+import { findBlocking, notifyRequests, type RunRow } from "./rows.ts";
+
+/** Dispatches a request where its thread is idle; else queues it, rejects it, or makes it a steer. @throws {ApiProblem} */
+export async function takeOrdinary(decision: Decision): Promise<Decided> {
+  const { trx, intent, thread } = decision;
+  const blocking = await findBlocking(trx, thread.pk);
+  if (blocking?.status === "interrupted") {
+    throw new ApiProblem("run_interrupted", "the thread waits for an answer: resume its run, or cancel it", {
+      blocking_run_id: blocking.id,
+    });
+  }
+  const waiting = await trx
+    .selectFrom("run_request")
+    .select(["pk", "queue_policy"])
+    .where("thread_pk", "=", thread.pk)
+    .where("status", "=", "queued")
+    .execute();
+  if (blocking === undefined && waiting.length === 0) {
+    return complete(decision, await insert(decision, { kind: "chat", status: "queued" }));
+  }
+  if (intent.queuePolicy === "reject") {
+    const error = { code: "thread_busy", message: "the thread is busy", active_run_id: blocking?.id ?? null };
+    return { request: await insert(decision, { kind: "chat", status: "rejected", error }), run: undefined };
+  }
+  if (waiting.length >= decision.maxQueued) {
+    throw new ApiProblem("queue_full", `${waiting.length} requests wait in this thread already`, {}, 5);
+  }
+  if (intent.queuePolicy === "steer")
+    return takeSteer(
+      decision,
+      blocking,
+      waiting.some((each) => each.queue_policy === "steer"),
+    );
+  const request = await insert(decision, { kind: "chat", status: "queued" });
+  await notifyRequests(trx, thread.pk);
+  return { request, run: undefined };
+}
+
+async function takeSteer(decision: Decision, blocking: RunRow | undefined, hasSteer: boolean): Promise<Decided> {
+  const { trx, thread, intent } = decision;
+  const target = await assertSteerable(trx, blocking, intent.source);
+  if (hasSteer)
+    throw new ApiProblem("steer_already_pending", "another steer waits already", { active_run_id: target.id });
+  // Frozen now: its turn is sent before it is dispatched, and both must be one body.
+  const manifest = await freezeManifest(trx, {
+    user_id: decision.caller.userId,
+    thread_pk: thread.pk,
+    options: intent.options,
+  });
+  const request = await insert(decision, { kind: "chat", status: "queued", steerTarget: target.id, manifest });
+  await sql`select pg_notify('svc_control', ${target.id})`.execute(trx);
+  await notifyRequests(trx, thread.pk);
+  return { request, run: undefined };
+}
+
+/** The run that a steer turns. @throws {ApiProblem} run_not_steerable */
+export async function assertSteerable(
+  trx: Transaction,
+  blocking: RunRow | undefined,
+  source: Intent["source"],
+): Promise<RunRow> {
+  const kind =
+    blocking === undefined
+      ? undefined
+      : (
+          await trx
+            .selectFrom("run_request")
+            .select("kind")
+            .where("pk", "=", blocking.request_pk)
+            .executeTakeFirstOrThrow()
+        ).kind;
+  if (blocking?.status === "running" && kind === "chat" && source === "chat") return blocking;
+  throw new ApiProblem("run_not_steerable", "only a running chat run can be steered", {
+    active_run_id: blocking?.id ?? null,
+  });
+}

@@ -1,0 +1,64 @@
+import { attemptRun, nameWorker } from "./runs/attempt.ts";
+import type { AttemptOptions } from "./runs/attempt-context.ts";
+import type { Controls } from "./runs/controls.ts";
+import type { Outbound } from "./outbound/outbound.ts";
+import type { FinishOptions } from "./runs/finish.ts";
+import { deleteExpiredEvents, ensureRunJobs } from "./runs/sweep.ts";
+import { deleteExpiredLogins } from "./auth/sweep.ts";
+import type { Sandboxes } from "./sandboxes/sandboxes.ts";
+import type { ServiceOptions } from "./service.ts";
+import type { Settings } from "./settings.ts";
+import type { Storage } from "./storage/storage.ts";
+import { createTaskWorker } from "./tasks/attempt-task.ts";
+import type { AnyTaskKind } from "./tasks/define-task.ts";
+import { ensureTaskJobs } from "./tasks/sweep.ts";
+import type { TaskControls } from "./tasks/task-controls.ts";
+import { deliver, ensureDeliveryJobs } from "./webhooks/deliver.ts";
+
+/** The kinds of background work that there are. */
+const TASK_KINDS: readonly AnyTaskKind[] = [];
+/** Deliveries of one process: each mostly waits for its receiver. */
+const WEBHOOKS_AT_ONCE = 8;
+const PGLITE_RUNS = 16;
+const POSTGRES_RUNS = 64;
+
+export interface WorkerWiring {
+  readonly storage: Storage;
+  readonly sandboxes: Sandboxes;
+  readonly controls: Controls;
+  readonly taskControls: TaskControls;
+  readonly finishing: FinishOptions;
+  readonly outbound: Outbound;
+  readonly keySecret: string;
+}
+
+/** Takes jobs of every queue from now on. */
+export async function startWorkers({ settings, logger, onStep }: ServiceOptions, wiring: WorkerWiring): Promise<void> {
+  const { values } = settings;
+  const { storage } = wiring;
+  const attempts: AttemptOptions = {
+    ...wiring,
+    logger,
+    worker: nameWorker(),
+    leaseMs: values.SERVICE_LEASE_MS,
+    executorLostMs: values.SERVICE_EXECUTOR_LOST_MS,
+    onStep,
+  };
+  await storage.jobs.work("run", runConcurrency(settings), (id, signal) => attemptRun(attempts, id, signal));
+  const attemptTask = createTaskWorker({ storage, kinds: TASK_KINDS, controls: wiring.taskControls, logger });
+  await storage.jobs.work("task", values.SERVICE_TASK_CONCURRENCY, attemptTask);
+  await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, (id, signal) => deliver({ ...wiring, logger }, id, signal));
+  await storage.jobs.work("sweep", 1, async () => {
+    await deleteExpiredEvents(storage);
+    await deleteExpiredLogins(storage);
+    await ensureRunJobs(storage);
+    await ensureTaskJobs(storage);
+    await ensureDeliveryJobs(storage);
+  });
+}
+
+/** How many runs a process works on at once. */
+export function runConcurrency({ values }: Settings): number {
+  if (values.SERVICE_RUN_CONCURRENCY > 0) return values.SERVICE_RUN_CONCURRENCY;
+  return values.DATABASE_URL === undefined ? PGLITE_RUNS : POSTGRES_RUNS;
+}
