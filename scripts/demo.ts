@@ -1,12 +1,13 @@
 import { chmod, mkdtemp, readdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { ExecutorInfo, type CliName } from "../src/protocol/index.ts";
+import type { CliName } from "../src/protocol/index.ts";
 import { removeDirectory } from "../src/daemon/process/remove-directory.ts";
 import type { RunAs } from "../src/daemon/process/run-as.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-directory.ts";
 import { startScriptedModel, type ScriptedModel } from "../src/scripted-model/server.ts";
 import { CheckFailed, expectThat } from "./demo/expect-that.ts";
+import { lookAtCliB } from "./demo/look-at-cli-b.ts";
 import { runTurn, type SeenTurn } from "./demo/run-turn.ts";
 import { startTurnd, type TurndProcess } from "./demo/turnd-process.ts";
 import { fillEnvironment, type FilledEnvironment } from "./fill-environment.ts";
@@ -84,7 +85,7 @@ async function demo(signal: AbortSignal): Promise<void> {
       );
     }
     turnd = await startTurnd(env);
-    const info = ExecutorInfo.parse(await (await fetch(`${turnd.url}/v1/executors/cli-b`, { signal })).json());
+    const info = await lookAtCliB(turnd.url, signal);
     if (info.sandbox?.works === false && given["CLI_B_SANDBOX_MODE"] === undefined) {
       console.log(`CLI B's own sandbox cannot work on this machine (${info.sandbox.message ?? "no reason given"}):`);
       console.log("its commands run without one, CLI_B_SANDBOX_MODE=danger-full-access");

@@ -48,6 +48,14 @@ export const ExecutorInfo = z
       .meta({ description: "Why not, when not available; turns end as failed with this code." }),
     binary: z.string().optional(),
     version: z.string().optional(),
+    checking: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          "True while turnd waits for what it has asked the CLI or its provider: the rest is what the look before has shown, or " +
+          "what is known without one, which is neither `binary` nor `version`. Ask again later.",
+      }),
     contract_version: z.string().meta({ description: "The version turnd was measured against." }),
     capabilities: Capabilities,
     sandbox: z.strictObject({ works: z.boolean(), message: z.string().optional() }).optional().meta({

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { fakeDaemon } from "../harness/fake-daemon.ts";
+import { lookAtExecutor } from "../harness/look-at-executor.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 const NEW_TYPE = '{"type":"item.completed","item":{"id":"item_0","type":"dream"}}';
@@ -10,7 +11,7 @@ const NEW_FIELD = '{"type":"turn.started","mood":"good"}';
 
 test("an executor tells what the turns since the start printed that turnd does not know", async () => {
   const daemon = await fakeDaemon();
-  const drift = async () => (await daemon.request("GET", "/v1/executors/cli-b")).body.drift;
+  const drift = async () => (await lookAtExecutor(daemon, "cli-b")).drift;
   expect(await drift()).toEqual([]);
 
   const known = await daemon.run({ executor: "cli-b", input: "tool ls\nsaid back" });

@@ -4,6 +4,7 @@ import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
+import { lookAtExecutor } from "../harness/look-at-executor.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -55,7 +56,7 @@ test.runIf(IS_ROOT)("readiness says so, executors are asked again, and health go
   const { status, body } = await turnd.request("GET", "/v1/ready");
   expect(status).toBe(503);
   expect(body.checks).toContainEqual({ name: "processes", ok: false, message: expect.stringContaining(NO_PROCESS) });
-  expect((await turnd.request("GET", "/v1/executors/cli-b")).body.unavailable).toMatchObject({
+  expect((await lookAtExecutor(turnd, "cli-b")).unavailable).toMatchObject({
     code: "resources_exhausted",
   });
   await limit(turnd, "1000");

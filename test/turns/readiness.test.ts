@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { childrenOf } from "../../src/daemon/process/process-table.ts";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { processesNaming } from "../harness/processes.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -83,20 +84,61 @@ test("admissions at the same time check a few workspaces at a time", async () =>
   expect(peak).toBeLessThanOrEqual(6);
 });
 
-test("a CLI that never says its version neither holds readiness up nor hides the other CLI, and ends with turnd", async () => {
+/** A daemon whose CLI A never says its version; its mark is seen among the commands of the machine while it is asked. */
+async function hangingDaemon() {
   const directory = temporaryDirectory(onTestFinished);
   const hanging = join(directory, "hanging");
   const mark = `sleep ${process.pid}77`;
   writeFileSync(hanging, `#!/bin/sh\nsetsid ${mark}\n`);
   chmodSync(hanging, 0o755);
-  const turnd = await fakeDaemonIn(directory, { CLI_A_BIN: hanging });
+  return { turnd: await fakeDaemonIn(directory, { CLI_A_BIN: hanging }), hanging, mark };
+}
+
+test("a CLI that never says its version neither holds readiness up nor hides the other CLI, and ends with turnd", async () => {
+  const { turnd, mark } = await hangingDaemon();
   const { status, body } = await turnd.request("GET", "/v1/ready");
   expect(status).toBe(200);
-  expect(body.checks).toContainEqual({ name: "cli-a", ok: false, message: expect.stringContaining("not known yet") });
+  expect(body.checks).toContainEqual({
+    name: "cli-a",
+    ok: false,
+    message: expect.stringContaining("not answered yet"),
+  });
   expect(body.checks).toContainEqual({ name: "cli-b", ok: true });
   expect(await commands()).toContain(mark);
   await turnd.stop();
   await waitFor("its end", async () => !(await commands()).includes(mark));
+});
+
+test("a client that looks at executors does not wait for a CLI that never says its version", async () => {
+  const { turnd, hanging, mark } = await hangingDaemon();
+  const unknown = {
+    id: "cli-a",
+    available: false,
+    checking: true,
+    unavailable: { code: "executor_unavailable", message: expect.stringContaining("not answered yet") },
+  };
+  const listed = await turnd.request("GET", "/v1/executors");
+  expect(listed.body.executors).toEqual([
+    expect.objectContaining(unknown),
+    expect.objectContaining({ id: "cli-b", available: true, version: "0.139.0" }),
+  ]);
+  expect(listed.body.executors[0]).not.toHaveProperty("version");
+  // Later there is nothing to wait for: twenty clients after one another, who would wait 40 s if each waited anew.
+  const startedAt = performance.now();
+  for (let asked = 0; asked < 20; asked += 1) {
+    expect((await turnd.request("GET", "/v1/executors/cli-a")).body).toMatchObject(unknown);
+  }
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
+
+  // A CLI that is put in its place is looked at when the one that hangs is given up.
+  writeFileSync(`${hanging}.new`, "#!/bin/sh\necho 1.14.34\n");
+  chmodSync(`${hanging}.new`, 0o755);
+  renameSync(`${hanging}.new`, hanging);
+  for (const pid of processesNaming(mark.slice("sleep ".length))) process.kill(pid, "SIGKILL");
+  await waitFor("its version", async () => {
+    const { body } = await turnd.request("GET", "/v1/executors/cli-a");
+    return body.version === "1.14.34" && body.checking === undefined;
+  });
 });
 
 async function commands(): Promise<string> {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
+import { lookAtExecutor } from "../harness/look-at-executor.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -39,7 +40,7 @@ async function expectUnavailable(turnd: TestDaemon, executor: string, why: RegEx
   expect((await turnd.events(result.turn_id)).map(({ type }) => type)).toEqual(["turn.ended"]);
   const directory = join(turnd.state, "sessions", result.session_id, "turns", result.turn_id);
   expect(existsSync(join(directory, "started"))).toBe(false);
-  const { body } = await turnd.request("GET", `/v1/executors/${executor}`);
+  const body = await lookAtExecutor(turnd, executor);
   expect(body).toMatchObject({ available: false, unavailable: { code: "executor_unavailable" } });
   expect(body.unavailable.message).toMatch(why);
 }
@@ -54,7 +55,7 @@ test("a provider without the Responses API fails turns before a process starts, 
   ]);
   // Two turns and a look at the executor: one question.
   expect(bodies).toEqual(["{}"]);
-  const { body } = await turnd.request("GET", "/v1/executors/cli-b");
+  const body = await lookAtExecutor(turnd, "cli-b");
   expect(body.provider).toMatchObject({ url: `${url}/responses`, api: "absent" });
   expect((await turnd.request("GET", "/v1/ready")).body.ready).toBe(false);
 });
@@ -63,14 +64,14 @@ test("a provider that refuses the empty request has the API: turns run", async (
   const { url } = await provider(400, '{"error":{"message":"Missing required parameter: model."}}');
   const turnd = await fakeDaemon({ CLI_B_BASE_URL: url });
   expect((await turnd.run({ executor: "cli-b", input: "hello" })).status).toBe("completed");
-  const { body } = await turnd.request("GET", "/v1/executors/cli-b");
+  const body = await lookAtExecutor(turnd, "cli-b");
   expect(body).toMatchObject({ available: true, provider: { api: "present" } });
 });
 
 test("a provider that cannot be reached proves nothing: the turn runs and finds its own cause", async () => {
   const turnd = await fakeDaemon({ CLI_B_BASE_URL: "http://127.0.0.1:1/v1" });
   expect((await turnd.run({ executor: "cli-b", input: "hello" })).status).toBe("completed");
-  const { body } = await turnd.request("GET", "/v1/executors/cli-b");
+  const body = await lookAtExecutor(turnd, "cli-b");
   expect(body).toMatchObject({ available: true, provider: { api: "unproven" } });
 });
 
@@ -78,7 +79,7 @@ test("with TURND_PROBE_PROVIDER=off nobody is asked", async () => {
   const { url, bodies } = await provider(404, "");
   const turnd = await fakeDaemon({ CLI_B_BASE_URL: url, TURND_PROBE_PROVIDER: "off" });
   expect((await turnd.run({ executor: "cli-b", input: "hello" })).status).toBe("completed");
-  expect((await turnd.request("GET", "/v1/executors/cli-b")).body.provider).toBeUndefined();
+  expect((await lookAtExecutor(turnd, "cli-b")).provider).toBeUndefined();
   expect(bodies).toEqual([]);
 });
 
@@ -107,7 +108,7 @@ test("a wire_api that the CLI does not speak fails turns before a process starts
 test("a CLI that is not there fails turns, and the other one never steps in", async () => {
   const turnd = await fakeDaemon({ CLI_A_NAME: "no-such-cli" });
   await expectUnavailable(turnd, "cli-a", /no-such-cli/);
-  expect((await turnd.request("GET", "/v1/executors/cli-b")).body.available).toBe(true);
+  expect((await lookAtExecutor(turnd, "cli-b")).available).toBe(true);
 });
 
 test("a directory for a program fails turns, and is no internal error", async () => {
@@ -120,7 +121,7 @@ test("a Node script given by an explicit path runs turns, with a warning", async
   writeFileSync(script, `#!${process.execPath}\nconsole.log("node-cli 0.139.0");\n`);
   chmodSync(script, 0o755);
   const turnd = await fakeDaemonIn(directory, { CLI_B_BIN: script });
-  const { body } = await turnd.request("GET", "/v1/executors/cli-b");
+  const body = await lookAtExecutor(turnd, "cli-b");
   expect(body).toMatchObject({ available: true, binary: script, version: "0.139.0" });
   expect(body.warnings).toEqual([expect.stringMatching(/a Node wrapper loses signals/)]);
   const { turn_id } = await turnd.run({ executor: "cli-b", input: "hello" });

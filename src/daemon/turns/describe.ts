@@ -1,6 +1,6 @@
-import { ProblemError, type ExecutorInfo, type Readiness, type SandboxInfo } from "../../protocol/index.ts";
+import { ProblemError, type Readiness, type SandboxInfo } from "../../protocol/index.ts";
 import type { TurnContext } from "./context.ts";
-import type { ExecutorRuntime } from "./executor-runtime.ts";
+import type { ExecutorLook } from "./look-at-executor.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { checkStateDisk } from "./state-disk.ts";
 import { checkWorkspace } from "./workspace.ts";
@@ -24,18 +24,23 @@ export function describeSandbox(context: TurnContext): SandboxInfo {
 const READINESS_KEPT_MS = 1_000;
 
 /**
- * How long a CLI is waited for: less than the 5 s that a probe of `kubernetes.yaml` waits. It is asked on, and known later.
+ * How long a CLI is waited for: less than the 5 s that a probe of `kubernetes.yaml` waits. It is asked on, and known later. One CLI
+ * that does not answer must not keep a probe waiting, nor hide that the other can run; no provider is waited for.
  */
 const EXECUTOR_WAIT_MS = 4_000;
 
 /**
  * Makes the question whether a turn could run now: state writable, workspace usable, at least one executor available.
  *
- * @param stopping - aborts when turnd stops: ends what is asked of a CLI, which may go on after the answer
+ * @param looks - one for each executor
  */
-export function createReadiness(context: TurnContext, damage: Damage, stopping: AbortSignal): SharedAnswer<Readiness> {
+export function createReadiness(
+  context: TurnContext,
+  damage: Damage,
+  looks: readonly ExecutorLook[],
+): SharedAnswer<Readiness> {
   return shareAnswer({
-    ask: (signal) => checkReadiness(context, damage, { signal, stopping }),
+    ask: (signal) => checkReadiness(context, { damage, looks, signal }),
     keptMs: () => READINESS_KEPT_MS,
   });
 }
@@ -45,13 +50,10 @@ export type Damage = () => string | undefined;
 
 async function checkReadiness(
   context: TurnContext,
-  damage: Damage,
-  { signal, stopping }: { readonly signal: AbortSignal; readonly stopping: AbortSignal },
+  { damage, looks, signal }: { damage: Damage; looks: readonly ExecutorLook[]; signal: AbortSignal },
 ): Promise<Readiness> {
   const { workspaceRoots: roots, runAs } = context;
-  const executors = await Promise.all(
-    [...context.executors.values()].map((runtime) => describeInTime(runtime, stopping)),
-  );
+  const executors = await Promise.all(looks.map(({ look }) => look({ provider: "known", waitMs: EXECUTOR_WAIT_MS })));
   const checks = [
     await check("state", () => checkStateDisk(context)),
     // Told, and no obstacle: the other sessions are served.
@@ -68,23 +70,6 @@ async function checkReadiness(
   ];
   const required = checks.filter(({ name }) => ["state", "workspace", PROCESSES].includes(name));
   return { ready: required.every(({ ok }) => ok) && executors.some(({ available }) => available), checks };
-}
-
-type Availability = Pick<ExecutorInfo, "id" | "available" | "unavailable">;
-
-/** One CLI that does not answer must not keep a probe waiting, nor hide that the other can run; no provider is waited for. */
-async function describeInTime(runtime: ExecutorRuntime, stopping: AbortSignal): Promise<Availability> {
-  const { executor, cliName } = runtime;
-  const { promise: late, resolve } = Promise.withResolvers<Availability>();
-  const timer = setTimeout(() => {
-    const message = `${cliName} has not answered within ${EXECUTOR_WAIT_MS} ms: whether it can run is not known yet.`;
-    resolve({ id: executor.id, available: false, unavailable: { code: "executor_unavailable", message } });
-  }, EXECUTOR_WAIT_MS);
-  try {
-    return await Promise.race([runtime.describe("known", stopping), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 async function check(name: string, ask: () => Promise<unknown>): Promise<Readiness["checks"][number]> {

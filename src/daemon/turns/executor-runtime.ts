@@ -31,6 +31,8 @@ export interface ExecutorRuntime {
   findStaticFault(): Promise<Configuration["fault"]>;
   /** @param provider - `known`: returned without waiting for the provider, by its last answer if there is one */
   describe(provider: "asked" | "known", signal?: AbortSignal): Promise<ExecutorInfo>;
+  /** The same without asking the CLI anything, for as long as it has not answered: not available. */
+  describeUnknown(): ExecutorInfo;
 }
 
 /** A turn, as far as it decides whether it can run. */
@@ -163,6 +165,22 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     return withoutSecrets(options.redact, ExecutorInfo, info);
   }
 
+  function describeUnknown(): ExecutorInfo {
+    const message = `${cliName} has not answered yet: whether it can run is not known.`;
+    const info: ExecutorInfo = {
+      id: executor.id,
+      name: cliName,
+      available: false,
+      unavailable: { code: "executor_unavailable", message },
+      contract_version: executor.contractVersion,
+      capabilities: executor.capabilities,
+      configuration: [...configuration.effective],
+      warnings: [...configuration.warnings],
+      drift: drift.report(),
+    };
+    return withoutSecrets(options.redact, ExecutorInfo, info);
+  }
+
   async function findStaticFault(): Promise<Configuration["fault"]> {
     const found = await findCli(options);
     if (found.ok) return configuration.fault;
@@ -179,6 +197,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     probeSandbox: probe,
     findObstacle: (wanted, signal) => decide(wanted, "asked", signal),
     describe,
+    describeUnknown,
   };
 }
 

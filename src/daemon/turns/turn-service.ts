@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ProblemError, type Session } from "../../protocol/index.ts";
+import { ProblemError, type ExecutorInfo, type Session } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
 import type { SessionFile } from "../sessions/session-store.ts";
@@ -9,6 +9,7 @@ import type { TurnContext } from "./context.ts";
 import { describeDamage } from "./damage.ts";
 import { createReadiness, describeSandbox } from "./describe.ts";
 import { endWithoutLog } from "./end.ts";
+import { createExecutorLook, type ExecutorLook } from "./look-at-executor.ts";
 import { createTurnQueue } from "./queue.ts";
 import { createRemoval } from "./removal.ts";
 import { createStateReserve } from "./reserve.ts";
@@ -23,6 +24,9 @@ import { createTidying } from "./tidying.ts";
 import { openTombstones } from "./tombstones.ts";
 import { describeUnreadable, openTurnStore } from "./turn-store.ts";
 import { hasEnded, LAST_LINES_MS, requestStop, toAdmission, toSnapshot, type Turn } from "./turn.ts";
+
+/** How long whoever looks at an executor waits for what it has not said yet; CLI A alone takes 0.9 s for its version. */
+const LOOK_WAIT_MS = 2_000;
 
 /** The service and what its owner has to end it with. */
 export interface RunningService extends TurnService {
@@ -145,7 +149,14 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   /** Aborts when turnd stops: what is being looked at for a client is given up, processes and all. */
   const stopping = new AbortController();
   const damage = (): string | undefined => describeDamage({ sessions, store, tombstones });
-  const readiness = createReadiness(context, damage, stopping.signal);
+  const looks = new Map<string, ExecutorLook>(
+    [...context.executors.values()].map((runtime) => [
+      runtime.executor.id,
+      createExecutorLook(runtime, stopping.signal),
+    ]),
+  );
+  const lookNow = ({ look }: ExecutorLook): Promise<ExecutorInfo> => look({ provider: "asked", waitMs: LOOK_WAIT_MS });
+  const readiness = createReadiness(context, damage, [...looks.values()]);
   async function untilStopped<T>(look: () => Promise<T>): Promise<T> {
     try {
       return await look();
@@ -255,18 +266,15 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       logger.info({ sessionId }, "session deleted");
     },
 
-    listExecutors: () =>
-      untilStopped(() =>
-        Promise.all([...context.executors.values()].map((runtime) => runtime.describe("asked", stopping.signal))),
-      ),
+    listExecutors: () => untilStopped(() => Promise.all([...looks.values()].map(lookNow))),
     async getExecutor(id) {
-      const runtime = [...context.executors.values()].find((candidate) => candidate.executor.id === id);
       if (id === "replay") {
         const message = "replay runs no CLI and has nothing to configure; POST /v1/replays plays a recording";
         throw new ProblemError("executor_not_found", message);
       }
-      if (runtime === undefined) throw new ProblemError("executor_not_found", `there is no executor ${id}`);
-      return untilStopped(() => runtime.describe("asked", stopping.signal));
+      const look = looks.get(id);
+      if (look === undefined) throw new ProblemError("executor_not_found", `there is no executor ${id}`);
+      return untilStopped(() => lookNow(look));
     },
     sandbox: () => describeSandbox(context),
     load: () => ({ queued: queue.waitingCount(), running: queue.runningCount() }),
