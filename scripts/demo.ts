@@ -11,6 +11,7 @@ import { lookAtCliB } from "./demo/look-at-cli-b.ts";
 import { runTurn, type SeenTurn } from "./demo/run-turn.ts";
 import { startTurnd, type TurndProcess } from "./demo/turnd-process.ts";
 import { fillEnvironment, type FilledEnvironment } from "./fill-environment.ts";
+import { configuredClis, scriptedVariables } from "./provider-variables.ts";
 
 const FIRST = "Create a small program in the workspace, run it and read its output. Then tell me what it printed.";
 const SECOND = "Which file did you create before, and what did it print when you ran it?";
@@ -66,13 +67,14 @@ async function demo(signal: AbortSignal): Promise<void> {
   let owner: FilledEnvironment["owner"] | undefined;
   try {
     const given = withoutTurnd(process.env);
-    const real = (["cli-a", "cli-b"] as const).filter((executor) => isConfigured(given, executor));
+    const real = configuredClis(given);
+    const scripted = (["cli-a", "cli-b"] as const).filter((executor) => !real.includes(executor));
     model = await startScriptedModel();
     const filled = await fillEnvironment(given, { state: join(base, "state"), users: base });
     owner = filled.owner;
     let env: Record<string, string> = {
       ...given,
-      ...scriptedVariables(model.url, real),
+      ...scriptedVariables(model.url, scripted),
       ...filled.env,
       TURND_PORT: "0",
       // Long enough for a loaded machine and a slow provider, short enough for somebody who watches.
@@ -131,26 +133,6 @@ function withoutTurnd(env: NodeJS.ProcessEnv): Record<string, string> {
       value === undefined || name.startsWith("TURND_") ? [] : [[name, value]],
     ),
   );
-}
-
-const PROVIDER_VARIABLES: Readonly<Record<CliName, RegExp>> = {
-  "cli-a": /^CLI_A_(API_KEY|MODEL|PROVIDER|BASE_URL|PROVIDER_NPM|JSON)$/,
-  "cli-b": /^CLI_B_(API_KEY|ENV_KEY|MODEL|BASE_URL|CONFIG_TOML)$/,
-};
-
-function isConfigured(env: Readonly<Record<string, string>>, executor: CliName): boolean {
-  return Object.entries(env).some(([name, value]) => PROVIDER_VARIABLES[executor].test(name) && value !== "");
-}
-
-function scriptedVariables(url: string, real: readonly CliName[]): Record<string, string> {
-  const cliA = {
-    CLI_A_PROVIDER: "scripted",
-    CLI_A_MODEL: "scripted",
-    CLI_A_BASE_URL: url,
-    CLI_A_API_KEY: "no-key-needed",
-  };
-  const cliB = { CLI_B_MODEL: "scripted", CLI_B_BASE_URL: url, CLI_B_API_KEY: "no-key-needed" };
-  return { ...(real.includes("cli-a") ? {} : cliA), ...(real.includes("cli-b") ? {} : cliB) };
 }
 
 const stopping = new AbortController();

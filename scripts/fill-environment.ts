@@ -63,7 +63,7 @@ export async function fillEnvironment(
 }
 
 /** @returns undefined for `self`, and for anything that turnd itself will refuse */
-function readOwner(runAs: string): FilledEnvironment["owner"] | undefined {
+export function readOwner(runAs: string): FilledEnvironment["owner"] | undefined {
   const [, uid, gid] = /^(\d+):(\d+)$/.exec(runAs) ?? [];
   return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
 }

@@ -1,69 +1,95 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { startScriptedModel } from "../src/scripted-model/server.ts";
+import { describeFault, runService } from "../src/service/run-command.ts";
+import { readSettings } from "../src/service/settings.ts";
+import { DataDirectoryHeld, holdDataDirectory } from "../src/service/storage/lock.ts";
+import { makeUserDirectory } from "../src/daemon/process/user-directory.ts";
+import { readOwner } from "./fill-environment.ts";
+import { configuredClis, scriptedVariables } from "./provider-variables.ts";
+import { makePassword } from "./service/admin-password.ts";
+import { keepScriptedModel } from "./service/model-child.ts";
+import { nextSteps } from "./service/next-steps.ts";
 
 // What `npm run service` runs: the agent service on a bare machine. Variables that are set win over everything.
-const isRoot = process.getuid?.() === 0;
+const uid = process.getuid?.() ?? 0;
 const say = (text: string): void => console.error(`svc: ${text}`);
+const isSet = (name: string): boolean => (process.env[name] ?? "") !== "";
 const fill = (name: string, value: string): void => {
-  if (process.env[name] === undefined || process.env[name] === "") process.env[name] = value;
+  if (!isSet(name)) process.env[name] = value;
 };
 
-fill("SERVICE_DATA_DIR", isRoot ? "/var/lib/svc" : join(homedir(), ".local/state/svc"));
-const data = process.env["SERVICE_DATA_DIR"] ?? "";
-await mkdir(data, { recursive: true, mode: 0o711 });
-
-const passwordFile = process.env["SERVICE_ADMIN_PASSWORD_FILE"] ?? join(data, "admin-password");
-if (process.env["SERVICE_ADMIN_PASSWORD_FILE"] === undefined) {
-  try {
-    await writeFile(passwordFile, `${randomBytes(18).toString("base64url")}\n`, { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if (!(error instanceof Error) || !("code" in error) || error.code !== "EEXIST") throw error;
+async function start(): Promise<never> {
+  fill("SERVICE_DATA_DIR", uid === 0 ? "/var/lib/svc" : join(homedir(), ".local/state/svc"));
+  const data = process.env["SERVICE_DATA_DIR"] ?? "";
+  // The CLIs' user passes through to its workspaces.
+  await mkdir(data, { recursive: true, mode: 0o711 });
+  // Before anything else is begun: a second one must not take the first one's model or password from it.
+  const lock = await holdDataDirectory(join(data, "npm-run-service.lock"));
+  process.once("exit", () => void lock.release());
+  if (uid !== 0 && !isSet("SERVICE_ALLOW_SHARED_USER")) {
+    process.env["SERVICE_ALLOW_SHARED_USER"] = "true";
+    say(
+      "not root: the CLIs run as this user too and could read the service's secrets (SERVICE_ALLOW_SHARED_USER=true)",
+    );
   }
-  process.env["SERVICE_ADMIN_PASSWORD_FILE"] = passwordFile;
+  // Checked before anything is made, so that a wrong variable leaves nothing behind.
+  const given = readSettings({ ...process.env, SERVICE_ADMIN_PASSWORD_FILE: undefined }, uid);
+  const ownFile = isSet("SERVICE_ADMIN_PASSWORD_FILE") ? undefined : join(data, "admin-password");
+  const isNewPassword = ownFile !== undefined && (await makePassword(ownFile));
+  if (ownFile !== undefined) process.env["SERVICE_ADMIN_PASSWORD_FILE"] = ownFile;
+  if (given.values.SERVICE_SANDBOX === "embedded") {
+    await makeHome(data);
+    await useScriptedModel(data);
+  }
+  return runService("serve", readSettings(process.env, uid), ({ url, hasMadeAdministrator }) => {
+    const base = (url ?? "").replace("127.0.0.1", "localhost");
+    if (isNewPassword && !hasMadeAdministrator) {
+      // Made before it was known that there are accounts: it is nobody's password.
+      void rm(ownFile, { force: true });
+      say(`data in ${data}, with accounts whose administrator's password file was removed; ${base}/docs`);
+      return;
+    }
+    const file = process.env["SERVICE_ADMIN_PASSWORD_FILE"] ?? "";
+    say(`data in ${data}; the administrator is "admin", the password of the first start in ${file}`);
+    console.error(nextSteps(base, file));
+  });
 }
-if (!isRoot && process.env["SERVICE_ALLOW_SHARED_USER"] === undefined) {
-  process.env["SERVICE_ALLOW_SHARED_USER"] = "true";
-  say("not root: the CLIs run as this user too and could read the service's secrets (SERVICE_ALLOW_SHARED_USER=true)");
+
+/** The CLIs' home in the data directory, so that a backup of that holds all, and two services share nothing. */
+async function makeHome(data: string): Promise<void> {
+  if (isSet("TURND_HOME")) return;
+  const runAs = process.env["TURND_RUN_AS"] ?? (uid === 0 ? "1000:1000" : "self");
+  const owner = readOwner(runAs) ?? { uid, gid: process.getgid?.() ?? 0 };
+  const home = join(data, "home");
+  await makeUserDirectory(home, { ...owner, isSelf: owner.uid === uid });
+  process.env["TURND_HOME"] = home;
 }
-await useScriptedModel();
 
-const base = `http://localhost:${process.env["SERVICE_PORT"] ?? "5050"}`;
-say(`data in ${data}; the superadmin is admin, the password in ${passwordFile}`);
-say("when it says listening:");
-console.error(`
-  TOKEN=$(curl -s ${base}/api/auth/token -d username=admin --data-urlencode "password=$(cat ${passwordFile})" | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
-  curl -s ${base}/api/user/apikey/ -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"request_id":"my-first-key","name":"first"}'
-
-The API is described at ${base}/docs.
-`);
-
-process.argv.splice(2, Infinity, "serve");
-// In this process, so that SIGTERM arrives.
-await import("../src/service/main.ts");
-
-/** A CLI without a provider talks to the scripted model, at a port of its own so that a restart finds it again. */
-async function useScriptedModel(): Promise<void> {
-  const isGiven = (pattern: RegExp): boolean =>
-    Object.entries(process.env).some(([name, value]) => pattern.test(name) && value !== "");
-  const lacksA = !isGiven(/^CLI_A_(API_KEY|MODEL|PROVIDER|BASE_URL|PROVIDER_NPM|JSON)$/);
-  const lacksB = !isGiven(/^CLI_B_(API_KEY|ENV_KEY|MODEL|BASE_URL|CONFIG_TOML)$/);
-  if (!lacksA && !lacksB) return;
-  const port = Number(process.env["SVC_SCRIPTED_MODEL_PORT"] ?? 5051);
-  const { url } = await startScriptedModel({ port });
-  const names = [lacksA ? "cli-a" : "", lacksB ? "cli-b" : ""].filter(Boolean).join(" and ");
-  say(`no provider is set for ${names}: a scripted model at ${url} answers, which understands nothing`);
-  if (lacksA)
-    Object.assign(process.env, {
-      CLI_A_PROVIDER: "scripted",
-      CLI_A_MODEL: "scripted",
-      CLI_A_BASE_URL: url,
-      CLI_A_API_KEY: "no-key-needed",
-    });
-  if (!lacksB) return;
-  Object.assign(process.env, { CLI_B_MODEL: "scripted", CLI_B_BASE_URL: url, CLI_B_API_KEY: "no-key-needed" });
+/** A CLI without a provider talks to the scripted model. */
+async function useScriptedModel(directory: string): Promise<void> {
+  const configured = configuredClis(process.env);
+  const lacking = (["cli-a", "cli-b"] as const).filter((cli) => !configured.includes(cli));
+  if (lacking.length === 0) return;
+  const port = isSet("SVC_SCRIPTED_MODEL_PORT") ? Number(process.env["SVC_SCRIPTED_MODEL_PORT"]) : undefined;
+  const url = await keepScriptedModel({ directory, port, say });
+  say(
+    `no provider is set for ${lacking.join(" and ")}: a scripted model, which is no language model, answers at ${url}`,
+  );
+  Object.assign(process.env, scriptedVariables(url, lacking));
   // Its commands are the scripted model's own; CLI B's sandbox works on few machines.
-  fill("CLI_B_SANDBOX_MODE", "danger-full-access");
+  if (lacking.includes("cli-b")) fill("CLI_B_SANDBOX_MODE", "danger-full-access");
+}
+
+try {
+  await start();
+} catch (error) {
+  const isHeld = error instanceof DataDirectoryHeld;
+  say(
+    isHeld
+      ? `${process.env["SERVICE_DATA_DIR"]} is in use by another \`npm run service\` (${error.holder}): stop it, or set SERVICE_DATA_DIR and SERVICE_PORT`
+      : describeFault(error),
+  );
+  // At once: a model that was started must not keep a failed start alive.
+  process.exit(1);
 }

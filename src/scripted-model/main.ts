@@ -1,7 +1,10 @@
 import { parseArgs } from "node:util";
 import { startScriptedModel } from "./server.ts";
 
-const { values } = parseArgs({ options: { port: { type: "string", default: "0" } } });
+// --end-with-stdin: ends when its standard input does, which a pipe from a parent does however that parent dies.
+const { values } = parseArgs({
+  options: { port: { type: "string", default: "0" }, "end-with-stdin": { type: "boolean", default: false } },
+});
 const port = Number(values.port);
 if (!Number.isInteger(port) || port < 0 || port > 65_535) {
   console.error(`--port must be 0-65535, got "${values.port}"`);
@@ -15,3 +18,4 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
     void model.close();
   });
 }
+if (values["end-with-stdin"]) process.stdin.resume().once("end", () => void model.close());

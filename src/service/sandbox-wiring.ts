@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { createEmbeddedSandboxes } from "./sandboxes/embedded/embedded.ts";
+import { findClosedDirectory, type User } from "./sandboxes/embedded/enterable.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import { createStaticSandboxes } from "./sandboxes/static/static.ts";
 import type { Secrets } from "./secrets.ts";
@@ -18,7 +19,8 @@ export interface SandboxWiring {
 /**
  * Makes the sandboxes of the chosen kind, once there is a storage.
  *
- * @throws {SettingsError} where the CLIs would run as the service's own user and could read its secrets
+ * @throws {SettingsError} where the CLIs would run as the service's own user and could read its secrets, or where their
+ * user cannot come to its workspaces
  */
 export function createSandboxes(wiring: SandboxWiring): (made: { storage: Storage; secrets: Secrets }) => Sandboxes {
   const { settings, logger } = wiring;
@@ -29,6 +31,7 @@ export function createSandboxes(wiring: SandboxWiring): (made: { storage: Storag
       createStaticSandboxes({ storage, urls: values.SERVICE_TURND_URLS, token: settings.turndToken });
   }
   const owner = readOwner(wiring);
+  if (owner !== undefined) assertEnterable(settings.dataDirectory, owner);
   logger.warn("the embedded sandbox is shared by all users");
   return ({ storage, secrets }) =>
     createEmbeddedSandboxes({
@@ -45,8 +48,17 @@ export function createSandboxes(wiring: SandboxWiring): (made: { storage: Storag
     });
 }
 
+/** The CLIs' user passes through the data directory to its workspaces. */
+function assertEnterable(dataDirectory: string, owner: User): void {
+  const closed = findClosedDirectory(dataDirectory, owner);
+  if (closed === undefined) return;
+  throw new SettingsError([
+    `uid ${owner.uid}, who the CLIs run as, cannot enter ${closed}, and SERVICE_DATA_DIR is ${dataDirectory}: name a directory that every user can come to, such as /var/lib/svc, or let others through with chmod o+x ${closed}`,
+  ]);
+}
+
 /** Who the CLIs run as; undefined: the service's own user. */
-function readOwner({ settings, uid }: SandboxWiring): { uid: number; gid: number } | undefined {
+function readOwner({ settings, uid }: SandboxWiring): User | undefined {
   const runAs = settings.env["TURND_RUN_AS"] ?? (uid === 0 ? "1000:1000" : "self");
   const [, user, group] = /^(\d+):(\d+)$/.exec(runAs) ?? [];
   const owner = user === undefined || group === undefined ? undefined : { uid: Number(user), gid: Number(group) };

@@ -28,6 +28,8 @@ export type ProcessRole = "serve" | "api" | "worker";
 export interface Service {
   /** Where it answers; undefined for a worker. */
   readonly url: string | undefined;
+  /** Whether this start has made the administrator, with the password of SERVICE_ADMIN_PASSWORD_FILE. */
+  readonly hasMadeAdministrator: boolean;
   /** Settles within `SERVICE_SHUTDOWN_MS` and a little. Safe to call twice. */
   stop(): Promise<void>;
 }
@@ -104,7 +106,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
     initToken: values.SERVICE_INIT_TOKEN,
     onUserDeleted: (trx, userId) => cancelAllOf(finishing, trx, userId),
   });
-  await makeAdministrator(auth, settings, logger);
+  const hasMadeAdministrator = await makeAdministrator(auth, settings, logger);
   await putAgents(storage, await readAgentsFile(values.SERVICE_AGENTS_FILE));
   const events = await createRunEvents(storage);
   closers.push(() => events.close());
@@ -163,7 +165,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   }
   const url = app === undefined ? undefined : describeAddress(app);
   logger.info({ url, role, engine: storage.engine, pid: process.pid }, "listening");
-  return { url, stop: () => (stopping ??= stop()) };
+  return { url, hasMadeAdministrator, stop: () => (stopping ??= stop()) };
 }
 
 /** PGlite is one process's alone, and so is a turnd in the data directory. */

@@ -8,11 +8,14 @@ export interface Lock {
 
 /** Another process has the data directory. */
 export class DataDirectoryHeld extends Error {
+  /** Who has it, as far as is known: `pid 123`. */
+  readonly holder: string;
   constructor(path: string, holder: string) {
     super(
-      `${path} is held by another process (${holder.trim() || "unknown"}): PGlite is one process's alone; stop it, or set DATABASE_URL`,
+      `${path} is held by another process (${holder}): PGlite is one process's alone; stop it, or set DATABASE_URL`,
     );
     this.name = "DataDirectoryHeld";
+    this.holder = holder;
   }
 }
 
@@ -35,6 +38,7 @@ export async function holdDataDirectory(path: string): Promise<Lock> {
   }
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   await file.close();
-  if (result.status === 66) throw new DataDirectoryHeld(path, buffer.toString("utf8", 0, bytesRead));
+  if (result.status === 66)
+    throw new DataDirectoryHeld(path, buffer.toString("utf8", 0, bytesRead).trim() || "unknown");
   throw new Error(`flock failed on ${path}: ${result.error?.message ?? result.stderr}`);
 }

@@ -99,19 +99,24 @@ export async function startChild(options: ChildOptions, generation: number, sign
   await writeNote(dataDirectory, { pid, url, generation, configuration, started: (await startOf(pid)) ?? "" });
   const client = createTurndClient({ baseUrl: url, token });
   const deadline = performance.now() + options.startMs;
-  for (;;) {
-    signal.throwIfAborted();
-    if (exit !== undefined) throw new Error(`turnd ended at its start (${exit}): ${await tailOf(logPath)}`);
-    const isUp = await client.ready({ signal }).then(
-      () => true,
-      () => false,
-    );
-    if (isUp) break;
-    if (performance.now() > deadline) {
-      child.kill("SIGKILL");
-      throw new Error(`turnd did not answer within ${options.startMs} ms: ${await tailOf(logPath)}`);
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      if (exit !== undefined) throw new Error(`turnd ended at its start (${exit}): ${await tailOf(logPath)}`);
+      const isUp = await client.ready({ signal }).then(
+        () => true,
+        () => false,
+      );
+      if (isUp) break;
+      if (performance.now() > deadline) {
+        throw new Error(`turnd did not answer within ${options.startMs} ms: ${await tailOf(logPath)}`);
+      }
+      await delay(POLL_MS, undefined, { signal });
     }
-    await delay(POLL_MS, undefined, { signal });
+  } catch (error) {
+    // Also when the service stops meanwhile: what was started is not left running.
+    await stopChild(dataDirectory, pid, options.stopMs);
+    throw error;
   }
   child.unref();
   return { pid, url, generation, client };

@@ -1,0 +1,24 @@
+import { randomBytes } from "node:crypto";
+import { chmod, link, rm, stat, writeFile } from "node:fs/promises";
+
+/**
+ * Makes the administrator's password, once, in a file that its owner alone can read.
+ *
+ * Whole or not at all: a start that is killed in the middle leaves no empty password to the next one.
+ * @returns whether the file was made now
+ */
+export async function makePassword(path: string): Promise<boolean> {
+  const draft = `${path}.${process.pid}`;
+  await writeFile(draft, `${randomBytes(18).toString("base64url")}\n`, { flag: "w", mode: 0o600 });
+  try {
+    await chmod(draft, 0o600);
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Error) || !("code" in error) || error.code !== "EEXIST") throw error;
+    if (((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o600);
+    return false;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}

@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import { pino, type Logger } from "pino";
+import { createSandboxes } from "./sandbox-wiring.ts";
+import { startService, type ProcessRole, type Service } from "./service.ts";
+import { SettingsError, type Settings } from "./settings.ts";
+import { VERSION } from "./version.ts";
+
+/** Starts turnd as `npm start` does: fills in user, home and CLIs. */
+const TURND = [process.execPath, join(import.meta.dirname, "../../scripts/start.ts")];
+
+/** Runs a service until it is told to stop, and ends the process: with 0, or 1 after a fault that was reported. */
+export async function runService(
+  role: ProcessRole,
+  read: Settings,
+  onListening: (service: Service) => void = () => undefined,
+): Promise<never> {
+  const stopped = new Promise<NodeJS.Signals>((resolve) => {
+    // For good, not once: a second signal must not cut short what the first one began.
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+  });
+  const logger = pino({ name: "svc", level: read.values.SERVICE_LOG_LEVEL });
+  const sandboxes = createSandboxes({ settings: read, logger, turndCommand: TURND, uid: process.getuid?.() ?? 0 });
+  const starting = startService({ settings: read, role, logger, version: VERSION, createSandboxes: sandboxes });
+  // A start that is told to stop is stopped when it is done: half a start has nothing that could be stopped in order.
+  const service = await starting.catch((error: unknown) => {
+    process.stderr.write(`svc: ${describeFault(error)}\n`);
+    process.exit(1);
+  });
+  onListening(service);
+  logger.info({ signal: await stopped }, "stopping");
+  process.exit(await stopWithin(service, read, logger));
+}
+
+async function stopWithin(service: Service, { values }: Settings, logger: Logger): Promise<0 | 1> {
+  const late = Promise.withResolvers<"late">();
+  // The bound, and a second for the database.
+  const timer = setTimeout(() => late.resolve("late"), values.SERVICE_SHUTDOWN_MS + 1_000);
+  try {
+    const outcome = await Promise.race([service.stop().then(() => "stopped" as const), late.promise]);
+    if (outcome === "late") logger.error("not stopped in time");
+    else logger.info("stopped");
+    return outcome === "late" ? 1 : 0;
+  } catch (error) {
+    logger.error({ err: error }, "stop failed");
+    return 1;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Faults that a person can put right, by name. */
+const EXPECTED = new Set(["SettingsError", "DataDirectoryHeld", "SchemaOutdated"]);
+
+/** What kept the service from starting: a line for what a person can put right; a bug keeps its stack. */
+export function describeFault(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if ("code" in error && error.code === "EADDRINUSE")
+    return `${error.message}: stop what listens there, or set SERVICE_PORT`;
+  const isExpected = error instanceof SettingsError || EXPECTED.has(error.name) || "syscall" in error;
+  return isExpected ? error.message.replaceAll("\n", "\nsvc: ") : (error.stack ?? error.message);
+}
