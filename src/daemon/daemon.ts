@@ -15,6 +15,7 @@ import { probeKeeper, type KeeperState } from "./process/probe-keeper.ts";
 import { openSessionStore } from "./sessions/session-store.ts";
 import type { Settings } from "./settings.ts";
 import { checkDirectories } from "./start-directories.ts";
+import { openGroups } from "./turn-groups.ts";
 import { reportExecutors } from "./report-executors.ts";
 import { stopWithin } from "./stop.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
@@ -121,6 +122,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
             },
           });
         } finally {
+          context.groups.groups?.removeEmpty();
           await lock.release();
         }
       },
@@ -148,6 +150,8 @@ export async function createTurnContext(
   const onLeft = (path: string, error: unknown): void => logger.warn({ path, err: error }, "probe home is left");
   await removeLeftHomes(stateDirectory, { runAs, onLeft });
   const lendHome = createLendHome({ places: [stateDirectory, tmpdir()], runAs, onLeft });
+  const groups = await openGroups(settings, keeperPath);
+  if (groups.reason !== undefined) logger.info({ reason: groups.reason }, "turns have no limits of their own");
   const keeper = await probeKeeper(keeperPath, stateDirectory, runAs);
   const warnings = [
     ...configured.flatMap(({ configuration }) => configuration.warnings),
@@ -204,6 +208,7 @@ export async function createTurnContext(
       minFreeBytes: values.TURND_MIN_FREE_BYTES,
     },
     baseEnv,
+    groups,
     hasSubreaper: keeper.works && keeper.isSubreaper,
     warnings,
     sessions,

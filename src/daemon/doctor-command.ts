@@ -13,6 +13,7 @@ import { resolveProtectedPath } from "./process/protected-path.ts";
 import { removeDirectory } from "./process/remove-directory.ts";
 import { makeUserDirectory } from "./process/user-directory.ts";
 import { createExecutorRuntime } from "./turns/executor-runtime.ts";
+import { limitsOf } from "./turn-groups.ts";
 import { VERSION } from "./version.ts";
 
 export interface DoctorOptions {
@@ -154,6 +155,7 @@ async function describeSubject(
     ports: listPorts(values),
     hasToken: settings.token !== undefined,
     tokenFile: values.TURND_TOKEN === undefined ? values.TURND_TOKEN_FILE : undefined,
+    turnLimits: { ...limitsOf(settings), isOff: values.TURND_TURN_CGROUPS === "off" },
     keeperPath: join(sandboxDirectory, "keeper"),
     homeWriter: await readFile(join(sandboxDirectory, "write-home"), "utf8"),
     ownScratch: join(directory, "own"),

@@ -123,6 +123,8 @@ function probeEnv(
     TURND_HOME: join(base, "home"),
     TURND_WORKSPACE: join(base, "workspace"),
     TURND_WORKSPACE_ROOTS: join(base, "workspaces"),
+    // In version 2 turnd would move itself, and the shell that runs the probe is no service.
+    TURND_TURN_CGROUPS: "off",
     HTTP_PROXY: nowhere,
     HTTPS_PROXY: nowhere,
     ALL_PROXY: nowhere,

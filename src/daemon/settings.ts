@@ -66,6 +66,23 @@ export const SettingsSchema = z.object({
   TURND_MAX_QUEUED: integer(100, 0, 100_000).meta({
     description: "Turns that wait; 0 refuses a turn that cannot start at once",
   }),
+  TURND_TURN_CGROUPS: z.enum(["auto", "off"]).default("auto").meta({
+    description:
+      "Whether each turn and shell gets a control group of its own, with the two limits below, where turnd may make some",
+  }),
+  TURND_TURN_MAX_PROCESSES: integer(1_024, 0, 4_194_304).meta({
+    description: "Processes and threads of one turn or shell, in its control group; 0 is no limit of its own",
+  }),
+  TURND_TURN_MEMORY_MB: z
+    .string()
+    .regex(/^\d+$/)
+    .transform(Number)
+    .pipe(z.int().min(0).max(1_073_741_824))
+    .optional()
+    .meta({
+      description:
+        "MiB of memory and swap of one turn or shell, in its control group; 0 is no limit of its own; default: half of what the sandbox has",
+    }),
   TURND_TURN_TIMEOUT_MS: integer(60 * MINUTE, 0, 1_440 * MINUTE).meta({ description: "Longest turn; 0 is off" }),
   TURND_IDLE_TIMEOUT_MS: integer(10 * MINUTE, 0, 1_440 * MINUTE).meta({
     description: "Longest silence on stdout; 0 is off",

@@ -48,6 +48,7 @@ export async function wireTerminal({
     baseEnv: settings.shellEnv,
     baseUrl,
     isServed: port !== "off",
+    groups: context.groups.groups,
     limits: {
       maxShells: values.TURND_MAX_SHELLS,
       maxViewers: values.TURND_SHELL_MAX_VIEWERS,

@@ -202,7 +202,8 @@ export const FAILURE_ADVICE: Readonly<Record<FailureCode, FailureAdvice>> = {
   resources_exhausted: {
     retryable: true,
     userAction: "retry",
-    meaning: "the sandbox had no process, memory or file descriptor left to start the CLI with",
+    meaning:
+      "the sandbox had no process, memory or file descriptor left to start the CLI with, or the CLI was killed at the turn's own limit of memory",
     remedy:
       "end the turn or the shell that takes them, or have the operator raise the sandbox's limits, and send the turn again",
   },

@@ -1,5 +1,19 @@
 import { z } from "zod";
 
+/** The limits that each turn and each shell has for itself. */
+export const TurnLimitsInfo = z
+  .strictObject({
+    enforced: z.boolean().meta({ description: "Whether each turn and shell has a control group of its own." }),
+    reason: z
+      .string()
+      .optional()
+      .meta({ description: "Why not; then the sandbox's own limits hold for all together." }),
+    max_processes: z.int().optional().meta({ description: "Processes and threads of one; absent: no limit." }),
+    memory_mb: z.int().optional().meta({ description: "MiB of one; absent: no limit." }),
+  })
+  .meta({ id: "TurnLimitsInfo" });
+export type TurnLimitsInfo = z.infer<typeof TurnLimitsInfo>;
+
 /** What `GET /v1/sandbox` tells of the machine turnd runs in. */
 export const SandboxInfo = z
   .strictObject({
@@ -10,6 +24,7 @@ export const SandboxInfo = z
     subreaper: z
       .boolean()
       .meta({ description: "Whether keepers can adopt what escapes; without it sweeping is best effort." }),
+    turn_limits: TurnLimitsInfo,
     warnings: z.array(z.string()),
   })
   .meta({ id: "SandboxInfo" });

@@ -9,6 +9,9 @@ export const WARNINGS = {
   configuration_removed: "a configuration file in the session's home that is not turnd's was removed before the turn",
   context_compacted: "the CLI summarised the conversation to make room; the summary is a `message`",
   history_not_saved: "CLI B could not write its own history: a later resume may be degraded",
+  limit_reached:
+    "the turn came to its own limit of processes or memory (`TURND_TURN_MAX_PROCESSES`, `TURND_TURN_MEMORY_MB`): " +
+    "something of it was killed or could not be started; the message counts",
   other_session: "CLI A printed a record of another session than the turn's",
   other_thread: "CLI B announced a second thread in the same run",
   output_cut:

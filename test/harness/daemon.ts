@@ -44,6 +44,8 @@ export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
       TURND_STATE_DIR: state,
       TURND_HOME: join(options.directory, "home"),
       TURND_WORKSPACE: workspace,
+      // Groups that killed daemons leave would stay on this machine; the tests of them clean up.
+      TURND_TURN_CGROUPS: "off",
       TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000",
       ...options.env,
     },

@@ -262,6 +262,7 @@ const SANDBOX: SandboxInfo = {
   workspace: "/workspace",
   run_as: { uid: 1000, gid: 1000 },
   subreaper: true,
+  turn_limits: { enforced: false, reason: "there are none" },
   warnings: [],
 };
 

@@ -1,3 +1,4 @@
+import type { GroupLimits } from "../process/cgroup-files.ts";
 import type { RunAs } from "../process/run-as.ts";
 import type { ExecutorRuntime } from "../turns/executor-runtime.ts";
 
@@ -31,6 +32,8 @@ export interface Subject {
   readonly ports: readonly OwnPort[];
   readonly hasToken: boolean;
   readonly tokenFile: string | undefined;
+  /** Each turn's and shell's own, where control groups can be used. */
+  readonly turnLimits: { readonly isOff: boolean } & GroupLimits;
   readonly keeperPath: string;
   /** The text of `sandbox/write-home`. */
   readonly homeWriter: string;

@@ -3,7 +3,7 @@ import { checkCliBSandbox, cliChecks, checkStrayConfiguration } from "./clis.ts"
 import { checkHome, checkState, checkTemporary, checkWorkspaceUse } from "./directories.ts";
 import { checkClock, checkDisk } from "./disk.ts";
 import { checkPorts } from "./ports.ts";
-import { checkKeeper, checkProc, checkReaper } from "./processes.ts";
+import { checkKeeper, checkProc, checkReaper, checkTurnLimits } from "./processes.ts";
 import { checkLocale, checkNode, checkToken, checkTools } from "./surroundings.ts";
 import { checkCapabilities, checkUser } from "./user.ts";
 
@@ -30,6 +30,7 @@ export const CHECKS: readonly Check[] = [
   },
   { name: "cli-b-sandbox", about: "CLI B's own sandbox works, or no turn needs it", look: checkCliBSandbox },
   { name: "keeper", about: "a real keeper starts, adopts and ends a process", look: checkKeeper },
+  { name: "turn-limits", about: "whether each turn and shell has limits of its own", look: checkTurnLimits },
   { name: "reaper", about: "PID 1 takes away processes that have ended", look: checkReaper },
   { name: "proc", about: "/proc shows the processes of the CLIs' user", look: checkProc },
   { name: "ports", about: "turnd's ports, and the front's, are free or held by them", look: checkPorts },

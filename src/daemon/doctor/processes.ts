@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { findGroupPlaces, GroupsUnusableError } from "../process/cgroup-places.ts";
+import { MIB } from "../process/cgroup.ts";
 import { probeKeeper } from "../process/probe-keeper.ts";
 import { readProcess } from "../process/process-table.ts";
 import { runTool } from "../process/run-tool.ts";
@@ -19,6 +21,21 @@ export async function checkKeeper({ keeperPath, ownScratch, runAs }: Subject): P
         "keepers cannot adopt what escapes: sweeping is best effort",
         "use a kernel and a seccomp profile that allow prctl PR_SET_CHILD_SUBREAPER",
       );
+}
+
+/** Neither is a fault: the limits of the container hold for all turns together. */
+export async function checkTurnLimits({ turnLimits }: Subject): Promise<Verdict> {
+  if (turnLimits.isOff) return ok("turns have no limits of their own: TURND_TURN_CGROUPS is off");
+  try {
+    const [place] = findGroupPlaces();
+    const { maxProcesses, memoryBytes } = turnLimits;
+    const processes = maxProcesses === 0 ? "any number of processes" : `at most ${maxProcesses} processes`;
+    const memory = memoryBytes === 0 ? "no limit of memory" : `at most ${memoryBytes / MIB} MiB`;
+    return ok(`each turn has a control group (version ${place?.version}) with ${processes} and ${memory}`);
+  } catch (error) {
+    if (error instanceof GroupsUnusableError) return ok(`turns have no limits of their own: ${error.message}`);
+    throw error;
+  }
 }
 
 /** An orphan that ends must vanish: whoever adopted it, PID 1 at last, has to take it away. */

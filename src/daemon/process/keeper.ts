@@ -5,6 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { z } from "zod";
+import { GroupError, type CommandGroup } from "./cgroup.ts";
 import { ResourcesExhaustedError, throwIfExhausted } from "./exhausted.ts";
 import { readTail } from "./read-bounded.ts";
 import { asUser, type RunAs } from "./run-as.ts";
@@ -29,6 +30,8 @@ export interface KeptCommand {
   /** Entered with that user's rights: a link there leads no further than that user could go. */
   readonly cwd: string;
   readonly runAs: RunAs;
+  /** The control group that the command is put into before it runs; absent: it stays in turnd's. */
+  readonly group?: CommandGroup;
 }
 
 /** perl-base is part of every Debian. */
@@ -67,6 +70,7 @@ export class KeeperDiskError extends KeeperError {
  * is first, its start counts and nothing is started again (law 10).
  * @returns once `started` names both processes
  * @throws {KeeperError} if the keeper could not do its work
+ * @throws {GroupError} if the command could not be put into its control group
  * @throws {ResourcesExhaustedError} if no process could be had for it or for the command
  */
 export async function startKept(kept: KeptCommand): Promise<Started> {
@@ -106,6 +110,7 @@ export interface PipedCommand {
  *
  * The keeper outlives this process as any does; the pipes tell the command that this process has gone.
  * @throws {KeeperError} if the keeper could not do its work
+ * @throws {GroupError} if the command could not be put into its control group
  * @throws {ResourcesExhaustedError} if no process could be had for it or for the command
  */
 export async function startKeptOnPipes(kept: KeptCommand): Promise<PipedCommand> {
@@ -130,8 +135,9 @@ export async function startKeptOnPipes(kept: KeptCommand): Promise<PipedCommand>
 }
 
 function keeperArgs(kept: KeptCommand, flags: readonly string[] = []): string[] {
-  const { keeperPath, directory, runAs, cwd, command } = kept;
-  return [keeperPath, directory, `${runAs.uid}`, `${runAs.gid}`, cwd, ...flags, "--", ...command];
+  const { keeperPath, directory, runAs, cwd, command, group } = kept;
+  const joined = group?.directories.flatMap((path) => ["--group", path]) ?? [];
+  return [keeperPath, directory, `${runAs.uid}`, `${runAs.gid}`, cwd, ...flags, ...joined, "--", ...command];
 }
 
 /** Tied to nothing of this process but what it is given as descriptors. */
@@ -216,10 +222,11 @@ interface KeeperEnd {
   readonly originalMessage?: string | undefined;
 }
 
-/** Exit codes of the keeper: another one has made `started` before it; the disk would not take its files; its fork failed. */
+/** Exit codes of the keeper: another one has made `started` before it; the disk would not take its files; its fork failed; no group. */
 const ALREADY_STARTED = 3;
 const DISK_FAULT = 5;
 const NO_PROCESS = 6;
+const NO_GROUP = 7;
 const MAX_QUOTED_CHARACTERS = 500;
 const MAX_TAIL_BYTES = 65_536;
 
@@ -243,6 +250,7 @@ async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): 
   const why = (await readLastLine(join(directory, "stderr.log"))) ?? (isDisk ? undefined : ended?.originalMessage);
   const how = ended?.signal === undefined ? `exit code ${ended?.exitCode ?? "none"}` : ended.signal;
   if (isDisk) throw new KeeperDiskError(`the keeper's files could not be written: ${why ?? how}`);
+  if (ended?.exitCode === NO_GROUP) throw new GroupError(`the control group could not be used: ${why ?? how}`);
   throw new KeeperError(`the keeper could not start the command: ${why ?? how}`);
 }
 

@@ -26,6 +26,6 @@ const NOBODY: Started = { keeperPid: 0, keeperStart: 0, pid: 0, pidStart: 0, isS
  *
  * @throws {SweepError} if something of it would not die
  */
-export function sweepMarked(marker: string): Promise<EndedProcess[]> {
-  return sweepTree({ started: NOBODY, marker });
+export function sweepMarked(mark: Omit<ProcessTree, "started">): Promise<EndedProcess[]> {
+  return sweepTree({ ...mark, started: NOBODY });
 }

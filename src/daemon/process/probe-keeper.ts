@@ -1,5 +1,6 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { CommandGroup } from "./cgroup.ts";
 import { KeeperError, startKept } from "./keeper.ts";
 import type { RunAs } from "./run-as.ts";
 import { sweepTree, waitForTree } from "./tree.ts";
@@ -12,13 +13,26 @@ export type KeeperState =
 /** `true` takes milliseconds; the rest is for a loaded machine. */
 const PROBE_LIMIT_MS = 5_000;
 
-/** Runs `true` under a keeper, for real: shows that perl, the user switch and the subreaper work here. */
-export async function probeKeeper(keeperPath: string, stateDirectory: string, runAs: RunAs): Promise<KeeperState> {
+/** Runs `true` under a keeper, for real: shows that perl, the user switch, the subreaper and a control group work here. */
+export async function probeKeeper(
+  keeperPath: string,
+  stateDirectory: string,
+  runAs: RunAs,
+  group?: CommandGroup,
+): Promise<KeeperState> {
   let directory: string | undefined;
   try {
     directory = await mkdtemp(join(stateDirectory, "probe-"));
     await writeFile(join(directory, "prompt.txt"), "");
-    const started = await startKept({ keeperPath, directory, command: ["/bin/true"], env: {}, cwd: "/", runAs });
+    const started = await startKept({
+      keeperPath,
+      directory,
+      command: ["/bin/true"],
+      env: {},
+      cwd: "/",
+      runAs,
+      ...(group === undefined ? {} : { group }),
+    });
     // Left to itself first: root without CAP_KILL may signal nothing of another user's, and that is no fault of the keeper.
     if (!(await waitForTree(started, PROBE_LIMIT_MS))) await sweepTree({ started, marker: directory });
     return { works: true, isSubreaper: started.isSubreaper };

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { CommandGroup } from "./cgroup.ts";
 import { createPatience, type KeeperPatience } from "./keeper-patience.ts";
 import { childrenOf, findMarked, isRunning, readProcess, scanForChildren, type ProcessEntry } from "./process-table.ts";
 import type { Started } from "./keeper.ts";
@@ -13,6 +14,8 @@ export interface ProcessTree {
   readonly marker: string;
   /** That variable, where it is not `TURND_TURN_ID`. */
   readonly markerName?: string;
+  /** Its control group, where it has one: finds what no list of children leads to. */
+  readonly group?: CommandGroup;
 }
 
 /** One process that was ended, and the last signal it was sent. */
@@ -75,6 +78,7 @@ export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
   for (let patience: KeeperPatience | undefined; ;) {
     const hadKeeper = isKeeperRunning(tree.started);
     const found = freeze(tree);
+    tree.group?.kill();
     for (const entry of found) {
       signal(entry.pid, "SIGKILL");
       ended.set(entry.pid, { pid: entry.pid, command: entry.command, signal: "SIGKILL" });
@@ -183,8 +187,9 @@ function freeze(tree: ProcessTree): ProcessEntry[] {
 
 const MAX_LOOKS = 20;
 
-/** Where a tree is entered: its keeper, or without one the CLI and whatever still carries the turn's mark. */
-function* rootsOf({ started, marker, markerName = TURN_MARKER }: ProcessTree): Generator<number> {
+/** Where a tree is entered: what is in its control group, its keeper, or without one the CLI and whatever still carries the turn's mark. */
+function* rootsOf({ started, marker, markerName = TURN_MARKER, group }: ProcessTree): Generator<number> {
+  if (group !== undefined) yield* group.members();
   const isKept = isKeeperRunning(started);
   if (isKept) yield started.keeperPid;
   if (isKept && started.isSubreaper) return;

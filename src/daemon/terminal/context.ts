@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { CommandGroups } from "../process/cgroup.ts";
 import type { RunAs } from "../process/run-as.ts";
 
 /** Bounds of the terminal; times in milliseconds. */
@@ -37,6 +38,8 @@ export interface TerminalContext {
   readonly baseUrl: string;
   /** Whether the data plane is served by this turnd. */
   readonly isServed: boolean;
+  /** Control groups of shells; undefined where there are none. */
+  readonly groups: CommandGroups | undefined;
   readonly limits: TerminalLimits;
   /** The workspace of a turn session; undefined when there is no such session. */
   readonly findWorkspace: (sessionId: string) => string | undefined;

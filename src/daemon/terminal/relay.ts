@@ -29,6 +29,7 @@ const FRAME_BYTES = 32_768;
  * The terminal is the relay's, not node-pty's: writing to a program that does not read stops the whole process there
  * (measured; node-pty#831), and its descriptors leak into what turnd starts. Here a pipe takes what it takes.
  * @throws {KeeperError} when nothing could be started
+ * @throws {GroupError} when it cannot have its control group
  */
 export async function startRelay(context: TerminalContext, cwd: string, size: TerminalSize): Promise<Relay> {
   const marker = randomUUID();
@@ -36,6 +37,7 @@ export async function startRelay(context: TerminalContext, cwd: string, size: Te
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const { runAs, keeperPath, relayPath } = context;
   const numbers = [size.cols, size.rows, runAs.uid, runAs.gid].map(String);
+  const group = context.groups?.make(marker);
   const kept = await startKeptOnPipes({
     keeperPath,
     directory,
@@ -43,8 +45,12 @@ export async function startRelay(context: TerminalContext, cwd: string, size: Te
     env: await shellEnvironment(context, marker),
     cwd,
     runAs,
+    ...(group === undefined ? {} : { group }),
+  }).catch(async (error: unknown) => {
+    await removeShellGroup(context, marker);
+    throw error;
   });
-  const tree = { started: kept.started, marker, markerName: SHELL_MARKER };
+  const tree = { started: kept.started, ...markOf(context, marker) };
   return { directory, tree, stdin: kept.stdin, stdout: kept.stdout };
 }
 
@@ -53,10 +59,27 @@ export async function sweepRelays(context: TerminalContext): Promise<void> {
   const directory = shellsDirectory(context);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   for (const marker of await readdir(directory)) {
-    const ended = await sweepLeftovers(join(directory, marker), { marker, markerName: SHELL_MARKER });
+    const ended = await sweepLeftovers(join(directory, marker), markOf(context, marker));
     if (ended.length > 0) context.logger.info({ ended: ended.length }, "shell of an earlier turnd ended");
+    await removeShellGroup(context, marker);
     await rm(join(directory, marker), { recursive: true, force: true });
   }
+}
+
+/** Removes the control group of a shell whose processes have ended. Never throws: the next start tries again. */
+export async function removeShellGroup({ groups, logger }: TerminalContext, marker: string): Promise<void> {
+  try {
+    const isGone = (await groups?.remove(marker)) ?? true;
+    if (!isGone) logger.warn({ marker }, "control group of a shell is left");
+  } catch (error) {
+    logger.warn({ marker, err: error }, "control group of a shell could not be removed");
+  }
+}
+
+/** What tells a shell's processes from all others. */
+function markOf({ groups }: TerminalContext, marker: string): Omit<ProcessTree, "started"> {
+  const mark = { marker, markerName: SHELL_MARKER };
+  return groups === undefined ? mark : { ...mark, group: groups.find(marker) };
 }
 
 /** Keys for the shell, as frames. */

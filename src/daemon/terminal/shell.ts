@@ -7,7 +7,7 @@ import { stopTree, sweepTree } from "../process/tree.ts";
 import { waitForExit } from "../process/wait-exit.ts";
 import type { TerminalContext } from "./context.ts";
 import { createIdleWatch } from "./idle-watch.ts";
-import { frameKeys, frameSize, startRelay } from "./relay.ts";
+import { frameKeys, frameSize, removeShellGroup, startRelay } from "./relay.ts";
 import { createRing, type OutputRing } from "./ring.ts";
 import { shellLabel } from "./shell-label.ts";
 
@@ -112,6 +112,7 @@ export async function startShell(
       await stopTree(relay.tree, ["SIGTERM"], limits.graceMs);
       balance();
       await outputEnded;
+      await removeShellGroup(context, relay.tree.marker);
       const code = (await readExit(relay.directory))?.code ?? null;
       await rm(relay.directory, { recursive: true, force: true });
       // Last: who sees the shell ended finds nothing of it any more.

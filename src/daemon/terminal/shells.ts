@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ProblemError, type TerminalSize } from "../../protocol/index.ts";
+import { GroupError } from "../process/cgroup.ts";
 import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import { KeeperDiskError } from "../process/keeper.ts";
 import { isStorageError } from "../process/storage-error.ts";
@@ -95,6 +96,14 @@ function refuseStart(error: unknown): never {
   if (error instanceof ResourcesExhaustedError) {
     const message = `${error.message} End a turn or a shell that takes them, and try again.`;
     throw new ProblemError("resources_exhausted", message, {}, RETRY_AFTER_SECONDS);
+  }
+  if (error instanceof GroupError) {
+    throw new ProblemError(
+      "resources_exhausted",
+      `The shell cannot have its limits: ${error.message}`,
+      {},
+      RETRY_AFTER_SECONDS,
+    );
   }
   if (error instanceof KeeperDiskError || isStorageError(error)) {
     throw new ProblemError("storage_full", `the state directory cannot be written: ${error.message}`);

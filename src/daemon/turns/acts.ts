@@ -42,7 +42,9 @@ export const OWN_FAILURES: Readonly<Partial<Record<FailureCode, string>>> = {
   credential_missing: "before a process starts: no key is configured",
   sandbox_unavailable: "before a process starts: the mode needs the CLI's own sandbox, which cannot work here",
   resume_degraded: "before a process starts: the native session's id is none, and the turn is to fail then",
-  resources_exhausted: "before a process starts: the sandbox has no process, memory or descriptor left for it",
+  resources_exhausted:
+    "before a process starts: the sandbox has no process, memory or descriptor left for it; " +
+    "or the CLI was killed since the turn came to its own limit of memory",
   storage_error: "the home, the turn's files or its log cannot be written",
   unknown: "turnd itself failed",
 };

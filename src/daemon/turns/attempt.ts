@@ -8,6 +8,7 @@ import { executorOf, type TurnContext, type TurnLimits } from "./context.ts";
 import { recoverOutput } from "./recover.ts";
 import { boundOutput } from "./output-bound.ts";
 import { LAST_LINES_MS, type Turn } from "./turn.ts";
+import { markOf } from "./turn-group.ts";
 import { writeTurnFile, type EndedBy } from "./turn-file.ts";
 import { startWatch } from "./watch.ts";
 
@@ -42,7 +43,7 @@ export interface AttemptResult extends Consumed {
 export async function followAttempt(context: TurnContext, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
   const { executor, drift } = executorOf(context, turn.file.executor);
   const { limits } = context;
-  const tree: ProcessTree = { started: options.started, marker: turn.file.turn_id };
+  const tree: ProcessTree = { started: options.started, ...markOf(turn.file.turn_id, context.groups.groups) };
   const finished = new AbortController();
   const stopped = new AbortController();
   const output = boundOutput({

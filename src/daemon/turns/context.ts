@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Executor } from "../executors/executor.ts";
+import type { GroupsState } from "../process/cgroup.ts";
 import type { RunAs } from "../process/run-as.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import type { ExecutorRuntime } from "./executor-runtime.ts";
@@ -39,6 +40,8 @@ export interface TurnContext {
   readonly limits: TurnLimits;
   /** The allow-listed part of turnd's own environment. */
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** Control groups of turns; or why there are none. */
+  readonly groups: GroupsState;
   /** Whether a keeper can adopt what escapes; found out at the start. */
   readonly hasSubreaper: boolean;
   /** What a person should know of this machine; said once in the log and in `/v1/sandbox`. */

@@ -1,4 +1,5 @@
 import { ProblemError, type Readiness, type SandboxInfo } from "../../protocol/index.ts";
+import { MIB, type GroupsState } from "../process/cgroup.ts";
 import type { TurnContext } from "./context.ts";
 import type { ExecutorLook } from "./look-at-executor.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
@@ -16,7 +17,18 @@ export function describeSandbox(context: TurnContext): SandboxInfo {
     workspace: context.workspace,
     run_as: { uid: context.runAs.uid, gid: context.runAs.gid },
     subreaper: context.hasSubreaper,
+    turn_limits: describeLimits(context.groups),
     warnings: [...context.warnings],
+  };
+}
+
+function describeLimits({ groups, reason }: GroupsState): SandboxInfo["turn_limits"] {
+  if (groups === undefined) return { enforced: false, reason };
+  const { maxProcesses, memoryBytes } = groups.limits;
+  return {
+    enforced: true,
+    ...(maxProcesses === 0 ? {} : { max_processes: maxProcesses }),
+    ...(memoryBytes === 0 ? {} : { memory_mb: memoryBytes / MIB }),
   };
 }
 

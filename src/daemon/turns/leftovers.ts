@@ -1,7 +1,10 @@
 import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
+import type { CommandGroups } from "../process/cgroup.ts";
 import { sweepLeftovers, sweepMarked } from "../process/leftovers.ts";
+import type { TurnContext } from "./context.ts";
+import { markOf } from "./turn-group.ts";
 
 /** Longest that a start waits: what is stuck is ended beside everything else. */
 const WAIT_MS = 10_000;
@@ -11,19 +14,23 @@ const WAIT_MS = 10_000;
  *
  * Never throws.
  */
-export async function endLeftovers(directories: readonly string[], logger: Logger): Promise<void> {
+export async function endLeftovers(
+  directories: readonly string[],
+  { logger, groups: { groups } }: Pick<TurnContext, "logger" | "groups">,
+): Promise<void> {
   const given = new AbortController();
-  const ended = Promise.all(directories.map((directory) => endOne(directory, logger)));
+  const ended = Promise.all(directories.map((directory) => endOne(directory, logger, groups)));
   const limit = delay(WAIT_MS, undefined, { signal: given.signal }).catch(() => undefined);
   await Promise.race([ended, limit]);
   given.abort();
 }
 
-async function endOne(directory: string, logger: Logger): Promise<void> {
-  const marker = basename(directory);
+async function endOne(directory: string, logger: Logger, groups: CommandGroups | undefined): Promise<void> {
   try {
-    await sweepLeftovers(directory, { marker });
-    await sweepMarked(marker);
+    const mark = markOf(basename(directory), groups);
+    await sweepLeftovers(directory, mark);
+    await sweepMarked(mark);
+    await groups?.remove(mark.marker);
   } catch (error) {
     logger.error({ path: directory, err: error }, "processes left behind");
   }

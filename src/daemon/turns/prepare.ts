@@ -8,6 +8,7 @@ import { surroundingsOf } from "./cli-surroundings.ts";
 import { executorOf, type TurnContext } from "./context.ts";
 import { changeHome, type HomeCommand } from "./home.ts";
 import type { Turn } from "./turn.ts";
+import { makeGroup } from "./turn-group.ts";
 import { writeTurnFile } from "./turn-file.ts";
 
 /** A turn's process, ready to be started. */
@@ -95,6 +96,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
         env,
         cwd: file.workspace,
         runAs: context.runAs,
+        ...makeGroup(context, file.turn_id),
       }),
   };
 }

@@ -9,6 +9,7 @@ import { surroundingsOf } from "./cli-surroundings.ts";
 import { executorOf, type TurnContext } from "./context.ts";
 import { appendLines, finishAppending } from "./recovered-lines.ts";
 import type { Turn } from "./turn.ts";
+import { makeGroup } from "./turn-group.ts";
 
 /** CLI A takes a second on a quiet machine. The turn's own time-out holds besides. */
 const LIMIT_MS = 30_000;
@@ -82,6 +83,7 @@ async function readStored(
       env: surroundingsOf(context, turn).env,
       cwd: turn.file.workspace,
       runAs: context.runAs,
+      ...makeGroup(context, turn.file.turn_id),
     });
     const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs(context, turn))]);
     const exit = await waitForExit(directory, started, limit);

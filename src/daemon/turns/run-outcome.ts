@@ -1,4 +1,5 @@
 import type { FailureDraft } from "../executors/executor.ts";
+import { GroupError } from "../process/cgroup.ts";
 import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import { KeeperDiskError, KeeperError } from "../process/keeper.ts";
 import type { AttemptResult } from "./attempt.ts";
@@ -33,7 +34,8 @@ export function toFailureOfOurs(error: unknown): FailureDraft {
     return ownFailure("storage_error", `The turn's files cannot be read or written: ${error.message}`);
   }
   if (error instanceof ResourcesExhaustedError) return exhaustedFailure(error);
-  if (error instanceof KeeperError) return ownFailure("executor_unavailable", error.message);
+  if (error instanceof KeeperError || error instanceof GroupError)
+    return ownFailure("executor_unavailable", error.message);
   return ownFailure("unknown", `turnd itself failed: ${error instanceof Error ? error.message : String(error)}`);
 }
 

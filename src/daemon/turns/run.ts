@@ -23,6 +23,7 @@ import { findFullDisk } from "./state-disk.ts";
 import { waitUnlessAborted } from "./wait-unless-aborted.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
+import { describeHits, findMemoryKill, markOf, removeGroup } from "./turn-group.ts";
 
 /** What a run needs to know of the turn's surroundings. */
 export interface RunOptions {
@@ -79,6 +80,7 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
     };
     const outcome = turn.file.replay === undefined ? await runToFacts(run) : await playToFacts(run, progress);
     await releaseReserve(turn.directory);
+    await removeGroup(context, turn.file);
     if (outcome === undefined) return;
     await saveOwnPart(context, turn, outcome.facts);
     await endTurn(context, turn, log, outcome.facts, outcome.attempt);
@@ -127,7 +129,7 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
       const started = await adoptStarted(turn.directory);
       if (started === undefined) {
         // Its keeper died before it let the command go, or nobody can read whom it named.
-        turn.ended.push(...(await sweepMarked(turn.file.turn_id)));
+        turn.ended.push(...(await sweepMarked(markOf(turn.file.turn_id, context.groups.groups))));
         return refuse(run, undefined);
       }
       attempt = await follow(run, started);
@@ -236,6 +238,8 @@ async function follow(run: Run, started: Started, spawnedAt?: number): Promise<A
     await emitter.own([warningEvent("processes_left", attempt.sweepError.message)]);
   }
   if (attempt.isOutputCut) await emitter.own([warningEvent("output_cut", OUTPUT_CUT)]);
+  const hits = describeHits(context, turn.file);
+  if (hits !== undefined) await emitter.own([warningEvent("limit_reached", hits)]);
   return attempt;
 }
 
@@ -275,7 +279,7 @@ async function prependHistory({ context, turn, options }: Run, input: string): P
 
 async function conclude({ context, turn, emitter }: Run, attempt: AttemptResult): Promise<RunOutcome> {
   await emitter.finish();
-  const halt = storageFault(emitter) ?? attempt.halt;
+  const halt = storageFault(emitter) ?? attempt.halt ?? findMemoryKill(context, turn.file, attempt.exit);
   const facts: TurnFacts = {
     endedBy: turn.file.ended_by ?? null,
     ending: attempt.ending,

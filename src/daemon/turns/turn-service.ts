@@ -49,7 +49,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     },
     onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is told again from there on"),
   });
-  await endLeftovers(unreadable, logger);
+  await endLeftovers(unreadable, context);
   const tombstones = await openTombstones(context.stateDirectory);
   const tombstoneFault = tombstones.fault();
   if (tombstoneFault !== undefined) logger.error(tombstoneFault);
