@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createTurndClient } from "../client/turnd-client.ts";
 import { engineChoice } from "./migrate-command.ts";
 import type { Settings } from "./settings.ts";
+import { describeUnknownSettings } from "./unknown-settings.ts";
 import { openEngine } from "./storage/engine.ts";
 import { holdDataDirectory } from "./storage/lock.ts";
 import { assertMigrated } from "./storage/migrate.ts";
@@ -24,6 +25,7 @@ export async function runDoctor(settings: Settings, out: { write(text: string): 
       () => checkTurnd(url, settings.turndToken),
     ]),
   ];
+  for (const warning of describeUnknownSettings(settings.env)) out.write(`warn settings: ${warning}\n`);
   let isWell = true;
   for (const [name, look] of checks) {
     const { ok, message } = await run(name, look);

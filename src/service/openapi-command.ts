@@ -3,6 +3,7 @@ import { createAgents } from "./agents/agents.ts";
 import { createAuth } from "./auth/auth.ts";
 import { createCalls } from "./calls/calls.ts";
 import { createApp } from "./http/app.ts";
+import { createMetrics } from "./http/metrics.ts";
 import { createRunEvents } from "./runs/events.ts";
 import { createRuns } from "./runs/runs.ts";
 import { createOutbound } from "./outbound/outbound.ts";
@@ -46,6 +47,9 @@ export async function describeService(version: string): Promise<unknown> {
       runs,
       events,
       calls: createCalls({ runs, events, syncWaitMs: MINUTE_MS }),
+      metrics: createMetrics(),
+      metricsToken: undefined,
+      isLocalOnly: false,
       heartbeatMs: MINUTE_MS,
       streamMaxMs: MINUTE_MS,
       hosts: [],

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { pino, type Logger } from "pino";
 import { createSandboxes } from "./sandbox-wiring.ts";
+import { addProcessMetrics, createMetrics } from "./http/metrics.ts";
 import { startService, type ProcessRole, type Service } from "./service.ts";
 import { SettingsError, type Settings } from "./settings.ts";
 import { VERSION } from "./version.ts";
@@ -20,7 +21,16 @@ export async function runService(
   });
   const logger = pino({ name: "svc", level: read.values.SERVICE_LOG_LEVEL });
   const sandboxes = createSandboxes({ settings: read, logger, turndCommand: TURND, uid: process.getuid?.() ?? 0 });
-  const starting = startService({ settings: read, role, logger, version: VERSION, createSandboxes: sandboxes });
+  const metrics = createMetrics();
+  addProcessMetrics(metrics);
+  const starting = startService({
+    settings: read,
+    role,
+    logger,
+    version: VERSION,
+    createSandboxes: sandboxes,
+    metrics,
+  });
   // A start that is told to stop is stopped when it is done: half a start has nothing that could be stopped in order.
   const service = await starting.catch((error: unknown) => {
     process.stderr.write(`svc: ${describeFault(error)}\n`);

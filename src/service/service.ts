@@ -5,6 +5,9 @@ import type { Logger } from "pino";
 import { makeAdministrator } from "./administrator.ts";
 import { putAgents, readAgentsFile } from "./agents/seed.ts";
 import { createAuth } from "./auth/auth.ts";
+import { createMetrics, type Metrics } from "./http/metrics.ts";
+import { announceWorker } from "./readiness.ts";
+import { nameWorker } from "./runs/attempt.ts";
 import type { AttemptOptions } from "./runs/attempt-context.ts";
 import { cancelAllOf } from "./runs/cancel.ts";
 import { createControls } from "./runs/controls.ts";
@@ -17,7 +20,8 @@ import type { Settings } from "./settings.ts";
 import { holdDataDirectory, type Lock } from "./storage/lock.ts";
 import { openStorage, type Storage } from "./storage/storage.ts";
 import { createTaskControls } from "./tasks/task-controls.ts";
-import { startApi } from "./start-api.ts";
+import { startApi, startWorkerHttp, type HttpWiring } from "./start-api.ts";
+import { describeUnknownSettings } from "./unknown-settings.ts";
 import { startWorkers } from "./start-workers.ts";
 import { noteEnd } from "./webhooks/note-end.ts";
 
@@ -26,7 +30,7 @@ export type ProcessRole = "serve" | "api" | "worker";
 
 /** A service that runs. */
 export interface Service {
-  /** Where it answers; undefined for a worker. */
+  /** Where it answers; undefined for a worker without SERVICE_METRICS_PORT. */
   readonly url: string | undefined;
   /** Whether this start has made the administrator, with the password of SERVICE_ADMIN_PASSWORD_FILE. */
   readonly hasMadeAdministrator: boolean;
@@ -41,10 +45,13 @@ export interface ServiceOptions {
   readonly version: string;
   /** Makes the sandboxes of the chosen kind; the caller knows programs and environments. */
   readonly createSandboxes: (wiring: { storage: Storage; secrets: Secrets }) => Sandboxes;
+  /** Those of the process, where it has some already. */
+  readonly metrics?: Metrics;
   readonly onStep?: AttemptOptions["onStep"];
 }
 
 const SWEEP_MS = 30_000;
+
 /**
  * Wires the rooms and starts them: lock, database, workers, HTTP.
  *
@@ -82,11 +89,13 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   closers.push(() => storage.close());
   const secrets = await readSecrets(settings, dataDirectory);
   const warnings = await checkSecrets(storage, secrets);
-  for (const warning of warnings) logger.warn(warning);
+  for (const warning of [...warnings, ...describeUnknownSettings(settings.env)]) logger.warn(warning);
+  const metrics = options.metrics ?? createMetrics();
   const finishing: FinishOptions = {
     storage,
     eventsRetentionMs: values.SERVICE_EVENTS_RETENTION_MS,
     onEnded: (trx, run) => noteEnd(storage, trx, run),
+    observer: metrics.observer,
   };
   const outbound = createOutbound({
     allow: values.SERVICE_OUTBOUND_ALLOW,
@@ -118,8 +127,12 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   let isShuttingDown = false;
   const sandboxes = role === "api" ? undefined : options.createSandboxes({ storage, secrets });
   closers.push(async () => sandboxes?.close());
-  if (sandboxes !== undefined)
+  const worker = nameWorker();
+  let forgetWorker = async (): Promise<void> => undefined;
+  if (sandboxes !== undefined) {
     await startWorkers(options, {
+      worker,
+      metrics,
       storage,
       sandboxes,
       controls,
@@ -128,20 +141,14 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
       outbound,
       keySecret: secrets.key,
     });
+    forgetWorker = await announceWorker({ storage, leaseMs: values.SERVICE_LEASE_MS, logger }, worker, sandboxes);
+    closers.push(forgetWorker);
+  }
+  const wiring: HttpWiring = { storage, sandboxes, metrics, warnings, isShuttingDown: () => isShuttingDown };
   const app =
     role === "worker"
-      ? undefined
-      : await startApi(options, {
-          storage,
-          auth,
-          events,
-          finishing,
-          sandboxes,
-          warnings,
-          outbound,
-          keySecret: secrets.key,
-          isShuttingDown: () => isShuttingDown,
-        });
+      ? await startWorkerHttp(options, wiring)
+      : await startApi(options, { ...wiring, auth, events, finishing, outbound, keySecret: secrets.key });
   const sweeping = setInterval(() => {
     storage.jobs.requestSweep().catch((error: unknown) => logger.warn({ err: error }, "sweep could not be asked for"));
   }, SWEEP_MS);
@@ -153,6 +160,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
     clearInterval(sweeping);
     await inOrder(logger, [
       async () => app?.close(),
+      forgetWorker,
       // Its turns end as `daemon_stopped`, and that is written before the attempts are told to stop.
       async () => sandboxes?.close(),
       () => storage.jobs.stop(values.SERVICE_SHUTDOWN_MS / 2),

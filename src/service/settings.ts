@@ -40,7 +40,7 @@ export const SettingsSchema = z.object({
     .string()
     .regex(/^(file:\/.+|s3:\/\/[a-z0-9.-]+(\/[^/]+)*)$/)
     .optional()
-    .meta({ description: "file:<directory> or s3://bucket/prefix" }),
+    .meta({ description: "file:/directory or s3://bucket/prefix" }),
   SERVICE_S3_ENDPOINT: url.optional().meta({ description: "Where the bucket is" }),
   SERVICE_S3_REGION: z.string().default("us-east-1").meta({ description: "Region of the bucket" }),
   SERVICE_S3_ACCESS_KEY_FILE: path.meta({ description: "File with the access key id" }),
@@ -106,6 +106,16 @@ export const SettingsSchema = z.object({
     .default([])
     .meta({ description: "Name servers (address:port) for addresses of users; default the system's" }),
   SERVICE_AGENTS_FILE: path.meta({ description: "JSON list of agents put in place at start" }),
+  SERVICE_METRICS_TOKEN: z
+    .string()
+    .min(16)
+    .optional()
+    .meta({ description: "Bearer of GET /metrics; needed unless service and caller are on this machine alone" }),
+  SERVICE_METRICS_TOKEN_FILE: path.meta({ description: "File that holds it instead" }),
+  SERVICE_METRICS_PORT: integer(0, 0, 65_535)
+    .unwrap()
+    .optional()
+    .meta({ description: "worker: port of its health, ready and metrics; without it a worker has none" }),
   SERVICE_LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal"])
     .default("info")
@@ -118,9 +128,12 @@ export interface Settings {
   readonly dataDirectory: string;
   readonly isLoopback: boolean;
   readonly corsOrigins: readonly string[];
+  /** It listens on loopback, and nothing says that a proxy makes it known beyond. */
+  readonly isLocalOnly: boolean;
   /** Absent: made at the first start on PGlite and loopback. */
   readonly secrets: { readonly [Name in SecretName]: string | undefined };
   readonly turndToken: string | undefined;
+  readonly metricsToken: string | undefined;
   readonly adminPassword: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -166,8 +179,13 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     isLoopback,
     secrets,
     dataDirectory: values.SERVICE_DATA_DIR ?? (uid === 0 ? "/var/lib/svc" : join(homedir(), ".local/state/svc")),
+    isLocalOnly:
+      isLoopback &&
+      values.SERVICE_TRUST_PROXY === 0 &&
+      (values.SERVICE_PUBLIC_URL === undefined || LOOPBACK.has(values.SERVICE_PUBLIC_URL.hostname)),
     corsOrigins: values.SERVICE_CORS_ORIGINS ?? (isLoopback ? ["http://localhost:5173"] : []),
     turndToken: values.SERVICE_TURND_TOKEN ?? readFile("SERVICE_TURND_TOKEN_FILE", values.SERVICE_TURND_TOKEN_FILE),
+    metricsToken: readMetricsToken(values),
     adminPassword: readFile("SERVICE_ADMIN_PASSWORD_FILE", values.SERVICE_ADMIN_PASSWORD_FILE),
     env,
   };
@@ -208,6 +226,13 @@ function readSecret(
   const value = values[name] ?? readFile(`${name}_FILE`, values[`${name}_FILE`]);
   if (value !== undefined && value.length < 32) throw new SettingsError([`${name} must have at least 32 characters`]);
   return value;
+}
+
+function readMetricsToken(values: Settings["values"]): string | undefined {
+  const name = "SERVICE_METRICS_TOKEN";
+  const token = values[name] ?? readFile(`${name}_FILE`, values[`${name}_FILE`]);
+  if (token !== undefined && token.length < 16) throw new SettingsError([`${name} must have at least 16 characters`]);
+  return token;
 }
 
 function readFile(variable: string, file: string | undefined): string | undefined {

@@ -3,9 +3,11 @@ import { createAgents } from "./agents/agents.ts";
 import type { Auth } from "./auth/auth.ts";
 import { createCalls } from "./calls/calls.ts";
 import { createApp } from "./http/app.ts";
-import type { Check } from "./http/routes/system.ts";
+import type { Metrics } from "./http/metrics.ts";
+import { createWorkerApp } from "./http/worker-app.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import type { RunEvents } from "./runs/events.ts";
+import { lookAround } from "./readiness.ts";
 import type { FinishOptions } from "./runs/finish.ts";
 import { createRuns } from "./runs/runs.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
@@ -15,46 +17,74 @@ import { createTasks } from "./tasks/tasks.ts";
 import { createThreads } from "./threads/threads.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 
-export interface ApiWiring {
+/** What every process with a port needs. */
+export interface HttpWiring {
   readonly storage: Storage;
-  readonly auth: Auth;
-  readonly events: RunEvents;
-  readonly finishing: FinishOptions;
+  /** This process's own; absent in one without workers. */
   readonly sandboxes: Sandboxes | undefined;
+  readonly metrics: Metrics;
   readonly warnings: readonly string[];
-  readonly outbound: Outbound;
-  readonly keySecret: string;
   readonly isShuttingDown: () => boolean;
 }
 
+export interface ApiWiring extends HttpWiring {
+  readonly auth: Auth;
+  readonly events: RunEvents;
+  readonly finishing: FinishOptions;
+  readonly outbound: Outbound;
+  readonly keySecret: string;
+}
+
 /** Answers calls from now on. */
-export async function startApi(
-  { settings, logger, version }: ServiceOptions,
-  wiring: ApiWiring,
-): Promise<FastifyInstance> {
+export async function startApi(options: ServiceOptions, wiring: ApiWiring): Promise<FastifyInstance> {
+  const { settings, logger } = options;
   const { values } = settings;
-  const { storage, finishing, sandboxes, isShuttingDown } = wiring;
+  const { storage, finishing } = wiring;
   const runs = createRuns({ storage, finishing, maxQueued: values.SERVICE_MAX_QUEUED, logger });
   const app = await createApp({
     ...wiring,
+    ...httpOptions(options, wiring),
     runs,
     calls: createCalls({ runs, events: wiring.events, syncWaitMs: values.SERVICE_SYNC_WAIT_MS }),
     agents: createAgents(storage),
     threads: createThreads(storage),
     tasks: createTasks(storage),
     webhooks: createWebhooks({ ...wiring, most: values.SERVICE_MAX_WEBHOOKS }),
+    maxStreams: values.SERVICE_MAX_STREAMS,
+    heartbeatMs: values.SERVICE_SSE_HEARTBEAT_MS,
+    streamMaxMs: values.SERVICE_SSE_MAX_MS,
+    ratePerCredential: values.SERVICE_RATE_PER_MINUTE,
+    ratePerAddress: values.SERVICE_RATE_ANONYMOUS_PER_MINUTE,
+  });
+  await app.listen({ host: values.SERVICE_HOST, port: values.SERVICE_PORT });
+  return app;
+}
+
+/** Health, ready and metrics of a process without an API, where a port is named for them. */
+export async function startWorkerHttp(
+  options: ServiceOptions,
+  wiring: HttpWiring,
+): Promise<FastifyInstance | undefined> {
+  const { SERVICE_HOST: host, SERVICE_METRICS_PORT: port } = options.settings.values;
+  if (port === undefined) return undefined;
+  const app = await createWorkerApp(httpOptions(options, wiring));
+  await app.listen({ host, port });
+  return app;
+}
+
+function httpOptions({ settings, logger, version }: ServiceOptions, wiring: HttpWiring) {
+  const { values, dataDirectory } = settings;
+  return {
+    ...wiring,
     logger,
     version,
     hosts: values.SERVICE_HOSTS,
     publicUrl: values.SERVICE_PUBLIC_URL,
     corsOrigins: settings.corsOrigins,
     maxBodyBytes: values.SERVICE_MAX_BODY_BYTES,
-    maxStreams: values.SERVICE_MAX_STREAMS,
-    heartbeatMs: values.SERVICE_SSE_HEARTBEAT_MS,
-    streamMaxMs: values.SERVICE_SSE_MAX_MS,
-    ratePerCredential: values.SERVICE_RATE_PER_MINUTE,
-    ratePerAddress: values.SERVICE_RATE_ANONYMOUS_PER_MINUTE,
     trustedProxies: values.SERVICE_TRUST_PROXY,
+    metricsToken: settings.metricsToken,
+    isLocalOnly: settings.isLocalOnly,
     info: () => ({
       capabilities: ["keys", "threads", "runs", "plan_approval", "steer", "tasks", "webhooks"],
       limits: {
@@ -64,29 +94,11 @@ export async function startApi(
       },
       warnings: wiring.warnings,
     }),
-    look: () => lookAround(storage, sandboxes, isShuttingDown()),
-  });
-  await app.listen({ host: values.SERVICE_HOST, port: values.SERVICE_PORT });
-  return app;
-}
-
-async function lookAround(
-  storage: Storage,
-  sandboxes: Sandboxes | undefined,
-  isShuttingDown: boolean,
-): Promise<Check[]> {
-  const database = await storage.db
-    .selectFrom("instance")
-    .select("key")
-    .limit(1)
-    .execute()
-    .then(
-      () => ({ name: "database", ok: true }),
-      () => ({ name: "database", ok: false, message: "the database does not answer" }),
-    );
-  return [
-    database,
-    ...(sandboxes === undefined ? [] : [{ name: "sandbox", ...(await sandboxes.look()) }]),
-    ...(isShuttingDown ? [{ name: "running", ok: false, message: "the service is shutting down" }] : []),
-  ];
+    look: () =>
+      lookAround({
+        ...wiring,
+        directory: values.DATABASE_URL === undefined ? dataDirectory : undefined,
+        leaseMs: values.SERVICE_LEASE_MS,
+      }),
+  };
 }

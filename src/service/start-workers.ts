@@ -1,9 +1,11 @@
-import { attemptRun, nameWorker } from "./runs/attempt.ts";
+import type { Metrics } from "./http/metrics.ts";
+import { attemptRun } from "./runs/attempt.ts";
 import type { AttemptOptions } from "./runs/attempt-context.ts";
 import type { Controls } from "./runs/controls.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import type { FinishOptions } from "./runs/finish.ts";
 import { deleteExpiredEvents, ensureRunJobs } from "./runs/sweep.ts";
+import { deleteSilentWorkers } from "./runs/workers.ts";
 import { deleteExpiredLogins } from "./auth/sweep.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import type { ServiceOptions } from "./service.ts";
@@ -24,6 +26,9 @@ const POSTGRES_RUNS = 64;
 
 export interface WorkerWiring {
   readonly storage: Storage;
+  /** This process's name among the workers. */
+  readonly worker: string;
+  readonly metrics: Metrics;
   readonly sandboxes: Sandboxes;
   readonly controls: Controls;
   readonly taskControls: TaskControls;
@@ -39,7 +44,7 @@ export async function startWorkers({ settings, logger, onStep }: ServiceOptions,
   const attempts: AttemptOptions = {
     ...wiring,
     logger,
-    worker: nameWorker(),
+    observer: wiring.metrics.observer,
     leaseMs: values.SERVICE_LEASE_MS,
     executorLostMs: values.SERVICE_EXECUTOR_LOST_MS,
     onStep,
@@ -51,6 +56,7 @@ export async function startWorkers({ settings, logger, onStep }: ServiceOptions,
   await storage.jobs.work("sweep", 1, async () => {
     await deleteExpiredEvents(storage);
     await deleteExpiredLogins(storage);
+    await deleteSilentWorkers(storage);
     await ensureRunJobs(storage);
     await ensureTaskJobs(storage);
     await ensureDeliveryJobs(storage);

@@ -1,6 +1,5 @@
 import cors from "@fastify/cors";
-import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
-import { serializerCompiler } from "fastify-type-provider-zod";
+import type { FastifyInstance } from "fastify";
 import { ApiProblem } from "../api/problems.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Auth } from "../auth/auth.ts";
@@ -11,17 +10,16 @@ import type { Tasks } from "../tasks/tasks.ts";
 import type { Threads } from "../threads/threads.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
-import { registerBodies } from "./body.ts";
+import { createBareApp, type BareAppOptions } from "./bare-app.ts";
 import { registerCallers } from "./callers.ts";
 import { registerGuard, type GuardOptions } from "./guard.ts";
 import { registerDocs, registerOpenApi } from "./openapi.ts";
-import { registerProblems, sendRoutingError } from "./problem.ts";
-import { RequestLog } from "./request-log.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { authRoutes } from "./routes/auth.ts";
 import { callRoutes } from "./routes/calls.ts";
 import { cliSessionRoutes } from "./routes/cli-sessions.ts";
 import { keyRoutes } from "./routes/keys.ts";
+import { metricsRoutes, type MetricsRoutesOptions } from "./routes/metrics.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { systemRoutes, type SystemOptions } from "./routes/system.ts";
 import { taskRoutes } from "./routes/tasks.ts";
@@ -30,9 +28,8 @@ import { usageRoutes } from "./routes/usage.ts";
 import { userRoutes } from "./routes/users.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { createStreams } from "./streams.ts";
-import { compileValidator } from "./validation.ts";
 
-export interface AppOptions extends GuardOptions, SystemOptions {
+export interface AppOptions extends BareAppOptions, GuardOptions, SystemOptions, MetricsRoutesOptions {
   readonly storage: Storage;
   readonly auth: Auth;
   readonly agents: Agents;
@@ -44,25 +41,12 @@ export interface AppOptions extends GuardOptions, SystemOptions {
   readonly events: RunEvents;
   readonly heartbeatMs: number;
   readonly streamMaxMs: number;
-  readonly logger: FastifyBaseLogger;
-  readonly maxBodyBytes: number;
-  readonly maxStreams: number;
   readonly ratePerCredential: number;
   readonly ratePerAddress: number;
-  /** Proxies in front, counted from the right. */
-  readonly trustedProxies: number;
   /** Once true nothing more is admitted; reading goes on. */
   readonly isShuttingDown: () => boolean;
 }
 
-const HEADERS_TIMEOUT_MS = 20_000;
-const REQUEST_TIMEOUT_MS = 120_000;
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** On shutdown, for everything. */
-const CLOSE_MS = 2_000;
-const MAX_PARAM_LENGTH = 1_024;
-/** Connections beyond those of the event streams. */
-const MAX_OTHER_CONNECTIONS = 1_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /** Makes the HTTP app. The caller lets it listen, and closes it. */
@@ -85,6 +69,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   });
   await registerOpenApi(app, options.version);
   await app.register(systemRoutes, options);
+  await app.register(metricsRoutes, options);
   await app.register(authRoutes, options);
   await app.register(userRoutes, options);
   await app.register(keyRoutes, options);
@@ -95,6 +80,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     maxMs: options.streamMaxMs,
     onFault: (error) => app.log.error({ err: error }, "event stream failed"),
   });
+  options.metrics.observeStreams(() => streams.count());
   // Closed without a word: a broken stream says nothing of the run (law 6).
   const closing = new AbortController();
   app.addHook("preClose", async () => {
@@ -117,32 +103,4 @@ function baseUrl(app: FastifyInstance, { publicUrl }: AppOptions): string {
   if (publicUrl !== undefined) return publicUrl.href.replace(/\/$/, "");
   const bound = app.server.address();
   return `http://localhost:${bound === null || typeof bound === "string" ? 5050 : bound.port}`;
-}
-
-async function createBareApp(options: AppOptions): Promise<FastifyInstance> {
-  const app = fastify({
-    loggerInstance: options.logger.child({ room: "http" }),
-    logController: new RequestLog(),
-    bodyLimit: options.maxBodyBytes,
-    trustProxy: (_address: string, hop: number) => hop < options.trustedProxies,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    frameworkErrors: sendRoutingError,
-  });
-  app.server.maxConnections = options.maxStreams + MAX_OTHER_CONNECTIONS;
-  app.setValidatorCompiler(compileValidator);
-  app.setSerializerCompiler(serializerCompiler);
-  registerProblems(app, options.maxBodyBytes);
-  await registerBodies(app);
-  app.addHook("preClose", async () => {
-    // A request that never arrives whole, or an answer nobody takes, must not keep the service from stopping.
-    const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS);
-    timer.unref();
-    app.server.once("close", () => clearTimeout(timer));
-  });
-  return app;
 }

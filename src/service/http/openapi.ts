@@ -17,7 +17,16 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
     openapi: {
       openapi: "3.1.0",
       info: { title: "Agent service", version, description: DESCRIPTION },
-      components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+      components: {
+        securitySchemes: {
+          bearer: {
+            type: "http",
+            scheme: "bearer",
+            description: "An API key (`svkey_…`) or a JWT of `/api/auth/token`.",
+          },
+          metrics: { type: "http", scheme: "bearer", description: "`SERVICE_METRICS_TOKEN`." },
+        },
+      },
       security: [{ bearer: [] }],
     },
     convertConstToEnum: false,

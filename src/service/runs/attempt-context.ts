@@ -3,6 +3,7 @@ import type { Sandboxes, SandboxScope } from "../sandboxes/sandboxes.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Controls } from "./controls.ts";
 import type { FinishOptions, Ownership } from "./finish.ts";
+import type { RunObserver } from "./observer.ts";
 import type { Patience } from "./patience.ts";
 import type { RunRow } from "./rows.ts";
 import type { TurnSource } from "./turn-body.ts";
@@ -18,6 +19,7 @@ export interface AttemptOptions {
   readonly worker: string;
   readonly leaseMs: number;
   readonly executorLostMs: number;
+  readonly observer?: RunObserver | undefined;
   /** Told of the steps of an attempt; tests end the process there. */
   readonly onStep?: ((step: AttemptStep, runId: string) => void) | undefined;
 }

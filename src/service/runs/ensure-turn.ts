@@ -50,6 +50,7 @@ export async function ensureTurn(
   const admission = await untilDone(patience, false, () =>
     client.admit(body, { traceparent: context.traceparent, signal: patience.signal }),
   );
+  context.observer?.turnAdmitted(Date.now() - run.created_at.getTime());
   return keepTurn(context, sandbox, admission.turn_id, isDegraded);
 }
 

@@ -7,6 +7,7 @@ import type { Transaction } from "../storage/transaction.ts";
 import { lockThread } from "../threads/threads.ts";
 import { dispatch, dispatchHead } from "./dispatch.ts";
 import { OwnershipLost } from "./failures.ts";
+import type { RunObserver } from "./observer.ts";
 import { insertEvents, notifyEvents, type RequestRow, type RunRow } from "./rows.ts";
 import { account, showUsage, type StoredUsage } from "./usage.ts";
 
@@ -29,6 +30,7 @@ export interface FinishOptions {
   readonly eventsRetentionMs: number;
   /** Told of every end, in its transaction: webhooks. */
   readonly onEnded: (trx: Transaction, run: RunRow) => Promise<void>;
+  readonly observer?: RunObserver | undefined;
 }
 
 /** Which run, and whose it has to be. */
@@ -106,11 +108,15 @@ export async function finishIn(
   }
   const request = await trx
     .selectFrom("run_request")
-    .select("api_key_id")
+    .select(["api_key_id", "source"])
     .where("pk", "=", run.request_pk)
     .executeTakeFirstOrThrow();
   await account(trx, run, request.api_key_id, outcome.usage);
   await options.onEnded(trx, run);
+  const { source } = request;
+  options.storage.afterCommit(() =>
+    options.observer?.runEnded({ status: run.status, error: outcome.error?.type, source }),
+  );
   await dispatchNext(options.storage, trx, run, steer);
   await notifyEvents(trx, run.id);
   return run;

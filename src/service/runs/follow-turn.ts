@@ -62,6 +62,7 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
       signal,
       leaseMs: context.leaseMs,
       onWritten(event) {
+        context.observer?.eventWritten(Date.now() - Date.parse(event.at));
         if (event.type !== "turn.started" || hasStarted) return;
         hasStarted = true;
         context.onStep?.("following", run.id);

@@ -8,6 +8,14 @@ import type { Transaction, TransactionScope } from "./transaction.ts";
 export const QUEUES = ["run", "task", "webhook", "sweep"] as const;
 export type QueueName = (typeof QUEUES)[number];
 
+/** How busy a queue is. */
+export interface QueueLoad {
+  readonly queue: QueueName;
+  readonly waiting: number;
+  /** Seconds since the oldest waiting job was due; 0 without one. */
+  readonly lagSeconds: number;
+}
+
 /** Works on one row. Resolves when the row needs no more work; throws to be given the job again. */
 export type JobHandler = (id: string, signal: AbortSignal) => Promise<void>;
 
@@ -21,6 +29,8 @@ export interface Jobs {
   requestSweep(): Promise<void>;
   /** Takes jobs until `stop`. The signal aborts when the claim is lost, the job is too old, or the process stops. */
   work(queue: QueueName, concurrency: number, handler: JobHandler): Promise<void>;
+  /** What waits in each queue of the whole cluster, and how long its oldest job has been due. */
+  load(): Promise<readonly QueueLoad[]>;
   /** Takes no more jobs, aborts the running ones and gives them back, so that another process has them at once. */
   stop(timeoutMs: number): Promise<void>;
 }
@@ -95,6 +105,18 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
           await handler(job.data.id ?? job.id, AbortSignal.any([job.signal, stopping.signal]));
         },
       );
+    },
+    async load() {
+      scope.assertOutside();
+      const { rows } = await sql<{ name: string; waiting: number; lag: number }>`
+        select name, count(*)::int as waiting, extract(epoch from now() - min(start_after))::float8 as lag
+        from ${sql.id(SCHEMA, "job")} where state in ('created', 'retry') and start_after <= now() group by name`.execute(
+        engine.db,
+      );
+      return QUEUES.map((queue) => {
+        const row = rows.find(({ name }) => name === queue);
+        return { queue, waiting: row?.waiting ?? 0, lagSeconds: Math.max(0, row?.lag ?? 0) };
+      });
     },
     async stop(timeoutMs) {
       isStopping = true;

@@ -12,6 +12,8 @@ export interface Storage {
   readonly db: Queries;
   /** Runs `fn` once more, up to three times, when the database asks for it; so it only queries. */
   transaction<T>(fn: (trx: Transaction) => Promise<T>): Promise<T>;
+  /** Inside a transaction: runs `work` when it is committed, never when it is undone. */
+  afterCommit(work: () => void): void;
   /** @returns ends the subscription */
   listen(channel: Channel, subscription: Subscription): Promise<() => Promise<void>>;
   readonly jobs: Jobs;
@@ -65,6 +67,7 @@ async function startStorage(engine: Engine, { logger, isMigrating, leaseMs }: St
       return engine.db;
     },
     transaction: (fn) => scope.transaction(engine.db, fn),
+    afterCommit: (work) => scope.afterCommit(work),
     listen: (channel, { onNotice, onGap }) =>
       engine.listener.listen(channel, {
         // A notice comes in the middle of whoever's query has caused it, and belongs to no transaction.

@@ -21,6 +21,8 @@ export interface TransactionScope {
   assertOutside(): void;
   /** Runs code as one that belongs to no transaction, whoever calls it. */
   outside<T>(work: () => T): T;
+  /** Runs `work` once the transaction of the calling code is committed; never when it is undone. */
+  afterCommit(work: () => void): void;
   /** Runs `fn` in a transaction; it may run again, so it must do nothing but query. */
   transaction<T>(db: Queries, fn: (trx: Transaction) => Promise<T>): Promise<T>;
 }
@@ -29,9 +31,15 @@ export interface TransactionScope {
 const RETRIED = new Set(["40001", "40P01"]);
 const TRIES = 4;
 
+/** One try of a transaction. */
+interface Scope {
+  isOpen: boolean;
+  readonly onCommit: (() => void)[];
+}
+
 /** One for each storage; a transaction of one storage means nothing to another. */
 export function createTransactionScope(): TransactionScope {
-  const current = new AsyncLocalStorage<{ isOpen: boolean } | undefined>();
+  const current = new AsyncLocalStorage<Scope | undefined>();
 
   function assertOutside(): void {
     // What a transaction started and outlives it is outside again.
@@ -39,9 +47,9 @@ export function createTransactionScope(): TransactionScope {
   }
 
   async function once<T>(db: Queries, fn: (trx: Transaction) => Promise<T>): Promise<T> {
-    const scope = { isOpen: true };
+    const scope: Scope = { isOpen: true, onCommit: [] };
     try {
-      return await db.transaction().execute((trx) =>
+      const result = await db.transaction().execute((trx) =>
         current.run(scope, async () => {
           try {
             return await fn(trx);
@@ -50,6 +58,8 @@ export function createTransactionScope(): TransactionScope {
           }
         }),
       );
+      for (const work of scope.onCommit) current.run(undefined, work);
+      return result;
     } finally {
       scope.isOpen = false;
     }
@@ -58,6 +68,11 @@ export function createTransactionScope(): TransactionScope {
   return {
     assertOutside,
     outside: (work) => current.run(undefined, work),
+    afterCommit(work) {
+      const scope = current.getStore();
+      if (scope?.isOpen !== true) throw new Error("only code inside a transaction can wait for its commit");
+      scope.onCommit.push(work);
+    },
     async transaction(db, fn) {
       assertOutside();
       for (let attempt = 1; ; attempt += 1) {

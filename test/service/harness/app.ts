@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { createApp, type AppOptions } from "../../../src/service/http/app.ts";
+import { createMetrics } from "../../../src/service/http/metrics.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { createAgents } from "../../../src/service/agents/agents.ts";
 import { createCalls } from "../../../src/service/calls/calls.ts";
@@ -33,6 +34,9 @@ export async function testApp(storage: Storage, overrides: Partial<AppOptions> =
       keySecret: KEY_SECRET,
       most: 3,
     }),
+    metrics: createMetrics(),
+    metricsToken: undefined,
+    isLocalOnly: true,
     heartbeatMs: 15_000,
     streamMaxMs: 600_000,
     logger,

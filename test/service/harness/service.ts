@@ -28,6 +28,8 @@ export interface TestService {
   events(runId: string, query?: string): Promise<SentEvent[]>;
   /** Waits until it has ended. */
   result(runId: string): Promise<Answer["body"]>;
+  /** The header that the calls carry. */
+  authorization(): string;
   stop(): Promise<void>;
 }
 
@@ -129,6 +131,7 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
         return body.final === true ? body : undefined;
       });
     },
+    authorization: () => always.authorization,
     stop: () => service.stop(),
   };
 }

@@ -196,6 +196,7 @@ describe.each(ENGINES)("%s", (kind) => {
       "GET /api/system/health",
       "GET /api/system/info",
       "GET /api/system/ready",
+      "GET /metrics",
       "POST /api/auth/cli/sessions",
       "POST /api/auth/cli/sessions/token",
       "POST /api/auth/initialize",
