@@ -100,6 +100,13 @@ test.runIf(HAS_GROUPS)(
     expect((await execa("/bin/true")).exitCode).toBe(0);
     await sweepTree(tree);
     expect(group.members()).toEqual([]);
+    // Closed: what is refused from now on is no sign of the limit. A second attempt of the same turn opens it again.
+    const readLimit = (): string => readFileSync(join(group.directories[0] ?? "", "pids.max"), "utf8");
+    const { refused } = groups.readHits("bomb");
+    group.close();
+    expect([readLimit(), groups.readHits("bomb").refused]).toEqual(["0\n", refused]);
+    groups.make("bomb");
+    expect(readLimit()).toBe(`${LIMITS.maxProcesses}\n`);
     expect(await groups.remove("bomb")).toBe(true);
     expect(group.directories.some((path) => existsSync(path))).toBe(false);
   },

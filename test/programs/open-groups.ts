@@ -27,7 +27,7 @@ if (groups === undefined) {
   });
   const membersBefore = group.members();
   const own = readFileSync("/proc/self/cgroup", "utf8");
-  group.kill();
+  group.close();
   await sweepTree({ started, marker: "none", group });
   const membersAfter = group.members();
   const isRemoved = await groups.remove("one");

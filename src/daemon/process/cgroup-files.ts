@@ -17,16 +17,21 @@ export interface GroupHits {
   readonly refused: number;
 }
 
+/** A `pids.max` with which nothing more can be started. */
+export const CLOSED = "0";
+
 /**
  * Sets the limits of a group over its directories: in version 1 each hierarchy has its own. One that is set stays.
+ * A group that was closed is opened.
  *
  * @returns the files of limits that no directory has, which are then not enforced
  */
 export function setLimits(directories: readonly string[], limits: GroupLimits): string[] {
-  const setAnywhere = (name: string, limit: number): boolean =>
+  const setAnywhere = (name: string, limit: number | "max"): boolean =>
     directories.filter((directory) => limitTo(join(directory, name), limit)).length > 0;
   const missing: string[] = [];
-  if (limits.maxProcesses > 0 && !setAnywhere("pids.max", limits.maxProcesses)) missing.push("pids.max");
+  const hasProcesses = setAnywhere("pids.max", limits.maxProcesses === 0 ? "max" : limits.maxProcesses);
+  if (limits.maxProcesses > 0 && !hasProcesses) missing.push("pids.max");
   if (limits.memoryBytes === 0) return missing;
   const isVersion2 = setAnywhere("memory.max", limits.memoryBytes);
   if (!isVersion2 && !setAnywhere("memory.limit_in_bytes", limits.memoryBytes)) missing.push("memory.max");
@@ -40,10 +45,10 @@ export function setLimits(directories: readonly string[], limits: GroupLimits): 
 const UNLIMITED = 2 ** 62;
 
 /** @returns whether there is such a file. It is never made: no group file system could, and elsewhere none must be. */
-function limitTo(path: string, limit: number): boolean {
+function limitTo(path: string, limit: number | "max"): boolean {
   const text = readIfThere(path)?.trim();
   if (text === undefined) return false;
-  if (text === "max" || Number(text) >= UNLIMITED) writeIfThere(path, String(limit));
+  if (text === "max" || text === CLOSED || Number(text) >= UNLIMITED) writeIfThere(path, String(limit));
   return true;
 }
 

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import {
+  CLOSED,
   hasCode,
   listGroups,
   makeGroup,
@@ -24,8 +25,8 @@ export interface CommandGroup {
   readonly directories: readonly string[];
   /** Pids of the processes in it. */
   members(): number[];
-  /** Kills all of it at once where the kernel can; elsewhere does nothing. */
-  kill(): void;
+  /** Lets nothing more start in it, and kills all of it at once where the kernel can. `make` opens it again. */
+  close(): void;
 }
 
 /** turnd's control groups, named by turnd alone. The CLIs' user owns none of their files. */
@@ -73,6 +74,7 @@ const REMOVE_LIMIT_MS = 250;
 /** Makes, finds and removes groups below these directories. Changes nothing by itself. */
 export function createGroups(parents: readonly GroupParent[], limits: GroupLimits): CommandGroups {
   const left = new Set<string>();
+  const closed = new Map<string, GroupHits>();
 
   function find(marker: string): CommandGroup {
     // It becomes the name of a directory.
@@ -81,16 +83,23 @@ export function createGroups(parents: readonly GroupParent[], limits: GroupLimit
     return {
       directories,
       members: () => [...new Set(directories.flatMap(readMembers))],
-      kill() {
-        for (const directory of directories) writeIfThere(join(directory, "cgroup.kill"), "1");
+      close() {
+        // What is refused from now on says nothing about the limit.
+        if (!closed.has(marker)) closed.set(marker, readHits(directories));
+        for (const directory of directories) {
+          writeIfThere(join(directory, "pids.max"), CLOSED);
+          writeIfThere(join(directory, "cgroup.kill"), "1");
+        }
       },
     };
   }
 
   function tryRemove(marker: string): boolean {
     const isGone = find(marker).directories.map(removeGroup).every(Boolean);
-    if (isGone) left.delete(marker);
-    else left.add(marker);
+    if (isGone) {
+      left.delete(marker);
+      closed.delete(marker);
+    } else left.add(marker);
     return isGone;
   }
 
@@ -102,13 +111,17 @@ export function createGroups(parents: readonly GroupParent[], limits: GroupLimit
       try {
         for (const parent of parents) makeBelow(parent, join(parent.directory, marker));
         const missing = setLimits(group.directories, limits);
+        closed.delete(marker);
         if (missing.length > 0) throw new GroupError(`the control group has no ${missing.join(" and no ")}`);
       } catch (error) {
         throw toGroupError(error);
       }
       return group;
     },
-    readHits: (marker) => readHits(find(marker).directories),
+    readHits(marker) {
+      const hits = readHits(find(marker).directories);
+      return { ...hits, refused: closed.get(marker)?.refused ?? hits.refused };
+    },
     async remove(marker) {
       for (const earlier of left) if (earlier !== marker) tryRemove(earlier);
       const deadline = Date.now() + REMOVE_LIMIT_MS;

@@ -77,8 +77,9 @@ export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
   const deadline = Date.now() + SWEEP_DEADLINE_MS;
   for (let patience: KeeperPatience | undefined; ;) {
     const hadKeeper = isKeeperRunning(tree.started);
+    // First: what can start nothing more is found in one look, however fast it forks.
+    tree.group?.close();
     const found = freeze(tree);
-    tree.group?.kill();
     for (const entry of found) {
       signal(entry.pid, "SIGKILL");
       ended.set(entry.pid, { pid: entry.pid, command: entry.command, signal: "SIGKILL" });
