@@ -125,7 +125,7 @@ async function run(directory: string, dialect: Dialect, secret = SECRET) {
     log,
     redact,
     logPath,
-    progress: await readProgress(logPath),
+    progress: await readProgress(logPath, redact),
     onWritten() {},
     onPassedOver() {},
     onDifference() {},
@@ -263,3 +263,25 @@ test("another secret is no other translation", async () => {
     expect(warningsIn(resumed.events)).toEqual([]);
   }
 });
+
+/** Call ids with a secret in them, as a provider may make them. */
+const SECRET_CALLS = STDOUT.map((line) => line.replace(/t(\d)$/, `call-$1-${SECRET}`));
+
+describe.each([SECRET, "another-secret"])(
+  "calls whose ids hold a secret, after a restart with the secret %s",
+  (secret) => {
+    test.each(Object.keys(DIALECTS))("start once and end once in the log, translated as by %s", async (second) => {
+      const directory = newDirectory();
+      writeFileSync(join(directory, "stdout.jsonl"), `${SECRET_CALLS.join("\n")}\n`);
+      const { lines, events } = await run(directory, BASE);
+      for (let cut = 0; cut <= lines.length; cut += 1) {
+        const kept = lines.slice(0, cut).map((line) => `${line}\n`);
+        writeFileSync(join(directory, "events.jsonl"), kept.join(""));
+        const resumed = await run(directory, DIALECTS[second] ?? BASE, secret);
+        expectSoundCalls(resumed.events);
+        // Calls that were not begun are no other calls.
+        if (second === "same") expect(resumed.events).toHaveLength(events.length);
+      }
+    });
+  },
+);

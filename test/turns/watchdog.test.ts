@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, truncateSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
@@ -122,3 +122,39 @@ test("a cancel answers when the processes are gone, and a deletion soon after, h
   expect((await turnd.request("DELETE", `/v1/sessions/${encodeURIComponent(session)}`)).status).toBe(204);
   expect(existsSync(output)).toBe(false);
 });
+
+/** What a daemon has left that died when the log of a flood was full: how much of its end it had written. */
+const LEFT: Readonly<Record<string, (lines: string[]) => string[]>> = {
+  "before the cut was logged": (lines) => lines.slice(0, -2),
+  "before the cut was made": (lines) => lines.slice(0, -1),
+  "in the middle of what it logged": (lines) => lines.slice(0, Math.floor(lines.length / 2)),
+};
+
+test.each(Object.entries(LEFT))(
+  "a restart after the log was full, %s, keeps what is logged and says once that the rest is cut",
+  async (_, keep) => {
+    const directory = temporaryDirectory(onTestFinished);
+    const env = { TURND_MAX_OUTPUT_BYTES: "300000" };
+    const first = await fakeDaemonIn(directory, env);
+    const ended = await first.run({ executor: "cli-b", input: `hello\n${flood(299_000)}\nafter all` });
+    await first.stop();
+    const turn = join(first.state, "sessions", ended.session_id, "turns", ended.turn_id);
+    const [log, stdout] = [join(turn, "events.jsonl"), join(turn, "stdout.jsonl")];
+    const kept = keep(readFileSync(log, "utf8").trimEnd().split("\n"));
+    writeFileSync(log, kept.map((line) => `${line}\n`).join(""));
+    appendFileSync(stdout, "{}\n".repeat(50_000));
+    rmSync(join(turn, "result.json"));
+
+    const second = await fakeDaemonIn(directory, env);
+    for await (const frame of second.follow(ended.turn_id)) if (frame.event === "end") break;
+    const events = await second.events(ended.turn_id);
+    expect(events.slice(0, kept.length).map((event) => JSON.stringify(event))).toEqual(kept);
+    const warnings = events.flatMap(({ type, data }) => (type === "warning" ? [data] : []));
+    expect(warnings).toEqual([expect.objectContaining({ code: "output_cut" })]);
+    const { body } = await second.request("GET", `/v1/turns/${ended.turn_id}/result`);
+    expect(body.failure).toMatchObject({ code: "storage_error" });
+    const printed = readFileSync(stdout, "utf8").split("\n");
+    const logged = events.filter(({ type }) => type === "record.unknown");
+    expect(printed.filter((line) => line === "{}").length).toBe(logged.length);
+  },
+);

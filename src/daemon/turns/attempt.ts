@@ -24,6 +24,10 @@ export interface AttemptOptions {
   /** Handed the switch that ends this process, before anything else happens. */
   readonly onStop: (stop: (reason: StopReason) => void) => void;
   readonly onStepBoundary: () => void;
+  /** Whether what an earlier daemon had logged has been read again: what comes now is added to the log. */
+  readonly isCaughtUp: () => boolean;
+  /** Called where the log was full before all was read, before the rest is cut off: a daemon that dies in between leaves both to do. */
+  readonly onOutputCut: () => Promise<void>;
 }
 
 /** What became of one process. */
@@ -31,8 +35,6 @@ export interface AttemptResult extends Consumed {
   readonly exit: KeptExit | null;
   /** Something of the tree would not die. */
   readonly sweepError: SweepError | undefined;
-  /** The log was full before all was read; the rest was cut off. */
-  readonly isOutputCut: boolean;
 }
 
 /**
@@ -48,7 +50,8 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
   const stopped = new AbortController();
   const output = boundOutput({
     maxBytes: limits.maxOutputBytes,
-    logBytes: () => turn.tail.size(),
+    // What is read again was let in before, and takes no more room.
+    logBytes: () => (options.isCaughtUp() ? turn.tail.size() : 0),
     onBeyond: () => stop("output_limit"),
   });
   const gone = Promise.withResolvers<void>();
@@ -141,12 +144,13 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     throw error;
   });
   const end = await ended;
+  if (output.isLogFull()) await options.onOutputCut();
   await output
     .cut(turn.directory)
     .catch((error: unknown) =>
       context.logger.warn({ turnId: turn.file.turn_id, err: error }, "output that was not read could not be cut off"),
     );
-  return { ...consumed, ...end, isOutputCut: output.isLogFull() };
+  return { ...consumed, ...end };
 }
 
 async function stopProcess(

@@ -1,6 +1,6 @@
 import type { EventLog } from "../event-log/event-log.ts";
 import type { NewEvent } from "../event-log/sequence.ts";
-import { warningEvent } from "../../protocol/index.ts";
+import { warningEvent, type WarningCode } from "../../protocol/index.ts";
 import type { Redact } from "../event-log/redact.ts";
 import type { OutputLine, TranslatedEvent } from "../executors/executor.ts";
 import { countEvent, type EventCounts } from "./consume.ts";
@@ -18,6 +18,8 @@ export interface Emitter {
   translated(events: readonly TranslatedEvent[], lines: readonly OutputLine[]): Promise<void>;
   /** Events of turnd's own. */
   own(events: readonly NewEvent[]): Promise<void>;
+  /** A warning of turnd's own that a log has once, however often the turn is resumed after a restart. */
+  warnOnce(code: WarningCode, message: string): Promise<void>;
   /** Called once all of the output has been translated, before the turn's end is logged. */
   finish(): Promise<void>;
   /** Whether all that an earlier daemon has logged has been skipped; at once where there was none. */
@@ -47,7 +49,8 @@ export function createEmitter(options: EmitterOptions): Emitter {
   const { tools } = progress;
   const counts = { ...progress.counts };
   const reconciler = createReconciler({ path: options.logPath, history: progress.history, redact: options.redact });
-  let hasWarned = false;
+  const warned = new Set(progress.warnings.map(({ code }) => code));
+  let hasToldDifference = false;
   let fault: Error | undefined;
 
   async function own(events: readonly NewEvent[]): Promise<void> {
@@ -63,14 +66,18 @@ export function createEmitter(options: EmitterOptions): Emitter {
     }
   }
 
-  /** Once in a log, however often the turn is resumed after a restart. */
-  async function warn(difference: Difference): Promise<void> {
-    if (hasWarned) return;
-    hasWarned = true;
+  async function warnOnce(code: WarningCode, message: string): Promise<void> {
+    if (warned.has(code)) return;
+    warned.add(code);
+    await own([warningEvent(code, message)]);
+  }
+
+  async function warnOfDifference(difference: Difference): Promise<void> {
+    if (hasToldDifference) return;
+    hasToldDifference = true;
     const message = describeDifference(difference);
     options.onDifference(message);
-    if (progress.warnings.some(({ code }) => code === TRANSLATION_CHANGED)) return;
-    await own([warningEvent(TRANSLATION_CHANGED, message)]);
+    await warnOnce("translation_changed", message);
   }
 
   async function emitFitting(events: readonly TranslatedEvent[]): Promise<void> {
@@ -89,17 +96,18 @@ export function createEmitter(options: EmitterOptions): Emitter {
       const fresh = await reconciler.select(events, lines);
       if (fresh.length < events.length) options.onPassedOver(events.length - fresh.length);
       const difference = reconciler.difference();
-      if (difference === undefined) return own(fresh);
-      await warn(difference);
+      if (difference === undefined) return own(fresh.map(tools.underLoggedId));
+      await warnOfDifference(difference);
       await emitFitting(fresh);
     },
     own,
+    warnOnce,
     async finish() {
       if (fault !== undefined) return;
       await reconciler.finish();
       const difference = reconciler.difference();
       if (difference === undefined) return;
-      await warn(difference);
+      await warnOfDifference(difference);
       await own(tools.interrupt());
     },
     isCaughtUp: reconciler.isCaughtUp,
@@ -107,8 +115,6 @@ export function createEmitter(options: EmitterOptions): Emitter {
     fault: () => fault,
   };
 }
-
-const TRANSLATION_CHANGED = "translation_changed";
 
 function describeDifference({ line }: Difference): string {
   const where = line === undefined ? "the end of the output" : `line ${line.number} of ${line.source}`;

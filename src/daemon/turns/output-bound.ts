@@ -6,7 +6,7 @@ import { keepLines } from "./growing-copy.ts";
 export interface OutputBoundOptions {
   /** Of stdout, and of stderr. */
   readonly maxBytes: number;
-  /** How large the turn's log is. */
+  /** How large the turn's log is, as far as what is read now is added to it. */
   readonly logBytes: () => number;
   /** Called each time that more than allowed is found. */
   readonly onBeyond: () => void;

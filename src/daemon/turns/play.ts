@@ -72,7 +72,6 @@ export async function playTurn(options: PlayOptions): Promise<RunOutcome | undef
             counts: { ...consumed.counts, ...emitter.counts() },
             exit: facts.exit,
             sweepError: undefined,
-            isOutputCut: false,
           },
         }),
   };

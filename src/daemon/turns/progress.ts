@@ -1,6 +1,7 @@
 import { TurnEndedData } from "../../protocol/index.ts";
 import type { TakenLine } from "../process/follow.ts";
 import { isTranslated, readLogged, type LoggedEvent } from "./logged-event.ts";
+import type { Redact } from "../event-log/redact.ts";
 import { countEvent, type EventCounts } from "./consume.ts";
 import { createToolLedger, type ToolLedger } from "./tool-ledger.ts";
 
@@ -29,13 +30,13 @@ export interface History {
   readonly lastEvents: readonly LoggedEvent[];
 }
 
-/** Reads a log, which may be empty, for what it already says. */
-export async function readProgress(path: string): Promise<Progress> {
+/** Reads a log, which may be empty, for what it already says. `redact` takes out of it what secrets there are now. */
+export async function readProgress(path: string, redact: Redact): Promise<Progress> {
   let [hasStarted, isDegraded, events] = [false, false, 0];
   const warnings: { code: unknown; message: unknown }[] = [];
   const lines = { stdout: 0, stderr: 0 };
   const counts: EventCounts = { unknown: 0, tools: 0, retries: 0 };
-  const tools = createToolLedger();
+  const tools = createToolLedger(redact);
   let lastLine: TakenLine | undefined;
   let lastEvents: LoggedEvent[] = [];
   let ended: Progress["ended"];

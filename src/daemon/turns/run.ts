@@ -52,7 +52,7 @@ export async function runTurn(context: TurnContext, turn: Turn, options: RunOpti
   });
   turn.log = log;
   try {
-    const progress = await readProgress(logPath);
+    const progress = await readProgress(logPath, context.redact);
     if (progress.ended !== undefined) {
       markEnded(turn, progress.ended.data, progress.ended.at);
       return;
@@ -220,6 +220,8 @@ async function follow(run: Run, started: Started, spawnedAt?: number): Promise<A
       await bindSession(run, events);
       await emitter.translated(events, lines);
     },
+    isCaughtUp: emitter.isCaughtUp,
+    onOutputCut: () => emitter.warnOnce("output_cut", OUTPUT_CUT),
     onStop: (stop) => {
       turn.stop = stop;
       // A stop that was asked for before there was anything to stop, by this daemon or an earlier one.
@@ -237,7 +239,6 @@ async function follow(run: Run, started: Started, spawnedAt?: number): Promise<A
     context.logger.error({ turnId: turn.file.turn_id, err: attempt.sweepError }, "processes left behind");
     await emitter.own([warningEvent("processes_left", attempt.sweepError.message)]);
   }
-  if (attempt.isOutputCut) await emitter.own([warningEvent("output_cut", OUTPUT_CUT)]);
   const hits = describeHits(context, turn.file);
   if (hits !== undefined) await emitter.own([warningEvent("limit_reached", hits)]);
   return attempt;
