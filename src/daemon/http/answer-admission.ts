@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import type { TurnAdmission } from "../../protocol/index.ts";
+import { ProblemError, type ProblemCode, type TurnAdmission, type TurnResult } from "../../protocol/index.ts";
 import type { TurnService } from "../turns/service.ts";
 
 /** What a route needs that lets turns in. */
@@ -19,7 +19,8 @@ export interface AnswerOptions {
 
 /**
  * Answers an admission: 202, or 200 for a repeat. With a wait 200 and the result, or 202 and the turn as it stands when the
- * turn outlasts the wait, or turnd stops before: it is admitted in any case, and no proxy must send its request again.
+ * turn outlasts the wait, turnd stops before, or it has ended and its result cannot be read now: it is admitted in any case, and
+ * no proxy must send its request again.
  */
 export async function answerAdmission(
   admitted: { readonly admission: TurnAdmission; readonly isRepeat: boolean },
@@ -29,10 +30,23 @@ export async function answerAdmission(
   const { admission, isRepeat } = admitted;
   if (waitMs === undefined) return reply.code(isRepeat ? 200 : 202).send(admission);
   if (await waitForEnd(service, admission.turn_id, { waitMs, closing, reply })) {
-    return reply.code(200).send(await service.getResult(admission.turn_id));
+    const result = await findResult(service, admission.turn_id);
+    if (result !== undefined) return reply.code(200).send(result);
   }
   return reply.code(202).send(service.getTurn(admission.turn_id));
 }
+
+/** @returns undefined where it cannot be read for now, which turnd logs; its own route says why */
+async function findResult(service: TurnService, turnId: string): Promise<TurnResult | undefined> {
+  try {
+    return await service.getResult(turnId);
+  } catch (error) {
+    if (error instanceof ProblemError && UNREADABLE.has(error.code)) return undefined;
+    throw error;
+  }
+}
+
+const UNREADABLE: ReadonlySet<string> = new Set<ProblemCode>(["storage_full", "resources_exhausted"]);
 
 interface WaitOptions {
   readonly waitMs: number;

@@ -29,7 +29,8 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
     summary: "Admit a turn",
     description:
       "202 for a new turn, 200 for a repeated `request_id`. With `wait_ms` 200 and the result of a turn that has ended by " +
-      "then, or 202 and the turn as it stands: its `result_url` has the result later.",
+      "then, or 202 and the turn as it stands: its `result_url` has the result later, also where an ended turn's log cannot be " +
+      "read at that moment.",
     headers: AdmitHeaders,
     querystring: AdmitQuery,
     body: TurnRequest,
@@ -74,7 +75,10 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
       "What `turn.ended` says, and `decision`: the rule that decided it, with `explain=true` all that were tried.",
     params: TurnPath,
     querystring: ResultQuery,
-    response: { 200: TurnResult, ...refusals("turn_not_found", "turn_not_ended") },
+    response: {
+      200: TurnResult,
+      ...refusals("turn_not_found", "turn_not_ended", "resources_exhausted", "storage_full"),
+    },
   };
   app.get("/v1/turns/:turn_id/result", { schema: result }, async ({ params, query }) =>
     service.getResult(params.turn_id, { isExplained: query.explain === "true" }),

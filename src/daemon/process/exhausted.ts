@@ -14,6 +14,11 @@ const EXHAUSTED: Readonly<Record<string, string>> = {
   ENFILE: "the system has as many files open as it may",
 };
 
+/** Whether an error's code says that the system has nothing left to give for now. */
+export function isExhaustedCode(code: unknown): boolean {
+  return typeof code === "string" && code in EXHAUSTED;
+}
+
 /**
  * Throws where a program could not be started for want of something that others have taken.
  *

@@ -195,7 +195,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
 }
 
 /** What names a turn's request: read again where a removal was broken off. */
-const RECORDS = new Set(["turn.json", "result.json"]);
+const RECORDS = /^(turn\.json|result\.json|request\..*)$/;
 /** A caller waits for it. */
 const FREE_LIMIT_MS = 10_000;
 
@@ -206,7 +206,7 @@ async function free(root: string, { removeTree, onLeft }: SessionStoreOptions): 
     for (const turn of (await isDirectory(turns)) ? await readdir(turns) : []) {
       if (!(await isDirectory(join(turns, turn)))) continue;
       const names = await readdir(join(turns, turn));
-      const rest = names.filter((name) => !RECORDS.has(name));
+      const rest = names.filter((name) => !RECORDS.test(name));
       for (const name of rest) await rm(join(turns, turn, name), { recursive: true, force: true });
     }
     const bounds = { limitMs: FREE_LIMIT_MS, signal: new AbortController().signal };

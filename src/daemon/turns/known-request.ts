@@ -43,9 +43,13 @@ export function findKnown(
   return turn;
 }
 
-/** Law 10: an id that may be that of a deleted session's request is not run. A turn without an id is always a new one. */
-export function refuseIfUncertain({ tombstones }: Pick<KnownRequests, "tombstones">, id: string | undefined): void {
-  const fault = tombstones.fault();
+/**
+ * Law 10: an id that may be that of a request whose record is lost is not run. A turn without an id is always a new one.
+ *
+ * @throws {ProblemError} storage_full
+ */
+export function refuseIfUncertain({ store, tombstones }: KnownRequests, id: string | undefined): void {
+  const fault = tombstones.fault() ?? store.lostRequests();
   if (id === undefined || fault === undefined) return;
   throw new ProblemError("storage_full", `request ${id} may have run already: ${fault}`);
 }

@@ -1,8 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { Decision, type TurnEndedData, type TurnResult } from "../../protocol/index.ts";
+import { Decision, ProblemError, type TurnEndedData, type TurnResult } from "../../protocol/index.ts";
 import { findExecutor } from "../executors/registry.ts";
+import { isExhaustedCode } from "../process/exhausted.ts";
 import { FRESH } from "../sessions/atomic-file.ts";
 import { readRegular } from "../sessions/read-regular.ts";
 import { openRecording } from "../replay/recording.ts";
@@ -31,18 +32,36 @@ export async function writeResult(turn: Turn, end: TurnEnd, decision: Decision):
  * Reads the result of an ended turn. What was told stands in the log; how it was decided, in `result.json`.
  *
  * A turn whose `result.json` says nothing of the decision, or was never written, is replayed from its directory once.
+ *
+ * @throws {ProblemError} resources_exhausted, storage_full where its log cannot be read: it has ended all the same
  */
 export async function readResult(
   context: TurnContext,
   turn: Turn,
   { isExplained }: { readonly isExplained: boolean },
 ): Promise<TurnResult> {
-  const logged = turn.unwrittenEnd === undefined ? await readEnd(turn.directory) : undefined;
+  const logged = turn.unwrittenEnd === undefined ? await readLoggedEnd(context, turn) : undefined;
   const data = turn.unwrittenEnd ?? logged?.data;
-  if (data === undefined) throw new Error(`turn ${turn.file.turn_id} has ended without an end in its log`);
+  if (data === undefined) throw unreadable(turn, "its end is not there any more");
   const end = { data, at: logged?.at ?? turn.endedAt ?? turn.file.created_at };
   const { tried, ...decision } = turn.decision ?? (await readDecision(turn)) ?? (await makeAgain(context, turn, end));
   return toResult(turn, end, { ...decision, ...(isExplained && tried !== undefined ? { tried } : {}) });
+}
+
+async function readLoggedEnd({ logger }: TurnContext, turn: Turn): ReturnType<typeof readEnd> {
+  try {
+    return await readEnd(turn.directory);
+  } catch (error) {
+    logger.error({ turnId: turn.file.turn_id, err: error }, "log of an ended turn cannot be read");
+    throw unreadable(turn, error);
+  }
+}
+
+function unreadable({ file }: Turn, cause: unknown): ProblemError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const message = `turn ${file.turn_id} has ended, and its log cannot be read now: ${why}`;
+  const isExhausted = cause instanceof Error && "code" in cause && isExhaustedCode(cause.code);
+  return new ProblemError(isExhausted ? "resources_exhausted" : "storage_full", message, { turn_id: file.turn_id });
 }
 
 function toResult({ file }: Turn, { data, at }: TurnEnd, decision: Decision): TurnResult {

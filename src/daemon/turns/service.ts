@@ -37,7 +37,7 @@ export interface TurnService {
   /**
    * The result, with the rule that decided it; `isExplained` adds every rule that was tried.
    *
-   * @throws {ProblemError} turn_not_ended with a snapshot
+   * @throws {ProblemError} turn_not_ended with a snapshot; resources_exhausted, storage_full where its log cannot be read
    */
   getResult(turnId: string, options?: { readonly isExplained?: boolean }): Promise<TurnResult>;
   /** Resolves true when the turn has ended, false when the signal aborts first. */

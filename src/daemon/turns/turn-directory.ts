@@ -63,7 +63,15 @@ export async function assertMayGoOn(directory: string, names: ReadonlySet<string
   if (printed || OF_A_PROCESS.some((name) => names.has(name))) throw new DamagedTurnError("its started is gone");
 }
 
-/** The request of a turn that cannot be read, from what is left of its files: both begin with the ids. */
+/** Begins the name of an empty file in a turn's directory that ends with the request's id: no damage of a file's content takes it. */
+const REQUEST = "request.";
+
+/** The name of the file in a turn's directory that says whose request it is by its name alone. */
+export function requestFileName(requestId: string): string {
+  return `${REQUEST}${requestId}`;
+}
+
+/** The request of a turn that cannot be read, from what is left of its files: two begin with the ids, one is named after it. */
 export async function findRequestId(directory: string): Promise<string | undefined> {
   for (const name of ["turn.json", "result.json"]) {
     // What cannot even be opened says nothing.
@@ -71,5 +79,6 @@ export async function findRequestId(directory: string): Promise<string | undefin
     const requestId = /"request_id":"([^"]+)"/.exec(text.toString())?.[1];
     if (requestId !== undefined) return requestId;
   }
-  return undefined;
+  const names = await readdir(directory).catch(() => []);
+  return names.find((name) => name.startsWith(REQUEST))?.slice(REQUEST.length);
 }

@@ -217,7 +217,9 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       if (lost !== undefined)
         throw new ProblemError("request_not_found", describeUnreadable(lost), { turn_id: lost.turn_id });
       const stone = tombstones.find(requestId);
-      if (stone === undefined) throw new ProblemError("request_not_found", `there is no request ${requestId}`);
+      const fault = tombstones.fault() ?? store.lostRequests();
+      const doubt = fault === undefined ? "" : ` that can be read; it may have run: ${fault}`;
+      if (stone === undefined) throw new ProblemError("request_not_found", `there is no request ${requestId}${doubt}`);
       const message = `request ${requestId} ran in session ${stone.session_id}, which was deleted`;
       throw new ProblemError("session_not_found", message, { turn_id: stone.turn_id });
     },

@@ -13,6 +13,7 @@ import {
   DamagedTurnError,
   findRequestId,
   listTurnFiles,
+  requestFileName,
 } from "./turn-directory.ts";
 import { readTurnFile, writeTurnFile, type TurnFile } from "./turn-file.ts";
 
@@ -24,6 +25,11 @@ export interface TurnStore {
   findUnreadable(requestId: string): UnreadableTurn | undefined;
   getUnreadable(turnId: string): UnreadableTurn | undefined;
   listUnreadable(): readonly UnreadableTurn[];
+  /**
+   * Why a request that is not known may have run all the same, and what a person can do: there are turns of which not even the
+   * request can be read. Undefined where there are none.
+   */
+  lostRequests(): string | undefined;
   /** Oldest first. */
   ofSession(sessionId: string): readonly Turn[];
   /** Newest first. */
@@ -104,10 +110,23 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
 
   const listUnreadable = (): UnreadableTurn[] => [...unreadable.values()];
 
+  /** Sessions whose turns cannot even be listed. */
+  const unlisted = new Set<string>();
+  function lostRequests(): string | undefined {
+    const lost = listUnreadable().filter(({ request_id }) => request_id === undefined);
+    const [sessionId] = [...lost.map(({ session_id }) => session_id), ...unlisted];
+    if (sessionId === undefined) return undefined;
+    return `session ${sessionId} has turns whose requests cannot be read; turnd's log names them, and deleting that session gives its requests up`;
+  }
+
   const found: Turn[] = [];
   for (const { session_id: sessionId } of sessions.list()) {
     const base = sessions.paths(sessionId).turns;
-    for (const name of await listTurns(base, onUnreadable)) {
+    const names = await listTurns(base, (path, error) => {
+      unlisted.add(sessionId);
+      onUnreadable(path, error);
+    });
+    for (const name of names) {
       try {
         const turn = await loadTurn(join(base, name), onCut);
         if (turn === undefined) await rm(join(base, name), { recursive: true, force: true });
@@ -121,7 +140,7 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
   }
   for (const sessionId of sessions.unreadable()) {
     // The session has been told of.
-    for (const name of await listTurns(sessions.paths(sessionId).turns, () => undefined)) {
+    for (const name of await listTurns(sessions.paths(sessionId).turns, () => unlisted.add(sessionId))) {
       await setApart(sessionId, name, new Error(`session ${sessionId} cannot be read`));
     }
   }
@@ -133,6 +152,7 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
     findUnreadable: (requestId) => listUnreadable().find(({ request_id }) => request_id === requestId),
     getUnreadable: (turnId) => unreadable.get(turnId),
     listUnreadable,
+    lostRequests,
     ofSession: (sessionId) => bySession.get(sessionId) ?? [],
     list: () => [...turns.values()].toReversed(),
     nextOrder: () => ++lastOrder,
@@ -142,7 +162,9 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
       await mkdir(directory, { mode: 0o700 });
       try {
         for (const { name, content } of files) await writeDurable(join(directory, name), content);
-        await writeFile(join(directory, "events.jsonl"), "", { mode: 0o600 });
+        for (const name of ["events.jsonl", requestFileName(file.request_id)]) {
+          await writeFile(join(directory, name), "", { mode: 0o600 });
+        }
         await writeTurnFile(directory, file);
         await syncDirectory(base);
       } catch (error) {
@@ -161,6 +183,7 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
       }
       for (const turn of listUnreadable()) if (turn.session_id === sessionId) unreadable.delete(turn.turn_id);
       bySession.delete(sessionId);
+      unlisted.delete(sessionId);
       growth.get(sessionId)?.end();
       growth.delete(sessionId);
     },
