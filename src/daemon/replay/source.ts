@@ -1,5 +1,5 @@
-import { createReadStream } from "node:fs";
-import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
+import { constants, createReadStream } from "node:fs";
+import { mkdir, mkdtemp, open, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Readable } from "node:stream";
@@ -18,15 +18,15 @@ export interface RecordingSource {
 /**
  * Opens what an operator names: a directory, a file with an exported document, gzipped or not, or `-` for standard input.
  *
- * A document is unpacked below the system's temporary directory: from there on it is a directory like any other (law 1).
+ * A document is unpacked below the system's temporary directory, where nobody else can lead root astray: from there on it is a
+ * directory like any other (law 1).
  * @throws {RecordingError} saying what is wrong and where
  */
 export async function openSource(name: string, stdin: Readable): Promise<RecordingSource> {
   if (name !== "-" && (await isDirectory(name))) {
     return { recording: await openRecording(name), close: () => Promise.resolve() };
   }
-  const base = await mkdtemp(join(tmpdir(), "turnd-replay-"));
-  const close = (): Promise<void> => rm(base, { recursive: true, force: true });
+  const { held: base, close } = await makeWorkshop();
   try {
     // Its own name: ids of a recording that has none come from it.
     const directory = join(
@@ -41,6 +41,41 @@ export async function openSource(name: string, stdin: Readable): Promise<Recordi
     await close();
     throw error;
   }
+}
+
+/** A new directory that turnd alone can enter. */
+interface Workshop {
+  /** Leads to it by its descriptor, whatever becomes of its name: `TMPDIR` may be a directory that others can change. */
+  readonly held: string;
+  /** Removes what is in it, and its name where that is still its own. */
+  close(): Promise<void>;
+}
+
+/** @throws {RecordingError} if somebody put another directory in its place before it was opened */
+async function makeWorkshop(): Promise<Workshop> {
+  const path = await mkdtemp(join(tmpdir(), "turnd-replay-"));
+  const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  const held = `/proc/self/fd/${directory.fd}`;
+  const { uid, mode } = await directory.stat();
+  if (uid !== process.getuid?.() || (mode & 0o077) !== 0 || (await readdir(held)).length > 0) {
+    await directory.close();
+    throw new RecordingError(
+      path,
+      "is not the directory that was made there; set TMPDIR to one that nobody else can change",
+    );
+  }
+  return {
+    held,
+    async close() {
+      try {
+        for (const name of await readdir(held)) await rm(join(held, name), { recursive: true, force: true });
+      } finally {
+        await directory.close();
+      }
+      // Fails for what was put there instead, unless that is an empty directory.
+      await rmdir(path);
+    },
+  };
 }
 
 async function isDirectory(path: string): Promise<boolean> {
