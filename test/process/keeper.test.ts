@@ -24,6 +24,7 @@ import {
 import { asUser } from "../../src/daemon/process/run-as.ts";
 import { sweepTree } from "../../src/daemon/process/tree.ts";
 import { waitForExit } from "../../src/daemon/process/wait-exit.ts";
+import { ownUid } from "../harness/own-uid.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -212,7 +213,8 @@ test("where memory runs out, the kernel kills the command before its keeper", as
 test.runIf(process.getuid?.() === 0)(
   "a keeper that cannot fork says that no process is left, and starts nothing",
   async () => {
-    const other = { uid: 54_323, gid: 54_323, isSelf: true };
+    const uid = ownUid();
+    const other = { uid, gid: uid, isSelf: true };
     const directory = temporaryDirectory(onTestFinished);
     writeFileSync(join(directory, "prompt.txt"), "");
     chownSync(directory, other.uid, other.gid);
@@ -223,7 +225,7 @@ test.runIf(process.getuid?.() === 0)(
     copyFileSync(join(REPOSITORY, "sandbox/keeper"), keeper);
     writeFileSync(
       limited,
-      `exec "/usr/bin/prlimit", "--nproc=1", "/usr/bin/setpriv", "--reuid=54323", "--regid=54323", "--clear-groups", "perl", "${keeper}", @ARGV;`,
+      `exec "/usr/bin/prlimit", "--nproc=1", "/usr/bin/setpriv", "--reuid=${uid}", "--regid=${uid}", "--clear-groups", "perl", "${keeper}", @ARGV;`,
     );
     const kept = { keeperPath: limited, directory, command: ["/bin/true"], env: {}, cwd: "/", runAs: other };
     await expect(startKept(kept)).rejects.toThrow(ResourcesExhaustedError);

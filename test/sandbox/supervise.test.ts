@@ -2,11 +2,11 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
+import { ownUid } from "../harness/own-uid.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-/** A user of nobody's, so that a limit of processes counts this test's alone. */
-const UID = 54_321;
+const UID = ownUid();
 
 /** Runs until it is told to stop, which it writes down; every start adds its pid to a file. The front has a child, as nginx has its worker. */
 const PROGRAM = `#!/usr/bin/perl
@@ -82,6 +82,8 @@ test("where no process is left to be had it lives, tries again, and counts none 
     [`--reuid=${UID}`, `--regid=${UID}`, "--clear-groups", "perl", "-e", "exec 'sleep', '1000'"],
     { reject: false },
   );
+  // It counts from when it has become that user, not from when it was started.
+  await waitFor("the one more", () => readFileSync(`/proc/${taker.pid}/status`, "utf8").includes(`\nUid:\t${UID}\t`));
   process.kill(await started("turnd", 1), "SIGKILL");
   await waitFor("a fork that fails", async () => log().includes("turnd cannot be started: Resource temporarily"));
   expect(supervisor.nodeChildProcess.exitCode).toBeNull();

@@ -4,12 +4,13 @@ import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
+import { ownUid } from "../harness/own-uid.ts";
 import { lookAtExecutor } from "../harness/look-at-executor.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** A user of nobody's, so that a limit of processes counts this test's alone; root's are not limited. */
-const UID = 54_322;
+const UID = ownUid();
 const AS_OTHER = ["setpriv", `--reuid=${UID}`, `--regid=${UID}`, "--clear-groups"];
 /** The repository, with its Node, may lie where that user cannot go. */
 const READING_ALL = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"];
