@@ -60,7 +60,12 @@ export async function describeService(version: string): Promise<unknown> {
       ratePerAddress: 0,
       trustedProxies: 0,
       isShuttingDown: () => false,
-      info: () => ({ capabilities: [], limits: {}, warnings: [] }),
+      info: async () => ({
+        capabilities: [],
+        sandbox: { kind: "static", shared_by: "all_users" },
+        limits: {},
+        warnings: [],
+      }),
       look: async () => [],
     });
     await app.ready();

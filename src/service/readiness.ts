@@ -13,6 +13,8 @@ export interface ReadinessOptions {
   readonly directory: string | undefined;
   readonly leaseMs: number;
   readonly isShuttingDown: () => boolean;
+  /** What is to be known of who shares a sandbox; undefined: nothing. */
+  readonly warnOfSharing: () => Promise<string | undefined>;
 }
 
 /** The database and its log need room for one checkpoint at least. */
@@ -20,15 +22,18 @@ const LEAST_FREE_BYTES = 64 * 1_024 * 1_024;
 
 /** Looks at everything that a run needs. */
 export async function lookAround(options: ReadinessOptions): Promise<Check[]> {
-  const [database, disk, runners] = await Promise.all([
+  const [database, disk, runners, sharing] = await Promise.all([
     lookAtDatabase(options.storage),
     options.directory === undefined ? Promise.resolve([]) : lookAtDisk(options.directory).then((check) => [check]),
     lookAtWorkers(options),
+    // A database that is away has a check of its own.
+    options.warnOfSharing().catch(() => undefined),
   ]);
   return [
     database,
     ...disk,
     ...runners,
+    ...(sharing === undefined ? [] : [{ name: "sandbox_sharing", ok: true, message: sharing }]),
     ...(options.isShuttingDown() ? [{ name: "running", ok: false, message: "the service is shutting down" }] : []),
   ];
 }

@@ -1,6 +1,12 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Logger } from "pino";
+import { openDockerEngine } from "./sandboxes/docker/docker-engine.ts";
 import { createEmbeddedSandboxes } from "./sandboxes/embedded/embedded.ts";
 import { findClosedDirectory, type User } from "./sandboxes/embedded/enterable.ts";
+import { readInstanceId } from "./sandboxes/instance-id.ts";
+import { createSandboxPool } from "./sandboxes/pool.ts";
+import { passedVariables, type SandboxEngine } from "./sandboxes/sandbox-engine.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import { createStaticSandboxes } from "./sandboxes/static/static.ts";
 import type { Secrets } from "./secrets.ts";
@@ -16,36 +22,77 @@ export interface SandboxWiring {
   readonly uid: number;
 }
 
+/** What sandboxes need that is there only once the service has begun to start. */
+export interface SandboxMeans {
+  readonly storage: Storage;
+  readonly secrets: Secrets;
+}
+
+const SECCOMP = join(import.meta.dirname, "../../sandbox/seccomp.json");
+
 /**
  * Makes the sandboxes of the chosen kind, once there is a storage.
  *
  * @throws {SettingsError} where the CLIs would run as the service's own user and could read its secrets, or where their
  * user cannot come to its workspaces
  */
-export function createSandboxes(wiring: SandboxWiring): (made: { storage: Storage; secrets: Secrets }) => Sandboxes {
+export function createSandboxes(wiring: SandboxWiring): (means: SandboxMeans) => Promise<Sandboxes> {
   const { settings, logger } = wiring;
   const { values } = settings;
-  if (values.SERVICE_SANDBOX === "static") {
-    logger.warn("static sandboxes are shared by all users");
-    return ({ storage }) =>
-      createStaticSandboxes({ storage, urls: values.SERVICE_TURND_URLS, token: settings.turndToken });
+  switch (values.SERVICE_SANDBOX) {
+    case "static":
+      return async ({ storage }) =>
+        createStaticSandboxes({ storage, urls: values.SERVICE_TURND_URLS, token: settings.turndToken });
+    case "embedded": {
+      const owner = readOwner(wiring);
+      if (owner !== undefined) assertEnterable(settings.dataDirectory, owner);
+      return async ({ storage, secrets }) =>
+        createEmbeddedSandboxes({
+          storage,
+          owner,
+          logger,
+          dataDirectory: settings.dataDirectory,
+          command: values.SERVICE_TURND_CMD?.split(/\s+/).filter(Boolean) ?? wiring.turndCommand,
+          env: settings.env,
+          sandboxSecret: secrets.sandbox,
+          startMs: values.SERVICE_SANDBOX_START_MS,
+          stopMs: values.SERVICE_SHUTDOWN_MS,
+          maxTurns: runConcurrency(settings),
+        });
+    }
+    case "docker":
+      return async (means) => {
+        const engine = await openEngine(settings, await readInstanceId(means.storage));
+        return createSandboxPool({
+          storage: means.storage,
+          engine,
+          logger,
+          scope: values.SERVICE_SANDBOX_SCOPE,
+          sandboxSecret: means.secrets.sandbox,
+          max: values.SERVICE_SANDBOX_MAX,
+          idleMs: values.SERVICE_SANDBOX_IDLE_MS,
+          startMs: values.SERVICE_SANDBOX_START_MS,
+        });
+      };
   }
-  const owner = readOwner(wiring);
-  if (owner !== undefined) assertEnterable(settings.dataDirectory, owner);
-  logger.warn("the embedded sandbox is shared by all users");
-  return ({ storage, secrets }) =>
-    createEmbeddedSandboxes({
-      storage,
-      owner,
-      logger,
-      dataDirectory: settings.dataDirectory,
-      command: values.SERVICE_TURND_CMD?.split(/\s+/).filter(Boolean) ?? wiring.turndCommand,
-      env: settings.env,
-      sandboxSecret: secrets.sandbox,
-      startMs: values.SERVICE_SANDBOX_START_MS,
-      stopMs: values.SERVICE_SHUTDOWN_MS,
-      maxTurns: runConcurrency(settings),
-    });
+}
+
+async function openEngine({ values, env }: Settings, instanceId: string): Promise<SandboxEngine> {
+  const common = {
+    instanceId,
+    image: values.SERVICE_SANDBOX_IMAGE,
+    limits: {
+      cpus: values.SERVICE_SANDBOX_CPUS,
+      memoryMb: values.SERVICE_SANDBOX_MEMORY_MB,
+      pids: values.SERVICE_SANDBOX_PIDS,
+    },
+    env: passedVariables(env, values.SERVICE_SANDBOX_PASS_ENV),
+  };
+  return openDockerEngine({
+    ...common,
+    network: values.SERVICE_SANDBOX_NETWORK,
+    seccompProfile: await readFile(SECCOMP, "utf8"),
+  });
 }
 
 /** The CLIs' user passes through the data directory to its workspaces. */

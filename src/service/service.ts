@@ -16,6 +16,7 @@ import { createRunEvents } from "./runs/events.ts";
 import type { FinishOptions } from "./runs/finish.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import { checkSecrets, readSecrets, type Secrets } from "./secrets.ts";
+import { warnOfSharing } from "./sandbox-sharing.ts";
 import type { Settings } from "./settings.ts";
 import { holdDataDirectory, type Lock } from "./storage/lock.ts";
 import { openStorage, type Storage } from "./storage/storage.ts";
@@ -44,7 +45,7 @@ export interface ServiceOptions {
   readonly logger: Logger;
   readonly version: string;
   /** Makes the sandboxes of the chosen kind; the caller knows programs and environments. */
-  readonly createSandboxes: (wiring: { storage: Storage; secrets: Secrets }) => Sandboxes;
+  readonly createSandboxes: (means: { storage: Storage; secrets: Secrets }) => Promise<Sandboxes>;
   /** Those of the process, where it has some already. */
   readonly metrics?: Metrics;
   readonly onStep?: AttemptOptions["onStep"];
@@ -89,7 +90,9 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   closers.push(() => storage.close());
   const secrets = await readSecrets(settings, dataDirectory);
   const warnings = await checkSecrets(storage, secrets);
-  for (const warning of [...warnings, ...describeUnknownSettings(settings.env)]) logger.warn(warning);
+  const sharing = await warnOfSharing(storage, settings);
+  const told = [...warnings, ...describeUnknownSettings(settings.env), ...(sharing === undefined ? [] : [sharing])];
+  for (const warning of told) logger.warn(warning);
   const metrics = options.metrics ?? createMetrics();
   const finishing: FinishOptions = {
     storage,
@@ -125,7 +128,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   closers.push(() => taskControls.close());
 
   let isShuttingDown = false;
-  const sandboxes = role === "api" ? undefined : options.createSandboxes({ storage, secrets });
+  const sandboxes = role === "api" ? undefined : await options.createSandboxes({ storage, secrets });
   closers.push(async () => sandboxes?.close());
   const worker = nameWorker();
   let forgetWorker = async (): Promise<void> => undefined;

@@ -83,9 +83,47 @@ export const SettingsSchema = z.object({
     description: "How long events stay after their run's end",
   }),
   SERVICE_SHUTDOWN_MS: integer(12_000, 1_000, 600_000).meta({ description: "Bound of a stop by SIGTERM" }),
-  SERVICE_SANDBOX: z.enum(["embedded", "static"]).default("embedded").meta({ description: "Where turns run" }),
+  SERVICE_SANDBOX: z
+    .enum(["embedded", "static", "docker"])
+    .default("embedded")
+    .meta({ description: "Where turns run" }),
+  SERVICE_SANDBOX_SCOPE: z
+    .enum(["thread", "user"])
+    .default("thread")
+    .meta({ description: "docker: a sandbox for each thread, or for each user" }),
+  SERVICE_SANDBOX_IMAGE: z
+    .string()
+    .min(1)
+    .default("turnd-sandbox")
+    .meta({ description: "docker: the image, as Dockerfile.sandbox makes it" }),
+  SERVICE_SANDBOX_MAX: integer(50, 1, 10_000).meta({
+    description: "docker: sandboxes that run at once; then the one idle for longest is stopped",
+  }),
+  SERVICE_SANDBOX_IDLE_MS: integer(900_000, 1_000).meta({
+    description: "docker: a sandbox without a run for so long is stopped; its volume stays",
+  }),
   SERVICE_SANDBOX_START_MS: integer(60_000, 1_000).meta({ description: "Longest start of a sandbox" }),
-  SERVICE_SANDBOX_PASS_ENV: list.default(["CLI_A_*", "CLI_B_*"]).meta({ description: "Variables a sandbox gets" }),
+  SERVICE_SANDBOX_CPUS: z
+    .string()
+    .regex(/^\d+(\.\d{1,3})?$/)
+    .transform(Number)
+    .pipe(z.number().min(0.1).max(1_024))
+    .default(2)
+    .meta({ description: "docker: CPUs of a sandbox" }),
+  SERVICE_SANDBOX_MEMORY_MB: integer(4_096, 512).meta({ description: "docker: memory of a sandbox, MiB" }),
+  SERVICE_SANDBOX_PIDS: integer(512, 64).meta({
+    description: "docker: processes and threads of a sandbox",
+  }),
+  SERVICE_SANDBOX_NETWORK: z
+    .string()
+    .regex(/^[A-Za-z0-9][\w.-]*$/)
+    .optional()
+    .meta({
+      description: "docker: network by which sandboxes are reached at their addresses; else one of ours, and 127.0.0.1",
+    }),
+  SERVICE_SANDBOX_PASS_ENV: list
+    .default(["CLI_A_*", "CLI_B_*"])
+    .meta({ description: "docker: variables of the service that sandboxes get" }),
   SERVICE_TURND_URLS: list.pipe(z.array(z.url())).default([]).meta({ description: "static: the turnds there are" }),
   SERVICE_TURND_TOKEN: z.string().min(8).optional().meta({ description: "static: their token" }),
   SERVICE_TURND_TOKEN_FILE: path.meta({ description: "File that holds it instead" }),

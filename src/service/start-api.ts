@@ -11,6 +11,7 @@ import { lookAround } from "./readiness.ts";
 import type { FinishOptions } from "./runs/finish.ts";
 import { createRuns } from "./runs/runs.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
+import { sandboxFacts, warnOfSharing } from "./sandbox-sharing.ts";
 import type { ServiceOptions } from "./service.ts";
 import type { Storage } from "./storage/storage.ts";
 import { createTasks } from "./tasks/tasks.ts";
@@ -85,20 +86,26 @@ function httpOptions({ settings, logger, version }: ServiceOptions, wiring: Http
     trustedProxies: values.SERVICE_TRUST_PROXY,
     metricsToken: settings.metricsToken,
     isLocalOnly: settings.isLocalOnly,
-    info: () => ({
+    info: async () => ({
+      sandbox: sandboxFacts(settings),
       capabilities: ["keys", "threads", "runs", "plan_approval", "steer", "tasks", "webhooks"],
       limits: {
         max_body_bytes: values.SERVICE_MAX_BODY_BYTES,
         max_queued: values.SERVICE_MAX_QUEUED,
         max_streams: values.SERVICE_MAX_STREAMS,
       },
-      warnings: wiring.warnings,
+      warnings: [...wiring.warnings, ...asList(await warnOfSharing(wiring.storage, settings))],
     }),
     look: () =>
       lookAround({
         ...wiring,
         directory: values.DATABASE_URL === undefined ? dataDirectory : undefined,
         leaseMs: values.SERVICE_LEASE_MS,
+        warnOfSharing: () => warnOfSharing(wiring.storage, settings),
       }),
   };
+}
+
+function asList(text: string | undefined): string[] {
+  return text === undefined ? [] : [text];
 }

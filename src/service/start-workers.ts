@@ -60,6 +60,8 @@ export async function startWorkers({ settings, logger, onStep }: ServiceOptions,
     await ensureRunJobs(storage);
     await ensureTaskJobs(storage);
     await ensureDeliveryJobs(storage);
+    // Last, and by itself: an engine that is away keeps nothing else from being swept.
+    await wiring.sandboxes.sweep().catch((error: unknown) => logger.warn({ err: error }, "sandboxes were not swept"));
   });
 }
 

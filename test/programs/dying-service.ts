@@ -11,7 +11,7 @@ const service = await startService({
   role: "serve",
   logger: pino({ level: "silent" }),
   version: "test",
-  createSandboxes: ({ storage }) =>
+  createSandboxes: async ({ storage }) =>
     createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined }),
   onStep(reached) {
     if (reached === step) process.kill(process.pid, "SIGKILL");

@@ -6,7 +6,8 @@ import { OwnershipLost, RunFailure } from "./failures.ts";
 import { finish, type Outcome } from "./finish.ts";
 import { followTurn } from "./follow-turn.ts";
 import { outcomeOf } from "./outcome.ts";
-import { explainRefusal, type Patience } from "./patience.ts";
+import type { Sandbox } from "../sandboxes/sandboxes.ts";
+import { explainRefusal, untilDone, type Patience } from "./patience.ts";
 import { append } from "./pump.ts";
 import { readManifest, RequestInput, RequestOptions } from "./rows.ts";
 import { workOf } from "./turn-body.ts";
@@ -74,11 +75,14 @@ async function execute(context: AttemptContext, { run, stalledAttempts }: Claim)
   const work = workOf(context.source);
   if (work.kind === "nothing") return { status: "completed", reason: "rejected_plan", output: "" };
   if (context.isCancelRequested() && run.turn_request_id === null) throw new CancelledBeforeTurn();
-  const sandbox = await context.sandboxes.acquire(context.scope, context.signal);
-  context.onStep?.("sandbox", run.id);
   const unwatch = context.controls.watch(run.id, { onCancel: context.noteCancel, onSteer: () => undefined });
+  let sandbox: Sandbox;
   let turn: Awaited<ReturnType<typeof ensureTurn>>;
   try {
+    sandbox = await untilDone(context.patience, run.turn_request_id !== null, () =>
+      context.sandboxes.acquire(context.scope, context.signal),
+    );
+    context.onStep?.("sandbox", run.id);
     turn = await ensureTurn(context, sandbox, work);
   } finally {
     unwatch();

@@ -39,7 +39,7 @@ export async function untilDone<T>(patience: Patience, isAdmitted: boolean, ask:
     const reason = waitingReason(fault);
     if (reason === undefined) throw explainRefusal(fault, isAdmitted);
     // What was asked without an answer may have been done, and no later refusal takes that back.
-    if (!(fault instanceof ProblemError)) hasBeenSilent = true;
+    if (!(fault instanceof ProblemError) && !(fault instanceof SandboxUnavailable)) hasBeenSilent = true;
     if (!isAdmitted && !hasBeenSilent) patience.onRefused();
     if (performance.now() - beganAt >= patience.lostAfterMs) throw givenUp(fault, patience.lostAfterMs, isAdmitted);
     await patience.onWaiting(reason);
@@ -51,6 +51,7 @@ export async function untilDone<T>(patience: Patience, isAdmitted: boolean, ask:
 /** Why it is worth asking again; undefined: it is not. */
 function waitingReason(fault: unknown): string | undefined {
   if (fault instanceof TurndUnreachable) return "executor_unreachable";
+  if (fault instanceof SandboxUnavailable) return fault.reason === "sandbox_limit" ? fault.reason : undefined;
   if (!(fault instanceof ProblemError)) return undefined;
   if (fault.code === "queue_full" || fault.code === "shutting_down") return fault.code;
   const status = PROBLEM_STATUS[fault.code];
@@ -81,6 +82,8 @@ export function explainRefusal(fault: unknown, isAdmitted: boolean): unknown {
 }
 
 function givenUp(fault: unknown, ms: number, isAdmitted: boolean): RunFailure {
+  if (fault instanceof SandboxUnavailable && !isAdmitted)
+    return new RunFailure(fault.reason, `${fault.message}, for ${ms} ms`);
   const why = fault instanceof Error ? fault.message : String(fault);
   if (!isAdmitted) return new RunFailure("executor_unreachable", `turnd took no turn for ${ms} ms: ${why}`);
   return new RunFailure(

@@ -1,5 +1,9 @@
 import type { TurndClient } from "../../client/turnd-client.ts";
 
+/** The kinds of sandboxes that there are. */
+export const SANDBOX_KINDS = ["embedded", "static", "docker", "kubernetes"] as const;
+export type SandboxKind = (typeof SANDBOX_KINDS)[number];
+
 /** A turnd that is ready. */
 export interface Sandbox {
   readonly id: string;
@@ -18,10 +22,15 @@ export interface SandboxScope {
 
 /** Where turns run; the kinds differ only behind this. */
 export interface Sandboxes {
+  readonly kind: SandboxKind;
+  /** Whether turns of several users run in one sandbox. */
+  readonly isShared: boolean;
   /** A ready sandbox for a thread; waits for its start. @throws {SandboxUnavailable} */
   acquire(scope: SandboxScope, signal: AbortSignal): Promise<Sandbox>;
   /** The workspace of a new session, made by us; undefined: the sandbox's own. */
   prepareWorkspace(scope: SandboxScope): Promise<string | undefined>;
+  /** Stops what is idle and removes what no row knows; one process of the cluster does it every 30 s. */
+  sweep(): Promise<void>;
   /** Whether a run could start now, for probes. */
   look(): Promise<{ readonly ok: boolean; readonly message?: string }>;
   close(): Promise<void>;

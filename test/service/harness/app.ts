@@ -41,7 +41,12 @@ export async function testApp(storage: Storage, overrides: Partial<AppOptions> =
     streamMaxMs: 600_000,
     logger,
     version: "test",
-    info: () => ({ capabilities: [], limits: {}, warnings: [] }),
+    info: async () => ({
+      capabilities: [],
+      sandbox: { kind: "static", shared_by: "all_users" },
+      limits: {},
+      warnings: [],
+    }),
     look: async () => [],
     hosts: [],
     corsOrigins: ["http://localhost:5173"],

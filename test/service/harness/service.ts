@@ -40,6 +40,8 @@ export interface TestServiceOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly role?: ProcessRole;
   readonly onStep?: ServiceOptions["onStep"];
+  /** Instead of the turnd that runs already. */
+  readonly createSandboxes?: ServiceOptions["createSandboxes"];
   /** Gets every line of the log, at its lowest level. */
   readonly onLog?: (line: string) => void;
 }
@@ -86,8 +88,10 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
     role: options.role ?? "serve",
     logger,
     version: "test",
-    createSandboxes: ({ storage }) =>
-      createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined }),
+    createSandboxes:
+      options.createSandboxes ??
+      (async ({ storage }) =>
+        createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined })),
     onStep: options.onStep,
   });
   onTestFinished(() => service.stop());

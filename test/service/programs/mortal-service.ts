@@ -12,7 +12,7 @@ const service = await startService({
   role: "serve",
   logger: pino({ level: "info" }),
   version: "test",
-  createSandboxes: ({ storage }) =>
+  createSandboxes: async ({ storage }) =>
     createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined }),
   onStep(reached) {
     if (reached !== step || existsSync(mark)) return;

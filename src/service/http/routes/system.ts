@@ -11,11 +11,12 @@ export interface Check {
 
 export interface SystemOptions {
   readonly version: string;
-  readonly info: () => {
+  readonly info: () => Promise<{
     capabilities: readonly string[];
+    sandbox: z.infer<typeof SandboxFacts>;
     limits: Readonly<Record<string, number>>;
     warnings: readonly string[];
-  };
+  }>;
   /** Looks at everything the service needs. */
   readonly look: () => Promise<readonly Check[]>;
 }
@@ -30,12 +31,19 @@ const Ready = z
     checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), message: z.string().optional() })),
   })
   .meta({ id: "Ready" });
+const SandboxFacts = z
+  .strictObject({
+    kind: z.enum(["embedded", "static", "docker", "kubernetes"]),
+    shared_by: z.enum(["all_users", "threads_of_a_user", "nobody"]).meta({ description: "Whose turns run in one." }),
+  })
+  .meta({ id: "SandboxFacts", description: "Where turns run." });
 const Info = z
   .strictObject({
     name: z.literal("svc"),
     version: z.string(),
     api_version: z.literal(1),
     capabilities: z.array(z.string()),
+    sandbox: SandboxFacts,
     limits: z.record(z.string(), z.number()),
     warnings: z.array(z.string()),
   })
@@ -69,12 +77,13 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, { 
 
   const about = { tags, summary: "Ask what this service is", security: [], response: { 200: Info, ...refusals() } };
   app.get("/api/system/info", { ...open, schema: about }, async () => {
-    const { capabilities, limits, warnings } = info();
+    const { capabilities, sandbox, limits, warnings } = await info();
     return {
       name: "svc" as const,
       version,
       api_version: 1 as const,
       capabilities: [...capabilities],
+      sandbox,
       limits: { ...limits },
       warnings: [...warnings],
     };

@@ -125,6 +125,8 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
   });
 
   return {
+    kind: "embedded",
+    isShared: true,
     async acquire(_scope, signal) {
       signal.throwIfAborted();
       try {
@@ -139,6 +141,8 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
       }
     },
     prepareWorkspace: ({ sessionId }) => makeWorkspace(sessionId),
+    // It runs for as long as the service does.
+    sweep: async () => undefined,
     async look() {
       if (current === undefined) return { ok: false, message: "turnd is not running yet" };
       const { ready, checks } = await current.child.client.ready().catch(() => ({ ready: false, checks: [] }));

@@ -14,6 +14,8 @@ export interface StaticOptions {
 export function createStaticSandboxes({ storage, urls, token }: StaticOptions): Sandboxes {
   const clientOf = (baseUrl: string) => createTurndClient({ baseUrl, token });
   return {
+    kind: "static",
+    isShared: true,
     async acquire(scope) {
       const { threadPk } = scope;
       const pinned =
@@ -50,6 +52,8 @@ export function createStaticSandboxes({ storage, urls, token }: StaticOptions): 
       return { ...record, client: clientOf(url) };
     },
     prepareWorkspace: async () => undefined,
+    // They are the operator's to start and stop.
+    sweep: async () => undefined,
     async look() {
       const answers = await Promise.all(
         urls.map((url) =>

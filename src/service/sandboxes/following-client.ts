@@ -1,0 +1,56 @@
+import { createTurndClient, type TurndClient } from "../../client/turnd-client.ts";
+
+/** Where a generation of a sandbox answers. */
+export interface Place {
+  readonly baseUrl: string;
+  readonly token: string;
+}
+
+/** What the client's own address is taken for; never asked. */
+const NOWHERE = "http://sandbox.invalid";
+const UNAUTHORIZED = 401;
+
+/**
+ * A client of a sandbox that goes on with its next generation when this one is gone.
+ *
+ * A connection that cannot be made, or an instance that does not know our token, is looked into before the caller hears of it; so
+ * the caller's own next try reaches the generation that took over, with the turns of the same volume.
+ * @param locate - where the sandbox is now; starts it where it is stopped
+ */
+export function createFollowingClient(first: Place, locate: (signal: AbortSignal) => Promise<Place>): TurndClient {
+  let place = first;
+  let locating: Promise<boolean> | undefined;
+
+  /** @returns whether it is elsewhere now */
+  async function relocate(signal: AbortSignal): Promise<boolean> {
+    const before = place;
+    place = await locate(signal);
+    return place.baseUrl !== before.baseUrl || place.token !== before.token;
+  }
+
+  const follow: typeof fetch = async (input, init) => {
+    const url = input instanceof Request ? input.url : input.toString();
+    const path = url.slice(NOWHERE.length);
+    const ask = (): Promise<Response> => {
+      const headers = new Headers(init?.headers);
+      headers.set("authorization", `Bearer ${place.token}`);
+      return fetch(`${place.baseUrl}${path}`, { ...init, headers });
+    };
+    const signal = init?.signal ?? new AbortController().signal;
+    const look = () => (locating ??= relocate(signal).finally(() => (locating = undefined)));
+    let response: Response;
+    try {
+      response = await ask();
+    } catch (error) {
+      signal.throwIfAborted();
+      // Whatever comes of it, this call got no answer; its caller asks again where that is right.
+      await look().catch(() => false);
+      throw error;
+    }
+    // Another sandbox may have got the port of one that is gone.
+    if (response.status !== UNAUTHORIZED || !(await look())) return response;
+    await response.body?.cancel();
+    return ask();
+  };
+  return createTurndClient({ baseUrl: NOWHERE, token: undefined, fetch: follow });
+}

@@ -1,0 +1,241 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { sandboxToken } from "../auth/derive.ts";
+import type { Storage } from "../storage/storage.ts";
+import { createFollowingClient } from "./following-client.ts";
+import type { SandboxEngine } from "./sandbox-engine.ts";
+import {
+  beginStart,
+  ensureRow,
+  isIdleFor,
+  isOlderThan,
+  moveRow,
+  startFailures,
+  type Condition,
+  type FoundState,
+  type SandboxRow,
+} from "./sandbox-rows.ts";
+import { SandboxUnavailable, type Sandbox, type Sandboxes, type SandboxScope } from "./sandboxes.ts";
+import { startInstance } from "./start-instance.ts";
+import { sweepSandboxes } from "./sweep.ts";
+
+export interface PoolOptions {
+  readonly storage: Storage;
+  readonly engine: SandboxEngine;
+  readonly logger: Logger;
+  /** Whose a sandbox is: a thread's, or all threads' of a user. */
+  readonly scope: "thread" | "user";
+  readonly sandboxSecret: string;
+  /** Most sandboxes that run at once. */
+  readonly max: number;
+  /** Without a run for so long a sandbox is stopped. */
+  readonly idleMs: number;
+  /** Longest start. */
+  readonly startMs: number;
+  /** Volumes that no row knows are kept for so long. */
+  readonly orphanVolumeMs?: number;
+}
+
+/** Sandboxes of their own, and what an operator or a sweep does with them. */
+export interface SandboxPool extends Sandboxes {
+  /** Marks one as about to be stopped, if it is idle; an `acquire` takes it back. @returns whether it is marked */
+  quiesce(id: string): Promise<boolean>;
+  /** Stops one; its volume stays. @returns false for an older generation than the present one, which goes on */
+  stop(id: string, generation: number): Promise<boolean>;
+  /** Removes one with its volume. Safe to repeat. */
+  destroy(id: string): Promise<void>;
+}
+
+const POLL_MS = 250;
+/** No generation: there is none below 0. */
+const NONE = -1;
+/** A start that another process has begun is over after its limit; this much later its process is taken for dead. */
+const STALE_MARGIN_MS = 15_000;
+
+/** Sandboxes that are started when a run needs one and stopped when none does; the rows decide, on every process alike. */
+export function createSandboxPool(options: PoolOptions): SandboxPool {
+  const { storage, engine, logger } = options;
+  const closing = new AbortController();
+  const starts = new Map<string, Promise<void>>();
+  const halts = new Set<Promise<void>>();
+  const staleMs = options.startMs + STALE_MARGIN_MS;
+  const find = (id: string) => storage.db.selectFrom("sandbox").selectAll().where("id", "=", id).executeTakeFirst();
+
+  async function acquireRow(scopeKey: string, signal: AbortSignal): Promise<SandboxRow> {
+    let awaited = NONE;
+    for (;;) {
+      if (closing.signal.aborted) await untilAborted(signal);
+      signal.throwIfAborted();
+      const row = await ensureRow(storage, { kind: engine.kind, scopeKey });
+      switch (row.state) {
+        case "ready": {
+          const used = await moveRow(storage.db, row, { state: "ready", isUse: true });
+          if (used === undefined) break;
+          if (await isThere(used)) return used;
+          // Gone without our doing: the next generation goes on with its volume.
+          await moveRow(storage.db, used, { state: "stopped" });
+          break;
+        }
+        case "quiescing":
+          await moveRow(storage.db, row, { state: "ready", isUse: true });
+          break;
+        case "starting":
+          awaited = row.generation;
+          if (await hasBeenAbandoned(row)) awaited = await begin(row);
+          else await settled(starts.get(row.id), signal);
+          break;
+        case "failed":
+          assertMayStart(row, awaited);
+          awaited = await begin(row);
+          break;
+        case "stopped":
+          awaited = await begin(row);
+          break;
+        case "deleting":
+          throw new SandboxUnavailable("executor_unavailable", `the sandbox ${row.id} is being removed`);
+      }
+    }
+  }
+
+  /** Starts the next generation, beside the caller, where the row still is as it was found. @returns which one. @throws {SandboxUnavailable} `sandbox_limit` */
+  async function begin(found: SandboxRow): Promise<number> {
+    const begun = await beginStart(storage, found, { max: options.max, spec: engine.spec, staleMs });
+    if (begun.is === "full") {
+      throw new SandboxUnavailable("sandbox_limit", `${options.max} sandboxes run already, and none is idle`);
+    }
+    if (begun.is === "moved") return NONE;
+    const { row, displaced } = begun;
+    const starting = startInstance({ ...options, signal: closing.signal }, row).finally(() => starts.delete(row.id));
+    starts.set(row.id, starting);
+    if (displaced === undefined) return row.generation;
+    logger.info({ sandboxId: displaced.id, generation: displaced.generation }, "sandbox stopped to make room");
+    const halting = halt(displaced).finally(() => halts.delete(halting));
+    halts.add(halting);
+    return row.generation;
+  }
+
+  async function hasBeenAbandoned(row: SandboxRow): Promise<boolean> {
+    if (starts.has(row.id)) return false;
+    const stale = await storage.db
+      .selectFrom("sandbox")
+      .select("id")
+      .where("id", "=", row.id)
+      .where("generation", "=", row.generation)
+      .where("state", "=", "starting")
+      .where(isOlderThan(staleMs))
+      .executeTakeFirst();
+    return stale !== undefined;
+  }
+
+  /** An engine that does not answer says nothing about what it carries. */
+  async function isThere({ id, generation }: SandboxRow): Promise<boolean> {
+    try {
+      return (await engine.find({ id, generation })) !== undefined;
+    } catch (error) {
+      logger.warn({ err: error, sandboxId: id }, "the sandbox engine does not answer");
+      return true;
+    }
+  }
+
+  async function halt({ id, generation }: Pick<SandboxRow, "id" | "generation">): Promise<void> {
+    // The sweep tries again: the row says that nothing of this generation may run.
+    await engine
+      .halt({ id, generation })
+      .catch((error: unknown) => logger.warn({ err: error, sandboxId: id, generation }, "sandbox not stopped"));
+  }
+
+  async function quiesce(id: string, idleMs = 0): Promise<SandboxRow | undefined> {
+    const row = await find(id);
+    if (row?.state !== "ready") return undefined;
+    return moveRow(storage.db, row, { state: "quiescing" }, isIdleFor(idleMs));
+  }
+
+  /** From exactly the state it was found in. @returns whether it is stopped */
+  async function stopFound(found: FoundState, more?: Condition): Promise<boolean> {
+    // The row first: from here on nothing uses this generation, so its end hurts nobody.
+    const stopped = await moveRow(storage.db, found, { state: "stopped" }, more);
+    if (stopped === undefined) return false;
+    await halt(stopped);
+    return true;
+  }
+
+  async function stop(id: string, generation: number): Promise<boolean> {
+    for (const state of ["ready", "quiescing", "starting"] as const) {
+      if (await stopFound({ id, generation, state })) return true;
+    }
+    return (await find(id))?.generation === generation;
+  }
+
+  async function destroy(id: string): Promise<void> {
+    for (let row = await find(id); row !== undefined; row = await find(id)) {
+      const deleting = row.state === "deleting" ? row : await moveRow(storage.db, row, { state: "deleting" });
+      if (deleting === undefined) continue;
+      await starts.get(id);
+      await engine.remove(id);
+      await storage.db.deleteFrom("sandbox").where("id", "=", id).where("state", "=", "deleting").execute();
+    }
+  }
+
+  function toSandbox(row: SandboxRow, scopeKey: string): Sandbox {
+    const { id, generation } = row;
+    return {
+      id,
+      generation,
+      client: createFollowingClient(placeOf(row), async (signal) => placeOf(await acquireRow(scopeKey, signal))),
+    };
+  }
+
+  function placeOf({ id, generation, address }: SandboxRow) {
+    if (address === null) throw new Error(`the sandbox ${id} is ready without an address`);
+    return { baseUrl: address, token: sandboxToken(options.sandboxSecret, id, generation) };
+  }
+
+  return {
+    kind: engine.kind,
+    isShared: false,
+    async acquire(scope, signal) {
+      const scopeKey = keyOf(options.scope, scope);
+      return toSandbox(await acquireRow(scopeKey, signal), scopeKey);
+    },
+    prepareWorkspace: async () => undefined,
+    quiesce: async (id) => (await quiesce(id)) !== undefined,
+    stop,
+    destroy,
+    sweep: () => sweepSandboxes({ ...options, staleMs }, { quiesce, stopFound, destroy, halt }),
+    look: () => engine.look(),
+    async close() {
+      closing.abort(new Error("the service is stopping"));
+      await Promise.allSettled([...starts.values(), ...halts]);
+    },
+  };
+}
+
+function keyOf(scope: PoolOptions["scope"], { threadPk, userId }: SandboxScope): string {
+  return scope === "thread" ? `thread:${threadPk}` : `user:${userId}`;
+}
+
+/** @param awaited - the generation whose start this caller has waited for. @throws {SandboxUnavailable} */
+function assertMayStart(row: SandboxRow, awaited: number): void {
+  const failed = startFailures(row);
+  if (failed === undefined) return;
+  if (row.generation === awaited) throw new SandboxUnavailable("sandbox_start_failed", failed.message);
+  if (Date.parse(failed.retry_at) <= Date.now()) return;
+  throw new SandboxUnavailable(
+    "sandbox_start_failed",
+    `${failed.failures} starts in a row failed, the next is tried after ${failed.retry_at}: ${failed.message}`,
+  );
+}
+
+/** Until a start of this process is over, or for a while where it is another's. */
+async function settled(start: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
+  if (start === undefined) await delay(POLL_MS, undefined, { signal });
+  else await Promise.race([start, untilAborted(signal)]);
+}
+
+/** A stop of the service ends every attempt by its own signal, which says what becomes of the run. */
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,107 @@
+import { pino } from "pino";
+import { describe, expect, test } from "vitest";
+import { createSandboxPool } from "../../../src/service/sandboxes/pool.ts";
+import type { SandboxEngine } from "../../../src/service/sandboxes/sandbox-engine.ts";
+import type { ServiceOptions } from "../../../src/service/service.ts";
+import { fakeDaemon } from "../../harness/fake-daemon.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { freshService } from "../harness/service.ts";
+import { ENGINES } from "../harness/storage.ts";
+
+/** A pool whose every instance is the same turnd; `fault` is what a start throws. */
+function oneTurnd(url: string, options: { max: number; fault?: string }): ServiceOptions["createSandboxes"] {
+  const engine: SandboxEngine = {
+    kind: "docker",
+    spec: {},
+    async launch() {
+      if (options.fault !== undefined) throw new Error(options.fault);
+      return url;
+    },
+    find: async () => url,
+    lastLines: async () => "",
+    halt: async () => undefined,
+    remove: async () => undefined,
+    list: async () => [],
+    look: async () => ({ ok: true }),
+  };
+  return async ({ storage, secrets }) =>
+    createSandboxPool({
+      storage,
+      engine,
+      logger: pino({ level: "silent" }),
+      scope: "thread",
+      sandboxSecret: secrets.sandbox,
+      max: options.max,
+      idleMs: 600_000,
+      startMs: 20_000,
+    });
+}
+
+describe.each(ENGINES)("%s", (kind) => {
+  test("a run that finds every sandbox taken says so once, waits, and runs when one is idle", async () => {
+    const turnd = await fakeDaemon();
+    const service = await freshService(kind, { turndUrl: turnd.url, createSandboxes: oneTurnd(turnd.url, { max: 1 }) });
+    const first = await service.submit(await service.thread(), "paced 40 0.1\nFirst.");
+    await waitFor("the first turn", async () => {
+      const { body } = await service.call("GET", `/api/agent/runs/${first.run_id}`);
+      return body.run.last_seq > 3;
+    });
+    const second = await service.submit(await service.thread(), "paced 1 0.01\nSecond.");
+    const events = await service.events(second.run_id);
+    const waiting = events.filter(({ data }) => data.payload.name === "svc.waiting");
+    expect(waiting.map(({ data }) => data.payload.reason)).toEqual(["sandbox_limit"]);
+    expect(await service.result(second.run_id)).toMatchObject({ status: "completed", output: "Second." });
+    expect(await service.result(first.run_id)).toMatchObject({ status: "completed", output: "First." });
+  });
+
+  test("a run that waits for a place longer than it may fails as sandbox_limit, and a cancel ends the wait at once", async () => {
+    const turnd = await fakeDaemon();
+    const env = { SERVICE_EXECUTOR_LOST_MS: "4000" };
+    const createSandboxes = oneTurnd(turnd.url, { max: 1 });
+    const service = await freshService(kind, { turndUrl: turnd.url, createSandboxes, env });
+    const busy = await service.submit(await service.thread(), "paced 600 0.1\nFirst.");
+    await waitFor("the first turn", async () => {
+      const { body } = await service.call("GET", `/api/agent/runs/${busy.run_id}`);
+      return body.run.last_seq > 3;
+    });
+    const second = await service.submit(await service.thread(), "Second.");
+    expect(await service.result(second.run_id)).toMatchObject({
+      status: "failed",
+      error: { type: "sandbox_limit", retryable: true, user_action: "retry" },
+    });
+    const third = await service.submit(await service.thread(), "Third.");
+    await waitFor("the third's wait", async () => {
+      const { body } = await service.call("GET", `/api/agent/runs/${third.run_id}/events?format=json`);
+      return body.events.some(({ payload }: { payload: { name?: string } }) => payload.name === "svc.waiting");
+    });
+    await service.call("POST", `/api/agent/runs/${third.run_id}/cancel`);
+    expect(await service.result(third.run_id)).toMatchObject({ status: "cancelled" });
+    await service.call("POST", `/api/agent/runs/${busy.run_id}/cancel`);
+  });
+
+  test("a run whose sandbox does not start fails at once and says why", async () => {
+    const turnd = await fakeDaemon();
+    const createSandboxes = oneTurnd(turnd.url, { max: 1, fault: "no such image" });
+    const service = await freshService(kind, { turndUrl: turnd.url, createSandboxes });
+    const { run_id } = await service.submit(await service.thread(), "Hello.");
+    expect(await service.result(run_id)).toMatchObject({
+      status: "failed",
+      error: { type: "sandbox_start_failed", message: "no such image", retryable: true },
+    });
+  });
+
+  test("info and ready say who shares a sandbox, once there are two", async () => {
+    const turnd = await fakeDaemon();
+    const service = await freshService(kind, { turndUrl: turnd.url });
+    const info = async () => (await service.call("GET", "/api/system/info")).body;
+    const checks = async () => (await service.call("GET", "/api/system/ready")).body.checks;
+    expect(await info()).toMatchObject({ sandbox: { kind: "static", shared_by: "all_users" }, warnings: [] });
+    expect(await checks()).toContainEqual({ name: "sandbox", ok: true });
+    expect(await checks()).not.toContainEqual(expect.objectContaining({ name: "sandbox_sharing" }));
+    const user = { username: "second", password: "correct horse battery", role: "user" };
+    expect((await service.call("POST", "/api/auth/users", user)).status).toBe(200);
+    const message = expect.stringContaining("2 users share the static sandboxes");
+    expect(await info()).toMatchObject({ warnings: [message] });
+    expect(await checks()).toContainEqual({ name: "sandbox_sharing", ok: true, message });
+  });
+});
