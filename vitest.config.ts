@@ -8,9 +8,13 @@ const DAEMON_TESTS = [
   "test/client/**/*.test.ts",
 ];
 
+/** Tests that start the programs that read documents. */
+const PARSER_TESTS = ["test/service/knowledge/parse/**/*.test.ts"];
+
 /**
  * `fast` runs in memory and with small processes, and is what `npm run check` runs; `daemon` starts whole daemons with fake
- * CLIs; `service` runs the agent service on PGlite and on a PostgreSQL of its own; `real` starts the real CLIs, a gigabyte and
+ * CLIs; `service` runs the agent service on PGlite and on a PostgreSQL of its own; `parser`
+ * starts the programs that read documents; `real` starts the real CLIs, a gigabyte and
  * seconds each; `image` builds and starts the sandbox image, where a container engine answers.
  */
 export default defineConfig({
@@ -30,6 +34,7 @@ export default defineConfig({
             "test/service/**/*.db.test.ts",
             "**/node_modules/**",
             ...DAEMON_TESTS,
+            ...PARSER_TESTS,
           ],
           globalSetup: ["test/harness/provide-turnd.ts"],
           testTimeout: 90_000,
@@ -55,6 +60,10 @@ export default defineConfig({
           testTimeout: 90_000,
           hookTimeout: 90_000,
         },
+      },
+      {
+        extends: true,
+        test: { name: "parser", include: PARSER_TESTS, testTimeout: 180_000, hookTimeout: 60_000 },
       },
       {
         extends: true,

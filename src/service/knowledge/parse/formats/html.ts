@@ -1,0 +1,69 @@
+import { Readability } from "@mozilla/readability";
+import { parseHTML } from "linkedom";
+import { withoutPages, type Markdown, type Original } from "./format.ts";
+import { assertShallowHtml } from "./html-depth.ts";
+import { readText } from "./text.ts";
+import { htmlToMarkdown } from "./to-markdown.ts";
+
+/** What is around the text of a page. */
+const AROUND = "nav, script, style, noscript, template, iframe, svg, form, [hidden], [aria-hidden=true]";
+/** Elements of the text itself, whose names Readability must not judge by: a heading `Remarks` is no column of remarks. */
+const TEXT =
+  "h1, h2, h3, h4, h5, h6, p, ul, ol, li, dl, dt, dd, table, thead, tbody, tr, td, th, pre, code, blockquote";
+/** The article is taken if it has so much of the page's text; otherwise the page is no article. */
+const ARTICLE_SHARE = 0.5;
+
+/** A page: its article, where it has one, otherwise its body without what is around the text. */
+export function parseHtml(original: Original): Markdown {
+  const html = [...readText(original)].join("");
+  assertShallowHtml(html);
+  const document = documentOf(html);
+  const mains = [...document.querySelectorAll("h1")].map((heading) => plain(heading.textContent));
+  const title = plain(document.querySelector("title")?.textContent);
+  const body = htmlToMarkdown(document.body?.outerHTML ?? "");
+  const article = readArticle(html, mains.length);
+  if (article === undefined || visible(article) < visible(body) * ARTICLE_SHARE) {
+    return withoutPages([/^# /m.test(body) ? body : titled(title, body)]);
+  }
+  return withoutPages([titled(mains.length === 1 ? (mains[0] ?? "") : title, article)]);
+}
+
+/**
+ * The article below its title. Readability makes a main heading one of the second level, and drops it where it says what the
+ * title says; so of one main heading nothing is left but the title, and of several all headings go one level down.
+ */
+function readArticle(html: string, mains: number): string | undefined {
+  const document = documentOf(mains > 1 ? lowered(html) : html);
+  for (const element of document.querySelectorAll(TEXT)) {
+    element.removeAttribute("class");
+    element.removeAttribute("id");
+  }
+  if (mains === 1) document.querySelector("h1")?.remove();
+  const content = new Readability(document).parse()?.content ?? "";
+  return content === "" ? undefined : htmlToMarkdown(content);
+}
+
+function lowered(html: string): string {
+  return html.replace(
+    /(<\/?h)([1-5])(?=[\s>])/gi,
+    (_tag, start: string, level: string) => `${start}${Number(level) + 1}`,
+  );
+}
+
+function documentOf(html: string): Document {
+  const { document } = parseHTML(/<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`);
+  for (const element of document.querySelectorAll(AROUND)) element.remove();
+  return document;
+}
+
+function titled(title: string, markdown: string): string {
+  return title === "" ? markdown : `# ${title}\n\n${markdown}`;
+}
+
+function plain(text: string | null | undefined): string {
+  return (text ?? "").replace(/\s+/g, " ").trim();
+}
+
+function visible(text: string): number {
+  return text.replace(/\s+/g, "").length;
+}
