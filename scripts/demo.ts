@@ -8,6 +8,7 @@ import { makeUserDirectory } from "../src/daemon/process/user-directory.ts";
 import { startScriptedModel, type ScriptedModel } from "../src/scripted-model/server.ts";
 import { CheckFailed, expectThat } from "./demo/expect-that.ts";
 import { lookAtCliB } from "./demo/look-at-cli-b.ts";
+import { playService } from "./demo/play-service.ts";
 import { runTurn, type SeenTurn } from "./demo/run-turn.ts";
 import { startTurnd, type TurndProcess } from "./demo/turnd-process.ts";
 import { fillEnvironment, type FilledEnvironment } from "./fill-environment.ts";
@@ -66,7 +67,7 @@ async function demo(signal: AbortSignal): Promise<void> {
   let turnd: TurndProcess | undefined;
   let owner: FilledEnvironment["owner"] | undefined;
   try {
-    const given = withoutTurnd(process.env);
+    const given = withoutOthers(process.env);
     const real = configuredClis(given);
     const scripted = (["cli-a", "cli-b"] as const).filter((executor) => !real.includes(executor));
     model = await startScriptedModel();
@@ -104,6 +105,7 @@ async function demo(signal: AbortSignal): Promise<void> {
     const code = await turnd.stop();
     turnd = undefined;
     expectThat(code === 0, "turnd stops with exit code 0", String(code));
+    await playService(base, serviceEnvironment(env), signal);
   } catch (error) {
     if (turnd !== undefined) console.error(`\nThe end of turnd's log:\n${turnd.log.join("\n")}`);
     throw error;
@@ -126,13 +128,19 @@ async function makeBase(): Promise<string> {
   return base;
 }
 
-/** The demo has its own directories, port and token: variables of another turnd must not lead it there. */
-function withoutTurnd(env: NodeJS.ProcessEnv): Record<string, string> {
+/** The demo has its own directories, ports and tokens: variables of another turnd or service must not lead it there. */
+function withoutOthers(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) =>
-      value === undefined || name.startsWith("TURND_") ? [] : [[name, value]],
+      value === undefined || /^(TURND_|SERVICE_|SVC_|DATABASE_URL$)/.test(name) ? [] : [[name, value]],
     ),
   );
+}
+
+/** The providers and the CLIs of the first half, for a turnd of the service's own. */
+function serviceEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
+  const { TURND_RUN_AS: runAs } = env;
+  return { ...withoutOthers(env), ...(runAs === undefined ? {} : { TURND_RUN_AS: runAs }) };
 }
 
 const stopping = new AbortController();
@@ -141,7 +149,10 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => st
 
 try {
   await demo(stopping.signal);
-  console.log("\nEvery check held: both CLIs wrote a program, ran it, and remembered it in a second turn.");
+  console.log(
+    "\nEvery check held: both CLIs wrote a program, ran it, and remembered it in a second turn; " +
+      "and the service ran them for a client with a key, over a cut connection, in a queue, and cancelled one.",
+  );
 } catch (error) {
   const shown = error instanceof CheckFailed || stopping.signal.aborted ? String(error) : error;
   console.error("\nThe demo failed.", shown);

@@ -51,7 +51,8 @@ function describeTurnEnd({ status, failure, counts, duration_ms }: DataOf<"turn.
   return `${status}${reason} (${counts.events} events, ${counts.tools} tools, ${(duration_ms / 1000).toFixed(1)} s)`;
 }
 
-function oneLine(text: string): string {
+/** A text in one line of at most 140 characters. */
+export function oneLine(text: string): string {
   const line = text.trim().replaceAll(/\s*\n\s*/g, " ⏎ ");
   return line.length > 140 ? `${line.slice(0, 139)}…` : line;
 }

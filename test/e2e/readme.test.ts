@@ -63,10 +63,24 @@ async function start(script: string, env: Record<string, string> = {}) {
   return { host, log, stop };
 }
 
-test("the one command runs a real turn on each CLI", { timeout: 300_000 }, async () => {
+test("the one command runs a real turn on each CLI, and runs of the service", { timeout: 600_000 }, async () => {
   const result = await run(find(README, "npm run demo"));
   expect(result.exitCode, result.stdout + result.stderr).toBe(0);
   expect(result.stdout).toMatch(/cli-a[^]*cli-b[^]*Every check held/);
+  expect(
+    result.stdout.match(/^ {2}✓ .*/gm)?.map((line) => line.replaceAll(/[0-9a-f]{8}-[0-9a-f-]+|svkey_\w+|\d+/g, "#")),
+  ).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining("the same request_id twice is one key: #…"),
+      expect.stringContaining("submitted twice with one request_id: one run"),
+      "  ✓ # events over # connections, from # to # without a gap",
+      expect.stringContaining("OpenAI-style messages in, choices out"),
+      expect.stringContaining("is queued, position #"),
+      expect.stringContaining("queue_policy reject: rejected, thread_busy"),
+      expect.stringContaining("cancelled, and confirmed by the end of its turn"),
+      expect.stringContaining("`continue` let the waiting request run"),
+    ]),
+  );
 });
 
 test(
