@@ -1,98 +1,29 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import type { TestDaemon } from "../test/harness/daemon.ts";
-import { waitFor } from "../test/harness/wait-for.ts";
 import { withDirectory } from "./bench/stage.ts";
-import { faultsOfState, inspectDeleted, inspectTurn, leftovers } from "./soak/find-faults.ts";
-import { startMortalDaemon } from "./soak/mortal-daemon.ts";
-import { deleteSession, playTurn, type Admitted, type Counts, type Requested } from "./soak/play-turn.ts";
-import { createRandom } from "./soak/random.ts";
+import { soakService } from "./soak/service/soak-service.ts";
+import type { SoakOptions } from "./soak/soak-options.ts";
+import { soakTurnd } from "./soak/turnd/soak-turnd.ts";
 
-const SESSIONS = 5;
+/** What there is to soak; turnd where nothing is named. */
+const SOAKS: Readonly<Record<string, (options: SoakOptions) => Promise<string[]>>> = {
+  turnd: soakTurnd,
+  service: soakService,
+};
 
-/** Plays random turns until the time is up, then looks for what should not be. @returns faults, one sentence each */
-async function soak(directory: string, seed: number, seconds: number): Promise<string[]> {
-  const random = createRandom(seed);
-  const daemon = await startMortalDaemon(directory);
-  const counts: Counts = { turns: 0, cancels: 0, deletes: 0, steers: 0, retries: 0, connections: 0 };
-  let admitted: Admitted[] = [];
-  const deleted: Requested[] = [];
-  const faults: string[] = [];
-  const endings = new Map<string, number>();
-  let events = 0;
-  const startedAt = performance.now();
-  // Sleeps for so many seconds are what escapees leave; a number of this run's own.
-  const mark = String(2_000_000 + random.between(0, 999_999));
-  const isOver = (): boolean => stopping.signal.aborted || performance.now() - startedAt > seconds * 1000;
-
-  async function playSession(number: number): Promise<void> {
-    while (!isOver()) {
-      try {
-        const player = { daemon, random, counts, sessionId: `session-${number}`, mark };
-        if (random.chance(0.03)) {
-          const isGone = (turn: Requested): boolean => turn.sessionId === player.sessionId;
-          // Afterwards there is nothing of them left to look at.
-          inspect(await daemon.current(), admitted.filter(isGone));
-          const unread = await deleteSession(player);
-          deleted.push(...unread, ...admitted.filter(isGone));
-          admitted = admitted.filter((turn) => !isGone(turn));
-        } else {
-          const played = await playTurn(player);
-          admitted.push(...played);
-        }
-      } catch (error) {
-        faults.push(describe(error));
-      }
-    }
-  }
-  function inspect(turnd: TestDaemon, turns: readonly Admitted[]): void {
-    for (const turn of turns) {
-      const { ending, faults: found } = inspectTurn(turnd, turn);
-      endings.set(ending, (endings.get(ending) ?? 0) + 1);
-      events += turn.lastSeq;
-      faults.push(...found);
-    }
-  }
-  async function killNowAndThen(): Promise<void> {
-    while (!isOver()) {
-      await delay(random.between(500, 8000));
-      await daemon.killAndRestart();
-    }
-  }
-
-  await Promise.all([killNowAndThen(), ...Array.from({ length: SESSIONS }, (_, number) => playSession(number))]);
-  const turnd = await daemon.current();
-  await waitFor("an idle daemon", () => leftovers(turnd, directory, mark).length === 0, 10_000).catch(() => undefined);
-  faults.push(...leftovers(turnd, directory, mark));
-  inspect(turnd, admitted);
-  for (const turn of deleted) faults.push(...(await inspectDeleted(turnd, turn)));
-  const known = admitted.length + deleted.length;
-  if (known !== counts.turns) faults.push(`${counts.turns} turns were asked for, ${known} ended or were deleted`);
-  else faults.push(...faultsOfState(turnd, admitted));
-  const code = await turnd.stop();
-  if (code !== 0) faults.push(`turnd stopped with ${code}`);
-  console.log(
-    `${new Date().toISOString().slice(0, 10)}, seed ${seed}, ${Math.round((performance.now() - startedAt) / 1000)} s\n` +
-      `${counts.turns} turns of ${SESSIONS} sessions, ${deleted.length} of them deleted with their session later\n` +
-      `${events} events, each read by two clients\n` +
-      `${[...endings].map(([ending, count]) => `${count} ${ending}`).join(", ")}\n` +
-      `${daemon.kills()} kill -9, ${counts.cancels} cancels, ${counts.deletes} deletes, ${counts.steers} steers, ` +
-      `${counts.retries} retried requests, ${counts.connections} connections\n${faults.length} faults`,
-  );
-  return faults;
-}
-
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined ? error.message : `${error.message}: ${describe(error.cause)}`;
-}
-
-const { values } = parseArgs({ options: { seconds: { type: "string" }, seed: { type: "string" } } });
+const { values, positionals } = parseArgs({
+  options: { seconds: { type: "string" }, seed: { type: "string" } },
+  allowPositionals: true,
+});
+const [name = "turnd"] = positionals;
+const soak = SOAKS[name];
+if (soak === undefined) throw new Error(`no soak of "${name}"; there are ${Object.keys(SOAKS).join(" ")}`);
 const stopping = new AbortController();
 // The first one ends the run early, with its checks; what is left running is ended by the daemon's own stop.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stopping.abort());
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9));
 console.log(`seed ${seed}`);
-const faults = await withDirectory("turnd-soak", (directory) => soak(directory, seed, Number(values.seconds ?? 600)));
+const faults = await withDirectory(`${name}-soak`, (directory) =>
+  soak({ directory, seed, seconds: Number(values.seconds ?? 600), signal: stopping.signal }),
+);
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { TurnAdmission } from "../../src/protocol/index.ts";
-import { readChecked } from "../../test/harness/checking-reader.ts";
-import type { Answer } from "../../test/harness/client.ts";
+import { TurnAdmission } from "../../../src/protocol/index.ts";
+import { readChecked } from "../../../test/harness/checking-reader.ts";
+import type { Answer } from "../../../test/harness/client.ts";
 import type { MortalDaemon } from "./mortal-daemon.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../random.ts";
 
 /** A request that turnd has taken. */
 export interface Requested {

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { LoggedEvent } from "../../src/protocol/index.ts";
-import type { TestDaemon } from "../../test/harness/daemon.ts";
-import { processesNaming } from "../../test/harness/processes.ts";
+import { LoggedEvent } from "../../../src/protocol/index.ts";
+import type { TestDaemon } from "../../../test/harness/daemon.ts";
+import { processesNaming } from "../../../test/harness/processes.ts";
 import type { Admitted, Requested } from "./play-turn.ts";
 
 /** How a turn ended, and what is wrong with its log and its witness, one sentence a fault. */

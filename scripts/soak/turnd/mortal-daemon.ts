@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { startDaemon, type TestDaemon } from "../../test/harness/daemon.ts";
-import { fakeEnv } from "../../test/harness/fake-env.ts";
-import { REPOSITORY } from "../../test/harness/temporary.ts";
+import { startDaemon, type TestDaemon } from "../../../test/harness/daemon.ts";
+import { fakeEnv } from "../../../test/harness/fake-env.ts";
+import { REPOSITORY } from "../../../test/harness/temporary.ts";
 
 /** A daemon that is killed now and then and comes back on the same state. */
 export interface MortalDaemon {

@@ -1,0 +1,137 @@
+import { mkdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { CLI_USER, REPOSITORY, userDirectory } from "../../../test/harness/temporary.ts";
+import { fakeEnv } from "../../../test/harness/fake-env.ts";
+import { startPostgresCluster, type PostgresCluster } from "../../../test/service/harness/postgres-cluster.ts";
+import type { EngineChoice } from "../../../src/service/storage/engine.ts";
+import { startMortalProcess, type MortalProcess } from "./mortal-process.ts";
+
+export type EngineName = "pglite" | "postgres";
+
+/** A whole service on one engine, with a turnd of its own, each process of which can be killed. */
+export interface Stage {
+  readonly engine: EngineName;
+  /** Where the API answers; several on PostgreSQL. */
+  readonly urls: readonly [string, ...string[]];
+  readonly workspace: string;
+  /** What may be killed: the processes, and PostgreSQL. */
+  readonly mortals: readonly Mortal[];
+  /** Ends the service's processes and turnd; the database stays for a last look. @returns faults */
+  stopProcesses(): Promise<string[]>;
+  readonly database: EngineChoice;
+  stopDatabase(): Promise<void>;
+}
+
+export type Mortal = Pick<MortalProcess, "name" | "killAndRestart" | "kills">;
+
+const SECRETS = {
+  SERVICE_JWT_SECRET: "soak-jwt-secret-0123456789abcdefghij",
+  SERVICE_KEY_SECRET: "soak-key-secret-0123456789abcdefghij",
+  SERVICE_SANDBOX_SECRET: "soak-sandbox-secret-0123456789abcdef",
+};
+
+/** Starts it in a directory that the CLIs' user can enter. */
+export async function startStage(engine: EngineName, directory: string): Promise<Stage> {
+  const logs = join(directory, "logs");
+  mkdirSync(logs, { recursive: true });
+  const cluster = engine === "postgres" ? await startPostgresCluster() : undefined;
+  const turndPort = await freePort();
+  const turnd = await startTurnd(directory, turndPort, logs);
+  const common = {
+    PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+    SERVICE_SANDBOX: "static",
+    SERVICE_TURND_URLS: `http://127.0.0.1:${turndPort}`,
+    SERVICE_LEASE_MS: "10000",
+    SERVICE_RATE_PER_MINUTE: "0",
+    SERVICE_RATE_ANONYMOUS_PER_MINUTE: "0",
+    SERVICE_LOGIN_FAILURES_IP: "10000",
+    ...SECRETS,
+    ...(cluster === undefined ? {} : { DATABASE_URL: cluster.url }),
+  };
+  const urls: string[] = [];
+  const launch = async (role: string, number: number): Promise<MortalProcess> => {
+    const port = await freePort();
+    if (role !== "worker") urls.push(`http://127.0.0.1:${port}`);
+    const name = `${engine}-${role}-${number}`;
+    return startMortalProcess({
+      name,
+      command: [process.execPath, join(REPOSITORY, "src/service/main.ts"), role],
+      env: { ...common, SERVICE_PORT: String(port), SERVICE_DATA_DIR: join(directory, "data") },
+      logPath: join(logs, `${name}.log`),
+    });
+  };
+  const processes =
+    engine === "pglite"
+      ? [await launch("serve", 1)]
+      : [await launch("api", 1), await launch("api", 2), await launch("worker", 1), await launch("worker", 2)];
+  const [first = "", ...rest] = urls;
+  return {
+    engine,
+    urls: [first, ...rest],
+    workspace: join(directory, "workspace"),
+    mortals: [...processes, turnd, ...(cluster === undefined ? [] : [mortalDatabase(cluster)])],
+    async stopProcesses() {
+      const faults: string[] = [];
+      for (const each of [...processes, turnd]) {
+        const code = await each.stop();
+        if (code !== 0) faults.push(`${each.name} stopped with ${code}`);
+      }
+      return faults;
+    },
+    database:
+      cluster === undefined
+        ? { kind: "pglite", directory: join(directory, "data/pglite") }
+        : { kind: "postgres", url: cluster.url, poolSize: 2 },
+    stopDatabase: async () => cluster?.stop(),
+  };
+}
+
+function startTurnd(directory: string, port: number, logs: string): Promise<MortalProcess> {
+  return startMortalProcess({
+    name: "turnd",
+    command: [process.execPath, join(REPOSITORY, "src/daemon/main.ts")],
+    env: {
+      ...fakeEnv(directory),
+      TURND_HOST: "127.0.0.1",
+      TURND_PORT: String(port),
+      TURND_STATE_DIR: join(directory, "state"),
+      TURND_HOME: userDirectory(join(directory, "home")),
+      TURND_WORKSPACE: userDirectory(join(directory, "workspace")),
+      TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000",
+      TURND_CANCEL_GRACE_MS: "300",
+      TURND_STEER_WAIT_MS: "1000",
+      TURND_MAX_TURNS: "16",
+    },
+    logPath: join(logs, "turnd.log"),
+  });
+}
+
+function mortalDatabase(cluster: PostgresCluster): Mortal {
+  let kills = 0;
+  return {
+    name: "postgres",
+    async killAndRestart() {
+      kills += 1;
+      // The shared memory of what was killed may be in use for a moment: then the next start is refused.
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          await cluster.restart("SIGKILL");
+          return;
+        } catch (error) {
+          if (attempt === 20) throw error;
+        }
+      }
+    },
+    kills: () => kills,
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

@@ -1,0 +1,8 @@
+/** What every soak is told. */
+export interface SoakOptions {
+  readonly directory: string;
+  readonly seed: number;
+  readonly seconds: number;
+  /** Ends it early, with its checks. */
+  readonly signal: AbortSignal;
+}
