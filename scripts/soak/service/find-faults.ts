@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { openEngine, type EngineChoice } from "../../../src/service/storage/engine.ts";
+import { readStates, recordStates } from "../../../test/service/harness/record-states.ts";
 
 /** What no row may say once nothing runs any more: a title, and a query that must give nothing. */
 const CHECKS: readonly (readonly [string, string])[] = [
@@ -35,7 +36,7 @@ const CHECKS: readonly (readonly [string, string])[] = [
   [
     "two runs of a thread at once",
     `select a.id::text as what from run a join run b on b.thread_pk = a.thread_pk and b.id > a.id
-     and b.started_at < a.ended_at`,
+     and b.started_at < a.ended_at and a.started_at < b.ended_at`,
   ],
   [
     "two turns of one request",
@@ -52,7 +53,22 @@ export async function findFaults(database: EngineChoice): Promise<string[]> {
       const { rows } = await sql.raw<{ what: string }>(query).execute(engine.db);
       faults.push(...rows.map(({ what }) => `${database.kind}: ${title}: ${what}`));
     }
+    if (database.kind === "postgres") {
+      const { unknown } = await readStates(engine.db);
+      faults.push(...unknown.map((step) => `${database.kind}: a step that no state machine has: ${step}`));
+    }
     return faults;
+  } finally {
+    await engine.close();
+  }
+}
+
+/** Lets the database keep every step of its rows; PGlite has room for one process alone, which is the service. */
+export async function watchStates(database: EngineChoice): Promise<void> {
+  if (database.kind === "pglite") return;
+  const engine = await openEngine(database, { onConnectionLost: () => undefined });
+  try {
+    await recordStates(engine.db);
   } finally {
     await engine.close();
   }

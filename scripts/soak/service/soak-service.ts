@@ -7,7 +7,7 @@ import { describeError } from "../describe-error.ts";
 import { createRandom } from "../random.ts";
 import type { SoakOptions } from "../soak-options.ts";
 import { createCaller, type Counts } from "./caller.ts";
-import { findFaults } from "./find-faults.ts";
+import { findFaults, watchStates } from "./find-faults.ts";
 import { PLANNER, playPlan } from "./play-plan.ts";
 import { expectOk, playThread } from "./play-thread.ts";
 import { startStage, type EngineName, type Stage } from "./stage.ts";
@@ -47,6 +47,7 @@ async function soakEngine(engine: EngineName, { directory, seed, seconds, signal
   };
   const stage = await startStage(engine, directory);
   try {
+    await watchStates(stage.database);
     const anonymous = createCaller({ stage, random, counts }, undefined);
     const login = await expectOk(anonymous, "POST", "/api/auth/initialize", { username: "root", password: PASSWORD });
     const caller = createCaller({ stage, random, counts }, String(login.body.access_token));
