@@ -1,4 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { describeError } from "../describe-error.ts";
 import type { Random } from "../random.ts";
 import type { Stage } from "./stage.ts";
 
@@ -16,8 +18,7 @@ export interface Counts {
 
 export interface Answer {
   readonly status: number;
-  // The soak looks into bodies of every shape.
-  readonly body: ReturnType<typeof JSON.parse>;
+  readonly body: unknown;
 }
 
 /** Calls as one user, until there is an answer: a process that was killed owes one. */
@@ -54,11 +55,12 @@ export function createCaller(given: Omit<Caller, "call" | "headers">, token: str
             signal: AbortSignal.timeout(60_000),
           });
           const text = await response.text();
-          if (!TRANSIENT.has(response.status)) return { status: response.status, body: JSON.parse(text) };
+          if (!TRANSIENT.has(response.status))
+            return { status: response.status, body: z.json().parse(JSON.parse(text)) };
           last = `${response.status} ${text}`;
         } catch (error) {
           // The connection broke, or the answer broke off.
-          last = error instanceof Error ? `${error.message} ${String(error.cause ?? "")}` : String(error);
+          last = describeError(error);
         }
         counts.retries += 1;
         await delay(random.between(50, 500));
@@ -66,3 +68,37 @@ export function createCaller(given: Omit<Caller, "call" | "headers">, token: str
     },
   };
 }
+
+/** Refusals that are right where two things happen at once. */
+const RACES: ReadonlySet<string> = new Set([
+  "run_not_steerable",
+  "steer_already_pending",
+  "steer_in_progress",
+  "request_already_dispatched",
+  "request_not_queued",
+  "queue_empty",
+  "run_active",
+  "run_interrupted",
+  "queue_not_paused",
+]);
+const Refusal = z.object({ detail: z.object({ code: z.string() }) });
+
+/** A call that may come too late. @returns undefined where a race explains the refusal; @throws at any other */
+export async function tryTo<T>(caller: Caller, schema: z.ZodType<T>, asking: Asking): Promise<T | undefined> {
+  const [method, path, body] = asking;
+  const answer = await caller.call(method, path, body);
+  if (answer.status === 200) return schema.parse(answer.body);
+  const code = Refusal.safeParse(answer.body).data?.detail.code;
+  if (answer.status === 409 && code !== undefined && RACES.has(code)) return undefined;
+  throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+}
+
+/** A call that has to be answered with 200. */
+export async function ask<T>(caller: Caller, schema: z.ZodType<T>, asking: Asking): Promise<T> {
+  const found = await tryTo(caller, schema, asking);
+  if (found === undefined) throw new Error(`${asking[0]} ${asking[1]} was refused`);
+  return found;
+}
+
+/** Method, path and body. */
+export type Asking = readonly [method: string, path: string, body?: unknown];

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { Caller } from "./caller.ts";
+import { RunResult } from "../../../src/service/api/runs.ts";
+import { ask, type Caller } from "./caller.ts";
 import { readRun } from "./read-run.ts";
 
 /** A request that was accepted, and what its turn leaves as its witness. */
@@ -13,7 +14,7 @@ export interface Asked {
 /** What may have become of a run, and what is wrong with it. */
 export interface Inspected {
   readonly ending: string;
-  readonly faults: readonly string[];
+  readonly faults: string[];
 }
 
 /** Two readers, one of which keeps leaving, the result and the witness must tell the same story. */
@@ -25,16 +26,16 @@ export async function inspectRun(caller: Caller, runId: string, asked: Asked): P
   ]);
   const faults: string[] = [];
   if (steady.digest !== restless.digest) faults.push(`run ${runId}: two readers, two digests`);
-  const { status, body: result } = await caller.call("GET", `/api/agent/runs/${runId}/result`);
-  if (status !== 200 || result.final !== true) faults.push(`run ${runId}: after its end the result is ${status}`);
+  const result = await ask(caller, RunResult, ["GET", `/api/agent/runs/${runId}/result`]);
+  if (!result.final) faults.push(`run ${runId}: after its end the result is not final`);
   if (result.status !== steady.status) faults.push(`run ${runId}: end ${steady.status}, result ${result.status}`);
   if (result.last_seq !== steady.lastSeq) faults.push(`run ${runId}: ${steady.lastSeq} events, not ${result.last_seq}`);
   if (result.request_id !== asked.requestId) faults.push(`run ${runId}: is of request ${result.request_id}`);
   const times = countRuns(asked.witness);
   if (times > 1) faults.push(`run ${runId}: its turn was executed ${times} times`);
-  const type: string = result.error?.type ?? "";
+  const type = result.error?.type ?? "";
   const isForced = type === "crashed" && asked.mayFail;
-  if (type !== "" && !isForced) faults.push(`run ${runId}: failed as ${type}: ${result.error.message}`);
+  if (type !== "" && !isForced) faults.push(`run ${runId}: failed as ${type}: ${result.error?.message ?? ""}`);
   return { ending: type === "" ? result.status : type, faults };
 }
 

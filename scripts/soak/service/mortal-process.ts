@@ -23,7 +23,8 @@ export interface MortalProcess {
   stop(): Promise<number | null>;
 }
 
-const START_LIMIT_MS = 120_000;
+const START_LIMIT_MS = 240_000;
+const TAIL_LINES = 20;
 
 /** Starts the first one and waits until it listens. */
 export async function startMortalProcess(options: ProcessOptions): Promise<MortalProcess> {
@@ -44,19 +45,22 @@ export async function startMortalProcess(options: ProcessOptions): Promise<Morta
       forceKillAfterDelay: false,
     });
     const listening = Promise.withResolvers<void>();
+    const tail: string[] = [];
     createInterface({ input: child.all }).on("line", (line) => {
       log.write(`${line}\n`);
+      if (tail.push(line) > TAIL_LINES) tail.shift();
       if (line.includes('"msg":"listening"')) listening.resolve();
     });
     const exited = Promise.resolve(child).then(({ exitCode }) => exitCode ?? null);
     const isUp = await Promise.race([
       listening.promise.then(() => true),
       exited.then(() => false),
-      delay(START_LIMIT_MS, false, { ref: false }),
+      delay(START_LIMIT_MS, "late", { ref: false }),
     ]);
-    if (isUp) return { child, exited };
+    if (isUp === true) return { child, exited };
     child.kill("SIGKILL");
-    throw new Error(`${options.name} did not start: ${options.logPath}`);
+    const reason = isUp === false ? "ended at its start" : `did not listen within ${START_LIMIT_MS} ms`;
+    throw new Error(`${options.name} ${reason}:\n${tail.join("\n")}`);
   }
 
   return {

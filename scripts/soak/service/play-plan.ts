@@ -1,34 +1,39 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Caller } from "./caller.ts";
+import { z } from "zod";
+import { Submission } from "../../../src/service/api/runs.ts";
+import { QueueView, Thread } from "../../../src/service/api/threads.ts";
+import { ask, type Caller } from "./caller.ts";
 import { inspectRun, type Inspected } from "./inspect-run.ts";
-import { expectOk } from "./play-thread.ts";
 
 /** The agent whose runs stop for a decision about their plan. */
 export const PLANNER = "soak-planner";
 
 const WAIT_LIMIT_MS = 240_000;
+const Queue = z.object({ queue: QueueView });
 
-/** A plan, and what a person may do with it: approve it (twice, as a client that retries), plan again, or give it up. */
+/** A plan, and what a person may do with it: approve it (twice, as a client that retries), reject it, or cancel it. */
 export async function playPlan(caller: Caller): Promise<Inspected[]> {
   const { random, counts, stage } = caller;
-  const { body: thread } = await expectOk(caller, "POST", "/api/chat/thread", { agent_id: PLANNER });
+  const { id: threadId } = await ask(caller, Thread, ["POST", "/api/chat/thread", { agent_id: PLANNER }]);
   const witnessOf = (id: string): string => join(stage.workspace, `ran-${id}`);
   const requestId = randomUUID();
   counts.requests += 1;
-  const { body: submitted } = await expectOk(caller, "POST", "/api/agent/runs", {
+  const request = {
     agent_slug: PLANNER,
-    thread_id: thread.id,
+    thread_id: threadId,
     query: `touch ${witnessOf(requestId)}\na plan`,
     meta: { request_id: requestId },
-  });
-  const parent: string = submitted.run_id;
-  const inspected = [await inspectRun(caller, parent, { requestId, witness: witnessOf(requestId), mayFail: false })];
+  };
+  const { run_id: parent } = await ask(caller, Submission, ["POST", "/api/agent/runs", request]);
+  if (parent === null) return [{ ending: "none", faults: [`a plan on an idle thread has no run: ${requestId}`] }];
+  const plan = await inspectRun(caller, parent, { requestId, witness: witnessOf(requestId), mayFail: false });
+  if (plan.ending !== "interrupted") plan.faults.push(`run ${parent} made a plan and is ${plan.ending}`);
   if (random.chance(0.3)) {
     counts.cancels += 1;
-    await expectOk(caller, "POST", `/api/agent/runs/${parent}/cancel`);
-    return [...inspected, await expectIdle(caller, thread.id)];
+    await ask(caller, z.unknown(), ["POST", `/api/agent/runs/${parent}/cancel`]);
+    return [plan, await expectIdle(caller, threadId)];
   }
   const mark = randomUUID();
   const decision = random.chance(0.2)
@@ -36,30 +41,29 @@ export async function playPlan(caller: Caller): Promise<Inspected[]> {
     : { type: "approve", message: `touch ${witnessOf(mark)}\ndone` };
   const resume = {
     agent_slug: PLANNER,
-    thread_id: thread.id,
+    thread_id: threadId,
     created_by_run_id: parent,
     resume: { decisions: [decision] },
   };
   counts.resumes += 1;
-  const both = await Promise.all([
-    expectOk(caller, "POST", "/api/agent/runs", resume),
-    expectOk(caller, "POST", "/api/agent/runs", resume),
+  const [one, other] = await Promise.all([
+    ask(caller, Submission, ["POST", "/api/agent/runs", resume]),
+    ask(caller, Submission, ["POST", "/api/agent/runs", resume]),
   ]);
-  const [runId, other] = both.map(({ body }) => String(body.run_id));
-  if (runId === undefined || runId !== other) {
-    return [{ ending: "resumed", faults: [`one resume of ${parent} gave ${runId} and ${other}`] }];
+  if (one.run_id === null || one.run_id !== other.run_id) {
+    return [{ ending: "none", faults: [`one resume of ${parent} gave ${one.run_id} and ${other.run_id}`] }];
   }
-  const asked = { requestId: String(both[0].body.request_id), witness: witnessOf(mark), mayFail: false };
-  return [...inspected, await inspectRun(caller, runId, asked), await expectIdle(caller, thread.id)];
+  const asked = { requestId: one.request_id, witness: witnessOf(mark), mayFail: false };
+  return [plan, await inspectRun(caller, one.run_id, asked), await expectIdle(caller, threadId)];
 }
 
 async function expectIdle(caller: Caller, threadId: string): Promise<Inspected> {
   const deadline = performance.now() + WAIT_LIMIT_MS;
   for (;;) {
-    const { body } = await expectOk(caller, "GET", `/api/agent/thread/${threadId}/requests`);
-    if (body.queue.status === "idle") return { ending: "thread idle", faults: [] };
+    const { queue } = await ask(caller, Queue, ["GET", `/api/agent/thread/${threadId}/requests`]);
+    if (queue.status === "idle") return { ending: "thread idle", faults: [] };
     if (performance.now() > deadline) {
-      return { ending: "thread busy", faults: [`thread ${threadId} is ${JSON.stringify(body.queue)}`] };
+      return { ending: "thread busy", faults: [`thread ${threadId} is ${JSON.stringify(queue)}`] };
     }
     await delay(200);
   }

@@ -1,33 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Answer, Caller } from "./caller.ts";
+import { z } from "zod";
+import { RequestAnswer, Submission } from "../../../src/service/api/runs.ts";
+import { QueueView, Thread } from "../../../src/service/api/threads.ts";
+import { ask, tryTo, type Caller } from "./caller.ts";
 import { inspectRun, type Asked, type Inspected } from "./inspect-run.ts";
 
-/** Refusals that are right where two things happen at once. */
-const RACES = new Set([
-  "run_not_steerable",
-  "steer_already_pending",
-  "steer_in_progress",
-  "request_already_dispatched",
-  "request_not_queued",
-  "queue_empty",
-  "run_active",
-  "run_interrupted",
-  "queue_not_paused",
-]);
 const DRAIN_LIMIT_MS = 240_000;
+const Any = z.unknown();
+const Queue = z.object({ queue: QueueView });
 
 /** One thread: random requests, steers, cancels and disconnects, until its queue is empty; then a look at every run. */
 export async function playThread(caller: Caller): Promise<Inspected[]> {
   const { random, counts } = caller;
-  const { body: thread } = await expectOk(caller, "POST", "/api/chat/thread", { agent_id: "cli-b" });
+  const { id: threadId } = await ask(caller, Thread, ["POST", "/api/chat/thread", { agent_id: "cli-b" }]);
   const asked: Asked[] = [];
-  const submit = async (isEndless: boolean, policy: string): Promise<Answer> => {
+  const submit = async (isEndless: boolean, policy: string): Promise<Submission | undefined> => {
     const request = describeRequest(caller, isEndless);
-    const answer = await submitTwice(caller, thread.id, request, policy);
-    if (answer.status === 200 && answer.body.status !== "rejected") asked.push(request);
-    return answer;
+    const submission = await submitTwice(caller, threadId, request, policy);
+    if (submission !== undefined && submission.status !== "rejected") asked.push(request);
+    return submission;
   };
   const willStop = random.chance(0.35);
   const first = await submit(willStop, "enqueue");
@@ -41,43 +34,49 @@ export async function playThread(caller: Caller): Promise<Inspected[]> {
   const last = asked.at(-1);
   if (last !== undefined && random.chance(0.15)) {
     counts.cancels += 1;
-    await expectOk(caller, "POST", `/api/agent/requests/${last.requestId}/cancel`);
+    await tryTo(caller, Any, ["POST", `/api/agent/requests/${last.requestId}/cancel`]);
   }
   if (willStop || random.chance(0.1)) {
     await delay(random.between(0, 1_000));
     counts.cancels += 1;
-    await expectOk(caller, "POST", `/api/agent/runs/${first.body.run_id}/cancel`);
+    await ask(caller, Any, ["POST", `/api/agent/runs/${first?.run_id ?? "none"}/cancel`]);
   }
-  await drain(caller, thread.id);
+  await drain(caller, threadId);
   const inspected: Inspected[] = [];
   for (const request of asked) inspected.push(await inspectRequest(caller, request));
   return inspected;
 }
 
 async function inspectRequest(caller: Caller, asked: Asked): Promise<Inspected> {
-  const { body } = await expectOk(caller, "GET", `/api/agent/requests/${asked.requestId}`);
-  const { status, run_id: runId } = body.request;
-  if (typeof runId === "string") return inspectRun(caller, runId, asked);
-  const faults = status === "cancelled" ? [] : [`request ${asked.requestId} is ${status} without a run`];
-  return { ending: `request ${status}`, faults };
+  const { request } = await ask(caller, RequestAnswer, ["GET", `/api/agent/requests/${asked.requestId}`]);
+  if (request.run_id !== null) return inspectRun(caller, request.run_id, asked);
+  const faults =
+    request.status === "cancelled" ? [] : [`request ${asked.requestId} is ${request.status} without a run`];
+  return { ending: `request ${request.status}`, faults };
 }
 
 /** Waits until nothing of the thread runs or waits; a queue that is paused is continued. */
 async function drain(caller: Caller, threadId: string): Promise<void> {
   const deadline = performance.now() + DRAIN_LIMIT_MS;
+  const path = `/api/agent/thread/${threadId}/requests`;
   for (;;) {
-    const { body } = await expectOk(caller, "GET", `/api/agent/thread/${threadId}/requests`);
-    if (body.queue.status === "idle") return;
+    const { queue } = await ask(caller, Queue, ["GET", path]);
+    if (queue.status === "idle") return;
     if (performance.now() > deadline) {
-      throw new Error(`thread ${threadId} is ${JSON.stringify(body.queue)} after ${DRAIN_LIMIT_MS} ms`);
+      throw new Error(`thread ${threadId} is ${JSON.stringify(queue)} after ${DRAIN_LIMIT_MS} ms`);
     }
-    if (body.queue.can_continue) await expectOk(caller, "POST", `/api/agent/thread/${threadId}/requests/continue`);
+    if (queue.can_continue) await tryTo(caller, Any, ["POST", `${path}/continue`]);
     else await delay(200);
   }
 }
 
-/** Sends a request, and sometimes again: the answer must be of the same request and run. */
-async function submitTwice(caller: Caller, threadId: string, asked: Asked & Script, policy: string): Promise<Answer> {
+/** Sends a request, and sometimes again: the answer must be of the same run. @returns undefined where a race refused it */
+async function submitTwice(
+  caller: Caller,
+  threadId: string,
+  asked: Asked & Script,
+  policy: string,
+): Promise<Submission | undefined> {
   const { counts, random } = caller;
   const body = {
     agent_slug: "cli-b",
@@ -87,15 +86,13 @@ async function submitTwice(caller: Caller, threadId: string, asked: Asked & Scri
     meta: { request_id: asked.requestId },
   };
   counts.requests += 1;
-  const answer = await expectOk(caller, "POST", "/api/agent/runs", body);
-  if (answer.status === 200 && random.chance(0.25)) {
-    const again = await expectOk(caller, "POST", "/api/agent/runs", body);
-    const before: unknown = answer.body.run_id;
-    if (before !== null && again.body.run_id !== before) {
-      throw new Error(`request ${asked.requestId} is run ${String(before)} and run ${again.body.run_id}`);
-    }
+  const submission = await tryTo(caller, Submission, ["POST", "/api/agent/runs", body]);
+  if (submission !== undefined && random.chance(0.25)) {
+    const again = await ask(caller, Submission, ["POST", "/api/agent/runs", body]);
+    const isSame = submission.run_id === null || submission.run_id === again.run_id;
+    if (!isSame) throw new Error(`request ${asked.requestId} is run ${submission.run_id} and run ${again.run_id}`);
   }
-  return answer;
+  return submission;
 }
 
 interface Script {
@@ -122,12 +119,4 @@ function describeRequest({ random, stage }: Caller, isEndless: boolean): Asked &
   const end = isEndless ? "hang" : random.pick(["the end", "the end", "the end", "the end", "exit 3", "kill-self"]);
   lines.push(end);
   return { requestId, witness, mayFail: end === "exit 3" || end === "kill-self", query: lines.join("\n") };
-}
-
-/** A call that is answered with 200, or with a refusal that a race explains. */
-export async function expectOk(caller: Caller, method: string, path: string, body?: unknown): Promise<Answer> {
-  const answer = await caller.call(method, path, body);
-  const code: unknown = answer.body?.detail?.code;
-  if (answer.status === 200 || (answer.status === 409 && typeof code === "string" && RACES.has(code))) return answer;
-  throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
 }

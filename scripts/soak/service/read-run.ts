@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { createParser } from "eventsource-parser";
+import { z } from "zod";
 import type { Caller } from "./caller.ts";
 
 /** What a reader that came to a run's end has seen. */
@@ -12,6 +13,7 @@ export interface ReadRun {
   readonly status: string;
 }
 
+const End = z.object({ payload: z.object({ status: z.string() }) });
 const READ_LIMIT_MS = 240_000;
 
 /**
@@ -39,7 +41,6 @@ export async function readRun(caller: Caller, runId: string, leaveAfter: () => n
         throw new Error(`run ${runId}: events after ${lastSeq} are answered ${response.status}`);
       }
       caller.counts.connections += 1;
-      const decoder = new TextDecoder();
       const parser = createParser({
         onEvent({ id, event, data }) {
           if (status !== "" || left <= 0) return;
@@ -49,11 +50,11 @@ export async function readRun(caller: Caller, runId: string, leaveAfter: () => n
           left -= 1;
           hash.update(`${data}\n`);
           hasError ||= event === "error";
-          if (event === "end") ({ status } = JSON.parse(data).payload);
+          if (event === "end") status = End.parse(JSON.parse(data)).payload.status;
         },
       });
-      for await (const chunk of response.body) {
-        parser.feed(decoder.decode(chunk, { stream: true }));
+      for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+        parser.feed(text);
         if (status !== "" || left <= 0) break;
       }
     } catch (error) {

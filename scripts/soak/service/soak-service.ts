@@ -1,15 +1,17 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { AgentAnswer } from "../../../src/service/api/agents.ts";
+import { Token } from "../../../src/service/api/auth.ts";
 import { processesNaming } from "../../../test/harness/processes.ts";
 import { waitFor } from "../../../test/harness/wait-for.ts";
 import { describeError } from "../describe-error.ts";
 import { createRandom } from "../random.ts";
 import type { SoakOptions } from "../soak-options.ts";
-import { createCaller, type Counts } from "./caller.ts";
+import { ask, createCaller, type Counts } from "./caller.ts";
 import { findFaults, watchStates } from "./find-faults.ts";
 import { PLANNER, playPlan } from "./play-plan.ts";
-import { expectOk, playThread } from "./play-thread.ts";
+import { playThread } from "./play-thread.ts";
 import { startStage, type EngineName, type Stage } from "./stage.ts";
 
 const PLAYERS = 4;
@@ -25,7 +27,10 @@ export async function soakService(options: SoakOptions): Promise<string[]> {
     engines.map((engine, index) => {
       const directory = join(options.directory, engine);
       mkdirSync(directory, { mode: 0o755 });
-      return soakEngine(engine, { ...options, directory, seed: options.seed + index });
+      // The other engine goes on: what it finds counts too.
+      return soakEngine(engine, { ...options, directory, seed: options.seed + index }).catch((error: unknown) => [
+        `${engine}: ${describeError(error)}`,
+      ]);
     }),
   );
   return results.flat();
@@ -49,14 +54,11 @@ async function soakEngine(engine: EngineName, { directory, seed, seconds, signal
   try {
     await watchStates(stage.database);
     const anonymous = createCaller({ stage, random, counts }, undefined);
-    const login = await expectOk(anonymous, "POST", "/api/auth/initialize", { username: "root", password: PASSWORD });
-    const caller = createCaller({ stage, random, counts }, String(login.body.access_token));
-    await expectOk(caller, "POST", "/api/agents", {
-      slug: PLANNER,
-      name: "Planner",
-      executor: "cli-b",
-      mode: "plan_then_execute",
-    });
+    const login = { username: "root", password: PASSWORD };
+    const { access_token: token } = await ask(anonymous, Token, ["POST", "/api/auth/initialize", login]);
+    const caller = createCaller({ stage, random, counts }, token);
+    const planner = { slug: PLANNER, name: "Planner", executor: "cli-b", mode: "plan_then_execute" };
+    await ask(caller, AgentAnswer, ["POST", "/api/agents", planner]);
     const startedAt = performance.now();
     const isOver = (): boolean => signal.aborted || performance.now() - startedAt > seconds * 1000;
 
