@@ -4,6 +4,7 @@ import type { AttemptOptions } from "./runs/attempt-context.ts";
 import type { Controls } from "./runs/controls.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import type { FinishOptions } from "./runs/finish.ts";
+import { endLeftTurn } from "./runs/left-turn.ts";
 import { deleteExpiredEvents, ensureRunJobs } from "./runs/sweep.ts";
 import { deleteSilentWorkers } from "./runs/workers.ts";
 import { deleteExpiredLogins } from "./auth/sweep.ts";
@@ -21,6 +22,8 @@ import { deliver, ensureDeliveryJobs } from "./webhooks/deliver.ts";
 const TASK_KINDS: readonly AnyTaskKind[] = [];
 /** Deliveries of one process: each mostly waits for its receiver. */
 const WEBHOOKS_AT_ONCE = 8;
+/** Turns of runs that are over, which are ended at turnd. */
+const LEFT_TURNS_AT_ONCE = 4;
 const PGLITE_RUNS = 16;
 const POSTGRES_RUNS = 64;
 
@@ -50,6 +53,7 @@ export async function startWorkers({ settings, logger, onStep }: ServiceOptions,
     onStep,
   };
   await storage.jobs.work("run", runConcurrency(settings), (id, signal) => attemptRun(attempts, id, signal));
+  await storage.jobs.work("turn", LEFT_TURNS_AT_ONCE, (id, signal) => endLeftTurn(attempts, id, signal));
   const attemptTask = createTaskWorker({ storage, kinds: TASK_KINDS, controls: wiring.taskControls, logger });
   await storage.jobs.work("task", values.SERVICE_TASK_CONCURRENCY, attemptTask);
   await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, (id, signal) => deliver({ ...wiring, logger }, id, signal));

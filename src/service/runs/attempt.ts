@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { claim, handOver, type Claim } from "./claim.ts";
+import { claim, handOver } from "./claim.ts";
 import type { AttemptContext, AttemptOptions } from "./attempt-context.ts";
 import { CancelledBeforeTurn, ensureTurn } from "./ensure-turn.ts";
 import { OwnershipLost, RunFailure } from "./failures.ts";
-import { finish, type Outcome } from "./finish.ts";
+import { finish, type Outcome, type Ownership } from "./finish.ts";
 import { followTurn } from "./follow-turn.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { Sandbox } from "../sandboxes/sandboxes.ts";
 import { explainRefusal, untilDone, type Patience } from "./patience.ts";
 import { append } from "./pump.ts";
-import { readManifest, RequestInput, RequestOptions } from "./rows.ts";
+import { readManifest, RequestInput, RequestOptions, type RunRow } from "./rows.ts";
 import { workOf } from "./turn-body.ts";
 
 /** Lost attempts in a row that did nothing; the next one is not made. */
@@ -29,25 +29,39 @@ export async function attemptRun(options: AttemptOptions, runId: string, signal:
   const claimed = await claim(options, runId, options.worker);
   if (claimed === undefined) return;
   options.onStep?.("claimed", runId);
-  const context = await createContext(options, claimed, signal);
+  const { run, stalledAttempts } = claimed;
+  const owner = { runId, threadPk: run.thread_pk, attempt: run.attempt };
   try {
-    const outcome = await execute(context, claimed);
+    // Before anything that could be what the attempts before this one died of.
+    if (stalledAttempts >= MOST_STALLED) {
+      const message = `${MOST_STALLED} attempts in a row were lost before they had done anything`;
+      throw new RunFailure("attempts_exhausted", message);
+    }
+    const outcome = await execute(await createContext(options, { run, owner }, signal));
     options.onStep?.("ended", runId);
-    await finish(options.finishing, context.owner, outcome);
+    await finish(options.finishing, owner, outcome);
   } catch (error) {
-    await settle(context, error);
+    await settle(options, { run, owner, signal }, error);
   }
 }
 
+interface Attempted {
+  readonly run: RunRow;
+  readonly owner: Ownership;
+}
+
 /** What an attempt's fault means: the run's failure, nothing, or the next attempt's turn. */
-async function settle(context: AttemptContext, fault: unknown): Promise<void> {
-  const { finishing, owner, storage, run, signal, logger } = context;
+async function settle(
+  { finishing, storage, logger }: AttemptOptions,
+  { run, owner, signal }: Attempted & { readonly signal: AbortSignal },
+  fault: unknown,
+): Promise<void> {
   if (fault instanceof OwnershipLost) return;
   if (signal.aborted) {
     await handOver(storage, run.id, owner.attempt);
     throw fault;
   }
-  const known = explainRefusal(fault, run.turn_id !== null);
+  const known = explainRefusal(fault, run.turn_request_id !== null);
   const outcome: Outcome | undefined =
     known instanceof CancelledBeforeTurn
       ? { status: "cancelled", reason: "cancelled_by_user" }
@@ -65,13 +79,8 @@ async function settle(context: AttemptContext, fault: unknown): Promise<void> {
   }
 }
 
-async function execute(context: AttemptContext, { run, stalledAttempts }: Claim): Promise<Outcome> {
-  if (stalledAttempts >= MOST_STALLED) {
-    throw new RunFailure(
-      "attempts_exhausted",
-      `${MOST_STALLED} attempts in a row were lost before they had done anything`,
-    );
-  }
+async function execute(context: AttemptContext): Promise<Outcome> {
+  const { run, patience } = context;
   const work = workOf(context.source);
   if (work.kind === "nothing") return { status: "completed", reason: "rejected_plan", output: "" };
   if (context.isCancelRequested() && run.turn_request_id === null) throw new CancelledBeforeTurn();
@@ -79,8 +88,10 @@ async function execute(context: AttemptContext, { run, stalledAttempts }: Claim)
   let sandbox: Sandbox;
   let turn: Awaited<ReturnType<typeof ensureTurn>>;
   try {
-    sandbox = await untilDone(context.patience, run.turn_request_id !== null, () =>
-      context.sandboxes.acquire(context.scope, context.signal),
+    sandbox = await untilDone(
+      patience,
+      () => run.turn_request_id !== null,
+      () => context.sandboxes.acquire(context.scope, context.signal),
     );
     context.onStep?.("sandbox", run.id);
     turn = await ensureTurn(context, sandbox, work);
@@ -108,7 +119,11 @@ async function lastPlan({ storage, run }: AttemptContext): Promise<readonly unkn
   return Array.isArray(entries) ? entries : undefined;
 }
 
-async function createContext(options: AttemptOptions, { run }: Claim, signal: AbortSignal): Promise<AttemptContext> {
+async function createContext(
+  options: AttemptOptions,
+  { run, owner }: Attempted,
+  signal: AbortSignal,
+): Promise<AttemptContext> {
   const { storage } = options;
   const request = await storage.db
     .selectFrom("run_request")
@@ -120,7 +135,6 @@ async function createContext(options: AttemptOptions, { run }: Claim, signal: Ab
     .selectAll()
     .where("pk", "=", run.thread_pk)
     .executeTakeFirstOrThrow();
-  const owner = { runId: run.id, threadPk: run.thread_pk, attempt: run.attempt };
   let isCancelRequested = run.status === "cancel_requested";
   const said = new Set<string>();
   const patience: Patience = {

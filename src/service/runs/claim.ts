@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Storage } from "../storage/storage.ts";
 import { lockThread } from "../threads/threads.ts";
-import type { FinishOptions } from "./finish.ts";
+import type { FinishOptions, Ownership } from "./finish.ts";
 import { insertEvents, type RunRow } from "./rows.ts";
 
 /** A run that this attempt owns, and how often attempts in a row came to nothing. */
@@ -9,9 +9,6 @@ export interface Claim {
   readonly run: RunRow;
   readonly stalledAttempts: number;
 }
-
-/** An attempt that held its turn's stream for so long did its work, even where the turn was silent. */
-const HELD_MS = 60_000;
 
 /**
  * Makes this attempt the run's owner: from now on every write of an earlier one is refused (law 3).
@@ -67,20 +64,30 @@ async function judgeLast(trx: Trx, run: RunRow): Promise<{ stalledAttempts: numb
   const last = await trx
     .selectFrom("run_attempt")
     .selectAll()
-    .select(sql<number>`(extract(epoch from now() - started_at) * 1000)::bigint`.as("ageMs"))
     .where("run_id", "=", run.id)
     .where("attempt", "=", run.attempt)
     .executeTakeFirst();
   if (last === undefined) return { stalledAttempts: 0 };
-  if (last.outcome === "handed_over") return { stalledAttempts: run.stalled_attempts, reason: "handed_over" };
+  if (last.outcome === "handed_over") {
+    return { stalledAttempts: last.has_moved ? 0 : run.stalled_attempts, reason: "handed_over" };
+  }
   await trx
     .updateTable("run_attempt")
     .set({ outcome: "lost", ended_at: sql<Date>`now()` })
     .where("run_id", "=", run.id)
     .where("attempt", "=", run.attempt)
     .execute();
-  const hasMoved = run.last_seq > last.from_seq || last.ageMs > HELD_MS;
-  return { stalledAttempts: hasMoved ? 0 : run.stalled_attempts + 1, reason: "lost" };
+  return { stalledAttempts: last.has_moved ? 0 : run.stalled_attempts + 1, reason: "lost" };
+}
+
+/** Says that an attempt did its work: whatever ends it, it does not count as one that came to nothing. */
+export async function noteMoved(db: Storage["db"] | Trx, { runId, attempt }: Ownership): Promise<void> {
+  await db
+    .updateTable("run_attempt")
+    .set({ has_moved: true })
+    .where("run_id", "=", runId)
+    .where("attempt", "=", attempt)
+    .execute();
 }
 
 /** Leaves a run to the next attempt, which need not wait for anything. */

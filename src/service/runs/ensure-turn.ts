@@ -1,4 +1,5 @@
-import { ProblemError, type Session } from "../../protocol/index.ts";
+import { TurndProtocolError, TurndUnreachable } from "../../client/errors.ts";
+import { PROBLEM_STATUS, ProblemError, type Session } from "../../protocol/index.ts";
 import type { TurndClient } from "../../client/turnd-client.ts";
 import type { Sandbox } from "../sandboxes/sandboxes.ts";
 import type { AttemptContext } from "./attempt-context.ts";
@@ -32,13 +33,21 @@ export async function ensureTurn(
   sandbox: Sandbox,
   work: Extract<Work, { kind: "turn" }>,
 ): Promise<EnsuredTurn> {
-  const { run, source, patience } = context;
+  const { run, patience } = context;
   const { client } = sandbox;
   if (run.turn_id !== null) return { turnId: run.turn_id, isDegraded: false };
   const isBegun = run.turn_request_id !== null;
-  const { session, isNew } = await untilDone(patience, isBegun, () => ensureSession(context, client));
+  const { session, isNew } = await untilDone(
+    patience,
+    () => isBegun,
+    () => ensureSession(context, client),
+  );
   if (isBegun) {
-    const known = await untilDone(patience, true, () => client.turnOfRequest(run.id));
+    const known = await untilDone(
+      patience,
+      () => true,
+      () => client.turnOfRequest(run.id, patience),
+    );
     if (known !== undefined) return keepTurn(context, sandbox, known.turn_id, false);
     // The session was there when the turn was sent; one made just now says that turnd's memory of it is gone.
     if (isNew) throw new RunFailure("executor_lost", "turnd has lost its state: whether the turn ran cannot be told");
@@ -46,12 +55,52 @@ export async function ensureTurn(
   if (context.isCancelRequested()) throw new CancelledBeforeTurn();
   const isDegraded = isBegun ? false : await tellLostConversation(context, session);
   if (!isBegun) await setTurn(context, { turn_request_id: run.id });
-  const body = turnBody(source, work);
-  const admission = await untilDone(patience, false, () =>
-    client.admit(body, { traceparent: context.traceparent, signal: patience.signal }),
-  );
+  const turnId = await admit(context, client, work);
   context.observer?.turnAdmitted(Date.now() - run.created_at.getTime());
-  return keepTurn(context, sandbox, admission.turn_id, isDegraded);
+  return keepTurn(context, sandbox, turnId, isDegraded);
+}
+
+/**
+ * Sends the turn until turnd has taken or refused it.
+ *
+ * An answer that is lost says nothing about the turn: turnd is asked for it before it is sent again (law 2).
+ * @throws {CancelledBeforeTurn} when turnd says that it has none
+ */
+async function admit(
+  { run, source, patience, traceparent, isCancelRequested }: AttemptContext,
+  client: TurndClient,
+  work: Extract<Work, { kind: "turn" }>,
+): Promise<string> {
+  const body = turnBody(source, work);
+  let isUncertain = false;
+  return untilDone(
+    patience,
+    () => isUncertain,
+    async () => {
+      if (isUncertain) {
+        const known = await client.turnOfRequest(run.id, patience);
+        if (known !== undefined) return known.turn_id;
+        if (isCancelRequested()) throw new CancelledBeforeTurn();
+      }
+      try {
+        return (await client.admit(body, { traceparent, signal: patience.signal })).turn_id;
+      } catch (error) {
+        if (isRefusal(error)) {
+          isUncertain = false;
+          throw error;
+        }
+        isUncertain = true;
+        // Whatever broke the answer, the next look finds out what became of the turn.
+        throw error instanceof TurndProtocolError ? new TurndUnreachable(error.message, error) : error;
+      }
+    },
+  );
+}
+
+/** turnd says itself that it has not taken the turn. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof ProblemError)) return false;
+  return PROBLEM_STATUS[error.code] < 500 || error.code === "shutting_down" || error.code === "storage_full";
 }
 
 async function keepTurn(
@@ -113,9 +162,9 @@ async function tellLostConversation({ storage, owner, run }: AttemptContext, ses
     .selectFrom("run")
     .select("turn_id")
     .where("thread_pk", "=", owner.threadPk)
-    .where("id", "!=", run.id)
+    .where("ordinal", "<", run.ordinal)
     .where("turn_id", "is not", null)
-    .orderBy("id", "desc")
+    .orderBy("ordinal", "desc")
     .limit(1)
     .executeTakeFirst();
   if (last?.turn_id === undefined || last.turn_id === null || session.turns.includes(last.turn_id)) return false;

@@ -66,7 +66,11 @@ export async function finishIn(
   await lockThread(trx, owner.threadPk);
   const known = await trx
     .selectFrom("run")
-    .select(["last_seq", sql<number>`(extract(epoch from now() - created_at) * 1000)::bigint`.as("duration_ms")])
+    .select([
+      "last_seq",
+      "turn_request_id",
+      sql<number>`(extract(epoch from now() - created_at) * 1000)::bigint`.as("duration_ms"),
+    ])
     .where("id", "=", owner.runId)
     .where("attempt", "=", owner.attempt)
     .where("status", "in", ["pending", "running", "cancel_requested"])
@@ -77,6 +81,8 @@ export async function finishIn(
   const lastSeq = known.last_seq + events.length + 1;
   const end = endEvent(outcome, { lastSeq, durationMs: known.duration_ms });
   const steer = await findPromisedSteer(trx, owner.runId);
+  // Not its turn's end is what ends the run: the turn may go on.
+  const isTurnLeft = known.turn_request_id !== null && outcome.turnCursor === undefined;
   const run = await trx
     .updateTable("run")
     .set({
@@ -89,6 +95,7 @@ export async function finishIn(
       ...(outcome.interrupt === undefined ? {} : { interrupt: json(outcome.interrupt) }),
       ...(outcome.usage === undefined ? {} : { usage: json(outcome.usage) }),
       ...(outcome.turnCursor === undefined ? {} : { turn_cursor: outcome.turnCursor }),
+      ...(isTurnLeft ? { turn_left_at: sql<Date>`now()` } : {}),
       // Its question is answered by a steer that turnd has: it blocks nothing.
       ...(outcome.status === "interrupted" && steer !== undefined
         ? { released_at: sql<Date>`now()`, released_by: steer.planned_run_id }
@@ -112,6 +119,7 @@ export async function finishIn(
     .where("pk", "=", run.request_pk)
     .executeTakeFirstOrThrow();
   await account(trx, run, request.api_key_id, outcome.usage);
+  if (isTurnLeft) await options.storage.jobs.send(trx, "turn", run.id);
   await options.onEnded(trx, run);
   const { source } = request;
   options.storage.afterCommit(() =>

@@ -2,12 +2,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { PROBLEM_STATUS, ProblemError } from "../../protocol/index.ts";
 import type { TurndClient } from "../../client/turnd-client.ts";
 import type { AttemptContext } from "./attempt-context.ts";
+import { noteMoved } from "./claim.ts";
 import { pump, type TurnEnded } from "./pump.ts";
 import { readManifest, RequestInput, RequestOptions, type RequestRow } from "./rows.ts";
 import { promiseSteer } from "./steer.ts";
 import { turnBody, workOf } from "./turn-body.ts";
 
 const RETRY_MS = 1_000;
+/** An attempt that held its turn's stream for so long did its work, even where the turn was silent. */
+const HELD_MS = 60_000;
 
 /** A turn that is being followed, and what is asked of it meanwhile. */
 export interface FollowedTurn {
@@ -50,6 +53,7 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
   };
 
   const unwatch = context.controls.watch(run.id, { onCancel: cancel, onSteer: steer });
+  const held = setTimeout(() => start("note", () => noteMoved(storage.db, owner)), HELD_MS);
   try {
     if (context.isCancelRequested()) cancel();
     for (const request of await handedBefore(context)) steer(request);
@@ -71,6 +75,7 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
     });
   } finally {
     unwatch();
+    clearTimeout(held);
     over.abort();
     await Promise.all(works);
   }

@@ -21,12 +21,15 @@ const LONGEST_WAIT_MS = 30_000;
 /**
  * Asks turnd until it does it, or refuses for good.
  *
- * @param isAdmitted - whether a turn may be under way: what its loss is called depends on it
+ * @param mayBeAdmitted - whether a turn may be under way: what its loss is called depends on it
  * @throws {RunFailure}
  */
-export async function untilDone<T>(patience: Patience, isAdmitted: boolean, ask: () => Promise<T>): Promise<T> {
+export async function untilDone<T>(
+  patience: Patience,
+  mayBeAdmitted: () => boolean,
+  ask: () => Promise<T>,
+): Promise<T> {
   const beganAt = performance.now();
-  let hasBeenSilent = false;
   for (let tries = 0; ; tries += 1) {
     patience.signal.throwIfAborted();
     let fault: unknown;
@@ -36,12 +39,12 @@ export async function untilDone<T>(patience: Patience, isAdmitted: boolean, ask:
       fault = error;
     }
     patience.signal.throwIfAborted();
-    const reason = waitingReason(fault);
-    if (reason === undefined) throw explainRefusal(fault, isAdmitted);
-    // What was asked without an answer may have been done, and no later refusal takes that back.
-    if (!(fault instanceof ProblemError) && !(fault instanceof SandboxUnavailable)) hasBeenSilent = true;
-    if (!isAdmitted && !hasBeenSilent) patience.onRefused();
-    if (performance.now() - beganAt >= patience.lostAfterMs) throw givenUp(fault, patience.lostAfterMs, isAdmitted);
+    const reason = waitingReason(fault, mayBeAdmitted());
+    if (reason === undefined) throw explainRefusal(fault, mayBeAdmitted());
+    if (!mayBeAdmitted()) patience.onRefused();
+    if (performance.now() - beganAt >= patience.lostAfterMs) {
+      throw givenUp(fault, patience.lostAfterMs, mayBeAdmitted());
+    }
     await patience.onWaiting(reason);
     const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries) * (0.5 + Math.random() / 2);
     await delay(Math.min(waitMs, patience.lostAfterMs), undefined, { signal: patience.signal });
@@ -49,9 +52,12 @@ export async function untilDone<T>(patience: Patience, isAdmitted: boolean, ask:
 }
 
 /** Why it is worth asking again; undefined: it is not. */
-function waitingReason(fault: unknown): string | undefined {
+function waitingReason(fault: unknown, mayBeAdmitted: boolean): string | undefined {
   if (fault instanceof TurndUnreachable) return "executor_unreachable";
-  if (fault instanceof SandboxUnavailable) return fault.reason === "sandbox_limit" ? fault.reason : undefined;
+  // A run with a turn waits for its turnd to come back; one without waits for a place, and may be sent again otherwise.
+  if (fault instanceof SandboxUnavailable) {
+    return mayBeAdmitted || fault.reason === "sandbox_limit" ? fault.reason : undefined;
+  }
   if (!(fault instanceof ProblemError)) return undefined;
   if (fault.code === "queue_full" || fault.code === "shutting_down") return fault.code;
   const status = PROBLEM_STATUS[fault.code];
@@ -59,11 +65,13 @@ function waitingReason(fault: unknown): string | undefined {
 }
 
 /** What a refusal for good means to the run. */
-export function explainRefusal(fault: unknown, isAdmitted: boolean): unknown {
-  if (fault instanceof SandboxUnavailable) return new RunFailure(fault.reason, fault.message);
-  if (fault instanceof TurndProtocolError) return new RunFailure("unknown", fault.message);
+export function explainRefusal(fault: unknown, mayBeAdmitted: boolean): unknown {
+  if (fault instanceof SandboxUnavailable)
+    return new RunFailure(mayBeAdmitted ? "executor_lost" : fault.reason, fault.message);
+  if (fault instanceof TurndProtocolError)
+    return new RunFailure(mayBeAdmitted ? "executor_lost" : "unknown", fault.message);
   if (fault instanceof TurndUnreachable)
-    return new RunFailure(isAdmitted ? "executor_lost" : "executor_unreachable", fault.message);
+    return new RunFailure(mayBeAdmitted ? "executor_lost" : "executor_unreachable", fault.message);
   if (!(fault instanceof ProblemError)) return fault;
   const said = `turnd refused: ${fault.code}: ${fault.message}`;
   switch (fault.code) {
@@ -81,11 +89,11 @@ export function explainRefusal(fault: unknown, isAdmitted: boolean): unknown {
   }
 }
 
-function givenUp(fault: unknown, ms: number, isAdmitted: boolean): RunFailure {
-  if (fault instanceof SandboxUnavailable && !isAdmitted)
+function givenUp(fault: unknown, ms: number, mayBeAdmitted: boolean): RunFailure {
+  if (fault instanceof SandboxUnavailable && !mayBeAdmitted)
     return new RunFailure(fault.reason, `${fault.message}, for ${ms} ms`);
   const why = fault instanceof Error ? fault.message : String(fault);
-  if (!isAdmitted) return new RunFailure("executor_unreachable", `turnd took no turn for ${ms} ms: ${why}`);
+  if (!mayBeAdmitted) return new RunFailure("executor_unreachable", `turnd took no turn for ${ms} ms: ${why}`);
   return new RunFailure(
     "executor_lost",
     `nothing was heard of the turn for ${ms} ms: ${why}; what it may have done has happened`,

@@ -4,6 +4,7 @@ import type { LoggedEvent } from "../../protocol/index.ts";
 import type { NewRunEvent } from "../api/events.ts";
 import type { Storage } from "../storage/storage.ts";
 import { isDatabaseAway } from "../storage/transaction.ts";
+import { noteMoved } from "./claim.ts";
 import { OwnershipLost } from "./failures.ts";
 import type { Ownership } from "./finish.ts";
 import { insertEvents, notifyEvents } from "./rows.ts";
@@ -72,6 +73,7 @@ export async function pump(
   const reading = readAhead();
   const notices = createNotices(storage, owner.runId);
   let isFirst = true;
+  let hasMoved = false;
   try {
     for (;;) {
       while (ahead.length === 0 && !isDone) await change.promise;
@@ -84,7 +86,8 @@ export async function pump(
       }
       isFirst = false;
       const batch = ahead.slice(0, BATCH_EVENTS);
-      await writeBatch(options, batch, notices.isDue());
+      await writeBatch(options, batch, { isNoticed: notices.isDue(), isFirstMove: !hasMoved });
+      hasMoved = true;
       for (const event of batch) options.onWritten?.(event);
       ahead.splice(0, batch.length);
       signalChange();
@@ -105,13 +108,17 @@ function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-async function writeBatch(options: PumpOptions, batch: readonly LoggedEvent[], isNoticed: boolean): Promise<void> {
+async function writeBatch(
+  options: PumpOptions,
+  batch: readonly LoggedEvent[],
+  how: { isNoticed: boolean; isFirstMove: boolean },
+): Promise<void> {
   const { owner, signal } = options;
   const events: NewRunEvent[] = batch.flatMap((event) => translate(event, owner.attempt));
   const deadline = performance.now() + options.leaseMs;
   for (;;) {
     try {
-      await append(options.storage, owner, events, { turnCursor: batch.at(-1)?.seq, isNoticed });
+      await append(options.storage, owner, events, { turnCursor: batch.at(-1)?.seq, ...how });
       return;
     } catch (error) {
       if (!isDatabaseAway(error) || performance.now() > deadline) throw error;
@@ -123,16 +130,21 @@ async function writeBatch(options: PumpOptions, batch: readonly LoggedEvent[], i
 /** Appends events to a run that is owned. @throws {OwnershipLost} */
 export async function append(
   storage: Storage,
-  { runId, attempt }: Ownership,
+  owner: Ownership,
   events: readonly NewRunEvent[],
-  { turnCursor, isNoticed }: { turnCursor?: number | undefined; isNoticed: boolean },
+  {
+    turnCursor,
+    isNoticed,
+    isFirstMove,
+  }: { turnCursor?: number | undefined; isNoticed: boolean; isFirstMove?: boolean },
 ): Promise<void> {
+  const { runId, attempt } = owner;
   await storage.transaction(async (trx) => {
     const run = await trx
       .updateTable("run")
       .set({
         last_seq: sql<number>`last_seq + ${events.length}::int`,
-        ...(turnCursor === undefined ? {} : { turn_cursor: turnCursor, stalled_attempts: 0 }),
+        ...(turnCursor === undefined ? {} : { turn_cursor: turnCursor }),
       })
       .where("id", "=", runId)
       .where("attempt", "=", attempt)
@@ -141,6 +153,7 @@ export async function append(
       .executeTakeFirst();
     if (run === undefined) throw new OwnershipLost(runId);
     await insertEvents(trx, runId, run.last_seq - events.length, events);
+    if (isFirstMove === true) await noteMoved(trx, owner);
     if (isNoticed) await notifyEvents(trx, runId);
   });
 }

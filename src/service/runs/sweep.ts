@@ -24,8 +24,14 @@ export async function deleteExpiredEvents(storage: Storage): Promise<number> {
   });
 }
 
-/** Gives every open run its job again where that is missing: no lost job strands a row (law 1). */
+/** Gives every open run, and every turn left behind, its job again where that is missing: no lost job strands a row (law 1). */
 export async function ensureRunJobs(storage: Storage): Promise<void> {
+  const left = await storage.db
+    .selectFrom("run")
+    .select("id")
+    .where("turn_left_at", "<", sql<Date>`now() - interval '10 seconds'`)
+    .execute();
+  for (const { id } of left) await storage.jobs.ensure("turn", id);
   const runs = await storage.db
     .selectFrom("run")
     .select("id")

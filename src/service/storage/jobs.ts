@@ -5,7 +5,7 @@ import type { Engine } from "./engine.ts";
 import type { Transaction, TransactionScope } from "./transaction.ts";
 
 /** The queues there are. A job is a hint that a row of this id has work (law 1). */
-export const QUEUES = ["run", "task", "webhook", "sweep"] as const;
+export const QUEUES = ["run", "turn", "task", "webhook", "sweep"] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 /** How busy a queue is. */
@@ -41,8 +41,6 @@ export interface JobsOptions {
   readonly logger: Logger;
   /** A job whose worker has not been heard of for so long goes to another. */
   readonly leaseMs: number;
-  /** Most tries of a delivery. */
-  readonly webhookRetries?: number;
 }
 
 const SCHEMA = "tasks_boss";
@@ -52,6 +50,13 @@ const DAY_SECONDS = 86_400;
 const HOUR_SECONDS = 3_600;
 /** Attempts at a run or task are ours to judge, not the queue's. */
 const UNLIMITED = 100_000;
+/** Retries after 5 s, doubling to an hour: about a day. pg-boss draws each wait between its half and its whole. */
+export const DAY_OF_RETRIES = {
+  retryLimit: 32,
+  retryDelay: 5,
+  retryBackoff: true,
+  retryDelayMax: HOUR_SECONDS,
+} as const;
 
 /** Starts the queues; safe in many processes at once. */
 export async function startJobs(options: JobsOptions): Promise<Jobs> {
@@ -134,7 +139,7 @@ function isLeased(queue: QueueName): boolean {
   return queue === "run" || queue === "task";
 }
 
-function queueOptions(name: QueueName, { leaseMs, webhookRetries = 32 }: JobsOptions): QueueOptions {
+function queueOptions(name: QueueName, { leaseMs }: JobsOptions): QueueOptions {
   switch (name) {
     case "run":
     case "task":
@@ -145,12 +150,11 @@ function queueOptions(name: QueueName, { leaseMs, webhookRetries = 32 }: JobsOpt
         expireInSeconds: DAY_SECONDS,
         deleteAfterSeconds: HOUR_SECONDS,
       };
+    case "turn":
+      return { ...DAY_OF_RETRIES, expireInSeconds: 180, deleteAfterSeconds: HOUR_SECONDS };
     case "webhook":
       return {
-        retryLimit: webhookRetries,
-        retryDelay: 5,
-        retryBackoff: true,
-        retryDelayMax: HOUR_SECONDS,
+        ...DAY_OF_RETRIES,
         expireInSeconds: 60,
         deleteAfterSeconds: HOUR_SECONDS,
       };

@@ -1,4 +1,4 @@
-import type { ColumnType, Generated } from "kysely";
+import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 import type { JsonText } from "./storable.ts";
 
 // Mirrors migrations/*.sql. `Given` columns have a default of the database.
@@ -132,6 +132,8 @@ export interface ThreadTable {
   created_at: GivenTime;
   updated_at: GivenTime;
   deleted_at: OrNull<Time>;
+  /** When everything that was the thread's had been removed. */
+  purged_at: OrNull<Time>;
 }
 
 export interface RunRequestTable {
@@ -161,6 +163,8 @@ export interface RunRequestTable {
 
 export interface RunTable {
   id: string;
+  /** Where it acted in its thread. */
+  ordinal: GeneratedAlways<number>;
   request_pk: number;
   thread_pk: number;
   user_id: number;
@@ -172,6 +176,8 @@ export interface RunTable {
   turn_id: OrNull<string>;
   turn_request_id: OrNull<string>;
   turn_cursor: Given<number>;
+  /** Since when the run is over and its turn may go on. */
+  turn_left_at: OrNull<Time>;
   sandbox_id: OrNull<string>;
   sandbox_generation: OrNull<number>;
   last_seq: Given<number>;
@@ -197,6 +203,8 @@ export interface RunAttemptTable {
   started_at: GivenTime;
   ended_at: OrNull<Time>;
   from_seq: number;
+  /** It moved the turn's cursor, or held the stream for long. */
+  has_moved: Given<boolean>;
   outcome: OrNull<"completed" | "failed" | "cancelled" | "interrupted" | "handed_over" | "lost">;
 }
 

@@ -81,6 +81,7 @@ export async function openRunDesk(storage: Storage, options: { actor?: KnownActo
       append(storage, owner, [{ event: "custom", payload: { name: "svc.warning", code: "x", message: "x" } }], {
         isNoticed: true,
         turnCursor: 1,
+        isFirstMove: true,
       }),
     finish: (owner: Ownership, outcome: Outcome) => finish(finishing, owner, outcome),
     handOver: (owner: Ownership) => handOver(storage, owner.runId, owner.attempt),

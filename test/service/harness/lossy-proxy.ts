@@ -1,0 +1,62 @@
+import { once } from "node:events";
+import { createServer, request as ask, type IncomingMessage } from "node:http";
+import { onTestFinished } from "vitest";
+
+/** What becomes of a request on its way to turnd: `cut` delivers it and loses the answer, `refuse` loses it whole. */
+export type Fate = "pass" | "cut" | "garble" | "refuse";
+
+export interface LossyProxy {
+  readonly url: string;
+  /** Decides about every request from now on. */
+  decide(fate: (method: string, path: string) => Fate): void;
+  /** Requests so far, such as `POST /v1/turns`. */
+  readonly asked: readonly string[];
+}
+
+/** Stands between a service and its turnd and loses what a test says. */
+export async function startLossyProxy(target: string): Promise<LossyProxy> {
+  const asked: string[] = [];
+  let fateOf: (method: string, path: string) => Fate = () => "pass";
+  const { hostname, port } = new URL(target);
+  const server = createServer((incoming, outgoing) => {
+    const { method = "GET", url: path = "/", headers } = incoming;
+    asked.push(`${method} ${path}`);
+    const fate = fateOf(method, path);
+    if (fate === "refuse") {
+      incoming.socket.destroy();
+      return;
+    }
+    const upstream = ask({ hostname, port, method, path, headers }, (answer: IncomingMessage) => {
+      if (fate === "pass") {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+        answer.on("error", () => outgoing.destroy());
+        return;
+      }
+      answer.resume();
+      answer.on("end", () => {
+        if (fate === "cut") incoming.socket.destroy();
+        else outgoing.writeHead(200, { "content-type": "application/json" }).end('{"what":');
+      });
+    });
+    upstream.on("error", () => incoming.socket.destroy());
+    outgoing.on("close", () => upstream.destroy());
+    incoming.pipe(upstream);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no TCP address");
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  });
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    asked,
+    decide(fate) {
+      fateOf = fate;
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { sql } from "kysely";
+import { pino } from "pino";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { attemptRun } from "../../../src/service/runs/attempt.ts";
+import type { AttemptOptions } from "../../../src/service/runs/attempt-context.ts";
+import { createControls } from "../../../src/service/runs/controls.ts";
+import { endLeftTurn } from "../../../src/service/runs/left-turn.ts";
+import { append } from "../../../src/service/runs/pump.ts";
+import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
+import { fakeDaemon } from "../../harness/fake-daemon.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { startLossyProxy } from "../harness/lossy-proxy.ts";
+import { openRunDesk, type RunDesk } from "../harness/run-desk.ts";
+import { freshService } from "../harness/service.ts";
+import { ENGINES, shareStorage } from "../harness/storage.ts";
+
+// Queues wait for seconds between their tries, and all this runs on a loaded machine.
+vi.setConfig({ testTimeout: 240_000 });
+
+const logger = pino({ level: "silent" });
+const NOWHERE = "http://127.0.0.1:9";
+
+/** What one process's attempts share, with a turnd. */
+async function attemptsAt(desk: RunDesk, url: string, more: Partial<AttemptOptions> = {}): Promise<AttemptOptions> {
+  const { storage, finishing } = desk;
+  const controls = await createControls(storage, logger);
+  onTestFinished(() => controls.close());
+  return {
+    storage,
+    finishing,
+    controls,
+    logger,
+    sandboxes: createStaticSandboxes({ storage, urls: [url], token: undefined }),
+    worker: "test",
+    leaseMs: 10_000,
+    executorLostMs: 10_000,
+    ...more,
+  };
+}
+
+async function onlyRun(desk: RunDesk) {
+  const [run] = await desk.runRows();
+  if (run === undefined) throw new Error("there is no run");
+  return run;
+}
+
+describe.each(ENGINES)("%s", (kind) => {
+  const storage = shareStorage(kind);
+
+  test("a run whose rows no attempt can read is given up after three, and does not loop", async () => {
+    const desk = await openRunDesk(storage());
+    const { run } = await desk.submit("r-1", "enqueue");
+    const runId = run?.id ?? "";
+    // Its input is unreadable to this version.
+    await sql`update run_request set input = '{"query": 7}' where planned_run_id = ${runId}`.execute(storage().db);
+    const attempts = await attemptsAt(desk, NOWHERE);
+    const { signal } = new AbortController();
+    for (const attempt of [1, 2, 3]) {
+      await expect(attemptRun(attempts, runId, signal)).rejects.toThrow();
+      expect(await onlyRun(desk)).toMatchObject({ attempt, status: "running" });
+    }
+    await attemptRun(attempts, runId, signal);
+    expect(await onlyRun(desk)).toMatchObject({ status: "failed", error: { type: "attempts_exhausted" } });
+    expect((await desk.events(runId)).slice(-2).map(({ event }) => event)).toEqual(["error", "end"]);
+  });
+
+  test("attempts that only waited came to nothing; one that moved the turn's cursor did not", async () => {
+    const desk = await openRunDesk(storage());
+    const { run } = await desk.submit("r-1", "enqueue");
+    const runId = run?.id ?? "";
+    const wait = async () => {
+      const owner = await desk.claim(runId);
+      if (owner === undefined) throw new Error("the run has ended");
+      await append(storage(), owner, [{ event: "custom", payload: { name: "svc.waiting", reason: "x" } }], {
+        isNoticed: false,
+      });
+      return owner;
+    };
+    await wait();
+    await wait();
+    await desk.write(await wait());
+    await wait();
+    expect((await onlyRun(desk)).stalled_attempts).toBe(0);
+    await wait();
+    await wait();
+    await desk.claim(runId);
+    expect((await onlyRun(desk)).stalled_attempts).toBe(3);
+  });
+
+  test("a run that is given up has its turn cancelled at turnd, and so it stays when that takes two tries", async () => {
+    const turnd = await fakeDaemon();
+    const desk = await openRunDesk(storage());
+    const { run } = await desk.submit("r-1", "enqueue", { input: { query: "before\nhang", images: [] } });
+    const runId = run?.id ?? "";
+    const attempts = await attemptsAt(desk, turnd.url, {
+      onStep(step) {
+        if (step === "turn") throw new Error("lost");
+      },
+    });
+    const { signal } = new AbortController();
+    for (const _ of [1, 2, 3]) await expect(attemptRun(attempts, runId, signal)).rejects.toThrow("lost");
+    await attemptRun(attempts, runId, signal);
+    const failed = await onlyRun(desk);
+    expect(failed).toMatchObject({ status: "failed", error: { type: "attempts_exhausted", retryable: false } });
+    expect(failed.turn_left_at).toBeInstanceOf(Date);
+    const turns = async () => (await turnd.request("GET", "/v1/turns")).body.turns;
+    expect(await turns()).toMatchObject([{ request_id: runId, status: expect.stringMatching(/^(queued|running)$/) }]);
+
+    const nowhere = {
+      ...attempts,
+      sandboxes: createStaticSandboxes({ storage: storage(), urls: [], token: undefined }),
+    };
+    await expect(endLeftTurn(nowhere, runId, signal)).rejects.toThrow();
+    expect((await onlyRun(desk)).turn_left_at).toBeInstanceOf(Date);
+    await endLeftTurn(attempts, runId, signal);
+    expect(await turns()).toMatchObject([{ request_id: runId, status: "cancelled" }]);
+    expect((await onlyRun(desk)).turn_left_at).toBeNull();
+  });
+
+  test.each(["cut", "garble"] as const)(
+    "the answer to a turn's POST is lost (%s): turnd is asked for the turn, and it runs once",
+    async (fate) => {
+      const turnd = await fakeDaemon();
+      const proxy = await startLossyProxy(turnd.url);
+      let left = 2;
+      proxy.decide((method, path) => (method === "POST" && path === "/v1/turns" && left-- > 0 ? fate : "pass"));
+      const service = await freshService(kind, { turndUrl: proxy.url });
+      const { run_id: runId } = await service.submit(await service.thread(), "Done.");
+      expect(await service.result(runId)).toMatchObject({ status: "completed", output: "Done." });
+      expect((await turnd.request("GET", "/v1/turns")).body.turns).toMatchObject([{ request_id: runId }]);
+      expect(proxy.asked.filter((each) => each === "POST /v1/turns")).toHaveLength(1);
+    },
+  );
+
+  test("the answer to a turn's POST is lost for good: executor_lost, not retryable, and its turn is ended later", async () => {
+    const turnd = await fakeDaemon();
+    const proxy = await startLossyProxy(turnd.url);
+    let isAway = false;
+    proxy.decide((method, path) => {
+      if (isAway) return "refuse";
+      if (method !== "POST" || path !== "/v1/turns") return "pass";
+      isAway = true;
+      return "cut";
+    });
+    const service = await freshService(kind, { turndUrl: proxy.url, env: { SERVICE_EXECUTOR_LOST_MS: "2000" } });
+    const { run_id: runId } = await service.submit(await service.thread(), "before\nhang");
+    const result = await service.result(runId);
+    expect(result).toMatchObject({
+      status: "failed",
+      error: { type: "executor_lost", retryable: false, user_action: "operator" },
+    });
+    isAway = false;
+    proxy.decide(() => "pass");
+    await waitFor("the turn's end", async () => {
+      const { body } = await turnd.request("GET", `/v1/requests/${runId}`);
+      return body.status === "cancelled";
+    });
+  });
+
+  test("turnd takes nothing at all: executor_unreachable, which may be sent again", async () => {
+    const proxy = await startLossyProxy((await fakeDaemon()).url);
+    proxy.decide(() => "refuse");
+    const service = await freshService(kind, { turndUrl: proxy.url, env: { SERVICE_EXECUTOR_LOST_MS: "2000" } });
+    const { run_id: runId } = await service.submit(await service.thread(), "Never.");
+    expect(await service.result(runId)).toMatchObject({
+      status: "failed",
+      error: { type: "executor_unreachable", retryable: true, user_action: "retry" },
+    });
+  });
+});
