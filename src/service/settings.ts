@@ -82,6 +82,9 @@ export const SettingsSchema = z.object({
   SERVICE_EVENTS_RETENTION_MS: integer(604_800_000, 1_000).meta({
     description: "How long events stay after their run's end",
   }),
+  SERVICE_TASKS_RETENTION_MS: integer(2_592_000_000, 1_000).meta({
+    description: "How long background tasks stay listed after their end",
+  }),
   SERVICE_SHUTDOWN_MS: integer(12_000, 1_000, 600_000).meta({ description: "Bound of a stop by SIGTERM" }),
   SERVICE_SANDBOX: z
     .enum(["embedded", "static", "docker"])

@@ -108,10 +108,14 @@ export async function dispatchHead(storage: Storage, trx: Transaction, threadPk:
   }
 }
 
+/** What a resume keeps of the run that it resumes. */
+type Inherited = Pick<Manifest, "model_spec" | "tool_approval_mode">;
+
 /** The agent as it is now, with what the request asks of it; only who may use it gets one. @throws {ApiProblem} */
 export async function freezeManifest(
   trx: Transaction,
   request: Pick<RequestRow, "user_id" | "thread_pk" | "options">,
+  inherited?: Inherited,
 ): Promise<Buffer> {
   const agent = await trx
     .selectFrom("agent")
@@ -134,17 +138,23 @@ export async function freezeManifest(
   if (!agent.is_enabled || !canRead(caller, agent)) {
     throw new ApiProblem("agent_not_found", `the agent ${agent.slug} is disabled, or no longer shared with you`);
   }
-  return keepManifest(trx, manifestOf(agent, RequestOptions.parse(request.options)));
+  return keepManifest(trx, manifestOf(agent, RequestOptions.parse(request.options), inherited));
 }
 
-function manifestOf(agent: AgentRow, options: RequestOptions): Manifest {
+function manifestOf(agent: AgentRow, options: RequestOptions, inherited: Inherited | undefined): Manifest {
+  const isOwn = inherited === undefined;
   return {
     agent_slug: agent.slug,
     agent_name: agent.name,
     executor: agent.executor,
     mode: agent.mode,
-    model_spec: modelOf(agent, options.model_spec),
-    tool_approval_mode: options.tool_approval_mode ?? agent.tool_approval_mode,
+    // The sandbox's own model, null, is kept as one.
+    model_spec: isOwn
+      ? modelOf(agent, options.model_spec)
+      : inherited.model_spec === null
+        ? null
+        : modelOf(agent, inherited.model_spec),
+    tool_approval_mode: isOwn ? (options.tool_approval_mode ?? agent.tool_approval_mode) : inherited.tool_approval_mode,
     permissions: Permissions.parse(agent.permissions),
     limits: agent.limits,
   };

@@ -17,6 +17,7 @@ export async function readHistory(db: Queries, caller: Caller, threadId: string,
     userId: caller.userId,
     threadPk: thread.pk,
     before: page.before,
+    isAsActed: true,
     limit: Math.max(1, Math.ceil(page.limit / 2)),
   };
   const details = (await listRuns(db, filter)).toReversed();

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import { ApiProblem } from "../api/problems.ts";
 import { HumanDecisions, Interrupt } from "../api/runs.ts";
-import type { Transaction } from "../storage/transaction.ts";
 import { complete, insert, type Decided, type Decision } from "./decision.ts";
-import { RequestOptions, type RunRow } from "./rows.ts";
+import { freezeManifest } from "./dispatch.ts";
+import { readManifest } from "./rows.ts";
 
 /** Answers an interrupted run: releases it and dispatches the run that goes on, past the queue. @throws {ApiProblem} */
 export async function takeResume(decision: Decision): Promise<Decided> {
@@ -29,15 +29,17 @@ export async function takeResume(decision: Decision): Promise<Decided> {
     });
   }
   assertAnswers(Interrupt.parse(parent.interrupt), intent.input.resume ?? {});
-  const inherited = await inheritOptions(trx, parent, intent.options);
-  const made: Decision = { ...decision, intent: { ...intent, options: inherited } };
-  const request = await insert(made, { kind: "resume", status: "queued" });
+  // It goes on with the model and the approval of what it resumes, whatever the agent's are now.
+  const inherited = await readManifest(trx, parent.manifest_digest);
+  const asked = { user_id: decision.caller.userId, thread_pk: thread.pk, options: intent.options };
+  const manifest = await freezeManifest(trx, asked, inherited);
+  const request = await insert(decision, { kind: "resume", status: "queued", manifest });
   await trx
     .updateTable("run")
     .set({ released_at: sql<Date>`now()`, released_by: request.planned_run_id })
     .where("id", "=", parent.id)
     .execute();
-  return complete(made, request);
+  return complete(decision, request);
 }
 
 function assertAnswers(interrupt: Interrupt, resume: Readonly<Record<string, unknown>>): void {
@@ -48,19 +50,4 @@ function assertAnswers(interrupt: Interrupt, resume: Readonly<Record<string, unk
     "resume_invalid",
     'resume needs exactly one decision: {"decisions":[{"type":"approve" or "reject","message"?}]}',
   );
-}
-
-/** A resume goes on with the model and the approval of what it resumes. */
-async function inheritOptions(trx: Transaction, parent: RunRow, own: RequestOptions): Promise<RequestOptions> {
-  const { options } = await trx
-    .selectFrom("run_request")
-    .select("options")
-    .where("pk", "=", parent.request_pk)
-    .executeTakeFirstOrThrow();
-  const { model_spec, tool_approval_mode } = RequestOptions.parse(options);
-  return {
-    ...own,
-    ...(model_spec === undefined ? {} : { model_spec }),
-    ...(tool_approval_mode === undefined ? {} : { tool_approval_mode }),
-  };
 }

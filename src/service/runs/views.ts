@@ -47,6 +47,8 @@ export interface RunFilter {
   readonly status?: RunStatus | undefined;
   /** Only runs older than this one. */
   readonly before?: string | undefined;
+  /** By where they acted in their thread, not by their requests' intake: a steer acts before what waited already. */
+  readonly isAsActed?: boolean;
   readonly limit: number;
 }
 
@@ -56,12 +58,23 @@ export async function listRuns(db: Queries | Transaction, filter: RunFilter): Pr
     .selectFrom("run")
     .selectAll()
     .where("user_id", "=", filter.userId)
-    .orderBy("id", "desc")
+    .where("thread_pk", "in", (query) =>
+      query.selectFrom("thread").select("pk").where("user_id", "=", filter.userId).where("deleted_at", "is", null),
+    )
+    .orderBy(filter.isAsActed === true ? "ordinal" : "id", "desc")
     .limit(filter.limit);
   if (filter.runId !== undefined) query = query.where("id", "=", filter.runId);
   if (filter.threadPk !== undefined) query = query.where("thread_pk", "=", filter.threadPk);
   if (filter.status !== undefined) query = query.where("status", "=", filter.status);
-  if (filter.before !== undefined) query = query.where("id", "<", filter.before);
+  const { before } = filter;
+  if (before !== undefined) {
+    query =
+      filter.isAsActed === true
+        ? query.where("ordinal", "<", (run) =>
+            run.selectFrom("run as other").select("ordinal").where("id", "=", before),
+          )
+        : query.where("id", "<", before);
+  }
   const runs = await query.execute();
   if (runs.length === 0) return [];
   const requests = await db
@@ -112,6 +125,9 @@ export async function findRequest(db: Queries | Transaction, userId: number, req
     .selectAll()
     .where("user_id", "=", userId)
     .where("request_id", "=", requestId)
+    .where("thread_pk", "in", (query) =>
+      query.selectFrom("thread").select("pk").where("user_id", "=", userId).where("deleted_at", "is", null),
+    )
     .executeTakeFirst();
   if (row === undefined) throw new ApiProblem("request_not_found", `there is no request ${JSON.stringify(requestId)}`);
   return row;

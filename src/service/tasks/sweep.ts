@@ -1,6 +1,15 @@
 import { sql } from "kysely";
 import type { Storage } from "../storage/storage.ts";
 
+/** Deletes tasks that ended long ago. @returns how many */
+export async function deleteExpiredTasks(storage: Storage, retentionMs: number): Promise<number> {
+  const { numDeletedRows } = await storage.db
+    .deleteFrom("task")
+    .where("completed_at", "<", sql<Date>`now() - ${retentionMs}::bigint * interval '1 millisecond'`)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
 /** Gives every open task its job again where that is missing: no lost job strands a row (law 1). */
 export async function ensureTaskJobs(storage: Storage): Promise<void> {
   const tasks = await storage.db

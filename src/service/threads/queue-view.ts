@@ -23,7 +23,7 @@ export async function viewQueues(
         and (status in ('pending', 'running', 'cancel_requested') or (status = 'interrupted' and released_at is null))
       limit 1) blocking on true
     left join lateral (
-      select status from run where thread_pk = t.pk and ended_at is not null order by ended_at desc, id desc limit 1) last on true
+      select status from run where thread_pk = t.pk and ended_at is not null order by ordinal desc limit 1) last on true
     where t.pk = any(${[...threadPks]}::bigint[])`.execute(db);
   return new Map(rows.map((row) => [row.pk, toView(row)]));
 }

@@ -7,7 +7,7 @@ import { createTaskWorker } from "../../../src/service/tasks/attempt-task.ts";
 import { defineTask, type AnyTaskKind, type TaskContext } from "../../../src/service/tasks/define-task.ts";
 import { TaskFailure } from "../../../src/service/tasks/failures.ts";
 import { startTask } from "../../../src/service/tasks/start-task.ts";
-import { ensureTaskJobs } from "../../../src/service/tasks/sweep.ts";
+import { deleteExpiredTasks, ensureTaskJobs } from "../../../src/service/tasks/sweep.ts";
 import { createTaskControls } from "../../../src/service/tasks/task-controls.ts";
 import { createTasks } from "../../../src/service/tasks/tasks.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -58,6 +58,25 @@ async function ended(storage: Storage, id: string) {
 }
 
 describe.each(ENGINES)("%s", (engine) => {
+  test("a task is deleted when it ended long ago; an open one never is", async () => {
+    const storage = await freshStorage(engine);
+    const kind = countTask(async () => 1);
+    const [old, recent, open] = [await start(storage, kind), await start(storage, kind), await start(storage, kind)];
+    for (const [{ id }, hours] of [
+      [old, 25],
+      [recent, 23],
+    ] as const) {
+      await storage.db
+        .updateTable("task")
+        .set({ status: "success", completed_at: new Date(Date.now() - hours * 3_600_000) })
+        .where("id", "=", id)
+        .execute();
+    }
+    expect(await deleteExpiredTasks(storage, 86_400_000)).toBe(1);
+    const rows = await storage.db.selectFrom("task").select("id").execute();
+    expect(rows.map(({ id }) => id).toSorted()).toEqual([recent.id, open.id].toSorted());
+  });
+
   test("a task runs, tells its progress and keeps its result", async () => {
     const storage = await freshStorage(engine);
     const seen: string[] = [];

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "vitest";
+import { openRunDesk, outcomeOf, type RunDesk } from "../harness/run-desk.ts";
+import { ENGINES, shareStorage } from "../harness/storage.ts";
+
+/** Plays the thread's run to its end. @returns its id */
+async function play(desk: RunDesk, status: "completed" | "interrupted" = "completed"): Promise<string> {
+  const run = await desk.runs.activeRun(desk.actor.caller, desk.threadId);
+  const owner = await desk.claim(run?.run_id ?? "");
+  if (owner === undefined) throw new Error("nothing runs");
+  await desk.finish(owner, outcomeOf(status));
+  return owner.runId;
+}
+
+async function said(desk: RunDesk, page: { before?: string; limit: number }): Promise<string[]> {
+  const { messages } = await desk.runs.history(desk.actor.caller, desk.threadId, page);
+  return messages.map(({ role, content }) => `${role}: ${content}`);
+}
+
+describe.each(ENGINES)("%s", (kind) => {
+  const storage = shareStorage(kind);
+
+  test("the history shows a steer, and a request made one, where it acted and not where it was taken in", async () => {
+    const desk = await openRunDesk(storage());
+    await desk.submit("first", "enqueue");
+    await desk.submit("second", "enqueue");
+    await desk.submit("third", "enqueue");
+    await desk.submit("fourth", "enqueue");
+    const active = await desk.runs.activeRun(desk.actor.caller, desk.threadId);
+    const owner = await desk.claim(active?.run_id ?? "");
+    if (owner === undefined) throw new Error("nothing runs");
+    const { request } = await desk.submit("steer", "steer");
+    await desk.promise(owner, request.pk);
+    await desk.finish(owner, { status: "completed", reason: "steered", output: "done" });
+    const steer = await desk.claim((await desk.runs.activeRun(desk.actor.caller, desk.threadId))?.run_id ?? "");
+    if (steer === undefined) throw new Error("the steer does not run");
+    await desk.runs.steerRequest(desk.actor, "third");
+    await desk.finish(steer, outcomeOf("completed"));
+    const third = await play(desk);
+    await play(desk);
+    await play(desk);
+    const order = ["first", "steer", "third", "second", "fourth"];
+    const all = order.flatMap((each) => [`user: do ${each}`, "assistant: done"]);
+    expect(await said(desk, { limit: 100 })).toEqual(all);
+    // Page by page, the newest first.
+    expect(await said(desk, { limit: 4 })).toEqual(all.slice(6));
+    expect(await said(desk, { limit: 4, before: third })).toEqual(all.slice(0, 4));
+  });
+
+  test.each([
+    { name: "none of its own", before: null, after: "provider:new", approval: "default", now: "always_trust" },
+    { name: "a model of its own", before: "provider:old", after: null, approval: "always_trust", now: "default" },
+  ] as const)(
+    "a resume keeps the model and the approval that its parent ran with, $name, whatever the agent's are now",
+    async ({ before, after, approval, now }) => {
+      const desk = await openRunDesk(storage());
+      const agent = (model: string | null, mode: "default" | "always_trust") =>
+        storage()
+          .db.updateTable("agent")
+          .set({ model_spec: model, tool_approval_mode: mode })
+          .where("slug", "=", "cli-b-plan")
+          .execute();
+      await agent(before, approval);
+      await desk.submit("plan", "enqueue");
+      const parent = await play(desk, "interrupted");
+      await agent(after, now);
+      const { run } = await desk.resume("go", parent);
+      expect(await desk.runs.get(desk.actor.caller, run?.id ?? "")).toMatchObject({
+        kind: "resume",
+        model_spec: before,
+        tool_approval_mode: approval,
+      });
+    },
+  );
+});
