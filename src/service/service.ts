@@ -13,6 +13,7 @@ import { cancelAllOf } from "./runs/cancel.ts";
 import { createControls } from "./runs/controls.ts";
 import { createOutbound } from "./outbound/outbound.ts";
 import { createRunEvents } from "./runs/events.ts";
+import type { ThreadDeletionOptions } from "./runs/delete-thread.ts";
 import type { FinishOptions } from "./runs/finish.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import { checkSecrets, readSecrets, type Secrets } from "./secrets.ts";
@@ -49,6 +50,7 @@ export interface ServiceOptions {
   /** Those of the process, where it has some already. */
   readonly metrics?: Metrics;
   readonly onStep?: AttemptOptions["onStep"];
+  readonly onDeletionStep?: ThreadDeletionOptions["onStep"];
 }
 
 const SWEEP_MS = 30_000;

@@ -3,6 +3,7 @@ import { attemptRun } from "./runs/attempt.ts";
 import type { AttemptOptions } from "./runs/attempt-context.ts";
 import type { Controls } from "./runs/controls.ts";
 import type { Outbound } from "./outbound/outbound.ts";
+import { defineThreadDeletion, ensureThreadDeletions } from "./runs/delete-thread.ts";
 import type { FinishOptions } from "./runs/finish.ts";
 import { endLeftTurn } from "./runs/left-turn.ts";
 import { deleteExpiredEvents, ensureRunJobs } from "./runs/sweep.ts";
@@ -14,12 +15,10 @@ import type { Settings } from "./settings.ts";
 import type { Storage } from "./storage/storage.ts";
 import { createTaskWorker } from "./tasks/attempt-task.ts";
 import type { AnyTaskKind } from "./tasks/define-task.ts";
-import { ensureTaskJobs } from "./tasks/sweep.ts";
+import { deleteExpiredTasks, ensureTaskJobs } from "./tasks/sweep.ts";
 import type { TaskControls } from "./tasks/task-controls.ts";
 import { deliver, ensureDeliveryJobs } from "./webhooks/deliver.ts";
 
-/** The kinds of background work that there are. */
-const TASK_KINDS: readonly AnyTaskKind[] = [];
 /** Deliveries of one process: each mostly waits for its receiver. */
 const WEBHOOKS_AT_ONCE = 8;
 /** Turns of runs that are over, which are ended at turnd. */
@@ -41,7 +40,10 @@ export interface WorkerWiring {
 }
 
 /** Takes jobs of every queue from now on. */
-export async function startWorkers({ settings, logger, onStep }: ServiceOptions, wiring: WorkerWiring): Promise<void> {
+export async function startWorkers(
+  { settings, logger, onStep, onDeletionStep }: ServiceOptions,
+  wiring: WorkerWiring,
+): Promise<void> {
   const { values } = settings;
   const { storage } = wiring;
   const attempts: AttemptOptions = {
@@ -54,7 +56,8 @@ export async function startWorkers({ settings, logger, onStep }: ServiceOptions,
   };
   await storage.jobs.work("run", runConcurrency(settings), (id, signal) => attemptRun(attempts, id, signal));
   await storage.jobs.work("turn", LEFT_TURNS_AT_ONCE, (id, signal) => endLeftTurn(attempts, id, signal));
-  const attemptTask = createTaskWorker({ storage, kinds: TASK_KINDS, controls: wiring.taskControls, logger });
+  const kinds: readonly AnyTaskKind[] = [defineThreadDeletion({ ...wiring, onStep: onDeletionStep })];
+  const attemptTask = createTaskWorker({ storage, kinds, controls: wiring.taskControls, logger });
   await storage.jobs.work("task", values.SERVICE_TASK_CONCURRENCY, attemptTask);
   await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, (id, signal) => deliver({ ...wiring, logger }, id, signal));
   await storage.jobs.work("sweep", 1, async () => {
@@ -62,7 +65,9 @@ export async function startWorkers({ settings, logger, onStep }: ServiceOptions,
     await deleteExpiredLogins(storage);
     await deleteSilentWorkers(storage);
     await ensureRunJobs(storage);
+    await deleteExpiredTasks(storage, values.SERVICE_TASKS_RETENTION_MS);
     await ensureTaskJobs(storage);
+    await ensureThreadDeletions(storage);
     await ensureDeliveryJobs(storage);
     // Last, and by itself: an engine that is away keeps nothing else from being swept.
     await wiring.sandboxes.sweep().catch((error: unknown) => logger.warn({ err: error }, "sandboxes were not swept"));

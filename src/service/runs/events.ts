@@ -96,7 +96,8 @@ export async function createRunEvents(storage: Storage): Promise<RunEvents> {
       .selectFrom("run")
       .select(["last_seq", "ended_at", "events_expire_at"])
       .where("id", "=", source.runId)
-      .executeTakeFirstOrThrow();
+      .executeTakeFirst();
+    if (run === undefined) throw deleted(source.runId);
     const isExpired = run.ended_at !== null && run.events_expire_at === null;
     if (isExpired) throw new ApiProblem("events_expired", "the events of this run were deleted; its result stays");
     if (afterSeq > run.last_seq) {
@@ -165,12 +166,9 @@ export async function createRunEvents(storage: Storage): Promise<RunEvents> {
       for (;;) {
         const armed = arm("svc_events", runId);
         try {
-          const { ended_at } = await storage.db
-            .selectFrom("run")
-            .select("ended_at")
-            .where("id", "=", runId)
-            .executeTakeFirstOrThrow();
-          if (ended_at !== null) return true;
+          const run = await storage.db.selectFrom("run").select("ended_at").where("id", "=", runId).executeTakeFirst();
+          if (run === undefined) throw deleted(runId);
+          if (run.ended_at !== null) return true;
           if (signal.aborted) return false;
           await armed.wait(signal);
         } finally {
@@ -182,4 +180,9 @@ export async function createRunEvents(storage: Storage): Promise<RunEvents> {
       for (const end of ends) await end();
     },
   };
+}
+
+/** The run's thread was deleted while somebody read. */
+function deleted(runId: string): ApiProblem {
+  return new ApiProblem("run_not_found", `the run ${JSON.stringify(runId)} was deleted`);
 }

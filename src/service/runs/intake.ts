@@ -105,6 +105,7 @@ async function findRepeat(trx: Transaction, caller: Caller, intent: Intent, hash
     .selectAll()
     .where("pk", "=", request.thread_pk)
     .executeTakeFirstOrThrow();
+  if (thread.deleted_at !== null) throw new ApiProblem("thread_not_found", "the thread was deleted");
   const run = await trx.selectFrom("run").selectAll().where("request_pk", "=", request.pk).executeTakeFirst();
   return { request, run, thread };
 }

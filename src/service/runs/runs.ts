@@ -8,6 +8,7 @@ import type { Storage } from "../storage/storage.ts";
 import { viewQueue } from "../threads/queue-view.ts";
 import { findThread } from "../threads/threads.ts";
 import { cancelRequest, cancelRun } from "./cancel.ts";
+import { deleteThread } from "./delete-thread.ts";
 import type { FinishOptions } from "./finish.ts";
 import { readHistory, type HistoryPage } from "./history.ts";
 import { submit, type Intent, type Taken } from "./intake.ts";
@@ -132,6 +133,9 @@ export function createRuns(options: RunsOptions) {
     /** Dispatches the next request of a paused thread; when it completes, the rest follows. */
     continueThread: (actor: KnownActor, threadId: string): Promise<Continued> =>
       continueThread(storage, actor, threadId),
+
+    /** Deletes a thread; see {@link deleteThread}. */
+    deleteThread: (actor: KnownActor, threadId: string): Promise<void> => deleteThread(storage, actor, threadId),
 
     /** What was said, oldest first: the newest page, or the one before a run. */
     history: (caller: Caller, threadId: string, page: HistoryPage): Promise<History> =>

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { sandboxToken } from "../auth/derive.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createFollowingClient } from "./following-client.ts";
+import { forgetSession } from "./forget-session.ts";
 import type { SandboxEngine } from "./sandbox-engine.ts";
 import {
   beginStart,
@@ -198,6 +199,18 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
       return toSandbox(await acquireRow(scopeKey, signal), scopeKey);
     },
     prepareWorkspace: async () => undefined,
+    async forget(scope, signal) {
+      const scopeKey = keyOf(options.scope, scope);
+      const row = await storage.db
+        .selectFrom("sandbox")
+        .select("id")
+        .where("scope_key", "=", scopeKey)
+        .executeTakeFirst();
+      // No sandbox was ever made for it, or it is removed already.
+      if (row === undefined) return;
+      if (options.scope === "thread") await destroy(row.id);
+      else await forgetSession(toSandbox(await acquireRow(scopeKey, signal), scopeKey).client, scope.sessionId, signal);
+    },
     quiesce: async (id) => (await quiesce(id)) !== undefined,
     stop,
     destroy,

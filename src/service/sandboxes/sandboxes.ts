@@ -31,6 +31,13 @@ export interface Sandboxes {
   prepareWorkspace(scope: SandboxScope): Promise<string | undefined>;
   /** Stops what is idle and removes what no row knows; one process of the cluster does it every 30 s. */
   sweep(): Promise<void>;
+  /**
+   * Removes what a deleted thread left: its session, with the turns that are under way, and its workspace; the sandbox itself
+   * where it was the thread's alone. Safe to repeat; what is gone already is right.
+   *
+   * @throws when turnd does not answer: the caller tries again later
+   */
+  forget(scope: SandboxScope, signal: AbortSignal): Promise<void>;
   /** Whether a run could start now, for probes. */
   look(): Promise<{ readonly ok: boolean; readonly message?: string }>;
   close(): Promise<void>;

@@ -9,7 +9,7 @@ import type { TaskKind } from "./define-task.ts";
 export type TaskRow = Selectable<TaskTable>;
 
 export interface NewTask<Payload> {
-  readonly kind: TaskKind<Payload>;
+  readonly kind: Pick<TaskKind<Payload>, "kind" | "payload">;
   /** At most one open task of a kind and key exists. */
   readonly key?: string;
   readonly userId: number | null;

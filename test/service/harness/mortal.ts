@@ -25,8 +25,17 @@ export interface Mortal {
   follow(runId: string, afterSeq: number): Promise<{ ids: number[]; types: string[] }>;
 }
 
-/** Starts one and waits until it listens. */
-export async function startMortal(options: MortalOptions): Promise<Mortal> {
+/** A process that listens, or works: an API or a worker. */
+export interface MortalProcess {
+  readonly pid: number;
+  /** Where it answers; empty for a worker. */
+  readonly url: string;
+  readonly exited: Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Starts a process and waits until it says that it is ready. */
+export async function startMortalProcess(options: MortalOptions): Promise<MortalProcess> {
   const child = execa(process.execPath, [join(REPOSITORY, "test/service/programs/mortal-service.ts")], {
     extendEnv: false,
     env: {
@@ -54,8 +63,8 @@ export async function startMortal(options: MortalOptions): Promise<Mortal> {
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on("line", (line) => {
       log.push(line);
-      const url = /"url":"(http:[^"]+)"[^}]*"msg":"listening"/.exec(line)?.[1];
-      if (url !== undefined) resolve(url);
+      if (!line.includes('"msg":"listening"')) return;
+      resolve(/"url":"(http:[^"]+)"/.exec(line)?.[1] ?? "");
     });
   }
   const exited = Promise.resolve(child).then(() => undefined);
@@ -69,6 +78,12 @@ export async function startMortal(options: MortalOptions): Promise<Mortal> {
     child.kill("SIGKILL");
     await exited;
   });
+  return { pid: child.pid ?? 0, url, exited, kill: (signal) => void child.kill(signal) };
+}
+
+/** Starts a service that does both, and logs in. */
+export async function startMortal(options: MortalOptions): Promise<Mortal> {
+  const { url, ...child } = await startMortalProcess(options);
   const { request } = createClient(url);
   const token = await waitFor("a login", async () => {
     const first = await request("POST", "/api/auth/initialize", { username: "root", password: PASSWORD });
@@ -78,9 +93,7 @@ export async function startMortal(options: MortalOptions): Promise<Mortal> {
   });
   const authorization = `Bearer ${token}`;
   return {
-    pid: child.pid ?? 0,
-    exited,
-    kill: (signal) => void child.kill(signal),
+    ...child,
     call: (method, path, body) => request(method, path, body, { authorization }),
     async follow(runId, afterSeq) {
       const text = await request("GET", `/api/agent/runs/${runId}/events?after_seq=${afterSeq}`, undefined, {

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
+import { Success } from "../../api/common.ts";
 import { ActiveRun, Continued, Run, RunRequest } from "../../api/runs.ts";
 import {
   CreateThreadBody,
@@ -61,6 +62,18 @@ export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs 
   app.put("/api/chat/thread/:thread_id", { schema: update }, async (request) =>
     threads.update(callerOf(request), request.params.thread_id, request.body),
   );
+
+  const remove = {
+    ...of,
+    summary: "Delete a thread",
+    description:
+      "Refused while a run blocks it. What waits is cancelled; a task `thread.delete` removes its runs, and its session and workspace at turnd. The id stays taken.",
+    response: { 200: Success, ...refusals("thread_not_found", "thread_busy") },
+  };
+  app.delete("/api/chat/thread/:thread_id", { schema: remove }, async (request) => {
+    await runs.deleteThread(actorOf(request), request.params.thread_id);
+    return { success: true as const };
+  });
 
   const history = {
     ...of,

@@ -5,6 +5,8 @@ import type { Logger } from "pino";
 import { sandboxToken } from "../../auth/derive.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { recordReady } from "../sandbox-rows.ts";
+import { forgetSession } from "../forget-session.ts";
+import { removeWorkspace } from "./remove-workspace.ts";
 import { SandboxUnavailable, type Sandbox, type Sandboxes } from "../sandboxes.ts";
 import { findRunning, isRunning, startChild, stopChild, type ChildOptions, type TurndChild } from "./turnd-child.ts";
 
@@ -143,6 +145,10 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
     prepareWorkspace: ({ sessionId }) => makeWorkspace(sessionId),
     // It runs for as long as the service does.
     sweep: async () => undefined,
+    async forget({ sessionId }, signal) {
+      await forgetSession((await ensure()).client, sessionId, signal);
+      await removeWorkspace(join(dataDirectory, "workspaces", sessionId), options.owner, signal);
+    },
     async look() {
       if (current === undefined) return { ok: false, message: "turnd is not running yet" };
       const { ready, checks } = await current.child.client.ready().catch(() => ({ ready: false, checks: [] }));

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { createTurndClient } from "../../../client/turnd-client.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { recordReady } from "../sandbox-rows.ts";
-import { SandboxUnavailable, type Sandboxes } from "../sandboxes.ts";
+import { forgetSession } from "../forget-session.ts";
+import { SandboxUnavailable, type Sandboxes, type SandboxScope } from "../sandboxes.ts";
 
 export interface StaticOptions {
   readonly storage: Storage;
@@ -18,14 +19,7 @@ export function createStaticSandboxes({ storage, urls, token }: StaticOptions): 
     isShared: true,
     async acquire(scope) {
       const { threadPk } = scope;
-      const pinned =
-        scope.sandboxId === null
-          ? undefined
-          : await storage.db
-              .selectFrom("sandbox")
-              .select(["id", "address", "generation"])
-              .where("id", "=", scope.sandboxId)
-              .executeTakeFirst();
+      const pinned = await findPinned(storage, scope);
       if (pinned !== undefined) {
         const url = urls.find((each) => each === pinned.address);
         if (url === undefined) {
@@ -54,6 +48,12 @@ export function createStaticSandboxes({ storage, urls, token }: StaticOptions): 
     prepareWorkspace: async () => undefined,
     // They are the operator's to start and stop.
     sweep: async () => undefined,
+    async forget(scope, signal) {
+      const { address } = (await findPinned(storage, scope)) ?? { address: pick(urls, scope.sessionId) };
+      // A turnd that was taken off the list is the operator's alone, with all that is in it.
+      if (address === null || !urls.includes(address)) return;
+      await forgetSession(clientOf(address), scope.sessionId, signal);
+    },
     async look() {
       const answers = await Promise.all(
         urls.map((url) =>
@@ -70,6 +70,16 @@ export function createStaticSandboxes({ storage, urls, token }: StaticOptions): 
     },
     close: async () => undefined,
   };
+}
+
+/** The turnd that a thread's turns ran in so far. */
+async function findPinned(storage: Storage, { sandboxId }: SandboxScope) {
+  if (sandboxId === null) return undefined;
+  return storage.db
+    .selectFrom("sandbox")
+    .select(["id", "address", "generation"])
+    .where("id", "=", sandboxId)
+    .executeTakeFirst();
 }
 
 /** Rendezvous hashing: a turnd more or less moves only the threads that it takes or had. */
