@@ -1,16 +1,7 @@
 import { z } from "zod";
 import { CliName, ExecutorName } from "./executors.ts";
+import { Permissions } from "./permissions.ts";
 import { CallerId, Metadata } from "./turns.ts";
-
-/** What a session's CLI may not do. It can only tighten what the operator configured. */
-export const Permissions = z
-  .strictObject({
-    edit: z.literal("deny").optional(),
-    execute: z.literal("deny").optional(),
-    network: z.literal("deny").optional(),
-  })
-  .meta({ id: "Permissions" });
-export type Permissions = z.infer<typeof Permissions>;
 
 /** Body of `POST /v1/sessions`. Unknown fields are refused. */
 export const SessionRequest = z

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Decision } from "./decisions.ts";
 import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
 import { CliName, ExecutorName, Mode } from "./executors.ts";
+import { Permissions } from "./permissions.ts";
 import { listOf } from "./list.ts";
 
 /** The caller's own id of a request or session. */
@@ -102,6 +103,9 @@ export const TurnRequest = z
       .optional()
       .meta({ description: "A JSON Schema the answer has to follow." }),
     workspace: z.string().regex(/^\//, "must be an absolute path").max(4096).optional(),
+    permissions: Permissions.optional().meta({
+      description: "What this turn may not do, besides what its session may not; nothing here gives back what the session denies.",
+    }),
     metadata: Metadata.optional(),
   })
   .refine((value) => value.executor !== undefined || value.session_id !== undefined, {

@@ -14,6 +14,7 @@ export function refuseWhatItCannot(request: TurnRequest, id: string, can: Capabi
     output_schema: !can.output_schema && request.output_schema !== undefined,
     agent: !can.agents && request.agent !== undefined,
     effort: !can.effort && request.effort !== undefined,
+    permissions: !can.permissions && Object.keys(request.permissions ?? {}).length > 0,
   };
   const fields = Object.entries(asked)
     .filter(([, isRefused]) => isRefused)

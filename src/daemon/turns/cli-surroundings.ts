@@ -3,6 +3,7 @@ import type { HomePlan } from "../executors/executor.ts";
 import { TURN_MARKER } from "../process/tree.ts";
 import { executorOf, type TurnContext } from "./context.ts";
 import type { Turn } from "./turn.ts";
+import { permissionsOf } from "./turn-permissions.ts";
 
 /** What the processes of a turn's CLI find around them. */
 export interface CliSurroundings {
@@ -27,7 +28,7 @@ export function surroundingsOf(context: TurnContext, turn: Turn, cliVersion = tu
     home,
     cliName,
     configuration,
-    permissions: session.permissions,
+    permissions: permissionsOf(session, turn.file),
     mode: turn.file.mode,
     ...(turn.file.model === undefined ? {} : { model: turn.file.model }),
     ...(cliVersion === undefined ? {} : { cliVersion }),

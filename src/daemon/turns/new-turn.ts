@@ -72,6 +72,7 @@ export function draftTurn(made: NewTurn, { request, executor, workspace, limits 
     ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
     images: images.map((image) => image.name),
     workspace,
+    ...(request.permissions === undefined ? {} : { permissions: request.permissions }),
   };
   return { file, files: [{ name: "prompt.txt", content: prompt }, ...images] };
 }

@@ -10,6 +10,7 @@ import { changeHome, type HomeCommand } from "./home.ts";
 import type { Turn } from "./turn.ts";
 import { makeGroup } from "./turn-group.ts";
 import { writeTurnFile } from "./turn-file.ts";
+import { permissionsOf } from "./turn-permissions.ts";
 
 /** A turn's process, ready to be started. */
 export interface Prepared {
@@ -58,7 +59,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
     mode: file.mode,
     configuration,
     workspace: file.workspace,
-    permissions: session.permissions,
+    permissions: permissionsOf(session, file),
     images: file.images.map(attached),
     ...(file.output_schema === undefined ? {} : { outputSchema: attached(SCHEMA) }),
     ...(file.model === undefined ? {} : { model: file.model }),

@@ -24,6 +24,7 @@ import { waitUnlessAborted } from "./wait-unless-aborted.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import type { Turn } from "./turn.ts";
 import { describeHits, findMemoryKill, markOf, removeGroup } from "./turn-group.ts";
+import { permissionsOf } from "./turn-permissions.ts";
 
 /** What a run needs to know of the turn's surroundings. */
 export interface RunOptions {
@@ -168,7 +169,7 @@ async function runToFacts(run: Run): Promise<RunOutcome | undefined> {
 }
 
 async function findObstacle({ context, turn }: Run): Promise<FailureDraft | undefined> {
-  const permissions = context.sessions.get(turn.file.session_id)?.permissions ?? {};
+  const permissions = permissionsOf(context.sessions.get(turn.file.session_id), turn.file);
   const { executor, mode, model } = turn.file;
   const wanted = { mode, permissions, ...(model === undefined ? {} : { model }) };
   return executorOf(context, executor).findObstacle(wanted, turn.stopping.signal);

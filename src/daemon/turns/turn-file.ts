@@ -7,6 +7,7 @@ import {
   FailureCode,
   Metadata,
   Mode,
+  Permissions,
   ReplaySpeed,
   TurnEndedBy,
   Usage,
@@ -39,6 +40,8 @@ export const TurnFile = z.object({
   /** File names of the images in the turn's directory. */
   images: z.array(z.string()),
   workspace: z.string(),
+  /** Besides the session's. */
+  permissions: Permissions.optional(),
   metadata: Metadata.optional(),
   trace_id: z.string().optional(),
   created_at: z.iso.datetime(),

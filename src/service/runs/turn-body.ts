@@ -65,6 +65,8 @@ export function turnBody(source: TurnSource, work: Extract<Work, { kind: "turn" 
     ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
     ...(idleTimeoutMs === undefined ? {} : { idle_timeout_ms: idleTimeoutMs }),
     queue_policy: source.queuePolicy === "steer" ? "steer" : "enqueue",
+    // The agent as it is now: what it was tightened to reaches its threads with the next run.
+    ...(Object.keys(manifest.permissions).length === 0 ? {} : { permissions: manifest.permissions }),
     metadata: { run_id: source.runId, thread_id: source.threadId },
   };
 }
