@@ -104,7 +104,8 @@ export const TurnRequest = z
       .meta({ description: "A JSON Schema the answer has to follow." }),
     workspace: z.string().regex(/^\//, "must be an absolute path").max(4096).optional(),
     permissions: Permissions.optional().meta({
-      description: "What this turn may not do, besides what its session may not; nothing here gives back what the session denies.",
+      description:
+        "What this turn may not do, besides what its session may not; nothing here gives back what the session denies.",
     }),
     metadata: Metadata.optional(),
   })

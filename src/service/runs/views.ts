@@ -58,8 +58,8 @@ export async function listRuns(db: Queries | Transaction, filter: RunFilter): Pr
     .selectFrom("run")
     .selectAll()
     .where("user_id", "=", filter.userId)
-    .where("thread_pk", "in", (query) =>
-      query.selectFrom("thread").select("pk").where("user_id", "=", filter.userId).where("deleted_at", "is", null),
+    .where("thread_pk", "in", (runs) =>
+      runs.selectFrom("thread").select("pk").where("user_id", "=", filter.userId).where("deleted_at", "is", null),
     )
     .orderBy(filter.isAsActed === true ? "ordinal" : "id", "desc")
     .limit(filter.limit);
