@@ -19,7 +19,8 @@ const fill = (name: string, value: string): void => {
   if (!isSet(name)) process.env[name] = value;
 };
 
-async function start(): Promise<never> {
+/** The exit code, once the service has been told to stop. */
+async function start(): Promise<0 | 1> {
   fill("SERVICE_DATA_DIR", uid === 0 ? "/var/lib/svc" : join(homedir(), ".local/state/svc"));
   const data = process.env["SERVICE_DATA_DIR"] ?? "";
   // The CLIs' user passes through to its workspaces.
@@ -82,7 +83,7 @@ async function useScriptedModel(directory: string): Promise<void> {
 }
 
 try {
-  await start();
+  process.exit(await start());
 } catch (error) {
   const isHeld = error instanceof DataDirectoryHeld;
   say(

@@ -23,7 +23,7 @@ async function main(args: readonly string[]): Promise<ExitCode> {
     case "serve":
     case "api":
     case "worker":
-      return runService(command, settings());
+      return process.exit(await runService(command, settings()));
     case "migrate":
       await migrateDatabase(settings(), process.stdout);
       return 0;
@@ -50,5 +50,6 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`svc: ${describeFault(error)}\n`);
-  process.exitCode = 1;
+  // At once: half a start must not keep the process alive.
+  process.exit(1);
 }

@@ -9,12 +9,15 @@ import { VERSION } from "./version.ts";
 /** Starts turnd as `npm start` does: fills in user, home and CLIs. */
 const TURND = [process.execPath, join(import.meta.dirname, "../../scripts/start.ts")];
 
-/** Runs a service until it is told to stop, and ends the process: with 0, or 1 after a fault that was reported. */
+/**
+ * Runs a service until it is told to stop. Resolves with the process's exit code, and the caller ends the process by it:
+ * what did not stop in time would keep it alive. Rejects where the service cannot start.
+ */
 export async function runService(
   role: ProcessRole,
   read: Settings,
   onListening: (service: Service) => void = () => undefined,
-): Promise<never> {
+): Promise<0 | 1> {
   const stopped = new Promise<NodeJS.Signals>((resolve) => {
     // For good, not once: a second signal must not cut short what the first one began.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
@@ -23,7 +26,8 @@ export async function runService(
   const sandboxes = createSandboxes({ settings: read, logger, turndCommand: TURND, uid: process.getuid?.() ?? 0 });
   const metrics = createMetrics();
   addProcessMetrics(metrics);
-  const starting = startService({
+  // A start that is told to stop is stopped when it is done: half a start has nothing that could be stopped in order.
+  const service = await startService({
     settings: read,
     role,
     logger,
@@ -31,14 +35,9 @@ export async function runService(
     createSandboxes: sandboxes,
     metrics,
   });
-  // A start that is told to stop is stopped when it is done: half a start has nothing that could be stopped in order.
-  const service = await starting.catch((error: unknown) => {
-    process.stderr.write(`svc: ${describeFault(error)}\n`);
-    process.exit(1);
-  });
   onListening(service);
   logger.info({ signal: await stopped }, "stopping");
-  process.exit(await stopWithin(service, read, logger));
+  return stopWithin(service, read, logger);
 }
 
 async function stopWithin(service: Service, { values }: Settings, logger: Logger): Promise<0 | 1> {
