@@ -6,9 +6,9 @@ import { REPOSITORY } from "./temporary.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** Debian's. */
-const CHROMIUM = "/usr/bin/chromium";
+export const CHROMIUM = "/usr/bin/chromium";
 /** As root and without a network; see the machine's notes. */
-const ARGS = [
+export const BROWSER_ARGS: readonly string[] = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -47,7 +47,7 @@ export async function openTerminalPage(url: string): Promise<TerminalPage> {
   const context: BrowserContext = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM,
     headless: true,
-    args: ARGS,
+    args: [...BROWSER_ARGS],
     viewport: { width: 1000, height: 600 },
   });
   const page = context.pages()[0] ?? (await context.newPage());

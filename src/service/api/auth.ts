@@ -123,8 +123,7 @@ const Expiry = z.iso
     const year = new Date(text).getUTCFullYear();
     return year >= 1970 && year <= 9999;
   }, "must be a time of the years 1970 to 9999, UTC")
-  .transform((text) => new Date(text))
-  .meta({ override: { type: "string", format: "date-time" } });
+  .transform((text) => new Date(text));
 
 export const CreateKeyBody = z
   .strictObject({

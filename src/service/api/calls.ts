@@ -27,7 +27,7 @@ export const AgentCallBody = z
   .meta({ id: "AgentCallBody" });
 export type AgentCallBody = z.infer<typeof AgentCallBody>;
 
-const Answer = z.strictObject({ role: z.literal("assistant"), content: z.string() });
+const Answer = z.strictObject({ role: z.literal("assistant"), content: z.string(), refusal: z.null() });
 
 export const AgentCall = z
   .strictObject({
@@ -44,6 +44,7 @@ export const AgentCall = z
         message: Answer,
         messages: z.array(Answer),
         finish_reason: z.enum(["stop", "failed", "cancelled", "interrupted"]).nullable(),
+        logprobs: z.null(),
       }),
     ),
     usage: Usage.nullable(),

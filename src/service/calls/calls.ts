@@ -204,8 +204,9 @@ function choicesOf(
   content: string,
   finish_reason: AgentCall["choices"][number]["finish_reason"],
 ): AgentCall["choices"] {
-  const message = { role: "assistant" as const, content };
-  return [{ index: 0, message, messages: [message], finish_reason }];
+  // As OpenAI's types have it: neither is ever anything else here.
+  const message = { role: "assistant" as const, content, refusal: null };
+  return [{ index: 0, message, messages: [message], finish_reason, logprobs: null }];
 }
 
 function finishReason({ status }: RunResult): AgentCall["choices"][number]["finish_reason"] {

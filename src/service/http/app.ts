@@ -20,6 +20,7 @@ import { callRoutes } from "./routes/calls.ts";
 import { cliSessionRoutes } from "./routes/cli-sessions.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { metricsRoutes, type MetricsRoutesOptions } from "./routes/metrics.ts";
+import { pageRoutes } from "./routes/pages.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { systemRoutes, type SystemOptions } from "./routes/system.ts";
 import { taskRoutes } from "./routes/tasks.ts";
@@ -70,6 +71,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await registerOpenApi(app, options.version);
   await app.register(systemRoutes, options);
   await app.register(metricsRoutes, options);
+  await app.register(pageRoutes, options);
   await app.register(authRoutes, options);
   await app.register(userRoutes, options);
   await app.register(keyRoutes, options);

@@ -2,6 +2,8 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import { completeDocument } from "./describe/document.ts";
+import { TAGS } from "./describe/operations.ts";
 
 const DESCRIPTION =
   "Hosts agents by slug, keeps threads, runs them on turnd, and serves each run's events as one durable, resumable stream. " +
@@ -16,7 +18,15 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
   await app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
-      info: { title: "Agent service", version, description: DESCRIPTION },
+      info: {
+        title: "Agent service",
+        version,
+        description: DESCRIPTION,
+        contact: { name: "The operators of this service" },
+        license: { name: "UNLICENSED", identifier: "LicenseRef-UNLICENSED" },
+      },
+      servers: [{ url: "/", description: "Where this description comes from" }],
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       components: {
         securitySchemes: {
           bearer: {
@@ -31,7 +41,7 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
     },
     convertConstToEnum: false,
     transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
+    transformObject: (input) => completeDocument(jsonSchemaTransformObject(input)),
   });
 }
 

@@ -27,12 +27,27 @@ export function refusals<C extends ProblemCode = never>(
 export function refusals(...codes: readonly ProblemCode[]): Record<number, Refusal> {
   const byStatus = Map.groupBy(new Set<ProblemCode>([...codes, ...ALWAYS]), (code) => PROBLEM_STATUS[code]);
   const answers: Record<number, Refusal> = {
-    422: { description: "The request does not validate.", content: { "application/json": { schema: Unprocessable } } },
+    422: { description: NOT_VALID, content: { "application/json": { schema: Unprocessable } } },
   };
   for (const [status, all] of byStatus) {
     const schema = status === 422 ? Unprocessable : Problem;
-    const description = all.map((code) => `\`${code}\``).join(", ");
-    answers[status] = { description, content: { "application/json": { schema } } };
+    answers[status] = { description: describeCodes(all), content: { "application/json": { schema } } };
   }
   return answers;
+}
+
+const NOT_VALID = "The request does not validate.";
+
+/** The description of an answer that refuses, by its codes. */
+export function describeCodes(codes: readonly ProblemCode[]): string {
+  return codes.map((code) => `\`${code}\``).join(", ");
+}
+
+/** The codes of such a description; none for an answer that refuses nothing. */
+export function readCodes(description: string): ProblemCode[] {
+  return [...description.matchAll(/`(\w+)`/g)].flatMap(([, code = ""]) => (isCode(code) ? [code] : []));
+}
+
+function isCode(code: string): code is ProblemCode {
+  return code in PROBLEM_STATUS;
 }

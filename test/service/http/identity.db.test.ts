@@ -192,6 +192,7 @@ describe.each(ENGINES)("%s", (kind) => {
       }
     }
     expect([...open].toSorted()).toEqual([
+      "GET /",
       "GET /api/auth/check-first-run",
       "GET /api/system/health",
       "GET /api/system/info",

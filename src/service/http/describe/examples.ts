@@ -1,0 +1,143 @@
+import type { JsonSchema, Schemas } from "./schema.ts";
+
+const AT = "2026-01-02T03:04:05.678Z";
+const RUN = "01938b5e-7d3c-7000-8000-000000000001";
+
+/** What a field of a name looks like; used where it fits the field's schema. */
+const FIELDS: Readonly<Record<string, unknown>> = {
+  access_token: "eyJhbGciOiJIUzI1NiJ9.e30.signature",
+  action: "key.created",
+  agent_id: "cli-b",
+  agent_run_id: RUN,
+  agent_slug: "cli-b",
+  attempts: 1,
+  client_name: "svc",
+  content: "List the files.",
+  credential: "jwt",
+  day: "2026-01-02",
+  device_code: "Zm9yIHRoZSBkZXZpY2UgYWxvbmU",
+  display_name: "Ada Lovelace",
+  event: "run.completed",
+  executor: "cli-b",
+  expires_in: 604_800,
+  finish_reason: "stop",
+  ip: "127.0.0.1",
+  key_prefix: "svkey_324e24",
+  last_seq: 12,
+  limit: 100,
+  limits: { max_queued: 100 },
+  message: "what happened, in a sentence",
+  allowed_models: "openai:gpt-5",
+  model_spec: "openai:gpt-5",
+  msg: "what is wrong, in a sentence",
+  name: "ci",
+  new_password: "correct horse battery staple",
+  old_password: "correct horse battery",
+  output: "Done.",
+  password: "correct horse battery",
+  query: "List the files.",
+  request_id: "request-0001",
+  role: "user",
+  run_id: RUN,
+  secret: "svkey_324e24e0864b82a2c2bfaea0ca815cf47d9d85be115944f7",
+  slug: "cli-b",
+  state: "pending",
+  status: "completed",
+  stream_url: `/api/agent/runs/${RUN}/events`,
+  subject: "api_key:1",
+  thread_id: "thread-0001",
+  title: "A first thread",
+  total: 1,
+  url: "https://example.org/hook",
+  user_code: "ABCD-EFGH",
+  username: "ada",
+  verification_uri: "http://localhost:5050/cli",
+  verification_uri_complete: "http://localhost:5050/cli?code=ABCD-EFGH",
+  version: "0.1.0",
+};
+
+/** Optional fields that say what a schema is for; the other optional ones are left out. */
+const SHOWN: Readonly<Record<string, readonly string[]>> = {
+  SubmitRunBody: ["query", "meta", "queue_policy"],
+  CreateKeyBody: ["request_id"],
+  CreateUserBody: ["display_name"],
+  CreateThreadBody: ["title"],
+  UpdateThreadBody: ["title"],
+  UpdateUserBody: ["display_name"],
+  UpdateKeyBody: ["name"],
+  UpdateWebhookBody: ["is_enabled"],
+  CreateWebhookBody: ["events"],
+  CliSessionBody: ["client_name"],
+  AgentCallBody: ["agent_slug", "request_id"],
+  EvaluationBody: ["evaluation"],
+  Evaluation: ["dataset_name", "dataset_item_id"],
+};
+
+/** Whole values of a schema's fields, where a name is not enough. */
+const WHOLE: Readonly<Record<string, unknown>> = {
+  "SubmitRunBody.meta": { request_id: "request-0001" },
+  "AgentCallBody.messages": [{ role: "user", content: "List the files." }],
+};
+
+/** A value that fits a schema: a plausible one by the fields' names. A test validates every example that it makes. */
+export function exampleOf(schema: JsonSchema, schemas: Schemas, name = "", path: readonly string[] = []): unknown {
+  const { $ref } = schema;
+  if ($ref !== undefined) {
+    const id = $ref.split("/").at(-1) ?? "";
+    const target = schemas[id];
+    // What refers to itself is shown once.
+    if (target === undefined || path.includes(id)) return {};
+    return exampleOf(target, schemas, name, [...path, id]);
+  }
+  if (schema.const !== undefined) return schema.const;
+  const known = FIELDS[name];
+  if (schema.enum !== undefined) return schema.enum.includes(known) ? known : schema.enum[0];
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return exampleOf(choices.find(isNotNull) ?? {}, schemas, name, path);
+  if (schema.default !== undefined && known === undefined) return schema.default;
+  switch (typeof schema.type === "string" ? schema.type : schema.type?.[0]) {
+    case "object":
+      if (schema.properties === undefined) return isObject(known) ? known : {};
+      return objectOf(schema, schemas, path);
+    case "array":
+      return schema.items === undefined ? [] : [exampleOf(schema.items, schemas, name, path)];
+    case "string":
+      return typeof known === "string" && !/_at$|^at$/.test(name) && schema.format !== "uuid"
+        ? known
+        : textOf(schema, name);
+    case "integer":
+    case "number":
+      return typeof known === "number" ? known : Math.max(schema.minimum ?? 0, 1);
+    case "boolean":
+      return true;
+    case "null":
+      return null;
+    default:
+      return known ?? {};
+  }
+}
+
+function objectOf(schema: JsonSchema, schemas: Schemas, path: readonly string[]): Record<string, unknown> {
+  const own = (path.at(-1) ?? "").replace(/Input$/, "");
+  const shown = new Set([...(schema.required ?? []), ...(SHOWN[own] ?? [])]);
+  const fields = Object.entries(schema.properties ?? {}).filter(([field]) => shown.has(field));
+  return Object.fromEntries(
+    fields.map(([field, each]) => [field, WHOLE[`${own}.${field}`] ?? exampleOf(each, schemas, field, path)]),
+  );
+}
+
+function textOf({ format, minLength = 0 }: JsonSchema, name: string): string {
+  if (format === "date-time" || /_at$|^at$/.test(name)) return AT;
+  if (format === "uuid") return RUN;
+  if (format === "date") return "2026-01-02";
+  if (format === "uri") return "https://example.org/";
+  return (name === "" ? "text" : name).padEnd(minLength, "x");
+}
+
+function isNotNull({ type }: JsonSchema): boolean {
+  return type !== "null";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
