@@ -11,7 +11,7 @@ import { waitFor } from "../../harness/wait-for.ts";
 export interface PostgresCluster {
   /** Of the maintenance database; the path names another one. */
   readonly url: string;
-  /** Kills it as a crash would, and starts it again on the same port. */
+  /** Ends it, and starts it again on the same port: SIGINT is a fast shutdown, SIGQUIT an immediate one, SIGKILL a crash. */
   restart(signal: NodeJS.Signals): Promise<void>;
   stop(): Promise<void>;
 }
@@ -89,7 +89,8 @@ export async function startPostgresCluster(): Promise<PostgresCluster> {
     async restart(signal) {
       running.child.kill(signal);
       await running.exited;
-      running = await start();
+      // After a SIGKILL the backends are still there for a moment, and keep a new postmaster from starting.
+      running = await waitFor("PostgreSQL starts again", () => start().catch(() => undefined));
     },
     async stop() {
       // Immediate: nothing of it is kept.
