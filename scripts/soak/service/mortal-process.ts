@@ -19,6 +19,8 @@ export interface MortalProcess {
   /** `kill -9`, then, so many milliseconds later, another one. */
   killAndRestart(downMs: number): Promise<void>;
   kills(): number;
+  /** When its present life began to listen, on the clock of `performance`. */
+  upSince(): number;
   /** SIGTERM, and wait. @returns its exit code; null for a signal */
   stop(): Promise<number | null>;
 }
@@ -31,6 +33,7 @@ export async function startMortalProcess(options: ProcessOptions): Promise<Morta
   const log = createWriteStream(options.logPath, { flags: "a" });
   let current = await start();
   let kills = 0;
+  let upSince = performance.now();
 
   async function start() {
     const [program, ...args] = options.command;
@@ -72,8 +75,10 @@ export async function startMortalProcess(options: ProcessOptions): Promise<Morta
       await current.exited;
       await delay(downMs);
       current = await start();
+      upSince = performance.now();
     },
     kills: () => kills,
+    upSince: () => upSince,
     async stop() {
       current.child.kill("SIGTERM");
       const code = await current.exited;

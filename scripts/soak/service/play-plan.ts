@@ -5,12 +5,12 @@ import { z } from "zod";
 import { Submission } from "../../../src/service/api/runs.ts";
 import { QueueView, Thread } from "../../../src/service/api/threads.ts";
 import { ask, type Caller } from "./caller.ts";
+import { startWait } from "./wait-limit.ts";
 import { inspectRun, type Inspected } from "./inspect-run.ts";
 
 /** The agent whose runs stop for a decision about their plan. */
 export const PLANNER = "soak-planner";
 
-const WAIT_LIMIT_MS = 240_000;
 const Queue = z.object({ queue: QueueView });
 
 /** A plan, and what a person may do with it: approve it (twice, as a client that retries), reject it, or cancel it. */
@@ -58,11 +58,11 @@ export async function playPlan(caller: Caller): Promise<Inspected[]> {
 }
 
 async function expectIdle(caller: Caller, threadId: string): Promise<Inspected> {
-  const deadline = performance.now() + WAIT_LIMIT_MS;
+  const isTooLate = startWait(caller.stage);
   for (;;) {
     const { queue } = await ask(caller, Queue, ["GET", `/api/agent/thread/${threadId}/requests`]);
     if (queue.status === "idle") return { ending: "thread idle", faults: [] };
-    if (performance.now() > deadline) {
+    if (isTooLate()) {
       return { ending: "thread busy", faults: [`thread ${threadId} is ${JSON.stringify(queue)}`] };
     }
     await delay(200);

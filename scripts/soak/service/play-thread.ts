@@ -5,9 +5,9 @@ import { z } from "zod";
 import { RequestAnswer, Submission } from "../../../src/service/api/runs.ts";
 import { QueueView, Thread } from "../../../src/service/api/threads.ts";
 import { ask, tryTo, type Caller } from "./caller.ts";
+import { startWait } from "./wait-limit.ts";
 import { inspectRun, type Asked, type Inspected } from "./inspect-run.ts";
 
-const DRAIN_LIMIT_MS = 240_000;
 const Any = z.unknown();
 const Queue = z.object({ queue: QueueView });
 
@@ -57,13 +57,13 @@ async function inspectRequest(caller: Caller, asked: Asked): Promise<Inspected> 
 
 /** Waits until nothing of the thread runs or waits; a queue that is paused is continued. */
 async function drain(caller: Caller, threadId: string): Promise<void> {
-  const deadline = performance.now() + DRAIN_LIMIT_MS;
+  const isTooLate = startWait(caller.stage);
   const path = `/api/agent/thread/${threadId}/requests`;
   for (;;) {
     const { queue } = await ask(caller, Queue, ["GET", path]);
     if (queue.status === "idle") return;
-    if (performance.now() > deadline) {
-      throw new Error(`thread ${threadId} is ${JSON.stringify(queue)} after ${DRAIN_LIMIT_MS} ms`);
+    if (isTooLate()) {
+      throw new Error(`thread ${threadId} is ${JSON.stringify(queue)} and stays so`);
     }
     if (queue.can_continue) await tryTo(caller, Any, ["POST", `${path}/continue`]);
     else await delay(200);

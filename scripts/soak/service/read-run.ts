@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createParser } from "eventsource-parser";
 import { z } from "zod";
 import type { Caller } from "./caller.ts";
+import { startWait } from "./wait-limit.ts";
 
 /** What a reader that came to a run's end has seen. */
 export interface ReadRun {
@@ -14,7 +15,6 @@ export interface ReadRun {
 }
 
 const End = z.object({ payload: z.object({ status: z.string() }) });
-const READ_LIMIT_MS = 240_000;
 
 /**
  * Reads a run's events to its `end`, over as many connections as it takes.
@@ -23,11 +23,11 @@ const READ_LIMIT_MS = 240_000;
  * @throws at a gap, a repeat, an event behind `error` that is not `end`, or when there is no end within the limit
  */
 export async function readRun(caller: Caller, runId: string, leaveAfter: () => number): Promise<ReadRun> {
-  const deadline = performance.now() + READ_LIMIT_MS;
+  const isTooLate = startWait(caller.stage);
   const hash = createHash("sha256");
   let [lastSeq, hasError, status] = [0, false, ""];
   while (status === "") {
-    if (performance.now() > deadline) throw new Error(`run ${runId}: no end within ${READ_LIMIT_MS} ms`);
+    if (isTooLate()) throw new Error(`run ${runId}: no end, though nothing was killed any more`);
     let left = leaveAfter();
     const connection = new AbortController();
     try {

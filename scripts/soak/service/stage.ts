@@ -17,13 +17,15 @@ export interface Stage {
   readonly workspace: string;
   /** What may be killed: the processes, and PostgreSQL. */
   readonly mortals: readonly Mortal[];
+  /** When something was killed last, on the clock of `performance`: waits are measured from there. */
+  lastKillAt(): number;
   /** Ends the service's processes and turnd; the database stays for a last look. @returns faults */
   stopProcesses(): Promise<string[]>;
   readonly database: EngineChoice;
   stopDatabase(): Promise<void>;
 }
 
-export type Mortal = Pick<MortalProcess, "name" | "killAndRestart" | "kills">;
+export type Mortal = Pick<MortalProcess, "name" | "killAndRestart" | "kills" | "upSince">;
 
 const SECRETS = {
   SERVICE_JWT_SECRET: "soak-jwt-secret-0123456789abcdefghij",
@@ -66,11 +68,13 @@ export async function startStage(engine: EngineName, directory: string): Promise
       ? [await launch("serve", 1)]
       : [await launch("api", 1), await launch("api", 2), await launch("worker", 1), await launch("worker", 2)];
   const [first = "", ...rest] = urls;
+  const mortals = [...processes, turnd, ...(cluster === undefined ? [] : [mortalDatabase(cluster)])];
   return {
     engine,
     urls: [first, ...rest],
     workspace: join(directory, "workspace"),
-    mortals: [...processes, turnd, ...(cluster === undefined ? [] : [mortalDatabase(cluster)])],
+    mortals,
+    lastKillAt: () => Math.max(...mortals.map((each) => each.upSince())),
     async stopProcesses() {
       const faults: string[] = [];
       for (const each of [...processes, turnd]) {
@@ -109,6 +113,7 @@ function startTurnd(directory: string, port: number, logs: string): Promise<Mort
 
 function mortalDatabase(cluster: PostgresCluster): Mortal {
   let kills = 0;
+  let upSince = performance.now();
   return {
     name: "postgres",
     async killAndRestart() {
@@ -117,6 +122,7 @@ function mortalDatabase(cluster: PostgresCluster): Mortal {
       for (let attempt = 1; ; attempt += 1) {
         try {
           await cluster.restart("SIGKILL");
+          upSince = performance.now();
           return;
         } catch (error) {
           if (attempt === 20) throw error;
@@ -124,6 +130,7 @@ function mortalDatabase(cluster: PostgresCluster): Mortal {
       }
     },
     kills: () => kills,
+    upSince: () => upSince,
   };
 }
 

@@ -1,0 +1,90 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect, onTestFinished, test } from "vitest";
+import { fakeDaemon } from "../../harness/fake-daemon.ts";
+import { REPOSITORY, temporaryDirectory } from "../../harness/temporary.ts";
+import { startTestService, type TestService } from "../harness/service.ts";
+import { administer, freshDatabase } from "../harness/storage.ts";
+
+const DOCUMENT = readFileSync(join(REPOSITORY, "docs/service.md"), "utf8");
+
+/** The block of the document that holds a text. */
+function block(language: string, part: string): string {
+  const found = [...DOCUMENT.matchAll(/```(\w+)\n([^]*?)```/g)].find(
+    ([, kind, text = ""]) => kind === language && text.includes(part),
+  );
+  if (found === undefined) throw new Error(`docs/service.md has no ${language} block with ${part}`);
+  return found[2] ?? "";
+}
+
+/** Runs one line of a block that holds a text, as a person would paste it. */
+async function runLine(part: string, cwd: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const line = block("sh", part)
+    .split("\n")
+    .find((each) => each.includes(part));
+  const result = await execa("bash", ["-euo", "pipefail", "-c", line ?? "exit 99"], { cwd, env, reject: false });
+  expect(result.exitCode, result.stderr).toBe(0);
+}
+
+/** What must be there after a restore: a key that works, and a run with its result and events. */
+async function leaveTraces(service: TestService) {
+  const { body: key } = await service.call("POST", "/api/user/apikey/", { request_id: "key-0001", name: "kept" });
+  const { run_id: runId } = await service.submit(await service.thread(), "tool ls\nkept words");
+  const result = await service.result(runId);
+  return { secret: String(key.secret), runId: String(runId), result, events: await service.events(runId) };
+}
+
+async function expectTraces(service: TestService, traces: Awaited<ReturnType<typeof leaveTraces>>): Promise<void> {
+  const asKey = { authorization: `Bearer ${traces.secret}` };
+  const { body } = await service.call("GET", `/api/agent/runs/${traces.runId}/result`, undefined, asKey);
+  expect(body).toEqual(traces.result);
+  expect(await service.events(traces.runId)).toEqual(traces.events);
+  // It works, too, and does not only remember.
+  const { run_id: next } = await service.submit(await service.thread(), "after the restore");
+  expect(await service.result(next)).toMatchObject({ status: "completed", output: "after the restore" });
+}
+
+test("the client in 30 lines, copied, runs an agent", async () => {
+  const daemon = await fakeDaemon();
+  const directory = temporaryDirectory(onTestFinished);
+  const service = await startTestService({ turndUrl: daemon.url, directory: join(directory, "data") });
+  const { body: key } = await service.call("POST", "/api/user/apikey/", { request_id: "key-0001", name: "client" });
+  const client = block("js", "SVC_KEY");
+  expect(client.trim().split("\n").length).toBeLessThanOrEqual(31);
+  writeFileSync(join(directory, "client.mjs"), client);
+  const { stdout, exitCode, stderr } = await execa(process.execPath, [join(directory, "client.mjs")], {
+    env: { SVC_URL: service.url, SVC_KEY: key.secret },
+    reject: false,
+  });
+  expect(exitCode, stderr).toBe(0);
+  expect(stdout).toMatch(/^1 metadata [^]*\d+ end [^]*completed List the files\./);
+});
+
+test("PGlite: the commands of the document back up and restore", async () => {
+  const daemon = await fakeDaemon();
+  const directory = temporaryDirectory(onTestFinished);
+  const [data, restored] = [join(directory, "data"), join(directory, "restored")];
+  const first = await startTestService({ turndUrl: daemon.url, directory: data });
+  const traces = await leaveTraces(first);
+  await first.stop();
+  await runLine("-cf service.tar", directory, { SERVICE_DATA_DIR: data });
+  await runLine("-xpf service.tar", directory, { RESTORED: restored });
+  await expectTraces(await startTestService({ turndUrl: daemon.url, directory: restored }), traces);
+});
+
+test("PostgreSQL: the commands of the document back up a service that runs, and restore", async () => {
+  const daemon = await fakeDaemon();
+  const directory = temporaryDirectory(onTestFinished);
+  const database = await freshDatabase("postgres");
+  if (database.kind !== "postgres") throw new Error("another engine");
+  const first = await startTestService({ turndUrl: daemon.url, databaseUrl: database.url });
+  const traces = await leaveTraces(first);
+  await runLine("pg_dump", directory, { DATABASE_URL: database.url });
+  await first.stop();
+  const name = `restored_${process.pid}`;
+  await administer(`create database ${name}`);
+  const url = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
+  await runLine("pg_restore", directory, { RESTORED_URL: url });
+  await expectTraces(await startTestService({ turndUrl: daemon.url, databaseUrl: url }), traces);
+});
