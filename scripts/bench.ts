@@ -5,6 +5,10 @@ import { showFigures, type Figure } from "./bench/figures.ts";
 import { benchLatency } from "./bench/latency.ts";
 import { benchPeakMemory } from "./bench/peak-memory.ts";
 import { benchReplay } from "./bench/replay.ts";
+import { benchEventLatency } from "./bench/service/event-latency.ts";
+import { benchProcess } from "./bench/service/process.ts";
+import { withService, type ServiceStage } from "./bench/service/service-stage.ts";
+import { benchSubmission } from "./bench/service/submission.ts";
 import { withDaemon, withDirectory, type Stage } from "./bench/stage.ts";
 import { benchBurst, benchTrivialTurn } from "./bench/turns.ts";
 
@@ -22,10 +26,17 @@ const MEASURES: Readonly<Record<string, (directory: string) => Promise<Figure | 
   cancel: (directory) => withDaemon(directory, warm(benchCancel)),
   start: benchStart,
   memory: (directory) => withDaemon(directory, benchIdleMemory),
+  "service-submission": (directory) => onBothEngines(directory, benchSubmission),
+  "service-events": (directory) => onBothEngines(directory, benchEventLatency),
+  "service-process": benchProcess,
 };
 
-/** Minutes and gigabytes: only where they are asked for by name. */
-const LONG = new Set(["replay-2gb-a", "replay-2gb-b"]);
+/** Minutes and gigabytes, or another program: only where they are asked for by name; `service` names all of its own. */
+const ON_DEMAND = /^(replay-2gb-|service-)/;
+
+async function onBothEngines(directory: string, measure: (stage: ServiceStage) => Promise<Figure>): Promise<Figure[]> {
+  return [await withService("pglite", directory, measure), await withService("postgres", directory, measure)];
+}
 
 /** The first turn of a daemon compiles what all later ones use. */
 function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promise<T> {
@@ -37,11 +48,14 @@ function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promi
 
 /** Runs the measures named on the command line, or all but the long ones, and prints one table. */
 async function main(named: readonly string[]): Promise<void> {
-  const unknown = named.find((name) => MEASURES[name] === undefined);
-  if (unknown !== undefined) throw new Error(`no measure "${unknown}"; there are ${Object.keys(MEASURES).join(" ")}`);
+  const isNamed = (name: string): boolean =>
+    named.includes(name) || (named.includes("service") && name.startsWith("service-"));
+  const unknown = named.find((name) => name !== "service" && MEASURES[name] === undefined);
+  if (unknown !== undefined)
+    throw new Error(`no measure "${unknown}"; there are service ${Object.keys(MEASURES).join(" ")}`);
   const figures: Figure[] = [];
   for (const [name, measure] of Object.entries(MEASURES)) {
-    if (named.length === 0 ? LONG.has(name) : !named.includes(name)) continue;
+    if (named.length === 0 ? ON_DEMAND.test(name) : !isNamed(name)) continue;
     figures.push(...[await withDirectory("turnd-bench", measure)].flat());
   }
   const memoryGiB = (totalmem() / 2 ** 30).toFixed(0);

@@ -14,7 +14,10 @@ export interface Stage {
   readonly engine: EngineName;
   /** Where the API answers; several on PostgreSQL. */
   readonly urls: readonly [string, ...string[]];
+  readonly turndUrl: string;
   readonly workspace: string;
+  /** The first process of the service. */
+  readonly service: MortalProcess;
   /** What may be killed: the processes, and PostgreSQL. */
   readonly mortals: readonly Mortal[];
   /** When something was killed last, on the clock of `performance`: waits are measured from there. */
@@ -68,11 +71,15 @@ export async function startStage(engine: EngineName, directory: string): Promise
       ? [await launch("serve", 1)]
       : [await launch("api", 1), await launch("api", 2), await launch("worker", 1), await launch("worker", 2)];
   const [first = "", ...rest] = urls;
+  const [service] = processes;
+  if (service === undefined) throw new Error("no process of the service");
   const mortals = [...processes, turnd, ...(cluster === undefined ? [] : [mortalDatabase(cluster)])];
   return {
     engine,
     urls: [first, ...rest],
+    turndUrl: common.SERVICE_TURND_URLS,
     workspace: join(directory, "workspace"),
+    service,
     mortals,
     lastKillAt: () => Math.max(...mortals.map((each) => each.upSince())),
     async stopProcesses() {
