@@ -106,7 +106,10 @@ export async function openDockerEngine(options: DockerOptions): Promise<SandboxE
         .catch(ifStatus(404));
       return log === undefined ? "" : readLog(log);
     },
-    halt: (name) => end(containerName(name)),
+    async halt({ id, generation }) {
+      // By labels, as the sweep finds them: whatever it is called, it belongs to this start.
+      for (const { Id } of await containersOf(labelsOf(instanceId, id, generation))) await end(Id);
+    },
     async remove(id) {
       for (const { Id } of await containersOf(labelsOf(instanceId, id))) await end(Id);
       for (const volume of Object.values(volumeNames(id))) {
