@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
@@ -143,9 +143,25 @@ test("every npm script that the README names is there", () => {
   const manifest: { scripts: Record<string, string> } = JSON.parse(
     readFileSync(join(REPOSITORY, "package.json"), "utf8"),
   );
-  const named = [...README.matchAll(/`npm (?:run )?(start|test|demo|check|bench|soak)`/g)].map(
+  const named = [...README.matchAll(/`npm (?:run )?(start|test|demo|check|bench|soak|service)`/g)].map(
     (match) => match[1] ?? "",
   );
   expect(named.length).toBeGreaterThanOrEqual(6);
   expect(named.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
+});
+
+test("every test that SECURITY.md names is there", () => {
+  const named = [...readFileSync(join(REPOSITORY, "SECURITY.md"), "utf8").matchAll(/`([\w./*-]+\.test\.ts)`/g)];
+  const files = readdirSync(join(REPOSITORY, "test"), { recursive: true }).map(String);
+  const missing = named.flatMap(([, name = ""]) => {
+    const pattern = new RegExp(
+      `(^|/)${name
+        .replace(/^test\//, "")
+        .replaceAll(".", "\\.")
+        .replaceAll("*", "[^/]*")}$`,
+    );
+    return files.some((file) => pattern.test(file)) ? [] : [name];
+  });
+  expect(named.length).toBeGreaterThan(20);
+  expect(missing).toEqual([]);
 });
