@@ -51,6 +51,8 @@ export async function createParser(options: ParserOptions): Promise<Parser> {
     } catch (error) {
       await lent.discard();
       await release();
+      // Copying the bytes has another word for it.
+      signal.throwIfAborted();
       throw error;
     }
   }

@@ -1,8 +1,8 @@
 import { ParseFailed } from "./failures.ts";
 
-/** Words of V8 and the system for memory that was not there. */
+/** Words of V8 (it may die while it still prints which collections it tried) and the system for memory that was not there. */
 const MEMORY =
-  /out of memory|allocation failed|cannot allocate|invalid (string|array|typed array) length|cannot create a string longer/i;
+  /out of memory|last few GCs|mark-compact|allocation failed|cannot allocate|invalid (string|array|typed array) length|cannot create a string longer/i;
 
 /** What an error that a library threw means for the document. */
 export function explainError(error: unknown): ParseFailed {
@@ -18,20 +18,22 @@ export function explainError(error: unknown): ParseFailed {
 export interface ChildEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The last it said. */
+  /** The beginning of what it said. */
   readonly stderr: string;
   /** Whether it was busy for as long as it may use the processor. */
   readonly wasBusyToTheEnd: boolean;
+  /** Whether it had most of the memory that it may have; V8 dies in many ways of what it is not given. */
+  readonly wasLarge: boolean;
 }
 
 /** What the end of a child means for the document that it had. */
-export function explainEnd({ code, signal, stderr, wasBusyToTheEnd }: ChildEnd): ParseFailed {
+export function explainEnd({ code, signal, stderr, wasBusyToTheEnd, wasLarge }: ChildEnd): ParseFailed {
   const how = signal === null ? `exit code ${code}` : signal;
   if (signal === "SIGXCPU" || (signal === "SIGKILL" && wasBusyToTheEnd)) {
     return new ParseFailed("parser_timeout", `the parser used up its processor time (${how})`);
   }
   // The kernel kills what takes too much.
-  if (MEMORY.test(stderr) || signal === "SIGKILL")
+  if (MEMORY.test(stderr) || signal === "SIGKILL" || wasLarge)
     return new ParseFailed("parser_memory", `the parser ran out of memory (${how})`);
-  return new ParseFailed("parser_crashed", `the parser ended with ${how}: ${stderr.trim().slice(-300)}`);
+  return new ParseFailed("parser_crashed", `the parser ended with ${how}: ${stderr.trim().slice(0, 300)}`);
 }

@@ -37,6 +37,8 @@ const WATCH_MS = 100;
 const STDERR_LENGTH = 4_000;
 /** Part of the memory that is JavaScript's; the rest is for buffers and the program itself. */
 const HEAP_SHARE = 0.6;
+/** Part of the memory from which on a sudden end is put down to it. */
+const LARGE = 0.6;
 /** Largest file that a child or what it starts may write, in blocks of 512 bytes. */
 const FILE_BLOCKS = 2 * 1024 * 1024;
 const START_LINE = 'ulimit -c 0 && ulimit -f "$1" && ulimit -d "$2" && ulimit -t "$3" && shift 3 && exec "$@"';
@@ -60,17 +62,21 @@ export function startChild(directory: string, settings: ChildSettings, limits: L
   if (stdin === null || errors === null || !(answers instanceof Readable)) throw new Error("a child without its pipes");
   let stderr = "";
   let killedFor: KillReason | undefined;
+  const limitBytes = limits.memoryMegabytes * 1024 * 1024;
+  let peakBytes = 0;
   errors.on("data", (piece: Buffer) => {
-    stderr = (stderr + piece.toString()).slice(-STDERR_LENGTH);
+    // Its beginning: what V8 dies of comes before its own stack.
+    if (stderr.length < STDERR_LENGTH) stderr = (stderr + piece.toString()).slice(0, STDERR_LENGTH);
   });
   // A child that is gone does not read: its end is seen by its exit.
   stdin.on("error", () => {});
   const ended = new Promise<Omit<ChildEnd, "wasBusyToTheEnd">>((resolve) => {
-    child.once("error", (error) => resolve({ code: null, signal: null, stderr: error.message }));
+    child.once("error", (error) => resolve({ code: null, signal: null, stderr: error.message, wasLarge: false }));
     child.once("exit", (code, signal) => {
       // What it wrote before its end is still read, and a child that was killed has nothing more to say.
-      if (answers.closed) resolve({ code, signal, stderr });
-      else answers.once("close", () => resolve({ code, signal, stderr }));
+      const finish = (): void => resolve({ code, signal, stderr, wasLarge: peakBytes > limitBytes * LARGE });
+      if (answers.closed) finish();
+      else answers.once("close", finish);
     });
   });
   const read = createFrameReader(endingQuietly(answers));
@@ -82,8 +88,10 @@ export function startChild(directory: string, settings: ChildSettings, limits: L
   };
 
   if (pid !== undefined) {
-    const limit = limits.memoryMegabytes * 1024 * 1024;
-    const watch = watchMemory(pid, limit, () => kill("memory"));
+    const watch = watchMemory(pid, (bytes) => {
+      peakBytes = Math.max(peakBytes, bytes);
+      if (bytes > limitBytes) kill("memory");
+    });
     void ended.then(() => clearInterval(watch));
   }
   return {
@@ -117,10 +125,10 @@ function killGroup(pid: number): void {
 }
 
 /** Looks at what a process and its descendants have resident, together. */
-function watchMemory(pid: number, limitBytes: number, onOver: () => void): NodeJS.Timeout {
+function watchMemory(pid: number, onSeen: (bytes: number) => void): NodeJS.Timeout {
   let isLooking = false;
   const look = async (): Promise<void> => {
-    if ((await residentBytes(pid)) > limitBytes) onOver();
+    onSeen(await residentBytes(pid));
   };
   const watch = setInterval(() => {
     if (isLooking) return;

@@ -1,5 +1,4 @@
-import { Readable } from "node:stream";
-import { CsvError, parse } from "csv-parse";
+import { CsvError, parse, type Parser } from "csv-parse";
 import { tableRule, escapeCell } from "./escape.ts";
 import { withoutPages, type Markdown, type Original } from "./format.ts";
 import { readText } from "./text.ts";
@@ -19,44 +18,62 @@ async function* rowsOf(original: Original, isTabbed: boolean): AsyncGenerator<st
   const pieces = readText(original);
   const first = pieces.next();
   const head = first.done === true ? "" : first.value;
-  const parser = Readable.from(join(head, pieces)).pipe(
-    parse({
-      delimiter: isTabbed ? "\t" : guessDelimiter(head.slice(0, SAMPLE)),
-      bom: true,
-      relax_column_count: true,
-      relax_quotes: true,
-      skip_empty_lines: true,
-      max_record_size: MAX_RECORD,
-    }),
-  );
-  let header: readonly string[] | undefined;
-  let count = 0;
-  let out: string[] = [];
-  try {
-    for await (const row of parser as AsyncIterable<string[]>) {
-      if (row.every((cell) => cell.trim() === "")) continue;
-      if (header === undefined) {
-        header = row;
-        out.push(toRow(row, row.length), tableRule(row.length));
-        continue;
-      }
-      if (count > 0 && count % ROWS_A_TABLE === 0) out.push("", toRow(header, header.length), tableRule(header.length));
-      out.push(toRow(row, header.length));
-      count += 1;
-      if (out.length < ROWS_A_TABLE) continue;
-      yield `${out.join("\n")}\n`;
-      out = [];
-    }
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    original.warn(`the table ends early: ${error.message}`);
+  const rows: string[][] = [];
+  const parser = parse({
+    delimiter: isTabbed ? "\t" : guessDelimiter(head.slice(0, SAMPLE)),
+    bom: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_RECORD,
+    // Taken here: a stream that fails forgets the rows that were not read from it yet.
+    on_record(row: string[]) {
+      if (row.some((cell) => cell.trim() !== "")) rows.push(row);
+      return null;
+    },
+  });
+  const write = createTableWriter();
+  let failure = await feed(parser, head);
+  yield write(rows.splice(0));
+  for (const piece of pieces) {
+    if (failure !== undefined) break;
+    failure = await feed(parser, piece);
+    yield write(rows.splice(0));
   }
-  yield out.join("\n");
+  failure ??= await feed(parser, undefined);
+  yield write(rows.splice(0));
+  if (failure === undefined) return;
+  if (!(failure instanceof CsvError)) throw failure;
+  original.warn(`the table ends early: ${failure.message}`);
 }
 
-function* join(head: string, rest: Iterable<string>): Generator<string> {
-  yield head;
-  yield* rest;
+/** Has a piece read, or the end. @returns the fault in it */
+async function feed(parser: Parser, piece: string | undefined): Promise<Error | undefined> {
+  return await new Promise((resolve) => {
+    const done = (error?: Error | null): void => resolve(error ?? undefined);
+    parser.on("error", done);
+    if (piece === undefined) parser.end(done);
+    else parser.write(piece, done);
+  });
+}
+
+/** Rows as lines of Markdown; the first is the header, and stands again where a new table begins. */
+function createTableWriter(): (rows: readonly string[][]) => string {
+  let header: readonly string[] | undefined;
+  let count = 0;
+  return (rows) => {
+    const lines = rows.flatMap((row) => {
+      if (header === undefined) {
+        header = row;
+        return [toRow(row, row.length), tableRule(row.length)];
+      }
+      const isNew = count > 0 && count % ROWS_A_TABLE === 0;
+      count += 1;
+      const line = toRow(row, header.length);
+      return isNew ? ["", toRow(header, header.length), tableRule(header.length), line] : [line];
+    });
+    return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
+  };
 }
 
 function toRow(row: readonly string[], width: number): string {
