@@ -234,7 +234,9 @@ export const HOSTILE_FILES: readonly HostileFile[] = [
   file("a.json", "a million brackets", ["too_deep"], text("[".repeat(1_000_000))),
   file("a.json", "half a document", ["corrupt"], text('{"a": [1, 2')),
   file("a.jsonl", "lines that are no JSON", ["corrupt"], text("one\ntwo\n")),
-  file("a.txt", "100 MB of text", ["output_limit"], () => Buffer.alloc(100 * MIB, "all work and no play \n")),
+  file("a.txt", "100 MB of text", ["output_limit"], () =>
+    Buffer.alloc(100 * MIB, `${"all work and no play ".repeat(10)}\n`),
+  ),
   file("a.txt", "one line of 20 MB", ["read"], () => Buffer.alloc(20 * MIB, "abcdefghij")),
   file("a.txt", "zeros alone", ["empty_document"], () => Buffer.alloc(100_000)),
   file("a.txt", "zeros in text", ["read"], text("he\0llo\n".repeat(10) + "plain words here. ".repeat(50))),
