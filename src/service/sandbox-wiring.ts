@@ -5,6 +5,7 @@ import { openDockerEngine } from "./sandboxes/docker/docker-engine.ts";
 import { createEmbeddedSandboxes } from "./sandboxes/embedded/embedded.ts";
 import { findClosedDirectory, type User } from "./sandboxes/embedded/enterable.ts";
 import { readInstanceId } from "./sandboxes/instance-id.ts";
+import { openKubernetesEngine } from "./sandboxes/kubernetes/kubernetes-engine.ts";
 import { createSandboxPool } from "./sandboxes/pool.ts";
 import { passedVariables, type SandboxEngine } from "./sandboxes/sandbox-engine.ts";
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
@@ -61,6 +62,7 @@ export function createSandboxes(wiring: SandboxWiring): (means: SandboxMeans) =>
         });
     }
     case "docker":
+    case "kubernetes":
       return async (means) => {
         const engine = await openEngine(settings, await readInstanceId(means.storage));
         return createSandboxPool({
@@ -88,6 +90,14 @@ async function openEngine({ values, env }: Settings, instanceId: string): Promis
     },
     env: passedVariables(env, values.SERVICE_SANDBOX_PASS_ENV),
   };
+  if (values.SERVICE_SANDBOX === "kubernetes") {
+    return openKubernetesEngine({
+      ...common,
+      namespace: values.SERVICE_K8S_NAMESPACE,
+      storageClass: values.SERVICE_K8S_STORAGE_CLASS,
+      volumeGb: values.SERVICE_SANDBOX_VOLUME_GB,
+    });
+  }
   return openDockerEngine({
     ...common,
     network: values.SERVICE_SANDBOX_NETWORK,

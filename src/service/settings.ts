@@ -87,23 +87,23 @@ export const SettingsSchema = z.object({
   }),
   SERVICE_SHUTDOWN_MS: integer(12_000, 1_000, 600_000).meta({ description: "Bound of a stop by SIGTERM" }),
   SERVICE_SANDBOX: z
-    .enum(["embedded", "static", "docker"])
+    .enum(["embedded", "static", "docker", "kubernetes"])
     .default("embedded")
     .meta({ description: "Where turns run" }),
   SERVICE_SANDBOX_SCOPE: z
     .enum(["thread", "user"])
     .default("thread")
-    .meta({ description: "docker: a sandbox for each thread, or for each user" }),
+    .meta({ description: "docker, kubernetes: a sandbox for each thread, or for each user" }),
   SERVICE_SANDBOX_IMAGE: z
     .string()
     .min(1)
     .default("turnd-sandbox")
-    .meta({ description: "docker: the image, as Dockerfile.sandbox makes it" }),
+    .meta({ description: "docker, kubernetes: the image, as Dockerfile.sandbox makes it" }),
   SERVICE_SANDBOX_MAX: integer(50, 1, 10_000).meta({
-    description: "docker: sandboxes that run at once; then the one idle for longest is stopped",
+    description: "docker, kubernetes: sandboxes that run at once; then the one idle for longest is stopped",
   }),
   SERVICE_SANDBOX_IDLE_MS: integer(900_000, 1_000).meta({
-    description: "docker: a sandbox without a run for so long is stopped; its volume stays",
+    description: "docker, kubernetes: a sandbox without a run for so long is stopped; its volume stays",
   }),
   SERVICE_SANDBOX_START_MS: integer(60_000, 1_000).meta({ description: "Longest start of a sandbox" }),
   SERVICE_SANDBOX_CPUS: z
@@ -112,10 +112,13 @@ export const SettingsSchema = z.object({
     .transform(Number)
     .pipe(z.number().min(0.1).max(1_024))
     .default(2)
-    .meta({ description: "docker: CPUs of a sandbox" }),
-  SERVICE_SANDBOX_MEMORY_MB: integer(4_096, 512).meta({ description: "docker: memory of a sandbox, MiB" }),
+    .meta({ description: "docker, kubernetes: CPUs of a sandbox" }),
+  SERVICE_SANDBOX_MEMORY_MB: integer(4_096, 512).meta({ description: "docker, kubernetes: memory of a sandbox, MiB" }),
   SERVICE_SANDBOX_PIDS: integer(512, 64).meta({
-    description: "docker: processes and threads of a sandbox",
+    description: "docker: processes and threads of a sandbox; in Kubernetes the kubelet's podPidsLimit",
+  }),
+  SERVICE_SANDBOX_VOLUME_GB: integer(10, 1).meta({
+    description: "kubernetes: size of a sandbox's volume, GiB; Docker's own volumes have no limit",
   }),
   SERVICE_SANDBOX_NETWORK: z
     .string()
@@ -126,7 +129,17 @@ export const SettingsSchema = z.object({
     }),
   SERVICE_SANDBOX_PASS_ENV: list
     .default(["CLI_A_*", "CLI_B_*"])
-    .meta({ description: "docker: variables of the service that sandboxes get" }),
+    .meta({ description: "docker, kubernetes: variables of the service that sandboxes get" }),
+  SERVICE_K8S_NAMESPACE: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
+    .default("default")
+    .meta({ description: "kubernetes: namespace of the sandboxes" }),
+  SERVICE_K8S_STORAGE_CLASS: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: "kubernetes: storage class of their volumes; else the cluster's default" }),
   SERVICE_TURND_URLS: list.pipe(z.array(z.url())).default([]).meta({ description: "static: the turnds there are" }),
   SERVICE_TURND_TOKEN: z.string().min(8).optional().meta({ description: "static: their token" }),
   SERVICE_TURND_TOKEN_FILE: path.meta({ description: "File that holds it instead" }),
