@@ -87,7 +87,10 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
   const cancel = {
     tags,
     summary: "Cancel a turn",
-    description: "Answers when no process of the turn is left, with a receipt of what was ended. Safe to repeat.",
+    description:
+      "Answers when no process of the turn is left, with a receipt of what was ended. Safe to repeat. Where the turn had " +
+      "printed more than could be logged within two seconds of that, the receipt's `status` is still `running`: its " +
+      "processes are gone, the rest is being logged, and `turn.ended` follows.",
     params: TurnPath,
     response: { 200: CancelReceipt, ...refusals("turn_not_found") },
   };
