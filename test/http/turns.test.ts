@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { TurnAdmission, TurnList, TurnResult, TurnSnapshot } from "../../src/protocol/index.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { createTestApp, listen, problemOf } from "./test-app.ts";
 
 function post(body: Record<string, unknown>, query = "", headers: Record<string, string> = {}) {
@@ -59,7 +60,7 @@ test("wait_ms answers the result of a turn that ends in time", async () => {
   vi.spyOn(service, "admit").mockResolvedValue({ admission: admissionOf(turn.id), isRepeat: false });
   const wait = vi.spyOn(service, "waitForEnd");
   const answer = app.inject(post({}, "?wait_ms=60000"));
-  await vi.waitFor(() => expect(wait).toHaveBeenCalled());
+  await waitFor("the request to wait", () => wait.mock.calls.length > 0);
   turn.end();
   const response = await answer;
   expect(response.statusCode).toBe(200);
@@ -84,10 +85,10 @@ test("a client that leaves ends its wait, and the turn goes on", async () => {
     body: JSON.stringify({ input: "hi", executor: "cli-b" }),
     signal: client.signal,
   });
-  await vi.waitFor(() => expect(wait).toHaveBeenCalled());
+  await waitFor("the request to wait", () => wait.mock.calls.length > 0);
   client.abort();
   await expect(asked).rejects.toThrow();
-  await vi.waitFor(() => expect(wait.mock.calls[0]?.[1].aborted).toBe(true));
+  await waitFor("the wait to end", () => wait.mock.calls[0]?.[1].aborted);
   expect(service.getTurn("turn-1").status).toBe("running");
   await app.close();
 });

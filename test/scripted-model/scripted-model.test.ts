@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import type { Entry } from "../../src/scripted-model/conversation.ts";
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from "../../src/scripted-model/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { chat, DIALECTS, readFrames, responses, type Dialect, type Understood } from "./dialects.ts";
 
 async function start(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
@@ -183,7 +184,7 @@ test("a request that hangs ends when the model closes", async () => {
     () => "answered",
     () => "broken",
   );
-  await expect.poll(() => model.requests.length).toBe(1);
+  await waitFor("the request", () => model.requests.length === 1);
   await model.close();
   expect(await pending).toBe("broken");
 });

@@ -43,6 +43,10 @@ export interface AppOptions {
   readonly uptimeMs: () => number;
   /** Once true, nothing more is admitted and `/v1/ready` says no; all else is still answered. */
   readonly isShuttingDown: () => boolean;
+  /** Milliseconds from the beginning of the close in which clients may take the last events of turns that have ended. */
+  readonly lastEventsMs?: number;
+  /** Milliseconds after which every connection is cut off, whatever is still on it; more than `lastEventsMs`. */
+  readonly closeMs?: number;
 }
 
 /** Connections beyond those of the event streams. */
@@ -63,7 +67,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const app = createBareApp(options);
   const streams = createOpenStreams(options.maxStreams, (connection) => app.connections.isFromSocket(connection));
   // Streams end before the connections that they are on are waited for.
-  closeStreamsWith(app, streams, service);
+  closeStreamsWith(app, streams, options);
   limitConnections(app, { max: placesWithin(options), hasToken: options.token !== undefined });
   registerGuard(app, options);
   const refuseWhenStopping = (): void => {
@@ -93,10 +97,10 @@ function placesWithin({ maxStreams, maxFiles = Infinity }: AppOptions): number {
 function closeStreamsWith(
   app: FastifyInstance,
   streams: ReturnType<typeof createOpenStreams>,
-  service: TurnService,
+  { service, lastEventsMs = LAST_EVENTS_MS }: AppOptions,
 ): void {
   app.addHook("preClose", async () => {
-    await streams.closeAll((turnId) => hasEnded(service, turnId), LAST_EVENTS_MS);
+    await streams.closeAll((turnId) => hasEnded(service, turnId), lastEventsMs);
   });
 }
 

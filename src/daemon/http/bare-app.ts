@@ -12,6 +12,8 @@ export interface BareAppOptions {
   /** Takes secrets out of what refusals say. */
   readonly redact: RedactText;
   readonly maxBodyBytes: number;
+  /** Milliseconds that connections have to end by themselves when the app is closed. */
+  readonly closeMs?: number;
 }
 
 /** Time-outs of a connection. None counts while turnd answers: waits and streams may last for hours. */
@@ -26,7 +28,7 @@ const CLOSE_MS = 2_000;
 const MAX_PARAM_LENGTH = 1_024;
 
 /** What every app of turnd has before its guard and its routes: limits, checked JSON, refusals as problems, a log. */
-export function createBareApp({ logger, redact, maxBodyBytes }: BareAppOptions): FastifyInstance {
+export function createBareApp({ logger, redact, maxBodyBytes, closeMs = CLOSE_MS }: BareAppOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: createHttpLogger(logger),
     logController: new RequestLog(),
@@ -49,7 +51,7 @@ export function createBareApp({ logger, redact, maxBodyBytes }: BareAppOptions):
     // Node counts a connection that has sent nothing yet as busy: clients open such ones in advance.
     for (const connection of connections) if (connection.bytesRead === 0) connection.destroy();
     // A request that never arrives whole, or an answer nobody takes, must not keep turnd from stopping.
-    const timer = setTimeout(() => app.server.closeAllConnections(), CLOSE_MS);
+    const timer = setTimeout(() => app.server.closeAllConnections(), closeMs);
     timer.unref();
     app.server.once("close", () => clearTimeout(timer));
   });

@@ -192,7 +192,7 @@ async function check({ storage, scripted, threads, model }: World): Promise<void
   }
   const running = () => scripted.running().map(({ id, generation }) => `${id} ${generation}`);
   // Who made room is halted beside the start that took it.
-  await expect.poll(() => running().toSorted()).toEqual(alive.toSorted());
+  await expect.poll(() => running().toSorted(), { timeout: 60_000 }).toEqual(alive.toSorted());
   expect(scripted.volumes().toSorted()).toEqual(kept.toSorted());
   expect(scripted.violations).toEqual([]);
   expect(alive.length).toBeLessThanOrEqual(MAX);
