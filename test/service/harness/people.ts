@@ -3,7 +3,7 @@ import type { Auth } from "../../../src/service/auth/auth.ts";
 import type { Caller } from "../../../src/service/auth/caller.ts";
 import { createTokens } from "../../../src/service/auth/jwt.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
-import { makeUser, testAuth } from "./auth.ts";
+import { makeDepartment, makeUser, testAuth } from "./auth.ts";
 import { testApp } from "./app.ts";
 
 const JWT_SECRET = "test-jwt-secret-0123456789abcdefghij";
@@ -14,24 +14,26 @@ export interface Person {
   readonly token: string;
 }
 
-/** An app with people of each kind. `key` is the owner's key. */
+/** An app with people of each kind: `manager` is an admin of the owner's department, `admin` one of another, `key` the owner's key. */
 export async function appWithPeople(storage: Storage): Promise<{
   app: FastifyInstance;
   auth: Auth;
   owner: Person;
   other: Person;
   admin: Person;
+  manager: Person;
   superadmin: Person;
   key: Person;
   keyId: number;
 }> {
   const auth = testAuth(storage);
   const tokens = createTokens(JWT_SECRET, 600_000);
-  const person = async (role: Caller["role"]): Promise<Person> => {
-    const { caller } = await makeUser(storage, { role });
+  const person = async (role: Caller["role"], departmentId: number | null = null): Promise<Person> => {
+    const { caller } = await makeUser(storage, { role, departmentId });
     return { caller, token: await tokens.sign({ userId: caller.userId, epoch: 1 }) };
   };
-  const owner = await person("user");
+  const departmentId = await makeDepartment(storage);
+  const owner = await person("user", departmentId);
   const made = await auth.keys.create(
     { caller: owner.caller, ip: "127.0.0.1" },
     { userId: owner.caller.userId, requestId: "key-of-owner", name: "k", expiresAt: null, source: "api" },
@@ -41,7 +43,8 @@ export async function appWithPeople(storage: Storage): Promise<{
     auth,
     owner,
     other: await person("user"),
-    admin: await person("admin"),
+    admin: await person("admin", await makeDepartment(storage)),
+    manager: await person("admin", departmentId),
     superadmin: await person("superadmin"),
     key: { caller: owner.caller, token: made.secret },
     keyId: made.api_key.id,
