@@ -125,12 +125,12 @@ const Expiry = z.iso
   }, "must be a time of the years 1970 to 9999, UTC")
   .transform((text) => new Date(text));
 
+/** The id of a key's creation. */
+export const KeyRequestId = z.string().regex(/^[A-Za-z0-9._:-]{8,64}$/, "8 to 64 of letters, digits and . _ : -");
+
 export const CreateKeyBody = z
   .strictObject({
-    request_id: z
-      .string()
-      .regex(/^[A-Za-z0-9._:-]{8,64}$/, "8 to 64 of letters, digits and . _ : -")
-      .optional(),
+    request_id: KeyRequestId.optional(),
     name: KeyName,
     expires_at: Expiry.nullish(),
     user_id: RowId.optional(),

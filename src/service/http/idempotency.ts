@@ -1,13 +1,26 @@
 import type { FastifyRequest } from "fastify";
-import { ApiProblem } from "../api/problems.ts";
+import { Id } from "../api/common.ts";
+import { ApiProblem, ValidationProblem } from "../api/problems.ts";
 
-/** A request's id, from the body or the header `Idempotency-Key`. @throws {ApiProblem} where both differ */
+/**
+ * A request's id, from the body or the header `Idempotency-Key`. Which ids there are is the same for both.
+ *
+ * @throws {ValidationProblem} where the header is no id
+ * @throws {ApiProblem} where both differ
+ */
 export function idempotencyKey(
   request: Pick<FastifyRequest, "headers">,
   inBody: string | undefined,
+  schema: Pick<typeof Id, "safeParse"> = Id,
 ): string | undefined {
   const header = request.headers["idempotency-key"];
   const inHeader = typeof header === "string" && header !== "" ? header : undefined;
+  if (inHeader !== undefined) {
+    const [issue] = schema.safeParse(inHeader).error?.issues ?? [];
+    if (issue !== undefined) {
+      throw new ValidationProblem([{ loc: ["header", "idempotency-key"], msg: issue.message, type: issue.code }]);
+    }
+  }
   if (inBody !== undefined && inHeader !== undefined && inBody !== inHeader) {
     throw new ApiProblem("idempotency_key_mismatch", "Idempotency-Key and request_id are one thing and differ here");
   }

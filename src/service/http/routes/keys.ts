@@ -1,5 +1,14 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { CreateKeyBody, KeyAnswer, KeyCreated, KeyList, KeyListQuery, KeyPath, UpdateKeyBody } from "../../api/auth.ts";
+import {
+  CreateKeyBody,
+  KeyAnswer,
+  KeyCreated,
+  KeyList,
+  KeyListQuery,
+  KeyPath,
+  KeyRequestId,
+  UpdateKeyBody,
+} from "../../api/auth.ts";
 import { Success } from "../../api/common.ts";
 import { ValidationProblem } from "../../api/problems.ts";
 import type { Auth } from "../../auth/auth.ts";
@@ -38,15 +47,10 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
   };
   app.post("/api/user/apikey", { schema: create }, async (request) => {
     const { body } = request;
-    const requestId = idempotencyKey(request, body.request_id);
+    const requestId = idempotencyKey(request, body.request_id, KeyRequestId);
     if (requestId === undefined) {
       throw new ValidationProblem([
         { loc: ["body", "request_id"], msg: "needed, here or as Idempotency-Key", type: "missing" },
-      ]);
-    }
-    if (!/^[A-Za-z0-9._:-]{8,64}$/.test(requestId)) {
-      throw new ValidationProblem([
-        { loc: ["header", "idempotency-key"], msg: "8 to 64 of letters, digits and . _ : -", type: "invalid_format" },
       ]);
     }
     return keys.create(actorOf(request), {
