@@ -2,7 +2,9 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { serializerCompiler } from "fastify-type-provider-zod";
 import { registerBodies } from "./body.ts";
 import { registerProblems, sendRoutingError } from "./problem.ts";
+import { traceFields } from "../runs/trace-id.ts";
 import { RequestLog } from "./request-log.ts";
+import { readTraceparent } from "./traceparent.ts";
 import { compileValidator } from "./validation.ts";
 
 export interface BareAppOptions {
@@ -27,6 +29,8 @@ export async function createBareApp(options: BareAppOptions): Promise<FastifyIns
   const app = fastify({
     loggerInstance: options.logger.child({ room: "http" }),
     logController: new RequestLog(),
+    childLoggerFactory: (logger, bindings, childOptions, { headers }) =>
+      logger.child({ ...bindings, ...traceFields(readTraceparent(headers.traceparent)) }, childOptions),
     bodyLimit: options.maxBodyBytes,
     trustProxy: (_address: string, hop: number) => hop < options.trustedProxies,
     http: { headersTimeout: HEADERS_TIMEOUT_MS },

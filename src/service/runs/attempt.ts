@@ -10,6 +10,7 @@ import type { Sandbox } from "../sandboxes/sandboxes.ts";
 import { explainRefusal, untilDone, type Patience } from "./patience.ts";
 import { append } from "./pump.ts";
 import { readManifest, RequestInput, RequestOptions, type RunRow } from "./rows.ts";
+import { traceFields } from "./trace-id.ts";
 import { workOf } from "./turn-body.ts";
 
 /** Lost attempts in a row that did nothing; the next one is not made. */
@@ -31,17 +32,21 @@ export async function attemptRun(options: AttemptOptions, runId: string, signal:
   options.onStep?.("claimed", runId);
   const { run, stalledAttempts } = claimed;
   const owner = { runId, threadPk: run.thread_pk, attempt: run.attempt };
+  let { logger } = options;
   try {
     // Before anything that could be what the attempts before this one died of.
     if (stalledAttempts >= MOST_STALLED) {
       const message = `${MOST_STALLED} attempts in a row were lost before they had done anything`;
       throw new RunFailure("attempts_exhausted", message);
     }
-    const outcome = await execute(await createContext(options, { run, owner }, signal));
+    const context = await createContext(options, { run, owner }, signal);
+    ({ logger } = context);
+    logger.debug({ runId, attempt: run.attempt }, "attempt at a run began");
+    const outcome = await execute(context);
     options.onStep?.("ended", runId);
     await finish(options.finishing, owner, outcome);
   } catch (error) {
-    await settle(options, { run, owner, signal }, error);
+    await settle({ ...options, logger }, { run, owner, signal }, error);
   }
 }
 
@@ -153,6 +158,7 @@ async function createContext(
   };
   return {
     ...options,
+    logger: options.logger.child(traceFields(request.traceparent)),
     run,
     owner,
     signal,

@@ -10,6 +10,7 @@ import { canRead } from "../auth/scopes.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Transaction } from "../storage/transaction.ts";
+import { traceFields } from "./trace-id.ts";
 import {
   insertEvents,
   notifyEvents,
@@ -167,9 +168,8 @@ interface Described {
 }
 
 function describeRun(request: RequestRow, manifest: Manifest, { input, options, digest }: Described): Payload {
-  const traceId = /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(request.traceparent ?? "")?.[1];
   return {
-    ...(traceId === undefined ? {} : { trace_id: traceId }),
+    ...traceFields(request.traceparent),
     run_type: request.kind,
     source: request.source,
     agent_slug: manifest.agent_slug,

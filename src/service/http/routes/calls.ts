@@ -6,7 +6,7 @@ import type { CallContext, Calls } from "../../calls/calls.ts";
 import { callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
-import { readTraceparent } from "./runs.ts";
+import { readTraceparent } from "../traceparent.ts";
 
 const tags = ["agent-calls"];
 const BUSY_SECONDS = 5;
@@ -84,7 +84,7 @@ function contextOf(
   return {
     caller: callerOf(request),
     requestId: idempotencyKey(request, inBody),
-    traceparent: readTraceparent(request),
+    traceparent: readTraceparent(request.headers.traceparent),
     signal: AbortSignal.any([gone.signal, closing]),
   };
 }

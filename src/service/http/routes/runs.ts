@@ -25,6 +25,7 @@ import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
 import type { Streams } from "../streams.ts";
 import { followRequest } from "../request-stream.ts";
+import { readTraceparent } from "../traceparent.ts";
 import type { Storage } from "../../storage/storage.ts";
 
 export interface RunRoutesOptions {
@@ -57,7 +58,7 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, { 
     const requestId = idempotencyKey(request, requestIdInMeta(request.body.meta));
     const submission = await runs.submit(callerOf(request), request.body, {
       requestId,
-      traceparent: readTraceparent(request),
+      traceparent: readTraceparent(request.headers.traceparent),
     });
     if (submission.status === "rejected") void reply.header("retry-after", BUSY_SECONDS);
     return submission;
@@ -220,12 +221,4 @@ function readCursor(header: string | string[] | undefined, query: string | undef
       `a cursor is a non-negative integer, got ${JSON.stringify(given.slice(0, 100))}`,
     );
   return Number(given);
-}
-
-/** W3C Trace Context; anything malformed is ignored. */
-export function readTraceparent({ headers }: FastifyRequest): string | undefined {
-  const { traceparent } = headers;
-  return typeof traceparent === "string" && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)
-    ? traceparent
-    : undefined;
 }
