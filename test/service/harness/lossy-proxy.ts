@@ -2,8 +2,11 @@ import { once } from "node:events";
 import { createServer, request as ask, type IncomingMessage } from "node:http";
 import { onTestFinished } from "vitest";
 
-/** What becomes of a request on its way to turnd: `cut` delivers it and loses the answer, `refuse` loses it whole. */
-export type Fate = "pass" | "cut" | "garble" | "refuse";
+/**
+ * What becomes of a request on its way to turnd: `cut` delivers it and loses the answer, `hold` delivers it and keeps the answer
+ * for ever, `refuse` loses it whole.
+ */
+export type Fate = "pass" | "cut" | "hold" | "garble" | "refuse";
 
 export interface LossyProxy {
   readonly url: string;
@@ -34,6 +37,7 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
         return;
       }
       answer.resume();
+      if (fate === "hold") return;
       answer.on("end", () => {
         if (fate === "cut") incoming.socket.destroy();
         else outgoing.writeHead(200, { "content-type": "application/json" }).end('{"what":');

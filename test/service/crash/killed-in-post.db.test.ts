@@ -1,0 +1,126 @@
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { fakeDaemon } from "../../harness/fake-daemon.ts";
+import { temporaryDirectory } from "../../harness/temporary.ts";
+import { waitFor } from "../../harness/wait-for.ts";
+import { startLossyProxy } from "../harness/lossy-proxy.ts";
+import { startMortal, type Mortal } from "../harness/mortal.ts";
+import { ENGINES, freshDatabase, type EngineKind } from "../harness/storage.ts";
+
+// Two starts of a service, a lease on PostgreSQL, and all this on a loaded machine.
+const LIMIT_MS = 240_000;
+vi.setConfig({ testTimeout: LIMIT_MS });
+
+/** A service whose way to turnd a test can cut, and what a second one on the same database needs. */
+async function setUp(kind: EngineKind) {
+  const turnd = await fakeDaemon();
+  const proxy = await startLossyProxy(turnd.url);
+  const database = await freshDatabase(kind);
+  const options = {
+    directory: temporaryDirectory(onTestFinished),
+    turndUrl: proxy.url,
+    databaseUrl: database.kind === "postgres" ? database.url : undefined,
+  };
+  const service = await startMortal(options);
+  const { body: thread } = await service.call("POST", "/api/chat/thread", { agent_id: "cli-b" });
+  const submission = (requestId: string, query: string, more: Record<string, unknown> = {}) => ({
+    agent_slug: "cli-b",
+    thread_id: thread.id,
+    query,
+    meta: { request_id: requestId },
+    ...more,
+  });
+  const turnIds = async (): Promise<string[]> =>
+    (await turnd.request("GET", "/v1/turns")).body.turns.map(({ request_id }: { request_id: string }) => request_id);
+
+  return {
+    service,
+    submission,
+    turnIds,
+    /** Kills the service at its next turn, which turnd gets or does not get, and whose answer the service does not see. */
+    async killAtNextTurn(isDelivered: boolean): Promise<void> {
+      const known = proxy.asked.filter((each) => each === "POST /v1/turns").length;
+      const { promise: reached, resolve } = Promise.withResolvers<void>();
+      proxy.decide((method, path) => {
+        if (method !== "POST" || path !== "/v1/turns") return "pass";
+        resolve();
+        if (isDelivered) return "hold";
+        service.kill("SIGKILL");
+        return "refuse";
+      });
+      await reached;
+      if (isDelivered) {
+        await waitFor("turnd has the turn", async () => (await turnIds()).length > known);
+        service.kill("SIGKILL");
+      }
+      await service.exited;
+      expect((await turnIds()).length).toBe(known + (isDelivered ? 1 : 0));
+      proxy.decide(() => "pass");
+    },
+    startAgain: () => startMortal(options),
+  };
+}
+
+async function expectWhole(service: Mortal, runId: string, output: string): Promise<void> {
+  const result = await waitFor(
+    "the end",
+    async () => {
+      const { body } = await service.call("GET", `/api/agent/runs/${runId}/result`);
+      return body.final === true ? body : undefined;
+    },
+    LIMIT_MS,
+  );
+  expect(result).toMatchObject({ status: "completed", error: null });
+  expect(result.output).toContain(output);
+  const { ids, types } = await service.follow(runId, 0);
+  expect(ids).toEqual(ids.map((_, index) => index + 1));
+  expect(types.filter((type) => type === "end")).toHaveLength(1);
+  expect(types.at(-1)).toBe("end");
+  expect(types).not.toContain("error");
+}
+
+const WHERE = [
+  ["before turnd has it", false],
+  ["before its answer", true],
+] as const;
+
+describe.each(ENGINES)("%s", (kind) => {
+  test.each(WHERE)("killed between the POST of a turn and %s: one turn, which completes", async (_, isDelivered) => {
+    const { service, submission, turnIds, killAtNextTurn, startAgain } = await setUp(kind);
+    const killed = killAtNextTurn(isDelivered);
+    const request = submission("request-0001", "Done.");
+    await service.call("POST", "/api/agent/runs", request).catch(() => undefined);
+    await killed;
+    const again = await startAgain();
+    const { body } = await again.call("POST", "/api/agent/runs", request);
+    await expectWhole(again, body.run_id, "Done.");
+    expect(await turnIds()).toEqual([body.run_id]);
+  });
+
+  test.each(WHERE)(
+    "killed between the promise of a steer, its POST and %s: one turn, after its target",
+    async (_, isDelivered) => {
+      const { service, submission, turnIds, killAtNextTurn, startAgain } = await setUp(kind);
+      const long = `before\n${"tool ls\nsleep 0.1\n".repeat(1_000)}`;
+      const { body: target } = await service.call("POST", "/api/agent/runs", submission("request-0001", long));
+      await waitFor("the turn", async () => (await turnIds()).length === 1);
+      const killed = killAtNextTurn(isDelivered);
+      const steering = submission("request-0002", "Other way.", { queue_policy: "steer" });
+      await waitFor("the steer is taken", async () => {
+        const answer = await service.call("POST", "/api/agent/runs", steering).catch(() => undefined);
+        return answer === undefined || answer.status === 200;
+      });
+      await killed;
+
+      const again = await startAgain();
+      await expectWhole(again, target.run_id, "");
+      const steer = await waitFor("the steer's run", async () => {
+        const { body } = await again.call("GET", "/api/agent/requests/request-0002");
+        return body.request.run_id ?? undefined;
+      });
+      await expectWhole(again, steer, "Other way.");
+      const turns = await turnIds();
+      expect(turns).toHaveLength(2);
+      expect(turns).toEqual(expect.arrayContaining([target.run_id, steer]));
+    },
+  );
+});
