@@ -69,12 +69,24 @@ test("turnd is started with a workspace for each session, started again when it 
   expect(JSON.stringify(events)).not.toContain("must");
   expect(events.at(-1)).toMatchObject({ data: { status: "completed" } });
 
-  process.kill(noted(directory), "SIGKILL");
+  // What follows a turn goes on at the turnd that takes it up, at its new address.
+  const followed = await sandbox.client.admit({
+    session_id: SCOPE.sessionId,
+    request_id: "request-0002",
+    input: "paced 20 0.1\nDone.",
+  });
+  const seqs: number[] = [];
+  for await (const event of sandbox.client.events(followed.turn_id, { afterSeq: 0, lostAfterMs: 60_000 })) {
+    if (event.type === "turn.started") process.kill(noted(directory), "SIGKILL");
+    seqs.push(event.seq);
+  }
+  expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  expect((await sandbox.client.result(followed.turn_id)).status).toBe("completed");
   const next = await waitFor("the next generation", async () => {
     const made = await sandboxes.acquire(SCOPE, signal);
     return made.generation === 2 ? made : undefined;
   });
-  expect((await next.client.session(SCOPE.sessionId)).turns).toEqual([turn_id]);
+  expect((await next.client.session(SCOPE.sessionId)).turns).toEqual([turn_id, followed.turn_id]);
   const pid = noted(directory);
   await sandboxes.close();
   expect(() => process.kill(pid, 0)).toThrow("ESRCH");

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { sandboxToken } from "../../auth/derive.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { recordReady } from "../sandbox-rows.ts";
+import { createFollowingClient, type Place } from "../following-client.ts";
 import { forgetSession } from "../forget-session.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
 import { SandboxUnavailable, type Sandbox, type Sandboxes } from "../sandboxes.ts";
@@ -53,13 +54,23 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
       address: child.url,
       isNewStart: false,
     });
-    const sandbox = { id: record.id, generation: child.generation, client: child.client };
+    // An attempt keeps its client for as long as its turn takes, longer than this turnd may live.
+    const client = createFollowingClient(placeOf(child), async () => {
+      if (current === undefined) throw new Error("turnd is gone; it is started again");
+      return placeOf(current.child);
+    });
+    const sandbox = { id: record.id, generation: child.generation, client };
     current = { child, sandbox };
     failures = 0;
     logger.info({ url: child.url, pid: child.pid, isTakenUp: running !== undefined }, "turnd is ready");
     watching = watch(child);
     return sandbox;
   }
+
+  const placeOf = ({ url, generation }: TurndChild): Place => ({
+    baseUrl: url,
+    token: childOptions.tokenOf(generation),
+  });
 
   async function startNext(): Promise<TurndChild> {
     const row = await storage.db
