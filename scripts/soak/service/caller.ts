@@ -79,7 +79,6 @@ const RACES: ReadonlySet<string> = new Set([
   "queue_empty",
   "run_active",
   "run_interrupted",
-  "queue_not_paused",
 ]);
 const Refusal = z.object({ detail: z.object({ code: z.string() }) });
 

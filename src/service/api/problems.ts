@@ -50,7 +50,6 @@ export const PROBLEM_STATUS = {
   request_not_queued: 409,
   queue_empty: 409,
   run_active: 409,
-  queue_not_paused: 409,
   task_not_ended: 409,
   webhook_limit: 409,
   events_expired: 410,

@@ -53,7 +53,10 @@ export const QueueView = z
   .meta({ id: "QueueView" });
 export type QueueView = z.infer<typeof QueueView>;
 
-export const HistoryQuery = z.strictObject({ before: z.uuid().optional(), limit: Page.limit });
+export const HistoryQuery = z.strictObject({
+  before: z.uuid().optional().meta({ description: "A run: only what was said before it." }),
+  limit: Page.limit.meta({ description: "Messages; those of one run are never parted, so 1 may give both of one." }),
+});
 export const History = z
   .strictObject({
     messages: z.array(

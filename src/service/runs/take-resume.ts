@@ -1,11 +1,12 @@
 import { sql } from "kysely";
-import { ApiProblem } from "../api/problems.ts";
+import type { Manifest } from "../agents/manifest.ts";
+import { ApiProblem, ValidationProblem } from "../api/problems.ts";
 import { HumanDecisions, Interrupt } from "../api/runs.ts";
 import { complete, insert, type Decided, type Decision } from "./decision.ts";
 import { freezeManifest } from "./dispatch.ts";
-import { readManifest } from "./rows.ts";
+import { readManifest, type RequestOptions } from "./rows.ts";
 
-/** Answers an interrupted run: releases it and dispatches the run that goes on, past the queue. @throws {ApiProblem} */
+/** Answers an interrupted run: releases it and dispatches the run that goes on, past the queue. @throws {ApiProblem, ValidationProblem} */
 export async function takeResume(decision: Decision): Promise<Decided> {
   const { trx, intent, thread } = decision;
   if (intent.queuePolicy !== "enqueue") {
@@ -31,6 +32,7 @@ export async function takeResume(decision: Decision): Promise<Decided> {
   assertAnswers(Interrupt.parse(parent.interrupt), intent.input.resume ?? {});
   // It goes on with the model and the approval of what it resumes, whatever the agent's are now.
   const inherited = await readManifest(trx, parent.manifest_digest);
+  assertInherits(inherited, intent.options);
   const asked = { user_id: decision.caller.userId, thread_pk: thread.pk, options: intent.options };
   const manifest = await freezeManifest(trx, asked, inherited);
   const request = await insert(decision, { kind: "resume", status: "queued", manifest });
@@ -40,6 +42,16 @@ export async function takeResume(decision: Decision): Promise<Decided> {
     .where("id", "=", parent.id)
     .execute();
   return complete(decision, request);
+}
+
+/** What a resume would change of what it inherits is refused, not ignored. @throws {ValidationProblem} */
+function assertInherits(inherited: Manifest, asked: RequestOptions): void {
+  for (const field of ["model_spec", "tool_approval_mode"] as const) {
+    const value = asked[field];
+    if (value === undefined || value === inherited[field]) continue;
+    const msg = `a resume keeps that of the run it resumes, ${JSON.stringify(inherited[field])}: leave it out`;
+    throw new ValidationProblem([{ loc: ["body", field], msg, type: "not_inherited" }]);
+  }
 }
 
 function assertAnswers(interrupt: Interrupt, resume: Readonly<Record<string, unknown>>): void {

@@ -61,10 +61,11 @@ export async function openRunDesk(storage: Storage, options: { actor?: KnownActo
     threadId,
     submit: (requestId: string, queuePolicy: QueuePolicy, more?: Partial<Intent>) =>
       runs.take(caller, intent(requestId, queuePolicy, more)),
-    resume: (requestId: string, parentRunId: string) =>
+    resume: (requestId: string, parentRunId: string, asked: Intent["options"] = {}) =>
       runs.take(
         caller,
         intent(requestId, "enqueue", {
+          options: asked,
           input: {
             query: "",
             images: [],

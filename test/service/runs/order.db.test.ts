@@ -44,7 +44,32 @@ describe.each(ENGINES)("%s", (kind) => {
     // Page by page, the newest first.
     expect(await said(desk, { limit: 4 })).toEqual(all.slice(6));
     expect(await said(desk, { limit: 4, before: third })).toEqual(all.slice(0, 4));
+    // At most so many, and never a half of what belongs to one run.
+    expect(await said(desk, { limit: 3 })).toEqual(all.slice(8));
+    expect(await said(desk, { limit: 1 })).toEqual(all.slice(8));
   });
+
+  test.each([
+    { model_spec: "provider:other" },
+    { tool_approval_mode: "always_trust" },
+    { model_spec: "provider:own", tool_approval_mode: "always_trust" },
+  ] as const)(
+    "a resume that asks for %j, which its parent did not have, is refused by name and changes nothing",
+    async (more) => {
+      const desk = await openRunDesk(storage());
+      await desk.submit("plan", "enqueue", { options: { model_spec: "provider:own" } });
+      const parent = await play(desk, "interrupted");
+      const [field] = Object.keys(more).filter((name) => name !== "model_spec" || more.model_spec !== "provider:own");
+      await expect(desk.resume("other", parent, more)).rejects.toMatchObject({
+        fields: [{ loc: ["body", field], msg: expect.stringContaining("a resume keeps that of the run it resumes") }],
+      });
+      expect(await desk.view()).toBe("interrupted");
+      expect(await desk.requests()).toHaveLength(1);
+      // The same words again are no other wish.
+      const same = { model_spec: "provider:own", tool_approval_mode: "default" } as const;
+      expect((await desk.resume("same", parent, same)).run).toMatchObject({ status: "pending" });
+    },
+  );
 
   test.each([
     { name: "none of its own", before: null, after: "provider:new", approval: "default", now: "always_trust" },
