@@ -10,7 +10,6 @@ import { writeAudit } from "./audit.ts";
 import type { Caller } from "./caller.ts";
 import type { Keys } from "./keys.ts";
 import { countedInWindow, countInWindow } from "./lockout.ts";
-import { findUser } from "./users.ts";
 
 /** A login of a command-line client that a person approves in a browser. Source: RFC 8628, without its form encoding. */
 export type CliSessions = ReturnType<typeof createCliSessions>;
@@ -134,7 +133,14 @@ export function createCliSessions(storage: Storage, keys: Keys) {
       if (row.isTooFast) return new ApiProblem("slow_down", `poll every ${INTERVAL_SECONDS} s at most`);
       return new ApiProblem("authorization_pending", "the login is not approved yet");
     }
-    const user = await findUser(trx, row.user_id);
+    // Locked, so that the user is not deleted between this look and the key.
+    const user = await trx
+      .selectFrom("account")
+      .selectAll()
+      .where("id", "=", row.user_id)
+      .forUpdate()
+      .executeTakeFirstOrThrow();
+    if (user.deleted_at !== null) return new ApiProblem("access_denied", "the user who approved the login was deleted");
     if (!user.is_enabled) return new ApiProblem("access_denied", "the user who approved the login is disabled");
     const caller: Caller = {
       userId: user.id,

@@ -44,6 +44,18 @@ describe.each(ENGINES)("%s", (kind) => {
     await expect(cliSessions.exchange("never-given", null)).rejects.toMatchObject({ code: "expired_token" });
   });
 
+  test.each([
+    ["disabled", { is_enabled: false }],
+    ["deleted", { deleted_at: new Date() }],
+  ])("one approved by a user who is %s since is denied", async (_name, change) => {
+    const { cliSessions } = testAuth(storage());
+    const actor = await makeUser(storage());
+    const { deviceCode, userCode } = await cliSessions.start("svc", "10.0.0.1");
+    await cliSessions.approve(actor, userCode);
+    await storage().db.updateTable("account").set(change).where("id", "=", actor.caller.userId).execute();
+    await expect(cliSessions.exchange(deviceCode, null)).rejects.toMatchObject({ code: "access_denied" });
+  });
+
   test("codes cannot be guessed: ten wrong ones, then none for a minute; what another decided is not there", async () => {
     const { cliSessions } = testAuth(storage());
     const [actor, other] = [await makeUser(storage()), await makeUser(storage())];
