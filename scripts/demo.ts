@@ -132,7 +132,7 @@ async function makeBase(): Promise<string> {
 function withoutOthers(env: NodeJS.ProcessEnv): Record<string, string> {
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value]) =>
-      value === undefined || /^(TURND_|SERVICE_|SVC_|DATABASE_URL$)/.test(name) ? [] : [[name, value]],
+      value === undefined || /^(TURND_|SERVICE_|SVC_|DATABASE_URL(_FILE)?$)/.test(name) ? [] : [[name, value]],
     ),
   );
 }

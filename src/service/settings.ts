@@ -34,6 +34,7 @@ export const SettingsSchema = z.object({
     .regex(/^postgres(ql)?:\/\//)
     .optional()
     .meta({ description: "PostgreSQL 15 or newer; without it PGlite in the data directory" }),
+  DATABASE_URL_FILE: path.meta({ description: "File that holds it instead" }),
   SERVICE_DB_POOL: integer(10, 2, 1_000).meta({ description: "Connections of one process" }),
   SERVICE_MIGRATE: flag("true").meta({ description: "false: refuse to start on an older schema" }),
   SERVICE_OBJECTS: z
@@ -214,6 +215,9 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
   const given: Record<string, string> = {};
   // An empty variable is one that is not set: compose files and manifests leave such behind.
   for (const [key, value] of Object.entries(env)) if (value !== undefined && value !== "") given[key] = value;
+  // A file that is empty is a wrong URL, never PGlite.
+  const databaseUrl = given["DATABASE_URL"] ?? readFile("DATABASE_URL_FILE", given["DATABASE_URL_FILE"]);
+  if (databaseUrl !== undefined) given["DATABASE_URL"] = databaseUrl;
   const parsed = SettingsSchema.safeParse(given);
   if (!parsed.success) throw new SettingsError(parsed.error.issues.map((issue) => describeIssue(issue, given)));
   const values = parsed.data;
@@ -239,7 +243,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
       (values.SERVICE_PUBLIC_URL === undefined || LOOPBACK.has(values.SERVICE_PUBLIC_URL.hostname)),
     corsOrigins: values.SERVICE_CORS_ORIGINS ?? (isLoopback ? ["http://localhost:5173"] : []),
     turndToken: values.SERVICE_TURND_TOKEN ?? readFile("SERVICE_TURND_TOKEN_FILE", values.SERVICE_TURND_TOKEN_FILE),
-    metricsToken: readMetricsToken(values),
+    metricsToken: readSecret(values, "SERVICE_METRICS_TOKEN", 16),
     adminPassword: readFile("SERVICE_ADMIN_PASSWORD_FILE", values.SERVICE_ADMIN_PASSWORD_FILE),
     env,
   };
@@ -275,18 +279,14 @@ function checkReach(values: Settings["values"], isLoopback: boolean): string[] {
 
 function readSecret(
   values: Settings["values"],
-  name: "SERVICE_JWT_SECRET" | "SERVICE_KEY_SECRET" | "SERVICE_SANDBOX_SECRET",
+  name: "SERVICE_JWT_SECRET" | "SERVICE_KEY_SECRET" | "SERVICE_SANDBOX_SECRET" | "SERVICE_METRICS_TOKEN",
+  least = 32,
 ): string | undefined {
   const value = values[name] ?? readFile(`${name}_FILE`, values[`${name}_FILE`]);
-  if (value !== undefined && value.length < 32) throw new SettingsError([`${name} must have at least 32 characters`]);
+  if (value !== undefined && value.length < least) {
+    throw new SettingsError([`${name} must have at least ${least} characters`]);
+  }
   return value;
-}
-
-function readMetricsToken(values: Settings["values"]): string | undefined {
-  const name = "SERVICE_METRICS_TOKEN";
-  const token = values[name] ?? readFile(`${name}_FILE`, values[`${name}_FILE`]);
-  if (token !== undefined && token.length < 16) throw new SettingsError([`${name} must have at least 16 characters`]);
-  return token;
 }
 
 function readFile(variable: string, file: string | undefined): string | undefined {

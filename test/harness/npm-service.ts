@@ -18,7 +18,7 @@ export interface NpmService {
 }
 
 /** Variables of other tests and of the machine must not lead it elsewhere. */
-const FOREIGN = /^(SERVICE_|SVC_|TURND_|CLI_|DATABASE_URL$|npm_)/;
+const FOREIGN = /^(SERVICE_|SVC_|TURND_|CLI_|DATABASE_URL(_FILE)?$|npm_)/;
 
 /** Runs `npm run service` on a data directory until it ends by itself. */
 export function runService(directory: string, env: Readonly<Record<string, string>> = {}) {

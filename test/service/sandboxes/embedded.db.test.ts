@@ -35,6 +35,7 @@ function optionsOf(dataDirectory: string, more: Record<string, string>) {
       ...options.env,
       SERVICE_KEY_SECRET: "must not be there",
       DATABASE_URL: "postgres://must-not-be-there",
+      DATABASE_URL_FILE: "/must-not-be-there",
       ...more,
     },
     sandboxSecret: SECRET,

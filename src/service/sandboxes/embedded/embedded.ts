@@ -202,7 +202,7 @@ function withoutOurs(env: Readonly<Record<string, string | undefined>>): Record<
   return Object.fromEntries(
     Object.entries(env).filter(
       ([name]) =>
-        !/^(SERVICE_|SVC_|TURND_(HOST|PORT|TOKEN|STATE_DIR|WORKSPACE|WORKSPACE_ROOTS)$|DATABASE_URL$|PG[A-Z]+$|npm_)/.test(
+        !/^(SERVICE_|SVC_|TURND_(HOST|PORT|TOKEN|STATE_DIR|WORKSPACE|WORKSPACE_ROOTS)$|DATABASE_URL(_FILE)?$|PG[A-Z]+$|npm_)/.test(
           name,
         ),
     ),
