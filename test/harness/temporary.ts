@@ -1,6 +1,6 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 /** The user the CLIs run as in tests: uid 1000 for root, else the tests' own. */
 export const CLI_USER =
@@ -17,6 +17,14 @@ export function temporaryDirectory(onDone: (cleanUp: () => void) => void): strin
   chmodSync(directory, 0o755);
   onDone(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
+}
+
+/** A copy of one of the repository's programs that the CLIs' user can run, whoever may enter the repository. */
+export function runnableProgram(path: string, onDone: (cleanUp: () => void) => void): string {
+  const copy = join(temporaryDirectory(onDone), basename(path));
+  copyFileSync(join(REPOSITORY, path), copy);
+  chmodSync(copy, 0o755);
+  return copy;
 }
 
 /** A directory that belongs to the CLIs' user. */

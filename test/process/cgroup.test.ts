@@ -9,12 +9,11 @@ import { isRunning, readProcess } from "../../src/daemon/process/process-table.t
 import { sweepTree } from "../../src/daemon/process/tree.ts";
 import { waitForExit } from "../../src/daemon/process/wait-exit.ts";
 import { GROUP_PLACES } from "../harness/cgroups.ts";
-import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { CLI_USER, REPOSITORY, runnableProgram, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const FOREVER = new AbortController().signal;
 const HAS_GROUPS = GROUP_PLACES !== undefined;
-const PROGRAMS = join(REPOSITORY, "test/programs/exhaust");
 const LIMITS = { maxProcesses: 40, memoryBytes: 96 * MIB };
 
 function open(stateDirectory = temporaryDirectory(onTestFinished), limits = LIMITS): CommandGroups {
@@ -93,7 +92,11 @@ test.runIf(HAS_GROUPS)(
   "a fork bomb gets no further than its limit, is counted, and is ended with its group",
   async () => {
     const groups = open();
-    const { group, tree } = await keep(groups, "bomb", `exec ${PROGRAMS}/fork-bomb 600`);
+    const { group, tree } = await keep(
+      groups,
+      "bomb",
+      `exec ${runnableProgram("test/programs/exhaust/fork-bomb", onTestFinished)} 600`,
+    );
     await waitFor("the limit", () => groups.readHits("bomb").refused > 0);
     expect(group.members().length).toBeLessThanOrEqual(LIMITS.maxProcesses);
     // What every other process starts is none of its business.
