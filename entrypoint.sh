@@ -77,7 +77,10 @@ check_tmp() {
 check_state() {
     mkdir -p "$STATE" 2>/dev/null
     if [ "$SELF" = 0 ] && [ "$USER_ID" != 0 ] && [ -d "$STATE" ] && [ "$(stat -c %u "$STATE")" != 0 ]; then
-        adopt "$STATE" 0:0 ! -path './sessions/*/home' ! -path './sessions/*/home/*' ||
+        # What that user has made of it may lead anywhere; turnd itself makes no link there.
+        [ -z "$(find_link_in_state "$STATE")" ] ||
+            fault 12 "the state $STATE belongs to uid $(stat -c %u "$STATE") and holds a link, $(find_link_in_state "$STATE"): remove it, or take a new volume"
+        adopt "$STATE" 0:0 ! -regex "$HOMES" ||
             fault 12 "the state $STATE belongs to uid $(stat -c %u "$STATE"), who could forge it: give it to root, or set TURND_ADOPT_VOLUMES=yes"
     fi
     [ -d "$STATE" ] && [ -w "$STATE" ] || fault 12 "the state $STATE cannot be written: mount a volume there"
@@ -87,7 +90,8 @@ check_state() {
     [ ! -d "$STATE/sessions" ] || chmod go-rw,-t "$STATE/sessions"
     local home
     for home in "$STATE"/sessions/*/home; do
-        [ ! -d "$home" ] || [ "$(stat -c %u "$home")" = "$USER_ID" ] || adopt "$home" "$USER_ID:$GROUP_ID" ||
+        # A link in its place is turnd's to move aside: what it leads to is nobody's home.
+        [ -L "$home" ] || [ ! -d "$home" ] || [ "$(stat -c %u "$home")" = "$USER_ID" ] || adopt "$home" "$USER_ID:$GROUP_ID" ||
             fault 12 "$home cannot be used by uid $USER_ID: give it to that user, or set TURND_ADOPT_VOLUMES=yes"
     done
 }

@@ -31,7 +31,10 @@ describe.runIf(process.getuid?.() === 0)("the entrypoint's directories", () => {
     ["/root", "is or holds /root"],
     ["/root/sub/new", "lies in /root"],
     ["/usr", "(is or holds|belongs to the image)"],
-    ["/usr/local/sbin", "belongs to the image"],
+    ["/usr/local/sbin", "lies in /usr/local/sbin"],
+    // File systems of their own, as a volume is.
+    ["/proc/1", "lies in /proc"],
+    ["/dev/shm", "lies in /dev"],
     ["/etc/new-directory", "lies in /etc"],
     ["/usr/local/lib/site_perl/new", "lies in /usr"],
     ["/run", "is or holds /run/sandbox"],
@@ -83,6 +86,22 @@ describe.runIf(process.getuid?.() === 0)("the entrypoint's directories", () => {
     for (const path of ["", "a", "a/b", "a/b/f", "a/soft"]) expect(lstatSync(join(given, path)).uid).toBe(1000);
     expect(statSync(kept).uid).toBe(0);
     expect((statSync(given).mode & 0o700).toString(8)).toBe("700");
+  });
+
+  test("of a state only the homes are left to their user, and a link anywhere else is found", async () => {
+    const state = temporaryDirectory(onTestFinished);
+    mkdirSync(join(state, "sessions/s-1/home/sub"), { recursive: true });
+    mkdirSync(join(state, "sessions/s-1/turns/home"), { recursive: true });
+    symlinkSync("/etc", join(state, "sessions/s-1/home/link"));
+    const homes = await runShell(`cd ${state} && find . -mindepth 3 -regex "$HOMES" | sort`);
+    expect(homes.stdout.split("\n")).toEqual([
+      "./sessions/s-1/home",
+      "./sessions/s-1/home/link",
+      "./sessions/s-1/home/sub",
+    ]);
+    expect((await runShell(`find_link_in_state ${state}`)).stdout).toBe("");
+    symlinkSync("/etc", join(state, "sessions/s-1/turns/home/link"));
+    expect((await runShell(`find_link_in_state ${state}`)).stdout).toBe("./sessions/s-1/turns/home/link");
   });
 
   test("who swaps directories for links meanwhile is given nothing of root's", { timeout: 120_000 }, async () => {

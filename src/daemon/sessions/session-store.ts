@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
 import { syncDirectory, writeFileAtomic } from "./atomic-file.ts";
+import { closeToOthers } from "./close-to-others.ts";
 import { makeDirectory } from "./directories.ts";
 import { readRegular } from "./read-regular.ts";
 import { createRemovals, type RemovalsOptions } from "./removals.ts";
@@ -202,17 +203,28 @@ const FREE_LIMIT_MS = 10_000;
 async function free(root: string, { removeTree, onLeft }: SessionStoreOptions): Promise<void> {
   const turns = join(root, "turns");
   try {
-    // turnd's own alone, below a directory that nobody else can enter.
-    for (const turn of (await isDirectory(turns)) ? await readdir(turns) : []) {
-      if (!(await isDirectory(join(turns, turn)))) continue;
-      const names = await readdir(join(turns, turn));
-      const rest = names.filter((name) => !RECORDS.test(name));
-      for (const name of rest) await rm(join(turns, turn, name), { recursive: true, force: true });
-    }
+    await closeToOthers(root);
+    if (await isDirectory(turns)) await freeTurns(turns, onLeft);
     const bounds = { limitMs: FREE_LIMIT_MS, signal: new AbortController().signal };
     if (await isThere(join(root, "home"))) await removeTree(join(root, "home"), bounds);
   } catch (error) {
     onLeft(root, error);
+  }
+}
+
+/** What another user can change is left to the removal, which goes by descriptors. */
+async function freeTurns(turns: string, onLeft: SessionStoreOptions["onLeft"]): Promise<void> {
+  await closeToOthers(turns);
+  for (const turn of await readdir(turns)) {
+    const directory = join(turns, turn);
+    if (!(await isDirectory(directory))) continue;
+    try {
+      await closeToOthers(directory);
+      const rest = (await readdir(directory)).filter((name) => !RECORDS.test(name));
+      for (const name of rest) await rm(join(directory, name), { recursive: true, force: true });
+    } catch (error) {
+      onLeft(directory, error);
+    }
   }
 }
 
@@ -273,6 +285,7 @@ type ReadSession =
 async function readSession(directory: string, id: string): Promise<ReadSession> {
   const unreadable = (reason: string): ReadSession => ({ ok: false, reason, isThere: true });
   try {
+    for (const path of [directory, join(directory, "turns")]) await closeToOthers(path);
     const turns = await readdir(join(directory, "turns"));
     const parsed = SessionFile.safeParse(JSON.parse((await readRegular(join(directory, "session.json"))).toString()));
     if (!parsed.success) return unreadable(z.prettifyError(parsed.error));

@@ -5,6 +5,7 @@ import { LoggedEvent, type TurnEndedData } from "../../protocol/index.ts";
 import { keepWhole, readWholeLine } from "../event-log/keep-whole.ts";
 import { createTail, type WritableTail } from "../event-log/tail.ts";
 import { syncDirectory } from "../sessions/atomic-file.ts";
+import { closeToOthers } from "../sessions/close-to-others.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import { createTurn, type Turn } from "./turn.ts";
 import {
@@ -128,6 +129,7 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
     });
     for (const name of names) {
       try {
+        await closeToOthers(join(base, name));
         const turn = await loadTurn(join(base, name), onCut);
         if (turn === undefined) await rm(join(base, name), { recursive: true, force: true });
         else if (turn.file.turn_id !== name || turn.file.session_id !== sessionId) {
