@@ -1,6 +1,7 @@
 import { mkdtemp, rm, chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { withProbeStage } from "../src/daemon/probe-command.ts";
+import { lookAtCli } from "../src/daemon/probe/look.ts";
 import type { Baseline } from "../src/daemon/probe/observation.ts";
 import { observeScenarios } from "../src/daemon/probe/probe.ts";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
@@ -28,7 +29,7 @@ async function main(named: readonly string[]): Promise<void> {
     };
     await withProbeStage(options, async (stage) => {
       for (const { id } of EXECUTORS.filter((executor) => named.length === 0 || named.includes(executor.id))) {
-        const { version } = await stage.service.getExecutor(id);
+        const { version } = await lookAtCli(stage, id);
         if (version === undefined) throw new Error(`${id} is not installed: run \`npm run prestart\``);
         const baseline: Baseline = { version, scenarios: await observeScenarios(stage, id) };
         await writeFile(join(ROOT, `src/daemon/probe/baseline/${id}.json`), `${JSON.stringify(baseline, null, 2)}\n`);

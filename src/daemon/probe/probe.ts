@@ -5,6 +5,7 @@ import { findExecutor } from "../executors/registry.ts";
 import cliABaseline from "./baseline/cli-a.json" with { type: "json" };
 import cliBBaseline from "./baseline/cli-b.json" with { type: "json" };
 import { compare, type Change } from "./compare.ts";
+import { lookAtCli } from "./look.ts";
 import { observe, type Baseline, type Observation } from "./observation.ts";
 import { playScenario, type ProbeStage } from "./play.ts";
 import { scenariosOf } from "./scenarios.ts";
@@ -38,7 +39,7 @@ export async function probe(
   executor: CliName,
   onPlayed: (scenario: string) => void,
 ): Promise<Finding> {
-  const { name, version, binary, unavailable } = await stage.service.getExecutor(executor);
+  const { name, version, binary, unavailable } = await lookAtCli(stage, executor);
   const baseline = BASELINES[executor];
   const about = { executor, name, known_version: baseline.version };
   if (version === undefined || binary === undefined) {
