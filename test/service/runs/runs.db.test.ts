@@ -72,6 +72,9 @@ describe.each(ENGINES)("%s", (kind) => {
         .status,
     ).toBe(204);
     expect((await service.call("GET", `${streamUrl}?after_seq=${events.length + 1}`)).status).toBe(416);
+    expect((await service.call("GET", `${streamUrl}?after_seq=${"9".repeat(40)}`)).body.detail.code).toBe(
+      "cursor_beyond_end",
+    );
     expect((await service.call("GET", `${streamUrl}?after_seq=-1`)).body.detail.code).toBe("bad_cursor");
     expect((await service.call("GET", `/api/chat/thread/${thread}/history`)).body.messages).toMatchObject([
       { role: "user", content: "tool ls\nDone." },

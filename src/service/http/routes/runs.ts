@@ -211,14 +211,17 @@ function wantsJson(request: FastifyRequest, format: "json" | "sse" | undefined):
   return accept.includes("application/json") && !accept.includes("text/event-stream");
 }
 
+/** The largest integer of the column: a cursor beyond it is beyond the end of every run. */
+const LAST_CURSOR = 2 ** 31 - 1;
+
 /** @throws {ApiProblem} bad_cursor */
 function readCursor(header: string | string[] | undefined, query: string | undefined): number {
   const given = typeof header === "string" && header !== "" ? header : query;
   if (given === undefined || given === "") return 0;
-  if (!/^\d{1,9}$/.test(given))
+  if (!/^\d+$/.test(given))
     throw new ApiProblem(
       "bad_cursor",
       `a cursor is a non-negative integer, got ${JSON.stringify(given.slice(0, 100))}`,
     );
-  return Number(given);
+  return Math.min(Number(given), LAST_CURSOR);
 }
