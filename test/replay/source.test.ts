@@ -33,7 +33,11 @@ test.runIf(process.getuid?.() === 0)(
     const stdin = new PassThrough();
     const opening = openSource("-", stdin);
     stdin.write(text.slice(0, text.length / 2));
-    await waitFor("its directory", () => readdirSync(place).some((name) => name.startsWith("turnd-replay-")));
+    // Held by then: before that, a swap is refused.
+    await waitFor("its directory", () => {
+      const made = readdirSync(place).find((name) => name.startsWith("turnd-replay-"));
+      return made !== undefined && readdirSync(join(place, made)).includes("stdin");
+    });
     const [file = "", ...args] = asUser(CLI_USER, ["/usr/bin/perl", "-e", SWAP, place, target]);
     await execa(file, args, { cwd: "/" });
     stdin.end(text.slice(text.length / 2));

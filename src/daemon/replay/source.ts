@@ -54,15 +54,18 @@ interface Workshop {
 /** @throws {RecordingError} if somebody put another directory in its place before it was opened */
 async function makeWorkshop(): Promise<Workshop> {
   const path = await mkdtemp(join(tmpdir(), "turnd-replay-"));
-  const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  const swapped = (): RecordingError =>
+    new RecordingError(path, "is not the directory that was made there; set TMPDIR to one that nobody else can change");
+  const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
+    (error) => {
+      throw ["ENOENT", "ENOTDIR", "ELOOP"].includes(error.code) ? swapped() : error;
+    },
+  );
   const held = `/proc/self/fd/${directory.fd}`;
   const { uid, mode } = await directory.stat();
   if (uid !== process.getuid?.() || (mode & 0o077) !== 0 || (await readdir(held)).length > 0) {
     await directory.close();
-    throw new RecordingError(
-      path,
-      "is not the directory that was made there; set TMPDIR to one that nobody else can change",
-    );
+    throw swapped();
   }
   return {
     held,
