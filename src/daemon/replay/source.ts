@@ -57,8 +57,8 @@ async function makeWorkshop(): Promise<Workshop> {
   const swapped = (): RecordingError =>
     new RecordingError(path, "is not the directory that was made there; set TMPDIR to one that nobody else can change");
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
-    (error) => {
-      throw ["ENOENT", "ENOTDIR", "ELOOP"].includes(error.code) ? swapped() : error;
+    (error: NodeJS.ErrnoException) => {
+      throw ["ENOENT", "ENOTDIR", "ELOOP"].includes(error.code ?? "") ? swapped() : error;
     },
   );
   const held = `/proc/self/fd/${directory.fd}`;
