@@ -1,4 +1,5 @@
 import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
@@ -53,8 +54,13 @@ test.runIf(HAS_GROUPS)(
   "a command and its children are in its group from their first instruction, the keeper is not",
   async () => {
     const groups = open();
-    const kept = await keep(groups, "first", "cat /proc/self/cgroup; (setsid cat /proc/self/cgroup)");
+    const release = join(temporaryDirectory(onTestFinished), "release");
+    await execa("mkfifo", ["-m", "644", release]);
+    const script = `cat /proc/self/cgroup; (setsid cat /proc/self/cgroup); read < ${release}`;
+    const kept = await keep(groups, "first", script);
+    // Of a process that has ended the kernel shows the root's group, so the command lasts until its keeper was looked at.
     expect(groupOf(kept.started.keeperPid)).toEqual(groupOf("self"));
+    await writeFile(release, "\n");
     await waitForExit(kept.directory, kept.started, FOREVER);
     const lines = kept.read("stdout.jsonl").split("\n");
     const inGroup = lines.filter((line) => /:(pids|memory):/.test(line));
