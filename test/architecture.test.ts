@@ -9,6 +9,8 @@ const JOINED = ["executors", "process", "event-log", "sessions", "replay"];
 /** What each room may import besides itself. A new edge is its own commit, with the reason. Source: DESIGN section 3. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
+  // What an app of turnd and one of the agent service do alike.
+  "http-server": [],
   executors: ["protocol"],
   process: ["protocol"],
   "event-log": ["protocol"],
@@ -17,7 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   turns: ["protocol", ...JOINED],
   // Beside turns: a shell is a kept process as a turn's CLI is, and no turn.
   terminal: ["protocol", "process"],
-  http: ["protocol", "turns", "terminal"],
+  http: ["http-server", "protocol", "turns", "terminal"],
   // Looks at what the daemon would use, by the daemon's own means: the same search, the same homes, the same keeper.
   doctor: ["protocol", "executors", "process", "turns"],
   // Plays turns as a client of the service does, and looks at the records they left; the model is set up for it.
@@ -56,10 +58,14 @@ function serviceRooms(): Record<string, readonly string[]> {
     ["service/api"],
     ["protocol"],
   ];
-  const client = ["service/runs", "service/sandboxes"];
+  const also: Readonly<Record<string, readonly string[]>> = {
+    "service/http": ["http-server"],
+    "service/runs": ["client"],
+    "service/sandboxes": ["client"],
+  };
   const rooms = rows.slice(0, -1).flatMap((row, index) => {
     const behind = rows.slice(index + 1).flat();
-    return row.map((room) => [room, client.includes(room) ? [...behind, "client"] : behind] as const);
+    return row.map((room) => [room, [...behind, ...(also[room] ?? [])]] as const);
   });
   return {
     ...Object.fromEntries(rooms),

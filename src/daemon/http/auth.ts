@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
+import { isAddress, isLoopback, isSameHost, quoteHeader, readHostName } from "../../http-server/host-name.ts";
 import { ProblemError } from "../../protocol/index.ts";
 
 declare module "fastify" {
@@ -60,13 +60,13 @@ export function createHostCheck({ host: bound, token, hosts = [], origins = [] }
     if (!isAnyHostGood && !isGood && !ofOrigins.has(host?.toLowerCase())) {
       throw new ProblemError(
         "forbidden_origin",
-        `Host must be an address, a loopback name or one that TURND_HOSTS names, got ${quote(host)}`,
+        `Host must be an address, a loopback name or one that TURND_HOSTS names, got ${quoteHeader(host)}`,
       );
     }
     if (origin !== undefined && !isSameHost(origin, host) && !origins.includes(origin)) {
       // Only the terminal's page is offered at addresses of its own.
       const further = origins.length === 0 ? "" : " or one that TURND_TERMINAL_URL or TURND_TERMINAL_ORIGINS names";
-      throw new ProblemError("forbidden_origin", `Origin must be the host asked${further}, got ${quote(origin)}`);
+      throw new ProblemError("forbidden_origin", `Origin must be the host asked${further}, got ${quoteHeader(origin)}`);
     }
   };
 }
@@ -90,29 +90,4 @@ function refuseStranger(isTrusted: (authorization: string | undefined) => boolea
 
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
-}
-
-/** The name in a `Host`, in lower case and without its port; undefined for anything that is none. */
-function readHostName(host: string | undefined): string | undefined {
-  const url = host === undefined ? null : URL.parse(`http://${host}`);
-  return url !== null && url.pathname === "/" && url.username === "" ? url.hostname : undefined;
-}
-
-function isAddress(name: string): boolean {
-  return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
-}
-
-function isLoopback(name: string): boolean {
-  return name === "localhost" || name === "::1" || name === "[::1]" || /^127(\.\d{1,3}){3}$/.test(name);
-}
-
-/** Host and port must agree: another port of the same machine is another program, such as a server an agent started. */
-function isSameHost(origin: string, host: string | undefined): boolean {
-  const from = URL.parse(origin);
-  if (from === null || host === undefined) return false;
-  return from.host !== "" && from.host === URL.parse(`${from.protocol}//${host}`)?.host;
-}
-
-function quote(value: string | undefined): string {
-  return value === undefined ? "none" : JSON.stringify(value.slice(0, 200));
 }

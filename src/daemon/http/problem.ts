@@ -1,15 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
-import { PROBLEM_STATUS, ProblemError, type Problem, type ProblemCode } from "../../protocol/index.ts";
+import { readFastifyRefusal } from "../../http-server/fastify-refusals.ts";
+import { PROBLEM_STATUS, ProblemError, type Problem } from "../../protocol/index.ts";
 import { loggedPath, pathOf } from "./request-path.ts";
-
-/** What Fastify itself refuses, in our words. Source: fastify 5.12 `lib/errors.js`. */
-const FASTIFY_PROBLEMS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
-  FST_ERR_CTP_INVALID_JSON_BODY: ["invalid_json", "the body is not valid JSON, or has a key `__proto__`"],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["invalid_json", "the body is shorter or longer than its Content-Length"],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupported_media_type", "send the body as `Content-Type: application/json`"],
-  FST_ERR_BAD_URL: ["route_not_found", "the path is not properly percent-encoded"],
-  FST_ERR_MAX_PARAM_LENGTH: ["route_not_found", "a part of the path is too long"],
-};
 
 /** Takes secrets out of a text (law 8). */
 export type RedactText = (text: string) => string;
@@ -54,25 +46,9 @@ export function createRoutingRefusal(redact: RedactText) {
 
 function toProblem(error: unknown, maxBodyBytes: number): ProblemError {
   if (error instanceof ProblemError) return error;
-  const { code, statusCode } = readFastifyError(error);
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE") {
-    return new ProblemError("body_too_large", `the body is larger than ${maxBodyBytes} bytes`);
-  }
-  const known = code === undefined ? undefined : FASTIFY_PROBLEMS[code];
-  if (known !== undefined) return new ProblemError(...known);
-  // What is left of the range is the client's doing, such as a body that breaks off.
-  if (error instanceof Error && statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new ProblemError("invalid_request", error.message);
-  }
-  return new ProblemError("internal_error", "turnd failed to answer; its log says why");
-}
-
-function readFastifyError(error: unknown): { code?: string; statusCode?: number } {
-  if (!(error instanceof Error)) return {};
-  return {
-    ...("code" in error && typeof error.code === "string" ? { code: error.code } : {}),
-    ...("statusCode" in error && typeof error.statusCode === "number" ? { statusCode: error.statusCode } : {}),
-  };
+  const refusal = readFastifyRefusal(error, maxBodyBytes);
+  if (refusal === undefined) return new ProblemError("internal_error", "turnd failed to answer; its log says why");
+  return new ProblemError(refusal.code === "broken_request" ? "invalid_request" : refusal.code, refusal.message);
 }
 
 function sendProblem(

@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
 import type { FastifyInstance } from "fastify";
+import { isAddress, isLoopback, isSameHost, quoteHeader, readHostName } from "../../http-server/host-name.ts";
 import { ApiProblem } from "../api/problems.ts";
 
 /** Where requests may be sent to, and which pages may send them. */
@@ -23,39 +23,12 @@ export function registerGuard(app: FastifyInstance, options: GuardOptions): void
     if (name === undefined || !(isLoopback(name) || isAddress(name) || names.has(name))) {
       throw new ApiProblem(
         "forbidden_host",
-        `the host ${quote(headers.host)} is not one of this service's (SERVICE_HOSTS)`,
+        `the host ${quoteHeader(headers.host)} is not one of this service's (SERVICE_HOSTS)`,
       );
     }
     const { origin } = headers;
     if (origin !== undefined && !origins.has(origin) && !isSameHost(origin, headers.host)) {
-      throw new ApiProblem("forbidden_origin", `pages of ${quote(origin)} may not call (SERVICE_CORS_ORIGINS)`);
+      throw new ApiProblem("forbidden_origin", `pages of ${quoteHeader(origin)} may not call (SERVICE_CORS_ORIGINS)`);
     }
   });
-}
-
-function readHostName(host: string | undefined): string | undefined {
-  const url = host === undefined ? null : URL.parse(`http://${host}`);
-  return url !== null && url.pathname === "/" && url.username === "" ? url.hostname : undefined;
-}
-
-function isAddress(name: string): boolean {
-  return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
-}
-
-function isLoopback(name: string): boolean {
-  return name === "localhost" || name.endsWith(".localhost") || name === "[::1]" || /^127(\.\d{1,3}){3}$/.test(name);
-}
-
-function isSameHost(origin: string, host: string | undefined): boolean {
-  const from = URL.parse(origin);
-  return (
-    from !== null &&
-    host !== undefined &&
-    from.host !== "" &&
-    from.host === URL.parse(`${from.protocol}//${host}`)?.host
-  );
-}
-
-function quote(value: string | undefined): string {
-  return value === undefined ? "none" : JSON.stringify(value.slice(0, 200));
 }

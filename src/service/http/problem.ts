@@ -1,15 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
-import { ApiProblem, PROBLEM_STATUS, ValidationProblem, type ProblemCode } from "../api/problems.ts";
+import { readFastifyRefusal } from "../../http-server/fastify-refusals.ts";
+import { ApiProblem, PROBLEM_STATUS, ValidationProblem } from "../api/problems.ts";
 import { isDatabaseAway, sqlState } from "../storage/transaction.ts";
-
-/** What Fastify itself refuses, in our words. Source: fastify 5.12 `lib/errors.js`. */
-const FASTIFY_PROBLEMS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
-  FST_ERR_CTP_INVALID_JSON_BODY: ["invalid_json", "the body is not valid JSON, or has a key `__proto__`"],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["invalid_json", "the body is shorter or longer than its Content-Length"],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ["unsupported_media_type", "send the body as `Content-Type: application/json`"],
-  FST_ERR_BAD_URL: ["route_not_found", "the path is not properly percent-encoded"],
-  FST_ERR_MAX_PARAM_LENGTH: ["route_not_found", "a part of the path is too long"],
-};
 
 const RETRY_AFTER_SECONDS = 5;
 const DISK_FULL = "53100";
@@ -57,21 +49,9 @@ function toProblem(error: unknown, maxBodyBytes: number): ApiProblem | Validatio
   if (isDatabaseAway(error))
     return new ApiProblem("not_ready", "the database is away; try again", {}, RETRY_AFTER_SECONDS);
   if (sqlState(error) === DISK_FULL) return new ApiProblem("storage_full", "the database's disk is full");
-  const { code, statusCode } = readFastifyError(error);
-  if (code === "FST_ERR_CTP_BODY_TOO_LARGE")
-    return new ApiProblem("body_too_large", `the body is larger than ${maxBodyBytes} bytes`);
-  const known = code === undefined ? undefined : FASTIFY_PROBLEMS[code];
-  if (known !== undefined) return new ApiProblem(...known);
-  if (error instanceof Error && statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new ApiProblem("invalid_json", error.message);
+  const refusal = readFastifyRefusal(error, maxBodyBytes);
+  if (refusal === undefined) {
+    return new ApiProblem("internal_error", "the service failed to answer; its log says why");
   }
-  return new ApiProblem("internal_error", "the service failed to answer; its log says why");
-}
-
-function readFastifyError(error: unknown): { code?: string; statusCode?: number } {
-  if (!(error instanceof Error)) return {};
-  return {
-    ...("code" in error && typeof error.code === "string" ? { code: error.code } : {}),
-    ...("statusCode" in error && typeof error.statusCode === "number" ? { statusCode: error.statusCode } : {}),
-  };
+  return new ApiProblem(refusal.code === "broken_request" ? "invalid_json" : refusal.code, refusal.message);
 }

@@ -1,0 +1,33 @@
+import { LogController, type FastifyReply, type FastifyRequest } from "fastify";
+
+/** What of a request may stand in the log: nothing secret. */
+export type NameRequest = (request: FastifyRequest) => Readonly<Record<string, string | undefined>>;
+
+/** One debug line a request, when it has been answered. Neither headers nor bodies nor queries are logged. */
+export class RequestLog extends LogController {
+  readonly #name: NameRequest;
+
+  constructor(name: NameRequest) {
+    super();
+    this.#name = name;
+  }
+
+  override incomingRequest(): void {
+    // The line at the end says it all.
+  }
+
+  override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
+    const answer = { status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
+    const fields = { method: request.method, ...this.#name(request), ...answer };
+    // A connection that breaks is the client's affair.
+    request.log.debug(error ? { ...fields, error: error.message } : fields, "request answered");
+  }
+
+  override streamError(error: Error, request: FastifyRequest): void {
+    request.log.debug({ error: error.message, ...this.#name(request) }, "answer broke off");
+  }
+
+  override routeNotFound(): void {
+    // Our own handler answers.
+  }
+}
