@@ -4,7 +4,7 @@ import { EXECUTORS } from "../src/daemon/executors/registry.ts";
 import { ACTS, KEEPER_LOST, OWN_FAILURES } from "../src/daemon/turns/acts.ts";
 import { listCandidates, type Candidate } from "../src/daemon/turns/classify.ts";
 import { FAILURE_ADVICE, FailureCode } from "../src/protocol/index.ts";
-import { table } from "./reference.ts";
+import { table } from "./reference-tables.ts";
 
 /** Where the failure table is kept. */
 export const FAILURES_PATH = new URL("../docs/failures.md", import.meta.url);

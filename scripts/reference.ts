@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { z } from "zod";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
 import { CHECKS } from "../src/daemon/doctor/checks.ts";
@@ -6,18 +6,11 @@ import { createMetrics } from "../src/daemon/http/metrics.ts";
 import { SettingsSchema } from "../src/daemon/settings.ts";
 import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS, WARNINGS } from "../src/protocol/index.ts";
 import { OPENAPI_PATH } from "./openapi.ts";
+import { metricTable, problemTable, routeTable, settingTable, table } from "./reference-tables.ts";
 
 /** Where the reference is kept. */
 export const REFERENCE_PATH = new URL("../docs/reference.md", import.meta.url);
 
-const Operation = z.object({ summary: z.string().optional() });
-const OpenApi = z.object({ paths: z.record(z.string(), z.record(z.string(), Operation)) });
-const Metric = z.object({
-  name: z.string(),
-  help: z.string(),
-  type: z.string(),
-  labelNames: z.array(z.string()),
-});
 const JsonSchema = z.looseObject({
   anyOf: z.array(z.unknown()).optional(),
   oneOf: z.array(z.unknown()).optional(),
@@ -34,14 +27,14 @@ export function renderReference(): string {
     "Made from the source by `node scripts/reference.ts`; a test fails when it is stale. Shapes of bodies: `openapi.json`.",
     "## Settings",
     "All from the environment, checked once at the start. A bad value stops turnd with its name, its value and what is allowed. An empty variable counts as not set.",
-    table(["variable", "default", "meaning"], settingRows()),
+    settingTable(SettingsSchema),
     "### Configuration of the CLIs",
     table(
       ["variable", "meaning"],
       EXECUTORS.flatMap(({ variables }) => variables.map(({ name, meaning }) => [`\`${name}\``, meaning])),
     ),
     "## Routes",
-    table(["route", "does"], routeRows()),
+    routeTable(OPENAPI_PATH),
     "## Events",
     "One JSON line each; `v`, `seq`, `at`, `turn_id`, `session_id`, `executor` and `type` in every one, `native` where it comes from a line of the CLI's. `?` marks what may be absent.",
     table(["type", "data"], eventRows()),
@@ -64,13 +57,10 @@ export function renderReference(): string {
     ),
     "## Problems",
     "Why a request was refused: `detail.code` of the body.",
-    table(
-      ["code", "status"],
-      Object.entries(PROBLEM_STATUS).map(([code, status]) => [`\`${code}\``, String(status)]),
-    ),
+    problemTable(PROBLEM_STATUS),
     "## Metrics",
     "`GET /metrics`, Prometheus text, with the token as everything else; besides these what `prom-client` tells of the process. No label holds an id.",
-    table(["metric", "type", "labels", "tells"], metricRows()),
+    metricTable(createMetrics().registry),
     "## Checks",
     "What `turnd doctor` looks at, after the settings; docs/doctor.md says how to read it.",
     table(
@@ -78,31 +68,6 @@ export function renderReference(): string {
       CHECKS.map(({ name, about }) => [`\`${name}\``, about]),
     ),
   ].join("\n\n")}\n`;
-}
-
-function settingRows(): string[][] {
-  return Object.entries(SettingsSchema.shape).map(([name, schema]) => {
-    const fallback: unknown = schema.safeParse(undefined).data;
-    const shown =
-      fallback === undefined || fallback === "" ? "–" : `\`${JSON.stringify(fallback).replaceAll('"', "")}\``;
-    return [`\`${name}\``, shown, schema.meta()?.description ?? ""];
-  });
-}
-
-function routeRows(): string[][] {
-  const { paths } = OpenApi.parse(JSON.parse(readFileSync(OPENAPI_PATH, "utf8")));
-  return Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, { summary }]) => [`\`${method.toUpperCase()} ${path}\``, summary ?? ""]),
-  );
-}
-
-function metricRows(): string[][] {
-  return createMetrics()
-    .registry.getMetricsAsArray()
-    .map((metric) => {
-      const { name, help, type, labelNames } = Metric.parse(metric);
-      return [`\`${name}\``, type, labelNames.map((label) => `\`${label}\``).join(" "), help];
-    });
 }
 
 function eventRows(): string[][] {
@@ -124,13 +89,6 @@ function resolve(part: unknown, root: unknown): z.infer<typeof JsonSchema> {
   if (name === undefined) return parsed;
   const { $defs } = z.looseObject({ $defs: z.record(z.string(), z.unknown()) }).parse(root);
   return JsonSchema.parse($defs[name]);
-}
-
-/** A table of Markdown. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
 if (import.meta.main) writeFileSync(REFERENCE_PATH, renderReference());
