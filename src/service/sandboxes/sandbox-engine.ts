@@ -36,6 +36,15 @@ export interface SandboxEngine {
   look(): Promise<{ readonly ok: boolean; readonly message?: string }>;
 }
 
+/** The labels of what belongs to a service, a sandbox and, where it does, one start of it. */
+export function ownLabels(instanceId: string, id: string, generation?: number): Record<string, string> {
+  return {
+    "svc.instance": instanceId,
+    "svc.sandbox": id,
+    ...(generation === undefined ? {} : { "svc.generation": String(generation) }),
+  };
+}
+
 /** Longest stop of turnd in a sandbox, as `TURND_SHUTDOWN_MS` tells it. */
 export const TURND_SHUTDOWN_MS = 3_500;
 /** What an engine waits before it kills. */

@@ -6,6 +6,7 @@ import {
   TURND_PORT,
   type InstanceName,
   type SandboxLimits,
+  ownLabels,
 } from "../sandbox-engine.ts";
 
 export interface ContainerSettings {
@@ -17,15 +18,6 @@ export interface ContainerSettings {
   readonly seccompProfile: string;
   /** Names the service to which what is made belongs. */
   readonly instanceId: string;
-}
-
-/** The labels of what belongs to a service, a sandbox and, where it does, one start of it. */
-export function labelsOf(instanceId: string, id: string, generation?: number): Record<string, string> {
-  return {
-    "svc.instance": instanceId,
-    "svc.sandbox": id,
-    ...(generation === undefined ? {} : { "svc.generation": String(generation) }),
-  };
 }
 
 export function containerName({ id, generation }: InstanceName): string {
@@ -57,7 +49,7 @@ export function containerOptions(
     Target: target,
     VolumeOptions: {
       NoCopy: false,
-      Labels: labelsOf(instanceId, name.id),
+      Labels: ownLabels(instanceId, name.id),
       DriverConfig: { Name: "local", Options: {} },
     },
   });
@@ -65,7 +57,7 @@ export function containerOptions(
     name: containerName(name),
     Image: settings.image,
     Hostname: "sandbox",
-    Labels: labelsOf(instanceId, name.id, name.generation),
+    Labels: ownLabels(instanceId, name.id, name.generation),
     Env: Object.entries({ ...settings.env, ...OWN_VARIABLES }).map(([variable, value]) => `${variable}=${value}`),
     ExposedPorts: { [port]: {} },
     HostConfig: {

@@ -8,8 +8,9 @@ import {
   type Found,
   type InstanceName,
   type SandboxEngine,
+  ownLabels,
 } from "../sandbox-engine.ts";
-import { containerName, containerOptions, labelsOf, volumeNames, type ContainerSettings } from "./container-options.ts";
+import { containerName, containerOptions, volumeNames, type ContainerSettings } from "./container-options.ts";
 import { ensureNetwork } from "./network.ts";
 import { readLog } from "./read-log.ts";
 import { tarOfSecret } from "./tar.ts";
@@ -108,10 +109,10 @@ export async function openDockerEngine(options: DockerOptions): Promise<SandboxE
     },
     async halt({ id, generation }) {
       // By labels, as the sweep finds them: whatever it is called, it belongs to this start.
-      for (const { Id } of await containersOf(labelsOf(instanceId, id, generation))) await end(Id);
+      for (const { Id } of await containersOf(ownLabels(instanceId, id, generation))) await end(Id);
     },
     async remove(id) {
-      for (const { Id } of await containersOf(labelsOf(instanceId, id))) await end(Id);
+      for (const { Id } of await containersOf(ownLabels(instanceId, id))) await end(Id);
       for (const volume of Object.values(volumeNames(id))) {
         await docker.getVolume(volume).remove().catch(ifStatus(404));
       }

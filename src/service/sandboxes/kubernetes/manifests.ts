@@ -7,6 +7,7 @@ import {
   TURND_PORT,
   type InstanceName,
   type SandboxLimits,
+  ownLabels,
 } from "../sandbox-engine.ts";
 
 export interface PodSettings {
@@ -21,14 +22,8 @@ export interface PodSettings {
 const TOKEN_KEY = TOKEN_FILE.slice(TOKEN_FILE.lastIndexOf("/") + 1);
 const TOKEN_DIRECTORY = TOKEN_FILE.slice(0, TOKEN_FILE.lastIndexOf("/"));
 
-/** Labels of what belongs to a service, a sandbox and, where it does, one start of it. */
-export function labelsOf(instanceId: string, id: string, generation?: number): Record<string, string> {
-  return {
-    "app.kubernetes.io/name": "turnd-sandbox",
-    "svc.instance": instanceId,
-    "svc.sandbox": id,
-    ...(generation === undefined ? {} : { "svc.generation": String(generation) }),
-  };
+function labelsOf(instanceId: string, id: string, generation?: number): Record<string, string> {
+  return { "app.kubernetes.io/name": "turnd-sandbox", ...ownLabels(instanceId, id, generation) };
 }
 
 export function podName({ id, generation }: InstanceName): string {
