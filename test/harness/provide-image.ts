@@ -18,6 +18,8 @@ export interface TestImage {
   readonly run: string;
   /** The file that says how building went, once it is over: a `Built` as JSON. */
   readonly built: string;
+  /** The image of the agent service: the same for it. */
+  readonly service: { readonly tag: string; readonly built: string };
 }
 
 /** How building the image went. */
@@ -46,9 +48,10 @@ export const HOST_NAME = "host.docker.internal";
 export const BUILD_LIMIT_MS = 900_000;
 
 /**
- * Builds the image once for all files of a run, as a person would, and removes all that the run has made.
+ * Builds both images once for all files of a run, as a person would, and removes all that the run has made.
  *
- * It is built beside the other tests, which come first. With `TURND_TEST_IMAGE` that image is tested and nothing is built.
+ * They are built beside the other tests, which come first. With `TURND_TEST_IMAGE` or `TURND_TEST_SERVICE_IMAGE` that
+ * image is tested and not built.
  */
 export default async function provide(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const run = `turnd-test-${process.pid}`;
@@ -61,20 +64,35 @@ export default async function provide(project: TestProject): Promise<(() => Prom
   if (engine.failed) {
     const skipped = `no container engine answers: ${engine.stderr ?? engine.shortMessage}`;
     warnLoudly(skipped);
-    project.provide("image", { skipped, tag, run, built: "" });
+    project.provide("image", { skipped, tag, run, built: "", service: { tag: "", built: "" } });
     return undefined;
   }
   const directory = await mkdtemp(join(tmpdir(), "turnd-image-"));
   const built = join(directory, "built.json");
-  const building = tellOfBuild(build(given, tag, run), built);
-  project.provide("image", { tag, run, built });
+  const building = build(given, tag, run);
+  const givenService = process.env["TURND_TEST_SERVICE_IMAGE"];
+  const service = { tag: givenService ?? `${run}-service:latest`, built: join(directory, "service-built.json") };
+  const told = Promise.all([
+    tellOfBuild(building, built),
+    // After the sandbox's, whose layers it takes.
+    tellOfBuild(
+      building.then(async (sandbox) => {
+        if (givenService === undefined) await buildImage("Dockerfile.service", service.tag, run);
+        return sandbox;
+      }),
+      service.built,
+    ),
+  ]);
+  project.provide("image", { tag, run, built, service });
   return async () => {
-    await building;
+    await told;
     await rm(directory, { recursive: true, force: true });
     await removeAll(["ps", "--all"], run, ["rm", "--force", "--volumes"]);
     await removeAll(["volume", "ls"], run, ["volume", "rm"]);
+    await removeAll(["network", "ls"], run, ["network", "rm"]);
     // Layers stay, as after every build: the next run takes a second for what has not changed.
-    if (given === undefined) await execa("docker", ["rmi", "--no-prune", tag]);
+    const made = [given ?? tag, givenService ?? service.tag].filter((name) => name.startsWith(run));
+    if (made.length > 0) await execa("docker", ["rmi", "--no-prune", ...made]);
   };
 }
 
@@ -100,14 +118,15 @@ export function readBuilt(path: string): { readonly hostAddress: string } {
 }
 
 async function build(given: string | undefined, tag: string, run: string): Promise<z.infer<typeof Built>> {
-  if (given === undefined) await buildImage(tag, run);
+  if (given === undefined) await buildImage("Dockerfile.sandbox", tag, run);
   return { ok: true, hostAddress: await findHostAddress(tag) };
 }
 
-async function buildImage(tag: string, run: string): Promise<void> {
-  const args = ["build", "--force-rm", "--file", "Dockerfile.sandbox", "--tag", tag, "--label", `${LABEL}=${run}`, "."];
+async function buildImage(file: string, tag: string, run: string): Promise<void> {
+  const args = ["build", "--force-rm", "--file", file, "--tag", tag, "--label", `${LABEL}=${run}`, "."];
   const built = await execa("docker", args, { cwd: REPOSITORY, all: true, reject: false, timeout: BUILD_LIMIT_MS });
-  if (built.failed) throw new Error(`the image was not built: ${built.shortMessage}\n${built.all.slice(-8_000)}`);
+  if (built.failed)
+    throw new Error(`the image of ${file} was not built: ${built.shortMessage}\n${built.all.slice(-8_000)}`);
 }
 
 /** Where containers find the engine's host: an address of this machine where the engine runs on it, else its loopback. */

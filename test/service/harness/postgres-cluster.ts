@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,38 +40,37 @@ function findUser(): { uid: number; gid: number } | undefined {
   return { uid: idOf("-u"), gid: idOf("-g") };
 }
 
+export interface ClusterOptions {
+  /** Where it listens; containers reach the address of their bridge. */
+  readonly host?: string;
+  /** Asked of everyone; without one everyone at `host` may come, which is for loopback alone. */
+  readonly password?: string;
+}
+
 /** Starts a cluster; a crash of the tests' process takes it along. */
-export async function startPostgresCluster(): Promise<PostgresCluster> {
+export async function startPostgresCluster({
+  host = "127.0.0.1",
+  password,
+}: ClusterOptions = {}): Promise<PostgresCluster> {
   const programs = findPrograms();
   const user = findUser();
   const directory = mkdtempSync(join(tmpdir(), "svc-postgres-"));
   if (user !== undefined) chownSync(directory, user.uid, user.gid);
   const data = join(directory, "data");
+  const method = password === undefined ? "trust" : "scram-sha-256";
   const as = { ...user, cwd: directory, env: { PATH: "/usr/bin:/bin", LC_ALL: "C.UTF-8" }, extendEnv: false } as const;
-  await execa(
-    join(programs, "initdb"),
-    ["-D", data, "-U", "svc", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"],
-    as,
-  );
-  const port = await freePort();
-  const url = `postgres://svc@127.0.0.1:${port}/postgres`;
+  const passwordFile = join(directory, "password");
+  if (password !== undefined) writeFileSync(passwordFile, password);
+  const how = ["-D", data, "-U", "svc", "-A", method, "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"];
+  if (password !== undefined) how.push(`--pwfile=${passwordFile}`);
+  await execa(join(programs, "initdb"), how, as);
+  if (password !== undefined) appendFileSync(join(data, "pg_hba.conf"), `host all all all ${method}\n`);
+  const port = await freePort(host);
+  const url = `postgres://svc${password === undefined ? "" : `:${password}`}@${host}:${port}/postgres`;
   const start = async () => {
     const child = execa(
       join(programs, "postgres"),
-      [
-        "-D",
-        data,
-        "-k",
-        directory,
-        "-h",
-        "127.0.0.1",
-        "-p",
-        String(port),
-        "-c",
-        "max_connections=300",
-        "-c",
-        "fsync=off",
-      ],
+      ["-D", data, "-k", directory, "-h", host, "-p", String(port), "-c", "max_connections=300", "-c", "fsync=off"],
       { ...as, reject: false, all: true, cleanup: true },
     );
     const exited = Promise.resolve(child);
@@ -116,9 +115,9 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-async function freePort(): Promise<number> {
+async function freePort(host: string): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
   return port;
