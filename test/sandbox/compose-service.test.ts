@@ -59,3 +59,20 @@ test("agents cannot reach the database, and the sandbox is the one of sandbox/de
     security_opt: ["no-new-privileges:true", "seccomp=sandbox/seccomp.json"],
   });
 });
+
+test("both images install packages in the same layer, so that the second build has it already", () => {
+  const instructions = (file: string) => readFileSync(file, "utf8").match(/^(?!#|ARG).+$/gm) ?? [];
+  const upToInstall = (file: string) => {
+    const lines = instructions(file);
+    const install = lines.findIndex((line) => line.startsWith("RUN npm ci"));
+    return lines.slice(
+      lines.findLastIndex((line, at) => at < install && line.startsWith("FROM")),
+      install + 1,
+    );
+  };
+  const withoutName = ([from = "", ...rest]: string[]) => [from.replace(/ AS \w+$/, ""), ...rest];
+  const [first, ...rest] = withoutName(upToInstall("Dockerfile.service"));
+  expect(first).toMatch(/^FROM/);
+  expect(rest.length).toBe(3);
+  expect([first, ...rest]).toEqual(withoutName(upToInstall("Dockerfile.sandbox")));
+});
