@@ -3,7 +3,8 @@ import { pino, type Logger } from "pino";
 import { createSandboxes } from "./sandbox-wiring.ts";
 import { addProcessMetrics, createMetrics } from "./http/metrics.ts";
 import { startService, type ProcessRole, type Service } from "./service.ts";
-import { SettingsError, type Settings } from "./settings.ts";
+import { SettingsError } from "./settings-file.ts";
+import type { Settings } from "./settings.ts";
 import { VERSION } from "./version.ts";
 
 /** Starts turnd as `npm start` does: fills in user, home and CLIs. */

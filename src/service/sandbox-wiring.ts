@@ -11,7 +11,8 @@ import { passedVariables, type SandboxEngine } from "./sandboxes/sandbox-engine.
 import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import { createStaticSandboxes } from "./sandboxes/static/static.ts";
 import type { Secrets } from "./secrets.ts";
-import { SettingsError, type Settings } from "./settings.ts";
+import { SettingsError } from "./settings-file.ts";
+import type { Settings } from "./settings.ts";
 import { runConcurrency } from "./start-workers.ts";
 import type { Storage } from "./storage/storage.ts";
 

@@ -1,20 +1,12 @@
-import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { readFile, SettingsError } from "./settings-file.ts";
+import { KNOWLEDGE_SETTINGS } from "./settings-knowledge.ts";
+import { flag, integer, list, path, url } from "./settings-types.ts";
 
 const MINUTE = 60_000;
 
-const integer = (fallback: number, minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
-  z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(minimum).max(maximum)).default(fallback);
-const flag = (fallback: "true" | "false") =>
-  z
-    .enum(["true", "false"])
-    .default(fallback)
-    .transform((value) => value === "true");
-const list = z.string().transform((text) => text.split(/[ ,]+/).filter(Boolean));
-const path = z.string().startsWith("/").optional();
-const url = z.url({ protocol: /^https?$/ }).transform((text) => new URL(text));
 const secret = z.string().min(32).optional();
 
 /** Every variable of the service. Source: design section 12. */
@@ -160,6 +152,7 @@ export const SettingsSchema = z.object({
   SERVICE_OUTBOUND_DNS: list
     .default([])
     .meta({ description: "Name servers (address:port) for addresses of users; default the system's" }),
+  ...KNOWLEDGE_SETTINGS,
   SERVICE_AGENTS_FILE: path.meta({ description: "JSON list of agents put in place at start" }),
   SERVICE_METRICS_TOKEN: z
     .string()
@@ -189,21 +182,15 @@ export interface Settings {
   readonly secrets: { readonly [Name in SecretName]: string | undefined };
   readonly turndToken: string | undefined;
   readonly metricsToken: string | undefined;
+  readonly embeddingKey: string | undefined;
+  readonly rerankKey: string | undefined;
   readonly adminPassword: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export type SecretName = "jwt" | "key" | "sandbox";
 
-/** A variable that keeps the service from starting: its name, its value and what is allowed. */
-export class SettingsError extends Error {
-  constructor(problems: readonly string[]) {
-    super(problems.join("\n"));
-    this.name = "SettingsError";
-  }
-}
-
-const HIDDEN = /SECRET$|TOKEN$|^DATABASE_URL$/;
+const HIDDEN = /SECRET$|TOKEN$|_KEY$|^DATABASE_URL$/;
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
 /**
@@ -244,6 +231,8 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     corsOrigins: values.SERVICE_CORS_ORIGINS ?? (isLoopback ? ["http://localhost:5173"] : []),
     turndToken: values.SERVICE_TURND_TOKEN ?? readFile("SERVICE_TURND_TOKEN_FILE", values.SERVICE_TURND_TOKEN_FILE),
     metricsToken: readSecret(values, "SERVICE_METRICS_TOKEN", 16),
+    embeddingKey: readSecret(values, "SERVICE_KB_EMBEDDING_KEY", 1),
+    rerankKey: readSecret(values, "SERVICE_KB_RERANK_KEY", 1),
     adminPassword: readFile("SERVICE_ADMIN_PASSWORD_FILE", values.SERVICE_ADMIN_PASSWORD_FILE),
     env,
   };
@@ -277,25 +266,17 @@ function checkReach(values: Settings["values"], isLoopback: boolean): string[] {
   return [];
 }
 
-function readSecret(
-  values: Settings["values"],
-  name: "SERVICE_JWT_SECRET" | "SERVICE_KEY_SECRET" | "SERVICE_SANDBOX_SECRET" | "SERVICE_METRICS_TOKEN",
-  least = 32,
-): string | undefined {
+type SecretVariable =
+  | `SERVICE_${"JWT" | "KEY" | "SANDBOX"}_SECRET`
+  | "SERVICE_METRICS_TOKEN"
+  | `SERVICE_KB_${"EMBEDDING" | "RERANK"}_KEY`;
+
+function readSecret(values: Settings["values"], name: SecretVariable, least = 32): string | undefined {
   const value = values[name] ?? readFile(`${name}_FILE`, values[`${name}_FILE`]);
   if (value !== undefined && value.length < least) {
     throw new SettingsError([`${name} must have at least ${least} characters`]);
   }
   return value;
-}
-
-function readFile(variable: string, file: string | undefined): string | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    throw new SettingsError([`${variable} cannot be read: ${error instanceof Error ? error.message : String(error)}`]);
-  }
 }
 
 function describeIssue(issue: z.core.$ZodIssue, env: Readonly<Record<string, string>>): string {
