@@ -1,4 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
+import { pg_textsearch } from "@electric-sql/pglite-pg_textsearch";
+import { vector } from "@electric-sql/pglite-pgvector";
 import { Kysely, PGliteDialect, PostgresDialect } from "kysely";
 import pg from "pg";
 import { createPgliteListener, createPostgresListener, type Listener } from "./listen.ts";
@@ -54,6 +56,7 @@ async function openPglite({ directory, seed }: Extract<EngineChoice, { kind: "pg
     ...(directory === undefined ? {} : { dataDir: directory }),
     ...(seed === undefined ? {} : { loadDataDir: seed }),
     parsers: { [INT8]: Number, [DATE]: String },
+    extensions: { vector, pg_textsearch },
   });
   const listener = createPgliteListener(pglite);
   return {

@@ -98,6 +98,8 @@ export function openObjectBucket(options: BucketOptions): Objects {
       if (answer.status !== 404) await expectOk(answer, `delete ${key}`);
     },
     list,
+    // A bucket has whole objects alone; the spool is the system's temporary directory.
+    deleteUnfinished: async () => undefined,
   };
 }
 

@@ -28,7 +28,16 @@ export function openObjectDirectory(directory: string): Objects {
         }
       }
     },
+    deleteUnfinished: (before) => deleteUnfinished(directory, before),
   };
+}
+
+async function deleteUnfinished(directory: string, before: Date): Promise<void> {
+  const incoming = join(directory, "incoming");
+  for (const name of await entries(incoming)) {
+    const found = await stat(join(incoming, name)).catch(ifMissing);
+    if (found !== undefined && found.mtime <= before) await rm(join(incoming, name), { force: true });
+  }
 }
 
 async function put(directory: string, source: Readable | Uint8Array, limit: number): Promise<StoredObject> {

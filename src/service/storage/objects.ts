@@ -22,6 +22,8 @@ export interface Objects {
   /** Safe to repeat. */
   delete(key: string): Promise<void>;
   list(): AsyncIterable<ObjectEntry>;
+  /** Deletes what puts that never ended have left, of before a time. */
+  deleteUnfinished(before: Date): Promise<void>;
 }
 
 /** More bytes than allowed. */

@@ -1,21 +1,12 @@
-import type { ColumnType, Generated, GeneratedAlways } from "kysely";
-import type { JsonText } from "./storable.ts";
+import type { GeneratedAlways } from "kysely";
+import type { Given, GivenJson, GivenTime, Json, JsonObject, JsonOrNull, OrNull, Time } from "./columns.ts";
+import type { KnowledgeTables } from "./knowledge-tables.ts";
+
+export type { JsonObject } from "./columns.ts";
 
 // Mirrors migrations/*.sql. `Given` columns have a default of the database.
 
-/** A jsonb column: read as a value, written by `json()`. */
-type Json<T> = ColumnType<T, JsonText<T>, JsonText<T>>;
-type GivenJson<T> = ColumnType<T, JsonText<T> | undefined, JsonText<T>>;
-/** A jsonb column that may be null. */
-type JsonOrNull<T> = ColumnType<T | null, JsonText<T> | null | undefined, JsonText<T> | null>;
-type Given<T> = Generated<T>;
-type OrNull<T> = ColumnType<T | null, T | null | undefined, T | null>;
-type Time = Date;
-type GivenTime = ColumnType<Date, Date | undefined, Date>;
-
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export interface Database {
+export interface Database extends KnowledgeTables {
   instance: { key: string; value: Json<unknown>; updated_at: GivenTime };
   department: { id: Given<number>; name: string; created_at: GivenTime };
   account: AccountTable;

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
 import { pino } from "pino";
 import type { TestProject } from "vitest/node";
+import { openEngine } from "../../../src/service/storage/engine.ts";
 import { openStorage } from "../../../src/service/storage/storage.ts";
 import { startPostgresCluster } from "./postgres-cluster.ts";
 
@@ -55,8 +55,10 @@ async function makeSeed(directory: string): Promise<void> {
   const data = join(directory, "data");
   const storage = await openStorage({ engine: { kind: "pglite", directory: data }, ...SETTINGS });
   await storage.close();
-  const pglite = await PGlite.create({ dataDir: data });
-  writeFileSync(join(directory, "seed.tar"), Buffer.from(await (await pglite.dumpDataDir("none")).arrayBuffer()));
-  await pglite.close();
+  // With the extensions of the service: without them it does not open again.
+  const engine = await openEngine({ kind: "pglite", directory: data }, { onConnectionLost: () => undefined });
+  if (engine.dump === undefined) throw new Error("PGlite cannot be dumped");
+  writeFileSync(join(directory, "seed.tar"), Buffer.from(await (await engine.dump()).arrayBuffer()));
+  await engine.close();
   rmSync(data, { recursive: true });
 }
