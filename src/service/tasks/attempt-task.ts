@@ -65,6 +65,7 @@ async function attempt(
   try {
     const result = await kind.execute({
       taskId,
+      attempt: row.attempt,
       payload: row.payload,
       checkpoint: row.checkpoint ?? undefined,
       signal: AbortSignal.any([signal, stops.cancelled.signal, stops.lost.signal, stops.timeout]),

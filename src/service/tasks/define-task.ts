@@ -5,6 +5,8 @@ import { TaskFailure } from "./failures.ts";
 /** What a handler works with. */
 export interface TaskContext<Payload, Checkpoint> {
   readonly taskId: string;
+  /** Which attempt at the task this is: a later one has a larger number. */
+  readonly attempt: number;
   readonly payload: Payload;
   /** The last one that was written, by this attempt or one before; undefined at the first start. */
   readonly checkpoint: Checkpoint | undefined;
@@ -64,6 +66,7 @@ export function defineTask<Payload, Result, Checkpoint>(
       }
       const result = await definition.run({
         taskId: context.taskId,
+        attempt: context.attempt,
         payload: payload.data,
         checkpoint: checkpoint.data,
         signal: context.signal,

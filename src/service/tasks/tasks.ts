@@ -5,10 +5,11 @@ import type { Storage } from "../storage/storage.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
 import type { TaskRow } from "./start-task.ts";
 
-/** Who looks: users see their own tasks, superadmins all. */
+/** Who looks: users see their own tasks and those on knowledge bases they manage, superadmins all. */
 export interface TaskReader {
   readonly userId: number;
   readonly seesAll: boolean;
+  readonly knowledgeBaseIds?: readonly string[];
 }
 
 /** What callers do with tasks. */
@@ -80,9 +81,19 @@ export function createTasks(storage: Storage) {
   };
 }
 
-function visible(db: Queries | Transaction, { userId, seesAll }: TaskReader) {
+function visible(db: Queries | Transaction, { userId, seesAll, knowledgeBaseIds = [] }: TaskReader) {
   const query = db.selectFrom("task");
-  return seesAll ? query : query.where("user_id", "=", userId);
+  if (seesAll) return query;
+  if (knowledgeBaseIds.length === 0) return query.where("user_id", "=", userId);
+  return query.where((where) =>
+    where.or([
+      where("user_id", "=", userId),
+      where.and([
+        where("kind", "like", "knowledge\\_%"),
+        where(sql<string>`payload ->> 'kb_id'`, "in", [...knowledgeBaseIds]),
+      ]),
+    ]),
+  );
 }
 
 /** @throws {ApiProblem} task_not_found: another's is not there (law 9) */
