@@ -1,0 +1,133 @@
+import type { Logger } from "pino";
+import type { KbType } from "../api/knowledge-bases.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Objects } from "../storage/objects.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { AnyTaskKind } from "../tasks/define-task.ts";
+import { listManagedIds, openBase, type BaseRow } from "./access.ts";
+import { createBases } from "./bases.ts";
+import { deleteFiles } from "./deletion.ts";
+import { createDocuments } from "./documents.ts";
+import type { Embedder } from "./embed.ts";
+import { readFeatures } from "./engines.ts";
+import { listFiles, listReadable } from "./external.ts";
+import { describeTypes, takenTypes } from "./file-types.ts";
+import { createFiles } from "./files.ts";
+import { createFinder } from "./find.ts";
+import { bm25 } from "./lexical/bm25.ts";
+import { gin } from "./lexical/gin.ts";
+import { openFile } from "./open.ts";
+import type { Parser } from "./parse/parser.ts";
+import { createWorkQueue } from "./queue-work.ts";
+import type { Reranker } from "./rerank.ts";
+import { retrieve } from "./retrieve.ts";
+import { sweepKnowledge } from "./sweep.ts";
+import { createKnowledgeTasks } from "./tasks.ts";
+import { createUploads } from "./uploads.ts";
+import { createExactVectors } from "./vectors/exact.ts";
+import { pgvector } from "./vectors/pgvector.ts";
+import type { KnowledgeStep } from "./worker-context.ts";
+
+export interface KnowledgeOptions {
+  readonly storage: Storage;
+  readonly objects: Objects;
+  readonly parser: Parser;
+  readonly embedder: Embedder | undefined;
+  readonly reranker: Reranker | undefined;
+  readonly logger: Logger;
+  readonly limits: KnowledgeLimits;
+  /** @throws {ApiProblem} connector_invalid */
+  readonly checkConnector: (kind: Exclude<KbType, "local">, connector: Readonly<Record<string, unknown>>) => void;
+  readonly onStep?: ((step: KnowledgeStep, fileId: string) => void) | undefined;
+}
+
+/** Source: the settings `SERVICE_KB_*`. */
+export interface KnowledgeLimits {
+  readonly maxFileBytes: number;
+  /** Extensions that are taken; empty: all that are known. */
+  readonly types: readonly string[];
+  readonly filesAtOnce: number;
+  readonly outputBytes: number;
+  readonly leaseMs: number;
+  readonly maxIds: number;
+  readonly maxChunks: number;
+  readonly uploadsAtOnce: number;
+}
+
+/** The engines that answer, for readiness and `/api/system/info`; null is what there is none of. */
+export interface KnowledgeEngines {
+  readonly lexical: string;
+  readonly vectors: string;
+  readonly ocr: string | null;
+  readonly converter: string | null;
+  readonly embedding: string | null;
+  readonly rerank: string | null;
+}
+
+/** Documents in, Markdown and an index out, queries over both. */
+export type Knowledge = Awaited<ReturnType<typeof createKnowledge>>;
+
+/** Wires the room. */
+export async function createKnowledge(options: KnowledgeOptions) {
+  const { storage, objects, parser, embedder, reranker, logger, limits } = options;
+  const features = await readFeatures(storage.db);
+  const lexical = features.hasTextSearch ? bm25 : gin;
+  const vectors = features.hasVector ? pgvector : createExactVectors();
+  const types = takenTypes(parser.supportedTypes(), limits.types);
+  const finder = createFinder({ storage, objects });
+  const wiring = { storage, objects, parser, lexical, vectors, embedder, reranker, logger };
+
+  return {
+    /** Finds a knowledge base for a caller. @throws {ApiProblem} as `openBase` */
+    open: (caller: Caller, kbId: string, rule: Parameters<typeof openBase>[3]): Promise<BaseRow> =>
+      openBase(storage.db, caller, kbId, rule),
+    managedIds: (caller: Caller): Promise<string[]> => listManagedIds(storage.db, caller),
+    bases: createBases({
+      storage,
+      lexical,
+      engines: { lexical: lexical.name, vector: vectors.name },
+      embeddingModels: embedder?.models ?? [],
+      checkConnector: options.checkConnector,
+    }),
+    uploads: createUploads({
+      storage,
+      objects,
+      logger,
+      types,
+      maxFileBytes: limits.maxFileBytes,
+      mostAtOnce: limits.uploadsAtOnce,
+    }),
+    files: createFiles({ storage, objects }),
+    documents: createDocuments(storage),
+    work: createWorkQueue(storage, limits.maxIds),
+    maxIds: limits.maxIds,
+    deleteFiles: (base: BaseRow, caller: Caller, ids: readonly string[]): Promise<string[]> =>
+      deleteFiles({ storage, objects, logger }, base, caller, ids),
+    supportedTypes: () => describeTypes(types),
+    listReadable: (caller: Caller, filter: Parameters<typeof listReadable>[2]) => listReadable(storage, caller, filter),
+    listFiles: (base: BaseRow, filter: Parameters<typeof listFiles>[2]) => listFiles(storage, base, filter),
+    retrieve: (base: BaseRow, body: Parameters<typeof retrieve>[2]) => retrieve(wiring, base, body),
+    openFile: (base: BaseRow, fileId: string, query: Parameters<typeof openFile>[3]) =>
+      openFile({ storage, objects }, base, fileId, query),
+    find: finder.find,
+    /** The handlers of its tasks, for a worker. */
+    taskKinds: (): readonly AnyTaskKind[] => createKnowledgeTasks({ ...wiring, ...limits, onStep: options.onStep }),
+    sweep: () => sweepKnowledge({ storage, objects, logger }),
+    engines(): KnowledgeEngines {
+      const { ocr, converter } = parser.engines();
+      return {
+        lexical: lexical.name,
+        vectors: vectors.name,
+        ocr: ocr === null ? null : "tesseract",
+        converter: converter === null ? null : "soffice",
+        embedding: embedder?.models[0] ?? null,
+        rerank: reranker?.model ?? null,
+      };
+    },
+    /** Ends threads and parser children. Safe to call twice. */
+    async close(): Promise<void> {
+      await finder.close();
+      await parser.close();
+    },
+  };
+}

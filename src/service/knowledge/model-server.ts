@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent, fetch } from "undici";
+import type { z } from "zod";
+
+/** A server of models that an operator has set: an embedding or reranking service that speaks JSON. */
+export interface ModelServer {
+  /** Ends in `/v1`. */
+  readonly baseUrl: string;
+  readonly key: string | undefined;
+}
+
+/** The server did not give an answer that can be used. `status` is that of its last answer, if there was one. */
+export class ModelServerFailed extends Error {
+  readonly status: number | undefined;
+
+  constructor(message: string, options?: ErrorOptions & { status?: number }) {
+    super(message.slice(0, 500), options);
+    this.name = "ModelServerFailed";
+    this.status = options?.status;
+  }
+}
+
+const TRIES = 5;
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 10_000;
+const ANSWER_MS = 60_000;
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Asks a model server, again after 429, 5xx and broken connections.
+ *
+ * @throws {ModelServerFailed}, or the signal's reason
+ */
+export async function askModelServer<T>(
+  server: ModelServer,
+  path: string,
+  body: unknown,
+  options: { readonly schema: z.ZodType<T>; readonly tries?: number; readonly signal: AbortSignal },
+): Promise<T> {
+  const { schema, tries = TRIES, signal } = options;
+  for (let attempt = 1; ; attempt += 1) {
+    signal.throwIfAborted();
+    const { answer, failure, waitMs } = await askOnce(server, path, body, signal);
+    signal.throwIfAborted();
+    if (failure === undefined) {
+      const parsed = schema.safeParse(answer);
+      if (parsed.success) return parsed.data;
+      throw new ModelServerFailed(`the model server's answer has another shape: ${parsed.error.message}`);
+    }
+    if (attempt >= tries || waitMs === undefined) throw failure;
+    await sleep(Math.min(LONGEST_WAIT_MS, Math.max(waitMs, FIRST_WAIT_MS * 2 ** (attempt - 1))), undefined, { signal });
+  }
+}
+
+interface Asked {
+  readonly answer?: unknown;
+  readonly failure?: ModelServerFailed;
+  /** Absent: asking again would not help. */
+  readonly waitMs?: number;
+}
+
+const connections = new Agent({ connections: 8, maxResponseSize: MOST_BYTES });
+
+async function askOnce(server: ModelServer, path: string, body: unknown, signal: AbortSignal): Promise<Asked> {
+  try {
+    const response = await fetch(`${server.baseUrl.replace(/\/$/, "")}${path}`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        ...(server.key === undefined ? {} : { authorization: `Bearer ${server.key}` }),
+      },
+      body: JSON.stringify(body),
+      redirect: "error",
+      dispatcher: connections,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
+    });
+    const text = await response.text();
+    if (response.ok) return { answer: parseJson(text) };
+    const failure = new ModelServerFailed(`the model server answered ${response.status}: ${text}`, {
+      status: response.status,
+    });
+    const mayHelp = response.status === 429 || response.status >= 500;
+    return mayHelp ? { failure, waitMs: retryAfterMs(response.headers.get("retry-after")) } : { failure };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { failure: new ModelServerFailed(`the model server was not reached: ${why}`, { cause: error }), waitMs: 0 };
+  }
+}
+
+/** What is no JSON has no shape that fits. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function retryAfterMs(header: string | null): number {
+  if (header === null) return 0;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? 0 : Math.max(0, at - Date.now());
+}

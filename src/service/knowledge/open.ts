@@ -1,0 +1,41 @@
+import type { Opened, OpenQuery } from "../api/knowledge-queries.ts";
+import type { Objects } from "../storage/objects.ts";
+import type { Storage } from "../storage/storage.ts";
+import type { BaseRow } from "./access.ts";
+import { findParsed } from "./files.ts";
+import { readLines } from "./read-lines.ts";
+
+/** A window of a file's Markdown, by lines. Beyond the end it is empty. @throws {ApiProblem} file_not_found, file_not_parsed */
+export async function openFile(
+  { storage, objects }: { storage: Storage; objects: Objects },
+  base: BaseRow,
+  fileId: string,
+  { offset, limit, numbered }: OpenQuery,
+): Promise<Opened> {
+  const file = await findParsed(storage.db, base.id, fileId);
+  const lines: string[] = [];
+  if (offset < file.lines) {
+    let number = 0;
+    for await (const line of readLines(await objects.get(file.markdown_key))) {
+      number += 1;
+      if (number > offset) lines.push(numbered === "true" ? `${number}\t${line}` : line);
+      if (lines.length === limit) break;
+    }
+  }
+  const end = offset + lines.length;
+  const isEmpty = lines.length === 0;
+  const hasMore = !isEmpty && end < file.lines;
+  return {
+    file_id: file.id,
+    filename: file.filename,
+    offset,
+    window_size: lines.length,
+    start_line: isEmpty ? 0 : offset + 1,
+    end_line: isEmpty ? 0 : end,
+    total_lines: file.lines,
+    has_more_before: offset > 0 && file.lines > 0,
+    has_more_after: hasMore,
+    next_offset: hasMore ? end : null,
+    content: lines.join("\n"),
+  };
+}

@@ -1,0 +1,158 @@
+import { z } from "zod";
+import type { Queries } from "../storage/transaction.ts";
+import { defineTask, type AnyTaskKind } from "../tasks/define-task.ts";
+import { TaskFailure } from "../tasks/failures.ts";
+import type { BaseRow } from "./access.ts";
+import { deleteBase, deleteChunksOf } from "./delete-base.ts";
+import { indexFile } from "./index-file.ts";
+import { parseFile } from "./parse/run.ts";
+import { statesTaken, WORK, type Work } from "./states.ts";
+import { KINDS, type IndexPayload, type ParsePayload } from "./task-kinds.ts";
+import { Checkpoint, visitFiles, VisitResult, type Stage } from "./visit-files.ts";
+import type { KnowledgeWorker } from "./worker-context.ts";
+
+/** Tasks of a kind at once in one process; files at once are bounded besides. */
+const AT_ONCE = 2;
+/** Of one attempt: a large folder may take hours, and each file has a bound of its own. */
+const ATTEMPT_MS = 24 * 3_600_000;
+const IDS_AT_ONCE = 500;
+/** What another embedding model has to read again. */
+const INDEXED_BEFORE: Stage["from"] = ["indexed", "error_indexing"];
+
+/** The handlers of background work on knowledge bases. */
+export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskKind[] {
+  const { storage } = worker;
+  const common = { result: VisitResult, checkpoint: Checkpoint, concurrency: AT_ONCE, timeoutMs: ATTEMPT_MS };
+
+  const parseStage = (params: ParsePayload["params"], from: Stage["from"]): Stage => ({
+    work: "parse",
+    from,
+    run: (claimed) => parseFile(worker, claimed, params),
+  });
+  const indexStage = (base: BaseRow, chunking: IndexPayload["params"]["chunking"], from: Stage["from"]): Stage => ({
+    work: "index",
+    from,
+    run: (claimed) => indexFile(worker, claimed, base, chunking),
+  });
+
+  const ingest = defineTask({
+    ...KINDS.ingest,
+    ...common,
+    async run(context) {
+      const { kb_id: kbId, file_ids: fileIds, params } = context.payload;
+      const base = await findBase(storage.db, kbId);
+      return visitFiles(worker, context, {
+        kbId,
+        total: fileIds.length,
+        fileIds: each(fileIds),
+        stages: [
+          parseStage({}, statesTaken("parse", {})),
+          ...(params.auto_index === true ? [indexStage(base, params.chunking, statesTaken("index", {}))] : []),
+        ],
+      });
+    },
+  });
+
+  const parse = defineTask({
+    ...KINDS.parse,
+    ...common,
+    async run(context) {
+      const { payload } = context;
+      const isPending = payload.pending === true;
+      const states = statesTaken("parse", {
+        pending: isPending,
+        includeFailed: payload.include_failed === true,
+        force: payload.params.force === true,
+      });
+      await findBase(storage.db, payload.kb_id);
+      const files = await selectFiles(storage.db, context.taskId, "parse", states, payload);
+      return visitFiles(worker, context, {
+        kbId: payload.kb_id,
+        ...files,
+        stages: [parseStage(payload.params, states)],
+      });
+    },
+  });
+
+  const index = defineTask({
+    ...KINDS.index,
+    ...common,
+    async run(context) {
+      const { payload } = context;
+      const states =
+        payload.all === true ? INDEXED_BEFORE : statesTaken("index", { pending: payload.pending === true });
+      const base = await findBase(storage.db, payload.kb_id);
+      const files = await selectFiles(storage.db, context.taskId, "index", states, payload);
+      return visitFiles(worker, context, {
+        kbId: payload.kb_id,
+        ...files,
+        stages: [indexStage(base, payload.params.chunking, states)],
+      });
+    },
+  });
+
+  const remove = defineTask({
+    ...KINDS.delete,
+    result: z.strictObject({ files: z.int() }),
+    checkpoint: z.strictObject({ files: z.int() }),
+    concurrency: AT_ONCE,
+    timeoutMs: ATTEMPT_MS,
+    run: (context) =>
+      context.payload.file_ids === undefined
+        ? deleteBase(worker, context)
+        : deleteChunksOf(worker, context, context.payload.file_ids),
+  });
+
+  return [ingest, parse, index, remove];
+}
+
+/** @throws {TaskFailure} kb_deleted */
+async function findBase(db: Queries, kbId: string): Promise<BaseRow> {
+  const base = await db
+    .selectFrom("knowledge_base")
+    .selectAll()
+    .where("id", "=", kbId)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
+  if (base === undefined) throw new TaskFailure("kb_deleted", "the knowledge base was deleted");
+  return base;
+}
+
+/** The files that a task names, or those in its states and those it has finished before. */
+async function selectFiles(
+  db: Queries,
+  taskId: string,
+  work: Work,
+  states: Stage["from"],
+  payload: { kb_id: string; file_ids?: readonly string[] | undefined },
+): Promise<{ total: number; fileIds: AsyncIterable<string> }> {
+  const { kb_id: kbId, file_ids: named } = payload;
+  if (named !== undefined) return { total: named.length, fileIds: each(named) };
+  const { by, during } = WORK[work];
+  const query = db
+    .selectFrom("knowledge_file")
+    .where("kb_id", "=", kbId)
+    .where((where) =>
+      where.or([
+        where("status", "in", [...states]),
+        where(by, "=", taskId),
+        where.and([where("status", "=", during), where("claim_task", "=", taskId)]),
+      ]),
+    );
+  const { total } = await query.select(({ fn }) => fn.countAll<number>().as("total")).executeTakeFirstOrThrow();
+  async function* pages(): AsyncGenerator<string> {
+    let after = "";
+    for (;;) {
+      const rows = await query.select("id").where("id", ">", after).orderBy("id").limit(IDS_AT_ONCE).execute();
+      for (const { id } of rows) yield id;
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      after = last.id;
+    }
+  }
+  return { total, fileIds: pages() };
+}
+
+async function* each(ids: readonly string[]): AsyncGenerator<string> {
+  for (const id of ids) yield id;
+}

@@ -1,0 +1,222 @@
+import PQueue from "p-queue";
+import { z } from "zod";
+import type { Transaction } from "../storage/transaction.ts";
+import type { TaskContext } from "../tasks/define-task.ts";
+import type { FileRow } from "./file-view.ts";
+import type { PageProgress } from "./parse/parser.ts";
+import type { ClaimedWork } from "./parse/run.ts";
+import { claimFile, releaseFile, renewLease, type ClaimOwner } from "./claims.ts";
+import type { Work } from "./states.ts";
+import type { KnowledgeFileStatus } from "../storage/knowledge-tables.ts";
+import type { KnowledgeWorker } from "./worker-context.ts";
+
+/** Files that are named in a task's result. */
+const MOST_NAMED = 200;
+/** Between two notes of progress. */
+const NOTE_MS = 500;
+
+export const Checkpoint = z.strictObject({ visited: z.int(), failed: z.int(), claims: z.int() });
+export type Checkpoint = z.infer<typeof Checkpoint>;
+
+export const VisitResult = z.strictObject({
+  total: z.int(),
+  parsed: z.int(),
+  indexed: z.int(),
+  failed: z.int(),
+  skipped: z.int(),
+  files: z.array(
+    z.strictObject({
+      file_id: z.string(),
+      filename: z.string(),
+      status: z.string(),
+      error: z.unknown().optional(),
+    }),
+  ),
+  result_truncated: z.boolean(),
+});
+export type VisitResult = z.infer<typeof VisitResult>;
+
+/** One kind of work, for each file in its turn. */
+export interface Stage {
+  readonly work: Work;
+  /** The states that are taken. */
+  readonly from: readonly KnowledgeFileStatus[];
+  /** @returns the file as it is now; undefined when the claim was lost */
+  readonly run: (claimed: ClaimedWork) => Promise<FileRow | undefined>;
+}
+
+export interface Visit {
+  readonly kbId: string;
+  readonly total: number;
+  readonly fileIds: AsyncIterable<string>;
+  readonly stages: readonly Stage[];
+}
+
+type Context = Pick<
+  TaskContext<unknown, Checkpoint>,
+  "taskId" | "attempt" | "checkpoint" | "signal" | "progress" | "transaction"
+>;
+
+/**
+ * Visits files, several at once: claims each, does the stages, leaves a verdict in its row.
+ *
+ * A file that another task holds, or whose state has moved, is skipped; one that this task has finished in an earlier
+ * attempt is counted and not done again. On cancel and shutdown what is claimed goes back to where it came from. Any other
+ * fault leaves the claims to the next attempt, so that a file that always ends its worker is put aside in time.
+ */
+export async function visitFiles(worker: KnowledgeWorker, context: Context, visit: Visit): Promise<VisitResult> {
+  const owner: ClaimOwner = { taskId: context.taskId, attempt: context.attempt };
+  const failing = new AbortController();
+  const signal = AbortSignal.any([context.signal, failing.signal]);
+  const held = new Map<string, Work>();
+  const result: VisitResult = {
+    total: visit.total,
+    parsed: 0,
+    indexed: 0,
+    failed: 0,
+    skipped: 0,
+    files: [],
+    result_truncated: false,
+  };
+  const notes = createNotes(context, visit.total, result);
+  const renewing = setInterval(() => {
+    if (held.size === 0) return;
+    renewLease(worker.storage.db, [...held.keys()], owner, worker.leaseMs).catch((error: unknown) =>
+      worker.logger.warn({ err: error, taskId: owner.taskId }, "leases of files were not renewed"),
+    );
+  }, worker.leaseMs / 4);
+
+  async function visitOne(fileId: string): Promise<void> {
+    let row: FileRow | undefined;
+    let isSkipped = false;
+    for (const stage of visit.stages) {
+      signal.throwIfAborted();
+      const claimed = await context.transaction((trx) =>
+        claimFile(trx, {
+          kbId: visit.kbId,
+          fileId,
+          work: stage.work,
+          from: stage.from,
+          owner,
+          leaseMs: worker.leaseMs,
+        }),
+      );
+      row = claimed.row;
+      if (claimed.outcome === "claimed") row = await work(stage, claimed.row);
+      if (claimed.outcome === "skipped" || row === undefined) {
+        isSkipped = true;
+        break;
+      }
+      if (row.error !== null) break;
+    }
+    count(result, visit.stages, fileId, isSkipped ? undefined : row, row?.filename);
+    await notes.visited();
+  }
+
+  async function work(stage: Stage, row: FileRow): Promise<FileRow | undefined> {
+    held.set(row.id, stage.work);
+    try {
+      await notes.claimed(stage.work, row.filename);
+      return await stage.run({
+        row,
+        owner,
+        signal,
+        transaction: <T>(fn: (trx: Transaction) => Promise<T>) => context.transaction(fn),
+        onPage: (page) => notes.page(stage.work, row.filename, page),
+      });
+    } catch (error) {
+      // Its own fault keeps the claim, and counts as a try; what only stops beside another's does not.
+      if (signal.aborted) await releaseFile(worker.storage.db, { fileId: row.id, work: stage.work, owner });
+      throw error;
+    } finally {
+      held.delete(row.id);
+    }
+  }
+
+  const places = new PQueue({ concurrency: worker.filesAtOnce });
+  const faults: unknown[] = [];
+  try {
+    for await (const fileId of visit.fileIds) {
+      await places.onSizeLessThan(1);
+      if (signal.aborted) break;
+      places
+        .add(() => visitOne(fileId))
+        .catch((error: unknown) => {
+          faults.push(error);
+          failing.abort(error);
+        });
+    }
+  } finally {
+    await places.onIdle();
+    clearInterval(renewing);
+    await notes.close();
+  }
+  context.signal.throwIfAborted();
+  if (faults.length > 0) throw faults[0];
+  return result;
+}
+
+function count(
+  result: VisitResult,
+  stages: readonly Stage[],
+  fileId: string,
+  row: FileRow | undefined,
+  filename: string | undefined,
+): void {
+  if (row === undefined) result.skipped += 1;
+  else if (row.error !== null) result.failed += 1;
+  else {
+    if (stages.some(({ work }) => work === "parse")) result.parsed += 1;
+    if (stages.some(({ work }) => work === "index") && row.status === "indexed") result.indexed += 1;
+  }
+  if (result.files.length >= MOST_NAMED) {
+    result.result_truncated = true;
+    return;
+  }
+  result.files.push({
+    file_id: fileId,
+    filename: filename ?? "",
+    status: row?.status ?? "skipped",
+    ...(row === undefined || row.error === null ? {} : { error: row.error }),
+  });
+}
+
+/** Writes progress, at most twice a second but for the first claim. */
+function createNotes(context: Context, total: number, result: VisitResult) {
+  let claims = context.checkpoint?.claims ?? 0;
+  let visited = 0;
+  let message = "";
+  let notedAt = -Infinity;
+  let writing: Promise<void> | undefined;
+
+  async function note(): Promise<void> {
+    if (writing !== undefined || performance.now() - notedAt < NOTE_MS) return writing;
+    notedAt = performance.now();
+    const percent = total === 0 ? 100 : (100 * visited) / total;
+    writing = context
+      .progress(percent, message, { visited, failed: result.failed, claims })
+      .finally(() => (writing = undefined));
+    return writing;
+  }
+
+  return {
+    async claimed(work: Work, filename: string): Promise<void> {
+      claims += 1;
+      message = `${work === "parse" ? "parsing" : "indexing"} ${Math.min(visited + 1, total)} of ${total}: ${filename}`;
+      await note();
+    },
+    page(work: Work, filename: string, { page, pages }: PageProgress): void {
+      const of = pages === null ? "" : ` of ${pages}`;
+      message = `${work === "parse" ? "parsing" : "indexing"} ${Math.min(visited + 1, total)} of ${total}: ${filename}, page ${page}${of}`;
+      // Whoever lost the task learns it at the next claim or write of the file.
+      note().catch(() => undefined);
+    },
+    async visited(): Promise<void> {
+      visited += 1;
+      await note();
+    },
+    async close(): Promise<void> {
+      await writing?.catch(() => undefined);
+    },
+  };
+}
