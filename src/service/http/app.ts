@@ -12,7 +12,9 @@ import type { Storage } from "../storage/storage.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import { createBareApp, type BareAppOptions } from "./bare-app.ts";
 import { registerCallers } from "./callers.ts";
+import type { Knowledge } from "../knowledge/knowledge.ts";
 import { registerGuard, type GuardOptions } from "./guard.ts";
+import { registerKnowledgeGates } from "./knowledge-gate.ts";
 import { registerDocs, registerOpenApi } from "./openapi.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { authRoutes } from "./routes/auth.ts";
@@ -21,6 +23,10 @@ import { cliSessionRoutes } from "./routes/cli-sessions.ts";
 import { keyRoutes } from "./routes/keys.ts";
 import { metricsRoutes, type MetricsRoutesOptions } from "./routes/metrics.ts";
 import { pageRoutes } from "./routes/pages.ts";
+import { knowledgeBaseRoutes } from "./routes/knowledge-bases.ts";
+import { knowledgeDocumentRoutes } from "./routes/knowledge-documents.ts";
+import { knowledgeQueryRoutes } from "./routes/knowledge-queries.ts";
+import { knowledgeUploadRoutes } from "./routes/knowledge-uploads.ts";
 import { runRoutes } from "./routes/runs.ts";
 import { systemRoutes, type SystemOptions } from "./routes/system.ts";
 import { taskRoutes } from "./routes/tasks.ts";
@@ -38,6 +44,7 @@ export interface AppOptions extends BareAppOptions, GuardOptions, SystemOptions,
   readonly runs: Runs;
   readonly calls: Calls;
   readonly tasks: Tasks;
+  readonly knowledge: Knowledge;
   readonly webhooks: Webhooks;
   readonly events: RunEvents;
   readonly heartbeatMs: number;
@@ -96,6 +103,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(taskRoutes, options);
   await app.register(webhookRoutes, options);
   await app.register(usageRoutes, options);
+  registerKnowledgeGates(app);
+  for (const routes of [knowledgeBaseRoutes, knowledgeUploadRoutes, knowledgeDocumentRoutes, knowledgeQueryRoutes])
+    await app.register(routes, options);
   await registerDocs(app);
   return app;
 }

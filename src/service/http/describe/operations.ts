@@ -1,3 +1,5 @@
+import { KNOWLEDGE_OPERATIONS } from "./knowledge-operations.ts";
+
 /** What an operation is called in generated clients, and what it does beyond its summary. */
 export interface OperationText {
   readonly id: string;
@@ -197,7 +199,11 @@ export const OPERATIONS: Readonly<Record<string, OperationText>> = {
     "runEvaluation",
     "Answers the run's result, and a summary of its first 500 events if wanted.",
   ),
-  ...row("GET /api/tasks", "listTasks", "The caller's own; superadmins see all."),
+  ...row(
+    "GET /api/tasks",
+    "listTasks",
+    "The caller's own and those on knowledge bases one manages; superadmins see all.",
+  ),
   ...row("GET /api/tasks/{task_id}", "getTask", "Progress, checkpoint and result of background work."),
   ...row("DELETE /api/tasks/{task_id}", "deleteTask", "409 while it has not ended."),
   ...row(
@@ -224,6 +230,7 @@ export const OPERATIONS: Readonly<Record<string, OperationText>> = {
     "What was sent, how often, and the last answer.",
   ),
   ...row("GET /api/usage", "getUsage", "By days of UTC. Another user's only for whoever manages that user."),
+  ...Object.fromEntries(Object.entries(KNOWLEDGE_OPERATIONS).map(([route, [id, about]]) => [route, { id, about }])),
 };
 
 function row(route: string, id: string, about: string): Record<string, OperationText> {
@@ -243,6 +250,10 @@ export const TAGS: Readonly<Record<string, string>> = {
   requests: "Accepted requests, before and after they have a run.",
   "agent-calls": "Agents called with OpenAI-style messages.",
   evaluations: "Runs of evaluation samples.",
+  "knowledge-bases": "Records of knowledge bases, for those who manage them.",
+  "knowledge-files": "Originals, before they are documents of a knowledge base.",
+  "knowledge-documents": "Documents of a knowledge base: add, parse, index, read back, delete.",
+  "knowledge-queries": "Queries over knowledge bases, for everybody who may read them.",
   tasks: "Background work.",
   webhooks: "Subscriptions to the ends of runs.",
   usage: "What runs have cost.",

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
+import type { KnowledgeEngines } from "../../knowledge/knowledge.ts";
 import { refusals } from "../refusals.ts";
 
 /** A part the service needs, and whether it works. */
@@ -16,6 +17,7 @@ export interface SystemOptions {
     sandbox: z.infer<typeof SandboxFacts>;
     limits: Readonly<Record<string, number>>;
     warnings: readonly string[];
+    knowledge: KnowledgeEngines;
   }>;
   /** Looks at everything the service needs. */
   readonly look: () => Promise<readonly Check[]>;
@@ -46,6 +48,16 @@ const Info = z
     sandbox: SandboxFacts,
     limits: z.record(z.string(), z.number()),
     warnings: z.array(z.string()),
+    knowledge: z
+      .strictObject({
+        lexical: z.string(),
+        vectors: z.string(),
+        ocr: z.string().nullable(),
+        converter: z.string().nullable(),
+        embedding: z.string().nullable(),
+        rerank: z.string().nullable(),
+      })
+      .meta({ description: "The engines of the knowledge base; null is what there is none of." }),
   })
   .meta({ id: "Info" });
 
@@ -77,7 +89,7 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, { 
 
   const about = { tags, summary: "Ask what this service is", security: [], response: { 200: Info, ...refusals() } };
   app.get("/api/system/info", { ...open, schema: about }, async () => {
-    const { capabilities, sandbox, limits, warnings } = await info();
+    const { capabilities, sandbox, limits, warnings, knowledge } = await info();
     return {
       name: "svc" as const,
       version,
@@ -86,6 +98,7 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, { 
       sandbox,
       limits: { ...limits },
       warnings: [...warnings],
+      knowledge: { ...knowledge },
     };
   });
 };

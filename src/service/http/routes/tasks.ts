@@ -3,32 +3,44 @@ import { Success } from "../../api/common.ts";
 import { TaskAnswer, TaskList, TaskListQuery, TaskPath } from "../../api/tasks.ts";
 import { writeAudit } from "../../auth/audit.ts";
 import type { Caller } from "../../auth/caller.ts";
+import type { Knowledge } from "../../knowledge/knowledge.ts";
 import type { TaskReader, Tasks } from "../../tasks/tasks.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { refusals } from "../refusals.ts";
 
 const tags = ["tasks"];
 
-/** Background work: one's own, and all of it for superadmins. */
-export const taskRoutes: FastifyPluginAsyncZod<{ tasks: Tasks }> = async (app, { tasks }) => {
+/** Background work: one's own, that on knowledge bases one manages, and all of it for superadmins. */
+export const taskRoutes: FastifyPluginAsyncZod<{ tasks: Tasks; knowledge: Knowledge }> = async (
+  app,
+  { tasks, knowledge },
+) => {
+  async function readerOf(caller: Caller): Promise<TaskReader> {
+    const { userId, role } = caller;
+    if (role === "superadmin") return { userId, seesAll: true, knowledgeBaseIds: [] };
+    return { userId, seesAll: false, knowledgeBaseIds: await knowledge.managedIds(caller) };
+  }
+
   const list = {
     tags,
     summary: "List tasks, newest first",
     querystring: TaskListQuery,
     response: { 200: TaskList, ...refusals() },
   };
-  app.get("/api/tasks", { schema: list }, async (request) => tasks.list(readerOf(callerOf(request)), request.query));
+  app.get("/api/tasks", { schema: list }, async (request) =>
+    tasks.list(await readerOf(callerOf(request)), request.query),
+  );
 
   const of = { tags, params: TaskPath };
   const get = { ...of, summary: "Look at a task", response: { 200: TaskAnswer, ...refusals("task_not_found") } };
   app.get("/api/tasks/:task_id", { schema: get }, async (request) => ({
-    task: await tasks.get(readerOf(callerOf(request)), request.params.task_id),
+    task: await tasks.get(await readerOf(callerOf(request)), request.params.task_id),
   }));
 
   const cancel = { ...of, summary: "Cancel a task", response: { 200: TaskAnswer, ...refusals("task_not_found") } };
   app.post("/api/tasks/:task_id/cancel", { schema: cancel }, async (request) => {
     const actor = actorOf(request);
-    const task = await tasks.cancel(readerOf(actor.caller), request.params.task_id, async (trx, row) => {
+    const task = await tasks.cancel(await readerOf(actor.caller), request.params.task_id, async (trx, row) => {
       if (row.user_id === actor.caller.userId) return;
       await writeAudit(trx, actor, { action: "task.cancelled", subject: `task:${row.id}` });
     });
@@ -41,11 +53,7 @@ export const taskRoutes: FastifyPluginAsyncZod<{ tasks: Tasks }> = async (app, {
     response: { 200: Success, ...refusals("task_not_found", "task_not_ended") },
   };
   app.delete("/api/tasks/:task_id", { schema: remove }, async (request) => {
-    await tasks.remove(readerOf(callerOf(request)), request.params.task_id);
+    await tasks.remove(await readerOf(callerOf(request)), request.params.task_id);
     return { success: true as const };
   });
 };
-
-function readerOf({ userId, role }: Caller): TaskReader {
-  return { userId, seesAll: role === "superadmin" };
-}

@@ -1,0 +1,49 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Role } from "../api/auth.ts";
+import { requireRole } from "../auth/caller.ts";
+import type { BaseRow, Need } from "../knowledge/access.ts";
+import type { Knowledge } from "../knowledge/knowledge.ts";
+import { isStorable } from "../storage/storable.ts";
+import { callerOf } from "./callers.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    knowledgeBase: BaseRow | null;
+  }
+}
+
+/** Readies requests for the gates below. */
+export function registerKnowledgeGates(app: FastifyInstance): void {
+  app.decorateRequest("knowledgeBase", null);
+}
+
+/**
+ * Decides whether a caller may use a knowledge base before the body is looked at (law 8): 404, then 403, then 400 `retrieval_only`.
+ *
+ * @param operation - named where documents of ours are needed
+ */
+export function baseGate(knowledge: Knowledge, need: Need, operation?: string) {
+  return async (request: FastifyRequest): Promise<void> => {
+    const kbId = readKbId(request.params) ?? readKbId(request.query);
+    // Validation says what is missing, or cannot be an id.
+    if (kbId === undefined) return;
+    request.knowledgeBase = await knowledge.open(callerOf(request), kbId, { need, operation });
+  };
+}
+
+/** Decides by role alone, before the body is looked at. */
+export function roleGate(...roles: readonly Role[]) {
+  return async (request: FastifyRequest): Promise<void> => requireRole(callerOf(request), ...roles);
+}
+
+/** What the gate of this route found. */
+export function baseOf({ knowledgeBase }: FastifyRequest): BaseRow {
+  if (knowledgeBase === null) throw new Error("this route has no gate of a knowledge base");
+  return knowledgeBase;
+}
+
+function readKbId(part: unknown): string | undefined {
+  if (typeof part !== "object" || part === null || !("kb_id" in part)) return undefined;
+  const { kb_id: kbId } = part;
+  return typeof kbId === "string" && kbId !== "" && isStorable(kbId) ? kbId : undefined;
+}

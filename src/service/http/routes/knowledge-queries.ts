@@ -1,0 +1,89 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { KbPath } from "../../api/knowledge-bases.ts";
+import { FilePath } from "../../api/knowledge-files.ts";
+import {
+  ExternalFiles,
+  ExternalFilesQuery,
+  ExternalList,
+  ExternalListQuery,
+  FindBody,
+  Found,
+  Opened,
+  OpenQuery,
+  RetrieveBody,
+  Retrieved,
+} from "../../api/knowledge-queries.ts";
+import type { Knowledge } from "../../knowledge/knowledge.ts";
+import { callerOf } from "../callers.ts";
+import { baseGate, baseOf } from "../knowledge-gate.ts";
+import { refusals } from "../refusals.ts";
+
+const tags = ["knowledge-queries"];
+const PATH = "/api/knowledge/databases/external";
+
+/** Queries over knowledge bases, for everybody who may read them. */
+export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }> = async (app, { knowledge }) => {
+  const list = {
+    tags,
+    summary: "List the knowledge bases you may read",
+    querystring: ExternalListQuery,
+    response: { 200: ExternalList, ...refusals() },
+  };
+  app.get(PATH, { schema: list }, async (request) => knowledge.listReadable(callerOf(request), request.query));
+
+  const of = { tags, params: KbPath };
+  const files = {
+    ...of,
+    summary: "List files, or search their names",
+    querystring: ExternalFilesQuery,
+    response: { 200: ExternalFiles, ...refusals("kb_not_found", "retrieval_only") },
+  };
+  app.get(`${PATH}/:kb_id/files`, { schema: files, onRequest: baseGate(knowledge, "read", "files") }, async (request) =>
+    knowledge.listFiles(baseOf(request), request.query),
+  );
+
+  const retrieve = {
+    ...of,
+    summary: "Retrieve passages",
+    body: RetrieveBody,
+    response: { 200: Retrieved, ...refusals("kb_not_found", "embedding_not_configured", "embedding_failed") },
+  };
+  app.post(`${PATH}/:kb_id/retrieve`, { schema: retrieve, onRequest: baseGate(knowledge, "read") }, async (request) =>
+    knowledge.retrieve(baseOf(request), request.body),
+  );
+
+  const one = { tags, params: FilePath };
+  const open = {
+    ...one,
+    summary: "Open the Markdown of a file by lines",
+    querystring: OpenQuery,
+    response: { 200: Opened, ...refusals("kb_not_found", "retrieval_only", "file_not_found", "file_not_parsed") },
+  };
+  app.get(
+    `${PATH}/:kb_id/files/:file_id/open`,
+    { schema: open, onRequest: baseGate(knowledge, "read", "open") },
+    async (request) => knowledge.openFile(baseOf(request), request.params.file_id, request.query),
+  );
+
+  const find = {
+    ...one,
+    summary: "Find words or a regular expression in a file",
+    body: FindBody,
+    response: {
+      200: Found,
+      ...refusals(
+        "kb_not_found",
+        "retrieval_only",
+        "file_not_found",
+        "file_not_parsed",
+        "pattern_invalid",
+        "pattern_too_expensive",
+      ),
+    },
+  };
+  app.post(
+    `${PATH}/:kb_id/files/:file_id/find`,
+    { schema: find, onRequest: baseGate(knowledge, "read", "find") },
+    async (request) => knowledge.find(baseOf(request), request.params.file_id, request.body),
+  );
+};

@@ -1,0 +1,79 @@
+import multipart from "@fastify/multipart";
+import type { FastifyRequest } from "fastify";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { SupportedTypes, Uploaded, UploadQuery } from "../../api/knowledge-files.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import type { Knowledge } from "../../knowledge/knowledge.ts";
+import type { UploadPart } from "../../knowledge/uploads.ts";
+import { callerOf } from "../callers.ts";
+import { baseGate, baseOf } from "../knowledge-gate.ts";
+import { refusals } from "../refusals.ts";
+
+const tags = ["knowledge-files"];
+
+/** Originals, streamed. */
+export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }> = async (app, { knowledge }) => {
+  // The size of the file is bounded where it is stored.
+  await app.register(multipart, {
+    throwFileSizeLimit: false,
+    limits: { fileSize: Number.MAX_SAFE_INTEGER, files: 2, fields: 10, fieldSize: 1_000, parts: 12, headerPairs: 100 },
+  });
+
+  const upload = {
+    tags,
+    summary: "Upload one original: multipart/form-data with the part `file`",
+    consumes: ["multipart/form-data"],
+    querystring: UploadQuery,
+    response: {
+      200: Uploaded,
+      ...refusals(
+        "kb_not_found",
+        "manage_required",
+        "role_required",
+        "retrieval_only",
+        "unsupported_file_type",
+        "empty_file",
+        "file_required",
+        "filename_invalid",
+        "unsupported_media_type",
+        "duplicate_content",
+        "file_too_large",
+        "too_many_uploads",
+      ),
+    },
+  };
+  app.post(
+    "/api/knowledge/files/upload",
+    { schema: upload, onRequest: baseGate(knowledge, "upload", "upload") },
+    async (request, reply) => {
+      if (!request.isMultipart())
+        throw new ApiProblem("unsupported_media_type", "send the file as `Content-Type: multipart/form-data`");
+      const end = knowledge.uploads.begin();
+      try {
+        const allowsDuplicate = request.query.allow_duplicate === "true";
+        return await knowledge.uploads.receive(baseOf(request), callerOf(request), partsOf(request), allowsDuplicate);
+      } catch (error) {
+        // The rest of a body that was refused is not read.
+        void reply.header("connection", "close");
+        throw error;
+      } finally {
+        end();
+      }
+    },
+  );
+
+  const types = {
+    tags,
+    summary: "List the types of files that are taken",
+    response: { 200: SupportedTypes, ...refusals() },
+  };
+  app.get("/api/knowledge/files/supported-types", { schema: types }, async () => knowledge.supportedTypes());
+};
+
+async function* partsOf(request: FastifyRequest): AsyncGenerator<UploadPart> {
+  for await (const part of request.parts()) {
+    yield part.type === "file"
+      ? { type: "file", name: part.fieldname, filename: part.filename, stream: part.file }
+      : { type: "field", name: part.fieldname, value: part.value };
+  }
+}
