@@ -1,13 +1,17 @@
-import { pino } from "pino";
+import { tmpdir } from "node:os";
+import { pino, type Logger } from "pino";
 import { createAgents } from "./agents/agents.ts";
 import { createAuth } from "./auth/auth.ts";
 import { createCalls } from "./calls/calls.ts";
 import { createApp } from "./http/app.ts";
 import { createMetrics } from "./http/metrics.ts";
+import { createKnowledge, type Knowledge } from "./knowledge/knowledge.ts";
+import { createParser } from "./knowledge/parse/create-parser.ts";
 import { createRunEvents } from "./runs/events.ts";
 import { createRuns } from "./runs/runs.ts";
 import { createOutbound } from "./outbound/outbound.ts";
-import { openStorage } from "./storage/storage.ts";
+import { openObjectDirectory } from "./storage/object-directory.ts";
+import { openStorage, type Storage } from "./storage/storage.ts";
 import { createTasks } from "./tasks/tasks.ts";
 import { createThreads } from "./threads/threads.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
@@ -23,6 +27,7 @@ export async function describeService(version: string): Promise<unknown> {
     const secret = "not a secret: nothing is signed with it";
     const runs = createRuns({ storage, finishing, maxQueued: 1, logger });
     const events = await createRunEvents(storage);
+    const knowledge = await describeKnowledge(storage, logger);
     const app = await createApp({
       storage,
       logger,
@@ -60,11 +65,13 @@ export async function describeService(version: string): Promise<unknown> {
       ratePerAddress: 0,
       trustedProxies: 0,
       isShuttingDown: () => false,
+      knowledge,
       info: async () => ({
         capabilities: [],
         sandbox: { kind: "static", shared_by: "all_users" },
         limits: {},
         warnings: [],
+        knowledge: knowledge.engines(),
       }),
       look: async () => [],
     });
@@ -75,4 +82,38 @@ export async function describeService(version: string): Promise<unknown> {
   } finally {
     await storage.close();
   }
+}
+
+/** Without children: a parser starts them when there is something to parse. */
+async function describeKnowledge(storage: Storage, logger: Logger): Promise<Knowledge> {
+  const parser = await createParser({
+    directory: tmpdir(),
+    children: 1,
+    timeoutMs: MINUTE_MS,
+    memoryMegabytes: 1,
+    outputBytes: 1,
+    maxPages: 1,
+    ocr: "off",
+    ocrLanguages: [],
+    converter: "off",
+  });
+  return createKnowledge({
+    storage,
+    logger,
+    parser,
+    objects: openObjectDirectory(tmpdir()),
+    embedder: undefined,
+    reranker: undefined,
+    checkConnector: () => undefined,
+    limits: {
+      maxFileBytes: 1,
+      types: [],
+      filesAtOnce: 1,
+      outputBytes: 1,
+      leaseMs: MINUTE_MS,
+      maxIds: 1_000,
+      maxChunks: 1,
+      uploadsAtOnce: 1,
+    },
+  });
 }

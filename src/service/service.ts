@@ -11,6 +11,7 @@ import { nameWorker } from "./runs/attempt.ts";
 import type { AttemptOptions } from "./runs/attempt-context.ts";
 import { cancelAllOf } from "./runs/cancel.ts";
 import { createControls } from "./runs/controls.ts";
+import { wireKnowledge, type KnowledgeWiring } from "./knowledge-wiring.ts";
 import { createOutbound } from "./outbound/outbound.ts";
 import { createRunEvents } from "./runs/events.ts";
 import type { ThreadDeletionOptions } from "./runs/delete-thread.ts";
@@ -51,6 +52,7 @@ export interface ServiceOptions {
   readonly metrics?: Metrics;
   readonly onStep?: AttemptOptions["onStep"];
   readonly onDeletionStep?: ThreadDeletionOptions["onStep"];
+  readonly onKnowledgeStep?: KnowledgeWiring["onStep"];
 }
 
 const SWEEP_MS = 30_000;
@@ -132,6 +134,8 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   let isShuttingDown = false;
   const sandboxes = role === "api" ? undefined : await options.createSandboxes({ storage, secrets });
   closers.push(async () => sandboxes?.close());
+  const knowledge = await wireKnowledge({ settings, storage, logger, onStep: options.onKnowledgeStep });
+  closers.push(() => knowledge.close());
   const worker = nameWorker();
   let forgetWorker = async (): Promise<void> => undefined;
   if (sandboxes !== undefined) {
@@ -139,6 +143,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
       worker,
       metrics,
       storage,
+      knowledge,
       sandboxes,
       controls,
       taskControls,
@@ -149,7 +154,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
     forgetWorker = await announceWorker({ storage, leaseMs: values.SERVICE_LEASE_MS, logger }, worker, sandboxes);
     closers.push(forgetWorker);
   }
-  const wiring: HttpWiring = { storage, sandboxes, metrics, warnings, isShuttingDown: () => isShuttingDown };
+  const wiring: HttpWiring = { storage, knowledge, sandboxes, metrics, warnings, isShuttingDown: () => isShuttingDown };
   const app =
     role === "worker"
       ? await startWorkerHttp(options, wiring)
@@ -169,6 +174,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
       // Its turns end as `daemon_stopped`, and that is written before the attempts are told to stop.
       async () => sandboxes?.close(),
       () => storage.jobs.stop(values.SERVICE_SHUTDOWN_MS / 2),
+      () => knowledge.close(),
       () => controls.close(),
       () => taskControls.close(),
       () => events.close(),

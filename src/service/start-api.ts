@@ -5,6 +5,7 @@ import { createCalls } from "./calls/calls.ts";
 import { createApp } from "./http/app.ts";
 import type { Metrics } from "./http/metrics.ts";
 import { createWorkerApp } from "./http/worker-app.ts";
+import type { Knowledge } from "./knowledge/knowledge.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import type { RunEvents } from "./runs/events.ts";
 import { lookAround } from "./readiness.ts";
@@ -24,6 +25,7 @@ export interface HttpWiring {
   /** This process's own; absent in one without workers. */
   readonly sandboxes: Sandboxes | undefined;
   readonly metrics: Metrics;
+  readonly knowledge: Knowledge;
   readonly warnings: readonly string[];
   readonly isShuttingDown: () => boolean;
 }
@@ -88,12 +90,14 @@ function httpOptions({ settings, logger, version }: ServiceOptions, wiring: Http
     isLocalOnly: settings.isLocalOnly,
     info: async () => ({
       sandbox: sandboxFacts(settings),
-      capabilities: ["keys", "threads", "runs", "plan_approval", "steer", "tasks", "webhooks"],
+      capabilities: ["keys", "threads", "runs", "plan_approval", "steer", "tasks", "webhooks", "knowledge"],
       limits: {
         max_body_bytes: values.SERVICE_MAX_BODY_BYTES,
         max_queued: values.SERVICE_MAX_QUEUED,
         max_streams: values.SERVICE_MAX_STREAMS,
+        max_file_bytes: values.SERVICE_KB_MAX_FILE_BYTES,
       },
+      knowledge: wiring.knowledge.engines(),
       warnings: [...wiring.warnings, ...asList(await warnOfSharing(wiring.storage, settings))],
     }),
     look: () =>

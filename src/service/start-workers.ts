@@ -2,6 +2,7 @@ import type { Metrics } from "./http/metrics.ts";
 import { attemptRun } from "./runs/attempt.ts";
 import type { AttemptOptions } from "./runs/attempt-context.ts";
 import type { Controls } from "./runs/controls.ts";
+import type { Knowledge } from "./knowledge/knowledge.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import { defineThreadDeletion, ensureThreadDeletions } from "./runs/delete-thread.ts";
 import type { FinishOptions } from "./runs/finish.ts";
@@ -31,6 +32,7 @@ export interface WorkerWiring {
   /** This process's name among the workers. */
   readonly worker: string;
   readonly metrics: Metrics;
+  readonly knowledge: Knowledge;
   readonly sandboxes: Sandboxes;
   readonly controls: Controls;
   readonly taskControls: TaskControls;
@@ -45,7 +47,7 @@ export async function startWorkers(
   wiring: WorkerWiring,
 ): Promise<void> {
   const { values } = settings;
-  const { storage } = wiring;
+  const { storage, knowledge } = wiring;
   const attempts: AttemptOptions = {
     ...wiring,
     logger,
@@ -56,7 +58,10 @@ export async function startWorkers(
   };
   await storage.jobs.work("run", runConcurrency(settings), (id, signal) => attemptRun(attempts, id, signal));
   await storage.jobs.work("turn", LEFT_TURNS_AT_ONCE, (id, signal) => endLeftTurn(attempts, id, signal));
-  const kinds: readonly AnyTaskKind[] = [defineThreadDeletion({ ...wiring, onStep: onDeletionStep })];
+  const kinds: readonly AnyTaskKind[] = [
+    defineThreadDeletion({ ...wiring, onStep: onDeletionStep }),
+    ...knowledge.taskKinds(),
+  ];
   const attemptTask = createTaskWorker({ storage, kinds, controls: wiring.taskControls, logger });
   await storage.jobs.work("task", values.SERVICE_TASK_CONCURRENCY, attemptTask);
   await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, (id, signal) => deliver({ ...wiring, logger }, id, signal));
@@ -69,6 +74,7 @@ export async function startWorkers(
     await ensureTaskJobs(storage);
     await ensureThreadDeletions(storage);
     await ensureDeliveryJobs(storage);
+    await knowledge.sweep();
     // Last, and by itself: an engine that is away keeps nothing else from being swept.
     await wiring.sandboxes.sweep().catch((error: unknown) => logger.warn({ err: error }, "sandboxes were not swept"));
   });

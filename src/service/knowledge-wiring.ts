@@ -1,0 +1,119 @@
+import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { ApiProblem } from "./api/problems.ts";
+import { createEmbedder } from "./knowledge/embed.ts";
+import { createKnowledge, type Knowledge, type KnowledgeOptions } from "./knowledge/knowledge.ts";
+import { createParser } from "./knowledge/parse/create-parser.ts";
+import { createReranker } from "./knowledge/rerank.ts";
+import { readFile, SettingsError } from "./settings-file.ts";
+import type { Settings } from "./settings.ts";
+import { openObjectBucket } from "./storage/object-bucket.ts";
+import { openObjectDirectory } from "./storage/object-directory.ts";
+import type { Objects } from "./storage/objects.ts";
+import type { Storage } from "./storage/storage.ts";
+
+export interface KnowledgeWiring {
+  readonly settings: Settings;
+  readonly storage: Storage;
+  readonly logger: Logger;
+  readonly onStep?: KnowledgeOptions["onStep"];
+}
+
+const PARSING = "parsing-";
+
+/** Makes the knowledge base by the settings `SERVICE_KB_*`. */
+export async function wireKnowledge({ settings, storage, logger, onStep }: KnowledgeWiring): Promise<Knowledge> {
+  const { values, dataDirectory } = settings;
+  const directory = await makeParsingDirectory(dataDirectory, storage.engine === "pglite");
+  const parser = await createParser({
+    directory,
+    children: values.SERVICE_KB_PARSERS,
+    timeoutMs: values.SERVICE_KB_PARSE_MS,
+    memoryMegabytes: values.SERVICE_KB_PARSE_MEMORY_MB,
+    outputBytes: values.SERVICE_KB_PARSE_OUTPUT_BYTES,
+    maxPages: values.SERVICE_KB_PARSE_PAGES,
+    ocr: values.SERVICE_KB_OCR,
+    ocrLanguages: values.SERVICE_KB_OCR_LANGUAGES,
+    converter: values.SERVICE_KB_CONVERTER,
+  });
+  const knowledge = await createKnowledge({
+    storage,
+    logger,
+    parser,
+    onStep,
+    objects: openObjects(settings),
+    embedder: makeEmbedder(settings),
+    reranker: makeReranker(settings),
+    checkConnector: (kind) => {
+      throw new ApiProblem("connector_invalid", `no credentials for ${kind} are configured`);
+    },
+    limits: {
+      maxFileBytes: values.SERVICE_KB_MAX_FILE_BYTES,
+      types: values.SERVICE_KB_TYPES.map((type) => type.toLowerCase().replace(/^\./, "")),
+      filesAtOnce: values.SERVICE_KB_PARSERS,
+      outputBytes: values.SERVICE_KB_PARSE_OUTPUT_BYTES,
+      leaseMs: values.SERVICE_KB_LEASE_MS,
+      maxIds: values.SERVICE_KB_MAX_IDS,
+      maxChunks: values.SERVICE_KB_MAX_CHUNKS,
+      uploadsAtOnce: values.SERVICE_KB_UPLOADS_AT_ONCE,
+    },
+  });
+  return {
+    ...knowledge,
+    async close() {
+      await knowledge.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A directory of this process's own for documents that are being parsed. */
+async function makeParsingDirectory(dataDirectory: string, isAlone: boolean): Promise<string> {
+  await mkdir(dataDirectory, { recursive: true, mode: 0o711 });
+  if (isAlone) {
+    // Those of processes that were killed; the lock of the data directory says that none of them lives.
+    for (const name of await readdir(dataDirectory))
+      if (name.startsWith(PARSING)) await rm(join(dataDirectory, name), { recursive: true, force: true });
+  }
+  return mkdtemp(join(dataDirectory, PARSING));
+}
+
+/** Where bytes too large for rows are kept. @throws {SettingsError} */
+export function openObjects({ values, dataDirectory }: Settings): Objects {
+  const place = values.SERVICE_OBJECTS ?? `file:${join(dataDirectory, "objects")}`;
+  if (place.startsWith("file:")) return openObjectDirectory(place.slice("file:".length));
+  const [bucket = "", ...prefix] = place.slice("s3://".length).split("/");
+  const { SERVICE_S3_ENDPOINT: endpoint, SERVICE_S3_REGION: region } = values;
+  const accessKeyId = readKey(values.SERVICE_S3_ACCESS_KEY_FILE, "SERVICE_S3_ACCESS_KEY_FILE");
+  const secretAccessKey = readKey(values.SERVICE_S3_SECRET_KEY_FILE, "SERVICE_S3_SECRET_KEY_FILE");
+  return openObjectBucket({
+    bucket,
+    region,
+    prefix: prefix.join("/"),
+    endpoint: endpoint?.href ?? `https://s3.${region}.amazonaws.com`,
+    accessKeyId,
+    secretAccessKey,
+  });
+}
+
+function readKey(file: string | undefined, variable: string): string {
+  const key = readFile(variable, file);
+  if (key === undefined) throw new SettingsError([`SERVICE_OBJECTS is a bucket: ${variable} is needed`]);
+  return key;
+}
+
+function makeEmbedder({ values, embeddingKey }: Settings) {
+  const { SERVICE_KB_EMBEDDING_URL: url, SERVICE_KB_EMBEDDING_MODELS: models } = values;
+  if (url === undefined) return undefined;
+  if (models.length === 0)
+    throw new SettingsError(["SERVICE_KB_EMBEDDING_URL is set: SERVICE_KB_EMBEDDING_MODELS has to name a model"]);
+  return createEmbedder({ baseUrl: url.href, key: embeddingKey, models, batch: values.SERVICE_KB_EMBEDDING_BATCH });
+}
+
+function makeReranker({ values, rerankKey }: Settings) {
+  const { SERVICE_KB_RERANK_URL: url, SERVICE_KB_RERANK_MODEL: model } = values;
+  if (url === undefined) return undefined;
+  if (model === undefined) throw new SettingsError(["SERVICE_KB_RERANK_URL is set: SERVICE_KB_RERANK_MODEL is needed"]);
+  return createReranker({ baseUrl: url.href, key: rerankKey, model });
+}
