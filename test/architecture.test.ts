@@ -80,6 +80,8 @@ function serviceRooms(): Record<string, readonly string[]> {
 const OWNED: Readonly<Record<string, readonly string[]>> = {
   "pg-boss": ["src/service/storage/jobs"],
   "@electric-sql/pglite": ["src/service/storage/"],
+  "@electric-sql/pglite-pgvector": ["src/service/storage/"],
+  "@electric-sql/pglite-pg_textsearch": ["src/service/storage/"],
   pg: ["src/service/storage/"],
   dockerode: ["src/service/sandboxes/docker/"],
   "@kubernetes/client-node": ["src/service/sandboxes/kubernetes/"],
@@ -208,8 +210,10 @@ function edgesOf({ source, dependencies }: ICruiseResult["modules"][number]): Ed
 function roomOf(path: string): string {
   const [, program = "", room = "", ...rest] = path.split("/");
   const name = room.replace(/\.ts$/, "");
-  if (program === "service")
-    return rest.length > 0 || name === "settings" || name === "version" ? `service/${name}` : program;
+  if (program === "service") {
+    if (rest.length === 0 && name.startsWith("settings")) return "service/settings";
+    return rest.length > 0 || name === "version" ? `service/${name}` : program;
+  }
   if (program !== "daemon") return program;
   if (rest.length > 0) return room;
   return name === "settings" || name === "version" ? name : "daemon";

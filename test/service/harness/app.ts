@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { createApp, type AppOptions } from "../../../src/service/http/app.ts";
 import { createMetrics } from "../../../src/service/http/metrics.ts";
+import { openObjectDirectory } from "../../../src/service/storage/object-directory.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { createAgents } from "../../../src/service/agents/agents.ts";
 import { createCalls } from "../../../src/service/calls/calls.ts";
@@ -12,6 +13,9 @@ import { createWebhooks } from "../../../src/service/webhooks/webhooks.ts";
 import { createTasks } from "../../../src/service/tasks/tasks.ts";
 import { createThreads } from "../../../src/service/threads/threads.ts";
 import { KEY_SECRET, testAuth } from "./auth.ts";
+import { makeKnowledge } from "./knowledge-room.ts";
+
+const NO_ENGINES = { lexical: "", vectors: "", ocr: null, converter: null, embedding: null, rerank: null };
 
 /** An app on a storage, without a socket. */
 export async function testApp(storage: Storage, overrides: Partial<AppOptions> = {}): Promise<FastifyInstance> {
@@ -41,11 +45,13 @@ export async function testApp(storage: Storage, overrides: Partial<AppOptions> =
     streamMaxMs: 600_000,
     logger,
     version: "test",
+    knowledge: overrides.knowledge ?? (await makeKnowledge(storage, openObjectDirectory("/nowhere"))),
     info: async () => ({
       capabilities: [],
       sandbox: { kind: "static", shared_by: "all_users" },
       limits: {},
       warnings: [],
+      knowledge: NO_ENGINES,
     }),
     look: async () => [],
     hosts: [],

@@ -5,14 +5,10 @@ import { createTokens } from "../../../src/service/auth/jwt.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { makeDepartment, makeUser, testAuth } from "./auth.ts";
 import { testApp } from "./app.ts";
+import { testKnowledge } from "./knowledge.ts";
+import type { Person } from "./person.ts";
 
 const JWT_SECRET = "test-jwt-secret-0123456789abcdefghij";
-
-/** Someone who calls, with what they call with. */
-export interface Person {
-  readonly caller: Caller;
-  readonly token: string;
-}
 
 /** An app with people of each kind: `manager` is an admin of the owner's department, `admin` one of another, `key` the owner's key. */
 export async function appWithPeople(storage: Storage): Promise<{
@@ -32,6 +28,7 @@ export async function appWithPeople(storage: Storage): Promise<{
     const { caller } = await makeUser(storage, { role, departmentId });
     return { caller, token: await tokens.sign({ userId: caller.userId, epoch: 1 }) };
   };
+  const { knowledge } = await testKnowledge(storage);
   const departmentId = await makeDepartment(storage);
   const owner = await person("user", departmentId);
   const made = await auth.keys.create(
@@ -39,7 +36,7 @@ export async function appWithPeople(storage: Storage): Promise<{
     { userId: owner.caller.userId, requestId: "key-of-owner", name: "k", expiresAt: null, source: "api" },
   );
   return {
-    app: await testApp(storage, { auth }),
+    app: await testApp(storage, { auth, knowledge }),
     auth,
     owner,
     other: await person("user"),

@@ -3,47 +3,27 @@ import { json } from "../../../src/service/storage/storable.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { call } from "./app.ts";
 import { makeDepartment, makeUser, PASSWORD } from "./auth.ts";
-import type { appWithPeople } from "./people.ts";
+import { knowledgeRowsOf } from "./knowledge-rows.ts";
+import {
+  ADMINS,
+  everybody,
+  known,
+  MAKER,
+  MANAGED,
+  MANAGERS,
+  own,
+  SUPERADMIN,
+  TASK,
+  type RouteRow,
+  type World,
+} from "./role-rows.ts";
 
-const METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
-type Method = (typeof METHODS)[number];
-
-/** One status for each of: no token, owner, another user, admin elsewhere, admin of the owner's department, superadmin, owner's key. */
-type Statuses = readonly [number, number, number, number, number, number, number];
-
-/** A call of a route, and what each role is answered. */
-export interface RouteRow {
-  readonly route: `${Method} /${string}`;
-  readonly statuses: Statuses;
-  /** What the route's parameters are, and what is added as a query; made anew for each call. */
-  readonly of?: () => Promise<string | number> | string | number;
-  readonly query?: string;
-  readonly body?: () => unknown;
-}
-
-const everybody = (status: number): Statuses => [status, status, status, status, status, status, status];
-const known = (status: number): Statuses => [401, status, status, status, status, status, status];
-/** Of the owner alone: not even a superadmin reads another's conversation (law 9). */
-const own = (status: number): Statuses => [401, status, 404, 404, 404, 404, status];
-/** The owner, who manages the owner, and nobody else. */
-const MANAGED: Statuses = [401, 200, 403, 403, 200, 200, 200];
-const SUPERADMIN: Statuses = [401, 403, 403, 403, 403, 200, 403];
-const ADMINS: Statuses = [401, 403, 403, 200, 200, 200, 403];
-const MANAGERS: Statuses = [401, 403, 403, 403, 200, 200, 403];
-/** The admin who made it, and superadmins. */
-const MAKER: Statuses = [401, 403, 403, 200, 403, 200, 403];
-const TASK: Statuses = [401, 200, 404, 404, 404, 200, 200];
 /** The id of a thread that each user has one of. */
 export const ME = "busy-thread";
 
-/** An app with people in it. */
-export type World = Awaited<ReturnType<typeof appWithPeople>>;
-
 /** A valid call of every route, and more than one where roles differ by what is called. One line per call, so it is long. */
-export async function rowsOf(
-  storage: Storage,
-  { app, auth, owner, admin, keyId }: World,
-): Promise<readonly RouteRow[]> {
+export async function rowsOf(storage: Storage, world: World): Promise<readonly RouteRow[]> {
+  const { app, auth, owner, admin, keyId } = world;
   const { token } = owner;
   const actor = { caller: owner.caller, ip: "127.0.0.1" };
   const ownerId = owner.caller.userId;
@@ -230,15 +210,8 @@ export async function rowsOf(
     { route: "DELETE /api/webhooks/{webhook_id}", statuses: own(200), of: makeWebhook },
     { route: "GET /api/usage", statuses: known(200) },
     { route: "GET /api/usage", statuses: MANAGED, query: `?user_id=${ownerId}` },
+    ...(await knowledgeRowsOf(storage, world)),
     // Last: it ends all tokens.
     { route: "POST /api/auth/logout", statuses: known(200) },
   ];
-}
-
-/** The parts of `METHOD /path/{parameter}`. */
-export function splitRoute(route: RouteRow["route"]): [Method, string] {
-  const [method, path = ""] = route.split(" ");
-  const found = METHODS.find((each) => each === method);
-  if (found === undefined) throw new Error(`no such method: ${route}`);
-  return [found, path];
 }

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
 import { call } from "../harness/app.ts";
 import { appWithPeople } from "../harness/people.ts";
-import { ME, rowsOf, splitRoute, type World } from "../harness/route-rows.ts";
+import { urlOf, type World } from "../harness/role-rows.ts";
+import { ME, rowsOf } from "../harness/route-rows.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
 
 describe.each(ENGINES)("%s", (kind) => {
@@ -14,12 +15,12 @@ describe.each(ENGINES)("%s", (kind) => {
     const rows = await rowsOf(storage, world);
     const people = [undefined, owner, other, admin, manager, superadmin, key];
     const answered = [];
-    for (const { route, of, query = "", body } of rows) {
-      const [method, path] = splitRoute(route);
+    for (const row of rows) {
+      const { route, query = "", headers = {}, body } = row;
       const statuses: number[] = [];
       for (const person of people) {
-        const url = path.replace(/\{\w+\}/, String(await of?.())) + query;
-        const options = person === undefined ? {} : { token: person.token };
+        const [method, url] = await urlOf(row);
+        const options = person === undefined ? { headers } : { headers, token: person.token };
         statuses.push((await call(app, method, url, body?.(), options)).status);
       }
       answered.push([route, statuses]);
