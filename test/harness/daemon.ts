@@ -1,8 +1,7 @@
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { execa } from "execa";
 import { inject } from "vitest";
 import { createClient, type Client } from "./client.ts";
+import { startListening, type ListeningProcess } from "./listening-process.ts";
 import { CLI_USER, userDirectory } from "./temporary.ts";
 
 export interface DaemonOptions {
@@ -17,15 +16,9 @@ export interface DaemonOptions {
 }
 
 /** A real daemon in a process of its own, and a client of it. */
-export interface TestDaemon extends Client {
-  readonly pid: number;
+export interface TestDaemon extends Client, Omit<ListeningProcess, "url"> {
   readonly workspace: string;
   readonly state: string;
-  /** Lines of its log so far. */
-  readonly log: readonly string[];
-  kill(signal: NodeJS.Signals): void;
-  /** Resolves with the exit code, or null for a signal. */
-  readonly exited: Promise<number | null>;
   /** SIGTERM, and wait. */
   stop(): Promise<number | null>;
 }
@@ -35,53 +28,26 @@ export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
   const workspace = userDirectory(join(options.directory, "workspace"));
   const state = join(options.directory, "state");
   const program = options.program ?? inject("turnd");
-  const [command, ...args] = [...(options.through ?? []), process.execPath, program];
-  const child = execa(command, args, {
-    extendEnv: false,
-    env: {
-      TURND_HOST: "127.0.0.1",
-      TURND_PORT: "0",
-      TURND_STATE_DIR: state,
-      TURND_HOME: join(options.directory, "home"),
-      TURND_WORKSPACE: workspace,
-      // Groups that killed daemons leave would stay on this machine; the tests of them clean up.
-      TURND_TURN_CGROUPS: "off",
-      TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000",
-      ...options.env,
-    },
-    reject: false,
-    stdin: "ignore",
-    buffer: false,
-    cleanup: true,
+  const [command, ...args] = [...(options.through ?? []), process.execPath, program] as const;
+  const { url, ...running } = await startListening([command, ...args], {
+    TURND_HOST: "127.0.0.1",
+    TURND_PORT: "0",
+    TURND_STATE_DIR: state,
+    TURND_HOME: join(options.directory, "home"),
+    TURND_WORKSPACE: workspace,
+    // Groups that killed daemons leave would stay on this machine; the tests of them clean up.
+    TURND_TURN_CGROUPS: "off",
+    TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000",
+    ...options.env,
   });
-  const log: string[] = [];
-  const { promise: listening, resolve } = Promise.withResolvers<string>();
-  const keep = (line: string): void => {
-    log.push(line);
-    const url = /"url":"(http:[^"]+)"[^}]*"msg":"listening"/.exec(line)?.[1];
-    if (url !== undefined) resolve(url);
-  };
-  createInterface({ input: child.stdout }).on("line", keep);
-  createInterface({ input: child.stderr }).on("line", keep);
-  const exited = Promise.resolve(child).then((result) => result.exitCode ?? null);
-  const url = await Promise.race([
-    listening,
-    exited.then((code) => {
-      throw new Error(`the daemon ended with ${code} before it listened:\n${log.join("\n")}`);
-    }),
-  ]);
-  const kill = (signal: NodeJS.Signals): void => void child.kill(signal);
   return {
     ...createClient(url),
-    pid: child.pid ?? 0,
+    ...running,
     workspace,
     state,
-    log,
-    exited,
-    kill,
     async stop() {
-      kill("SIGTERM");
-      return exited;
+      running.kill("SIGTERM");
+      return running.exited;
     },
   };
 }

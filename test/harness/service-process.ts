@@ -1,7 +1,6 @@
-import { createInterface } from "node:readline";
 import { join } from "node:path";
-import { execa } from "execa";
 import { createClient, type Answer } from "./client.ts";
+import { startListening } from "./listening-process.ts";
 import { REPOSITORY } from "./temporary.ts";
 import { waitFor } from "./wait-for.ts";
 
@@ -27,36 +26,16 @@ export async function startServiceProcess(
   directory: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<ServiceProcess> {
-  const child = execa(process.execPath, [join(REPOSITORY, "src/service/main.ts"), "serve"], {
-    extendEnv: false,
-    env: { PATH: "/usr/bin:/bin", SERVICE_DATA_DIR: directory, SERVICE_PORT: "0", SERVICE_LEASE_MS: "10000", ...env },
-    reject: false,
-    stdin: "ignore",
-    buffer: false,
-    cleanup: true,
-  });
-  const log: string[] = [];
-  const { promise: listening, resolve } = Promise.withResolvers<string>();
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on("line", (line) => {
-      log.push(line);
-      const url = /"url":"(http:[^"]+)"[^}]*"msg":"listening"/.exec(line)?.[1];
-      if (url !== undefined) resolve(url);
-    });
-  }
-  const exited = Promise.resolve(child).then(() => undefined);
-  const url = await Promise.race([
-    listening,
-    exited.then(() => {
-      throw new Error(`the service ended before it listened:\n${log.join("\n")}`);
-    }),
-  ]);
+  const { url, ...running } = await startListening(
+    [process.execPath, join(REPOSITORY, "src/service/main.ts"), "serve"],
+    { PATH: "/usr/bin:/bin", SERVICE_DATA_DIR: directory, SERVICE_PORT: "0", SERVICE_LEASE_MS: "10000", ...env },
+  );
   const client = createServiceClient(url, await logIn(url));
   return {
     ...client,
     async kill(signal) {
-      child.kill(signal);
-      await exited;
+      running.kill(signal);
+      await running.exited;
     },
   };
 }

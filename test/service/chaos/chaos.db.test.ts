@@ -8,7 +8,8 @@ import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { PASSWORD } from "../harness/auth.ts";
 import { createCrowd, type Crowd, type Seen } from "../harness/crowd.ts";
-import { startMortalProcess, type MortalOptions, type MortalProcess } from "../harness/mortal.ts";
+import type { ListeningProcess } from "../../harness/listening-process.ts";
+import { startMortalProcess, type MortalOptions } from "../harness/mortal.ts";
 import { startPostgresCluster, type PostgresCluster } from "../harness/postgres-cluster.ts";
 import { createRandom, type Random } from "../harness/random.ts";
 
@@ -37,7 +38,7 @@ async function startFleet(options: MortalOptions): Promise<Fleet> {
     ...Array.from({ length: WORKER_PROCESSES }, () => "worker"),
   ];
   const start = (role: string) => startMortalProcess({ ...options, env: { MORTAL_ROLE: role } });
-  const members: { role: string; process: MortalProcess | undefined }[] = [];
+  const members: { role: string; process: ListeningProcess | undefined }[] = [];
   // One after the other: the first one makes the schema.
   for (const role of roles) members.push({ role, process: await start(role) });
   return {

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { execa } from "execa";
 import { onTestFinished } from "vitest";
 import { createClient, type Answer } from "../../harness/client.ts";
+import { startListening, type ListeningProcess } from "../../harness/listening-process.ts";
 import { REPOSITORY } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
+import { seedDataDirectory } from "./storage.ts";
 import { PASSWORD } from "./auth.ts";
 
 export interface MortalOptions {
@@ -15,70 +15,36 @@ export interface MortalOptions {
 }
 
 /** A service in a process of its own. */
-export interface Mortal {
-  readonly pid: number;
-  readonly exited: Promise<void>;
-  kill(signal: NodeJS.Signals): void;
+export interface Mortal extends Omit<ListeningProcess, "url"> {
   /** Calls as the superadmin; throws when the process dies. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Every `id: <seq>` and `event: <type>` of a run's stream from a cursor. */
   follow(runId: string, afterSeq: number): Promise<{ ids: number[]; types: string[] }>;
 }
 
-/** A process that listens, or works: an API or a worker. */
-export interface MortalProcess {
-  readonly pid: number;
-  /** Where it answers; empty for a worker. */
-  readonly url: string;
-  readonly exited: Promise<void>;
-  kill(signal: NodeJS.Signals): void;
-}
-
-/** Starts a process and waits until it says that it is ready. */
-export async function startMortalProcess(options: MortalOptions): Promise<MortalProcess> {
-  const child = execa(process.execPath, [join(REPOSITORY, "test/service/programs/mortal-service.ts")], {
-    extendEnv: false,
-    env: {
-      PATH: "/usr/bin:/bin",
-      SERVICE_DATA_DIR: options.directory,
-      SERVICE_PORT: "0",
-      SERVICE_SANDBOX: "static",
-      SERVICE_TURND_URLS: options.turndUrl,
-      SERVICE_LEASE_MS: "10000",
-      SERVICE_RUN_CONCURRENCY: "4",
-      SERVICE_JWT_SECRET: "test-jwt-secret-0123456789abcdefghij",
-      SERVICE_KEY_SECRET: "kit-key-secret-0123456789abcdefgh",
-      SERVICE_SANDBOX_SECRET: "test-sandbox-secret-0123456789abcdef",
-      MORTAL_MARK: join(options.directory, "died"),
-      ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
-      ...options.env,
-    },
-    reject: false,
-    stdin: "ignore",
-    buffer: false,
-    cleanup: true,
+/** Starts a process, an API or a worker, and waits until it says that it is ready. */
+export async function startMortalProcess(options: MortalOptions): Promise<ListeningProcess> {
+  if (options.databaseUrl === undefined) await seedDataDirectory(options.directory);
+  const mortal = await startListening([process.execPath, join(REPOSITORY, "test/service/programs/mortal-service.ts")], {
+    PATH: "/usr/bin:/bin",
+    SERVICE_DATA_DIR: options.directory,
+    SERVICE_PORT: "0",
+    SERVICE_SANDBOX: "static",
+    SERVICE_TURND_URLS: options.turndUrl,
+    SERVICE_LEASE_MS: "10000",
+    SERVICE_RUN_CONCURRENCY: "4",
+    SERVICE_JWT_SECRET: "test-jwt-secret-0123456789abcdefghij",
+    SERVICE_KEY_SECRET: "kit-key-secret-0123456789abcdefgh",
+    SERVICE_SANDBOX_SECRET: "test-sandbox-secret-0123456789abcdef",
+    MORTAL_MARK: join(options.directory, "died"),
+    ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
+    ...options.env,
   });
-  const log: string[] = [];
-  const { promise: listening, resolve } = Promise.withResolvers<string>();
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on("line", (line) => {
-      log.push(line);
-      if (!line.includes('"msg":"listening"')) return;
-      resolve(/"url":"(http:[^"]+)"/.exec(line)?.[1] ?? "");
-    });
-  }
-  const exited = Promise.resolve(child).then(() => undefined);
-  const url = await Promise.race([
-    listening,
-    exited.then(() => {
-      throw new Error(`the service ended before it listened:\n${log.join("\n")}`);
-    }),
-  ]);
   onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await exited;
+    mortal.kill("SIGKILL");
+    await mortal.exited;
   });
-  return { pid: child.pid ?? 0, url, exited, kill: (signal) => void child.kill(signal) };
+  return mortal;
 }
 
 /** Starts a service that does both, and logs in. */

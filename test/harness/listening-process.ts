@@ -1,0 +1,45 @@
+import { createInterface } from "node:readline";
+import { execa } from "execa";
+
+/** A program in a process of its own that has said where it listens. */
+export interface ListeningProcess {
+  readonly pid: number;
+  /** Where it answers; empty for one that works and listens nowhere. */
+  readonly url: string;
+  /** Lines of its log so far, of both streams. */
+  readonly log: readonly string[];
+  /** Resolves with the exit code, or null for a signal. */
+  readonly exited: Promise<number | null>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Starts a program with this environment alone, and waits for its line `listening`. @throws with its log when it ends before */
+export async function startListening(
+  [program, ...args]: readonly [string, ...string[]],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ListeningProcess> {
+  const child = execa(program, args, {
+    extendEnv: false,
+    env,
+    reject: false,
+    stdin: "ignore",
+    buffer: false,
+    cleanup: true,
+  });
+  const log: string[] = [];
+  const { promise: listening, resolve } = Promise.withResolvers<string>();
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on("line", (line) => {
+      log.push(line);
+      if (line.includes('"msg":"listening"')) resolve(/"url":"(http:[^"]+)"/.exec(line)?.[1] ?? "");
+    });
+  }
+  const exited = Promise.resolve(child).then((result) => result.exitCode ?? null);
+  const url = await Promise.race([
+    listening,
+    exited.then((code) => {
+      throw new Error(`${args[0] ?? program} ended with ${code} before it listened:\n${log.join("\n")}`);
+    }),
+  ]);
+  return { pid: child.pid ?? 0, url, log, exited, kill: (signal) => void child.kill(signal) };
+}
