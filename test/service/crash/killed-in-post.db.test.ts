@@ -78,49 +78,50 @@ async function expectWhole(service: Mortal, runId: string, output: string): Prom
   expect(types).not.toContain("error");
 }
 
-const WHERE = [
-  ["before turnd has it", false],
-  ["before its answer", true],
-] as const;
-
 describe.each(ENGINES)("%s", (kind) => {
-  test.each(WHERE)("killed between the POST of a turn and %s: one turn, which completes", async (_, isDelivered) => {
-    const { service, submission, turnIds, killAtNextTurn, startAgain } = await setUp(kind);
-    const killed = killAtNextTurn(isDelivered);
-    const request = submission("request-0001", "Done.");
-    await service.call("POST", "/api/agent/runs", request).catch(() => undefined);
-    await killed;
-    const again = await startAgain();
-    const { body } = await again.call("POST", "/api/agent/runs", request);
-    await expectWhole(again, body.run_id, "Done.");
-    expect(await turnIds()).toEqual([body.run_id]);
+  // Both at once: on PostgreSQL each of them waits for a lease.
+  test("killed between the POST of a turn and its arrival, or its answer: one turn, which completes", async () => {
+    await Promise.all(
+      [false, true].map(async (isDelivered) => {
+        const { service, submission, turnIds, killAtNextTurn, startAgain } = await setUp(kind);
+        const killed = killAtNextTurn(isDelivered);
+        const request = submission("request-0001", "Done.");
+        await service.call("POST", "/api/agent/runs", request).catch(() => undefined);
+        await killed;
+        const again = await startAgain();
+        const { body } = await again.call("POST", "/api/agent/runs", request);
+        await expectWhole(again, body.run_id, "Done.");
+        expect(await turnIds(), `delivered: ${isDelivered}`).toEqual([body.run_id]);
+      }),
+    );
   });
 
-  test.each(WHERE)(
-    "killed between the promise of a steer, its POST and %s: one turn, after its target",
-    async (_, isDelivered) => {
-      const { service, submission, turnIds, killAtNextTurn, startAgain } = await setUp(kind);
-      const long = `before\n${"tool ls\nsleep 0.1\n".repeat(1_000)}`;
-      const { body: target } = await service.call("POST", "/api/agent/runs", submission("request-0001", long));
-      await waitFor("the turn", async () => (await turnIds()).length === 1);
-      const killed = killAtNextTurn(isDelivered);
-      const steering = submission("request-0002", "Other way.", { queue_policy: "steer" });
-      await waitFor("the steer is taken", async () => {
-        const answer = await service.call("POST", "/api/agent/runs", steering).catch(() => undefined);
-        return answer === undefined || answer.status === 200;
-      });
-      await killed;
+  test("killed between the promise of a steer and its POST's arrival, or its answer: one turn, after its target", async () => {
+    await Promise.all(
+      [false, true].map(async (isDelivered) => {
+        const { service, submission, turnIds, killAtNextTurn, startAgain } = await setUp(kind);
+        const long = `before\n${"tool ls\nsleep 0.1\n".repeat(1_000)}`;
+        const { body: target } = await service.call("POST", "/api/agent/runs", submission("request-0001", long));
+        await waitFor("the turn", async () => (await turnIds()).length === 1);
+        const killed = killAtNextTurn(isDelivered);
+        const steering = submission("request-0002", "Other way.", { queue_policy: "steer" });
+        await waitFor("the steer is taken", async () => {
+          const answer = await service.call("POST", "/api/agent/runs", steering).catch(() => undefined);
+          return answer === undefined || answer.status === 200;
+        });
+        await killed;
 
-      const again = await startAgain();
-      await expectWhole(again, target.run_id, "");
-      const steer = await waitFor("the steer's run", async () => {
-        const { body } = await again.call("GET", "/api/agent/requests/request-0002");
-        return body.request.run_id ?? undefined;
-      });
-      await expectWhole(again, steer, "Other way.");
-      const turns = await turnIds();
-      expect(turns).toHaveLength(2);
-      expect(turns).toEqual(expect.arrayContaining([target.run_id, steer]));
-    },
-  );
+        const again = await startAgain();
+        await expectWhole(again, target.run_id, "");
+        const steer = await waitFor("the steer's run", async () => {
+          const { body } = await again.call("GET", "/api/agent/requests/request-0002");
+          return body.request.run_id ?? undefined;
+        });
+        await expectWhole(again, steer, "Other way.");
+        const turns = await turnIds();
+        expect(turns, `delivered: ${isDelivered}`).toHaveLength(2);
+        expect(turns).toEqual(expect.arrayContaining([target.run_id, steer]));
+      }),
+    );
+  });
 });

@@ -7,7 +7,7 @@ import { readSettings } from "../../../src/service/settings.ts";
 import { createClient, type Answer } from "../../harness/client.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { freshDatabase, type EngineKind } from "./storage.ts";
+import { freshDatabase, seedDataDirectory, type EngineKind } from "./storage.ts";
 import { PASSWORD } from "./auth.ts";
 
 /** An event of a run, as it was sent. */
@@ -63,6 +63,7 @@ export async function freshService(
 
 export async function startTestService(options: TestServiceOptions): Promise<TestService> {
   const directory = options.directory ?? temporaryDirectory(onTestFinished);
+  if (options.databaseUrl === undefined) await seedDataDirectory(directory);
   const settings = readSettings(
     {
       SERVICE_DATA_DIR: directory,

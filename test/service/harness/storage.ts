@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
@@ -20,6 +22,12 @@ export async function freshDatabase(kind: EngineKind): Promise<EngineChoice> {
   const name = `t_${randomBytes(6).toString("hex")}`;
   await administer(`create database ${name} template ${TEMPLATE}`);
   return { kind, url: Object.assign(new URL(inject("postgres")), { pathname: `/${name}` }).href, poolSize: 10 };
+}
+
+/** Puts a database with the schema where a service on PGlite looks for its own, unless it has one. */
+export async function seedDataDirectory(directory: string): Promise<void> {
+  const own = join(directory, "pglite");
+  if (!existsSync(own)) await cp(inject("pgliteTemplate"), own, { recursive: true });
 }
 
 /** A storage of this test's own, closed when it is done. */

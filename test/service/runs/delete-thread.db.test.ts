@@ -3,11 +3,13 @@ import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { startMortal } from "../harness/mortal.ts";
-import { ENGINES, freshDatabase } from "../harness/storage.ts";
+import { ENGINES, freshDatabase, type EngineKind } from "../harness/storage.ts";
 import { freshService } from "../harness/service.ts";
 
 // A killed process's task waits for its lease, and all this runs on a loaded machine.
 vi.setConfig({ testTimeout: 240_000 });
+
+const STEPS = ["session", "rows", "purged"];
 
 describe.each(ENGINES)("%s", (kind) => {
   test("a deleted thread is gone with its runs, requests and session; its id and request ids stay taken", async () => {
@@ -83,40 +85,41 @@ describe.each(ENGINES)("%s", (kind) => {
     expect((await service.call("DELETE", `/api/chat/thread/${thread}`)).body).toEqual({ success: true });
   });
 
-  // On PostgreSQL each of them waits for a lease.
-  test.each(kind === "pglite" ? ["session", "rows", "purged"] : ["rows"])(
-    "a deletion that is killed at the step %s goes on in the next process",
-    async (step) => {
-      const turnd = await fakeDaemon();
-      const database = await freshDatabase(kind);
-      const options = {
-        directory: temporaryDirectory(onTestFinished),
-        turndUrl: turnd.url,
-        databaseUrl: database.kind === "postgres" ? database.url : undefined,
-      };
-      const first = await startMortal({ ...options, env: { MORTAL_STEP: step } });
-      const { body: thread } = await first.call("POST", "/api/chat/thread", { agent_id: "cli-b" });
-      const { body: run } = await first.call("POST", "/api/agent/runs", {
-        agent_slug: "cli-b",
-        thread_id: thread.id,
-        query: "Done.",
-      });
-      await waitFor("the end", async () => {
-        const { body } = await first.call("GET", `/api/agent/runs/${run.run_id}/result`);
-        return body.final === true;
-      });
-      // The answer may be lost with the process.
-      await first.call("DELETE", `/api/chat/thread/${thread.id}`).catch(() => undefined);
-      await first.exited;
-
-      const second = await startMortal(options);
-      expect((await second.call("DELETE", `/api/chat/thread/${thread.id}`)).body).toEqual({ success: true });
-      await waitFor("the task's end", async () => {
-        const { body } = await second.call("GET", "/api/tasks?kind=thread.delete");
-        expect(body.tasks).toHaveLength(1);
-        return body.tasks[0].status === "success";
-      });
-      expect((await turnd.request("GET", "/v1/sessions")).body.sessions).toEqual([]);
-    },
-  );
+  // All at once: on PostgreSQL each of them waits for a lease.
+  test(`a deletion that is killed at the step ${STEPS.join(", or ")} goes on in the next process`, async () => {
+    await Promise.all(STEPS.map((step) => expectDeletedWhenKilledAt(step, kind)));
+  });
 });
+
+async function expectDeletedWhenKilledAt(step: string, kind: EngineKind): Promise<void> {
+  const turnd = await fakeDaemon();
+  const database = await freshDatabase(kind);
+  const options = {
+    directory: temporaryDirectory(onTestFinished),
+    turndUrl: turnd.url,
+    databaseUrl: database.kind === "postgres" ? database.url : undefined,
+  };
+  const first = await startMortal({ ...options, env: { MORTAL_STEP: step } });
+  const { body: thread } = await first.call("POST", "/api/chat/thread", { agent_id: "cli-b" });
+  const { body: run } = await first.call("POST", "/api/agent/runs", {
+    agent_slug: "cli-b",
+    thread_id: thread.id,
+    query: "Done.",
+  });
+  await waitFor("the end", async () => {
+    const { body } = await first.call("GET", `/api/agent/runs/${run.run_id}/result`);
+    return body.final === true;
+  });
+  // The answer may be lost with the process.
+  await first.call("DELETE", `/api/chat/thread/${thread.id}`).catch(() => undefined);
+  await first.exited;
+
+  const second = await startMortal(options);
+  expect((await second.call("DELETE", `/api/chat/thread/${thread.id}`)).body, step).toEqual({ success: true });
+  await waitFor("the task's end", async () => {
+    const { body } = await second.call("GET", "/api/tasks?kind=thread.delete");
+    expect(body.tasks, step).toHaveLength(1);
+    return body.tasks[0].status === "success";
+  });
+  expect((await turnd.request("GET", "/v1/sessions")).body.sessions, step).toEqual([]);
+}
