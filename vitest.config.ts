@@ -1,11 +1,12 @@
 import { defineConfig } from "vitest/config";
 
-/** Tests that start whole daemons and wait for turns, shells and time limits. */
+/** Tests that start whole daemons and wait for turns, shells and time limits, or replay what is larger than memory. */
 const DAEMON_TESTS = [
   "test/turns/**/*.test.ts",
   "test/terminal/**/*.test.ts",
   "test/doctor/**/*.test.ts",
   "test/client/**/*.test.ts",
+  "test/replay/flat.test.ts",
 ];
 
 /** Tests that start the programs that read documents. */
