@@ -1,6 +1,6 @@
 import { sql, type Selectable } from "kysely";
 import { Agent, type CreateAgentBody, type UpdateAgentBody } from "../api/agents.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem, InputProblem } from "../api/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import { writeAudit } from "../auth/audit.ts";
 import { requireRole, type Caller } from "../auth/caller.ts";
@@ -139,7 +139,8 @@ function columnsOf(given: Omit<UpdateAgentBody, "revision">) {
 }
 
 function assertRunnable(executor: AgentRow["executor"], mode: AgentRow["mode"]): void {
-  if (mode === "review" && executor !== "cli-b") throw new ApiProblem("mode_unsupported", "review is cli-b's alone");
+  if (mode === "review" && executor !== "cli-b")
+    throw new InputProblem("mode_unsupported", ["body", "mode"], "review is cli-b's alone");
 }
 
 /** An agent's own model is one of those it allows. */

@@ -1,5 +1,7 @@
 import { ModelSpec } from "../api/agents.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { InputProblem } from "../api/problems.ts";
+
+const LOC = ["body", "model_spec"];
 
 /** What an agent says of models. */
 export interface ModelRules {
@@ -16,10 +18,10 @@ export function modelOf(agent: ModelRules, override: string | null | undefined):
   const spec = override ?? agent.model_spec;
   if (spec === null) return null;
   if (!ModelSpec.safeParse(spec).success) {
-    throw new ApiProblem("model_unknown", `model_spec is provider_id:model_id, got ${JSON.stringify(spec)}`);
+    throw new InputProblem("model_unknown", LOC, `model_spec is provider_id:model_id, got ${JSON.stringify(spec)}`);
   }
   if (agent.allowed_models !== null && !agent.allowed_models.includes(spec)) {
-    throw new ApiProblem("model_unknown", `the agent does not allow the model ${spec}`, {
+    throw new InputProblem("model_unknown", LOC, `the agent does not allow the model ${spec}`, {
       allowed_models: agent.allowed_models,
     });
   }

@@ -40,12 +40,16 @@ export const Success = z.strictObject({ success: z.literal(true) }).meta({ id: "
 
 const codes = Object.keys(PROBLEM_STATUS).filter((code): code is ProblemCode => code in PROBLEM_STATUS);
 
+/** `body`, `query`, `path` or `header`, and the way from there. */
+const Loc = z.array(z.union([z.string(), z.int()]));
+
 /** The body of every refusal. */
 export const Problem = z
   .strictObject({
     detail: z.looseObject({
       code: z.enum(codes).meta({ description: "Why the call was refused." }),
       message: z.string().meta({ description: "What is wrong and what to change." }),
+      loc: Loc.optional().meta({ description: "Of a 422: where in the request." }),
     }),
   })
   .meta({ id: "Problem" });
@@ -53,8 +57,6 @@ export const Problem = z
 /** The body of a 422 for a request that does not validate. */
 export const ValidationError = z
   .strictObject({
-    detail: z.array(
-      z.strictObject({ loc: z.array(z.union([z.string(), z.int()])), msg: z.string(), type: z.string() }),
-    ),
+    detail: z.array(z.strictObject({ loc: Loc, msg: z.string(), type: z.string() })),
   })
   .meta({ id: "ValidationError" });

@@ -131,6 +131,19 @@ export class ApiProblem extends Error {
   }
 }
 
+/** The codes of what is wrong in the request itself. */
+export type InputProblemCode = {
+  [C in ProblemCode]: (typeof PROBLEM_STATUS)[C] extends 422 ? C : never;
+}[ProblemCode];
+
+/** A refusal of something that the request says: `loc` tells where, as in a {@link FieldError}. */
+export class InputProblem extends ApiProblem {
+  constructor(code: InputProblemCode, loc: FieldError["loc"], message: string, extras: ProblemExtras = {}) {
+    super(code, message, { loc, ...extras });
+    this.name = "InputProblem";
+  }
+}
+
 /** A part of a request that does not validate. */
 export interface FieldError {
   readonly loc: readonly (string | number)[];

@@ -122,7 +122,7 @@ export function createAccounts(options: AccountsOptions) {
     body: { old_password: string; new_password: string },
   ): Promise<IssuedToken> {
     const { caller } = actor;
-    assertGoodPassword(body.new_password, caller.username);
+    assertGoodPassword(body.new_password, caller.username, "new_password");
     const known = await findUser(storage.db, caller.userId);
     const bucketIp = actor.ip ?? "unknown";
     const isRight = await passwords.inTurn(async (verify) => {

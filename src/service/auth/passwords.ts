@@ -1,6 +1,6 @@
 import { hash, verify } from "@node-rs/argon2";
 import PQueue from "p-queue";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem, InputProblem } from "../api/problems.ts";
 
 /** Hashes and checks passwords: argon2id, PHC strings. */
 export interface Passwords {
@@ -40,9 +40,9 @@ export function createPasswords(): Passwords {
   };
 }
 
-/** @throws {ApiProblem} password_invalid */
-export function assertGoodPassword(password: string, username: string): void {
+/** @throws {InputProblem} password_invalid; `field` says which of the body */
+export function assertGoodPassword(password: string, username: string, field = "password"): void {
   if (password.toLowerCase() === username.toLowerCase()) {
-    throw new ApiProblem("password_invalid", "the password must not be the username");
+    throw new InputProblem("password_invalid", ["body", field], "the password must not be the username");
   }
 }

@@ -1,5 +1,5 @@
 import { ShareConfig, type Scope } from "../api/auth.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { InputProblem } from "../api/problems.ts";
 import type { Caller } from "./caller.ts";
 
 /** Something shared: who made it, and the stored share config. */
@@ -15,12 +15,12 @@ export const DEFAULT_SHARE: ShareConfig = {
   manage_scope: null,
 };
 
-/** Writing is strict. @throws {ApiProblem} share_config_invalid */
+/** Writing is strict. @throws {InputProblem} share_config_invalid */
 export function checkShareConfig(config: ShareConfig): ShareConfig {
   checkScope("read_scope", config.read_scope);
   if (config.manage_scope !== null) {
     checkScope("manage_scope", config.manage_scope);
-    if (!contains(config.read_scope, config.manage_scope)) refuse("manage_scope must lie within read_scope");
+    if (!contains(config.read_scope, config.manage_scope)) refuse("manage_scope", "must lie within read_scope");
   }
   return config;
 }
@@ -59,11 +59,10 @@ function matches(caller: Caller, scope: Scope | undefined): boolean {
 }
 
 function checkScope(name: string, { access_level, department_ids, user_uids }: Scope): void {
-  if (access_level === "department" && department_ids.length === 0) refuse(`${name}: department needs department_ids`);
-  if (access_level === "user" && user_uids.length === 0) refuse(`${name}: user needs user_uids`);
-  if (access_level !== "department" && department_ids.length > 0)
-    refuse(`${name}: department_ids belong to department`);
-  if (access_level !== "user" && user_uids.length > 0) refuse(`${name}: user_uids belong to user`);
+  if (access_level === "department" && department_ids.length === 0) refuse(name, "department needs department_ids");
+  if (access_level === "user" && user_uids.length === 0) refuse(name, "user needs user_uids");
+  if (access_level !== "department" && department_ids.length > 0) refuse(name, "department_ids belong to department");
+  if (access_level !== "user" && user_uids.length > 0) refuse(name, "user_uids belong to user");
 }
 
 function contains(outer: Scope, inner: Scope): boolean {
@@ -75,6 +74,6 @@ function contains(outer: Scope, inner: Scope): boolean {
   );
 }
 
-function refuse(message: string): never {
-  throw new ApiProblem("share_config_invalid", message);
+function refuse(name: string, message: string): never {
+  throw new InputProblem("share_config_invalid", ["body", "share_config", name], `${name}: ${message}`);
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { v7 as uuid7 } from "uuid";
 import type { AgentCall, AgentCallBody, EvaluationBody, TrajectorySummary } from "../api/calls.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem, InputProblem } from "../api/problems.ts";
 import type { RunResult } from "../api/runs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { RunEvents } from "../runs/events.ts";
@@ -92,18 +92,25 @@ export function createCalls({ runs, events, syncWaitMs }: CallsOptions) {
 /** @throws {ApiProblem} for what an agent-call cannot do */
 function readCall(body: AgentCallBody, { caller, requestId: given, traceparent }: CallContext): Intent {
   if (body.stream === true)
-    throw new ApiProblem(
+    throw new InputProblem(
       "stream_unsupported",
+      ["body", "stream"],
       "agent-calls do not stream: leave stream out, or follow the run's events",
     );
-  if (body.agent_slug === undefined) throw new ApiProblem("agent_slug_required", "agent_slug names the agent to call");
+  if (body.agent_slug === undefined)
+    throw new InputProblem("agent_slug_required", ["body", "agent_slug"], "agent_slug names the agent to call");
   if (body.agent_call_meta !== undefined && body.agent_call_meta !== null && "context" in body.agent_call_meta) {
-    throw new ApiProblem("context_override", "agent_call_meta must not carry a context");
+    throw new InputProblem(
+      "context_override",
+      ["body", "agent_call_meta", "context"],
+      "agent_call_meta must not carry a context",
+    );
   }
   const policy = body.queue_policy ?? (body.async_mode ? "enqueue" : "reject");
   if (body.async_mode ? policy === "steer" : policy !== "reject") {
-    throw new ApiProblem(
+    throw new InputProblem(
       "queue_policy_inapplicable",
+      ["body", "queue_policy"],
       body.async_mode ? "asynchronous calls enqueue or reject" : "synchronous calls reject only",
     );
   }
@@ -129,7 +136,7 @@ function readEvaluation(body: EvaluationBody, { caller, requestId: given, tracep
     typeof body.image_content === "string" && body.image_content !== "" ? [readImage(body.image_content)] : [];
   assertImagesFit(images);
   if (body.query.trim() === "" && images.length === 0)
-    throw new ApiProblem("query_required", "query is needed, or an image");
+    throw new InputProblem("query_required", ["body", "query"], "query is needed, or an image");
   const requestId = given ?? uuid7();
   return {
     source: "evaluation",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ApiProblem } from "../api/problems.ts";
+import { InputProblem, type FieldError } from "../api/problems.ts";
 import type { AgentCallBody } from "../api/calls.ts";
 import { assertImagesFit, readImage } from "../runs/images.ts";
 import type { RequestInput } from "../runs/rows.ts";
@@ -9,43 +9,48 @@ import { MAX_INPUT_TEXT_BYTES } from "../../protocol/index.ts";
 const TextPart = z.looseObject({ type: z.literal("text"), text: z.string() });
 const ImagePart = z.looseObject({ type: z.literal("image_url"), image_url: z.looseObject({ url: z.string() }) });
 const Part = z.discriminatedUnion("type", [TextPart, ImagePart]);
+type Part = z.infer<typeof Part>;
 
-/** What the last user message says; texts are joined by a newline. @throws {ApiProblem} */
+/** What the last user message says; texts are joined by a newline. @throws {InputProblem} */
 export function readMessages(messages: AgentCallBody["messages"]): RequestInput {
+  const parsed = messages.map(({ content }, index) => readParts(content, ["body", "messages", index, "content"]));
   const index = messages.findLastIndex(({ role }) => role === "user");
-  const content = messages[index]?.content;
-  if (index === -1) throw new ApiProblem("no_user_message", "messages need one of role user");
+  const loc = ["body", "messages", index, "content"];
+  if (index === -1) throw new InputProblem("no_user_message", ["body", "messages"], "messages need one of role user");
   const texts: string[] = [];
   const images: string[] = [];
-  for (const [position, part] of (typeof content === "string"
-    ? [{ type: "text", text: content }]
-    : (content ?? [])
-  ).entries()) {
-    const parsed = Part.safeParse(part);
-    if (!parsed.success) {
-      const where = `messages[${index}].content[${position}]`;
-      throw new ApiProblem(
-        "content_part_unsupported",
-        `${where}: parts are {type:"text", text} and {type:"image_url", image_url:{url}}`,
-      );
-    }
-    if (parsed.data.type === "text") texts.push(parsed.data.text);
-    else images.push(readDataUrl(parsed.data.image_url.url));
+  for (const [position, part] of (parsed[index] ?? []).entries()) {
+    if (part.type === "text") texts.push(part.text);
+    else images.push(readDataUrl(part.image_url.url, [...loc, position, "image_url", "url"]));
   }
   const query = texts.join("\n");
-  assertImagesFit(images);
+  assertImagesFit(images, loc);
   if (query.trim() === "" && images.length === 0)
-    throw new ApiProblem("query_required", "the last user message is empty");
+    throw new InputProblem("query_required", loc, "the last user message is empty");
   if (Buffer.byteLength(query) > MAX_INPUT_TEXT_BYTES) {
-    throw new ApiProblem("content_part_unsupported", `at most ${MAX_INPUT_TEXT_BYTES} bytes of text`);
+    throw new InputProblem("content_part_unsupported", loc, `at most ${MAX_INPUT_TEXT_BYTES} bytes of text`);
   }
   return { query, images };
 }
 
+/** The parts of a message, of the last one as of those before it. */
+function readParts(content: AgentCallBody["messages"][number]["content"], loc: FieldError["loc"]): Part[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return (content ?? []).map((part, position) => {
+    const { data } = Part.safeParse(part);
+    if (data !== undefined) return data;
+    throw new InputProblem(
+      "content_part_unsupported",
+      [...loc, position],
+      'parts are {type:"text", text} and {type:"image_url", image_url:{url}}',
+    );
+  });
+}
+
 /** Images come with the call: the service fetches nothing that a caller names. */
-function readDataUrl(url: string): string {
+function readDataUrl(url: string, loc: FieldError["loc"]): string {
   if (!/^data:image\/[a-z+.-]+;base64,/i.test(url)) {
-    throw new ApiProblem("content_part_unsupported", "image_url.url has to be a base64 data URL of an image");
+    throw new InputProblem("content_part_unsupported", loc, "image_url.url has to be a base64 data URL of an image");
   }
-  return readImage(url);
+  return readImage(url, loc);
 }

@@ -1,12 +1,14 @@
 import type { FastifyRequest } from "fastify";
 import { Id } from "../api/common.ts";
-import { ApiProblem, ValidationProblem } from "../api/problems.ts";
+import { InputProblem, ValidationProblem } from "../api/problems.ts";
+
+const LOC = ["header", "idempotency-key"];
 
 /**
  * A request's id, from the body or the header `Idempotency-Key`. Which ids there are is the same for both.
  *
  * @throws {ValidationProblem} where the header is no id
- * @throws {ApiProblem} where both differ
+ * @throws {InputProblem} where both differ
  */
 export function idempotencyKey(
   request: Pick<FastifyRequest, "headers">,
@@ -18,11 +20,15 @@ export function idempotencyKey(
   if (inHeader !== undefined) {
     const [issue] = schema.safeParse(inHeader).error?.issues ?? [];
     if (issue !== undefined) {
-      throw new ValidationProblem([{ loc: ["header", "idempotency-key"], msg: issue.message, type: issue.code }]);
+      throw new ValidationProblem([{ loc: LOC, msg: issue.message, type: issue.code }]);
     }
   }
   if (inBody !== undefined && inHeader !== undefined && inBody !== inHeader) {
-    throw new ApiProblem("idempotency_key_mismatch", "Idempotency-Key and request_id are one thing and differ here");
+    throw new InputProblem(
+      "idempotency_key_mismatch",
+      LOC,
+      "Idempotency-Key and request_id are one thing and differ here",
+    );
   }
   return inBody ?? inHeader;
 }

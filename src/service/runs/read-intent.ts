@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { v5 as uuid5, v7 as uuid7 } from "uuid";
 import { canonicalJson } from "../agents/manifest.ts";
 import { Id } from "../api/common.ts";
-import { ApiProblem, ValidationProblem } from "../api/problems.ts";
+import { InputProblem, ValidationProblem } from "../api/problems.ts";
 import type { SubmitRunBody } from "../api/runs.ts";
 import { assertImagesFit, readImage } from "./images.ts";
 import type { Intent } from "./intake.ts";
@@ -21,7 +21,7 @@ export function readIntent(
   const images = body.image_content === undefined || body.image_content === "" ? [] : [readImage(body.image_content)];
   assertImagesFit(images);
   if (!isResume && query.trim() === "" && images.length === 0) {
-    throw new ApiProblem("query_required", "query is needed, or an image, or a resume");
+    throw new InputProblem("query_required", ["body", "query"], "query is needed, or an image, or a resume");
   }
   const parent = body.created_by_run_id ?? undefined;
   if (isResume && parent === undefined) {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Manifest } from "../agents/manifest.ts";
-import { ApiProblem, ValidationProblem } from "../api/problems.ts";
+import { ApiProblem, InputProblem, ValidationProblem } from "../api/problems.ts";
 import { HumanDecisions, Interrupt } from "../api/runs.ts";
 import { complete, insert, type Decided, type Decision } from "./decision.ts";
 import { freezeManifest } from "./dispatch.ts";
@@ -10,7 +10,11 @@ import { readManifest, type RequestOptions } from "./rows.ts";
 export async function takeResume(decision: Decision): Promise<Decided> {
   const { trx, intent, thread } = decision;
   if (intent.queuePolicy !== "enqueue") {
-    throw new ApiProblem("queue_policy_inapplicable", "a resume bypasses the queue: leave queue_policy out");
+    throw new InputProblem(
+      "queue_policy_inapplicable",
+      ["body", "queue_policy"],
+      "a resume bypasses the queue: leave queue_policy out",
+    );
   }
   const parentId = intent.input.parent_run_id;
   const parent =
@@ -58,8 +62,9 @@ function assertAnswers(interrupt: Interrupt, resume: Readonly<Record<string, unk
   if (interrupt.reason !== "human_approval") return;
   const parsed = HumanDecisions.safeParse(resume);
   if (parsed.success) return;
-  throw new ApiProblem(
+  throw new InputProblem(
     "resume_invalid",
+    ["body", "resume"],
     'resume needs exactly one decision: {"decisions":[{"type":"approve" or "reject","message"?}]}',
   );
 }

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from "kysely";
 import { v7 as uuid7 } from "uuid";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem, InputProblem } from "../api/problems.ts";
 import {
   WebhookEvent,
   type CreateWebhookBody,
@@ -138,7 +138,8 @@ function assertAcceptable(outbound: Outbound, url: string): void {
   try {
     outbound.assertAcceptable(url);
   } catch (error) {
-    if (error instanceof OutboundRefused) throw new ApiProblem("url_refused", error.message, { reason: error.reason });
+    if (error instanceof OutboundRefused)
+      throw new InputProblem("url_refused", ["body", "url"], error.message, { reason: error.reason });
     throw error;
   }
 }

@@ -109,6 +109,7 @@ describe.each(ENGINES)("%s", (kind) => {
       [{ messages: [{ role: "system", content: "x" }] }, "no_user_message"],
       [{ messages: [{ role: "user", content: " " }] }, "query_required"],
       [{ messages: [{ role: "user", content: [{ type: "audio", audio: {} }] }] }, "content_part_unsupported"],
+      [{ messages: [{ role: "user", content: [{ type: "input_audio" }] }, ...messages] }, "content_part_unsupported"],
       [{ messages: image("https://example.com/a.png") }, "content_part_unsupported"],
       [{ messages: image(`data:image/png;base64,${Buffer.from("no image").toString("base64")}`) }, "image_invalid"],
       [{ messages, queue_policy: "enqueue" }, "queue_policy_inapplicable"],
@@ -119,6 +120,7 @@ describe.each(ENGINES)("%s", (kind) => {
     for (const [body, code] of cases) {
       const answer = await service.call("POST", CALL, { agent_slug: "cli-b", ...body });
       expect([answer.status, answer.body.detail.code]).toEqual([422, code]);
+      expect(answer.body.detail.loc[0]).toBe("body");
     }
     expect((await service.call("POST", CALL, { agent_slug: "cli-b", messages: [] })).body.detail[0].loc).toEqual([
       "body",
