@@ -9,6 +9,8 @@ import type { Tokens } from "./jwt.ts";
 export interface Credentials {
   /** @throws {ApiProblem} unauthorized, the same for everything that is wrong */
   authenticate(authorization: string | undefined): Promise<Caller>;
+  /** Whether it would still be; no use of a key. */
+  isAccepted(authorization: string | undefined): Promise<boolean>;
 }
 
 const KEY = /^svkey_[0-9a-f]{48}$/;
@@ -35,7 +37,6 @@ export function createCredentials(storage: Storage, tokens: Tokens): Credentials
       .where("account.deleted_at", "is", null)
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    await touch(row.keyId);
     return {
       userId: row.id,
       username: row.username,
@@ -74,16 +75,18 @@ export function createCredentials(storage: Storage, tokens: Tokens): Credentials
     return { userId: id, username, role, departmentId: department_id, credential: { type: "jwt" } };
   }
 
+  async function find(authorization: string | undefined): Promise<Caller | undefined> {
+    const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+    if (bearer === undefined) return undefined;
+    // Nothing falls through: what begins as a key is one or nothing.
+    return bearer.startsWith("svkey_") ? fromKey(bearer) : fromToken(bearer);
+  }
+
   return {
+    isAccepted: async (authorization) => (await find(authorization)) !== undefined,
     async authenticate(authorization) {
-      const bearer = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-      // Nothing falls through: what begins as a key is one or nothing.
-      const caller =
-        bearer === undefined
-          ? undefined
-          : bearer.startsWith("svkey_")
-            ? await fromKey(bearer)
-            : await fromToken(bearer);
+      const caller = await find(authorization);
+      if (caller?.credential.type === "api_key") await touch(caller.credential.id);
       if (caller !== undefined) return caller;
       throw new ApiProblem("unauthorized", "send a valid API key or token as `Authorization: Bearer <token>`");
     },

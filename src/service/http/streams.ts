@@ -8,6 +8,14 @@ export interface Frame {
   readonly data: unknown;
 }
 
+/** What a stream sends, and for how long. */
+export interface StreamSource {
+  /** Asked for more only when the client has taken what there was. */
+  read(signal: AbortSignal): AsyncIterable<readonly Frame[]>;
+  /** Whether who opened it may still read; asked at every heartbeat. A fault of the question closes nothing. */
+  isAllowed(): Promise<boolean>;
+}
+
 /** The event streams that are open in this process. */
 export interface Streams {
   /**
@@ -15,12 +23,12 @@ export interface Streams {
    *
    * Resolves when the stream has ended or the client has gone. A fault only closes the connection: whether the run goes on is
    * another question (law 6).
-   * @throws {ApiProblem} too_many_streams, before anything is sent
+   * @throws {ApiProblem} too_many_streams, at once and before anything is sent
    */
   open(
     response: ServerResponse,
     headers: Readonly<Record<string, string | string[]>>,
-    read: (signal: AbortSignal) => AsyncIterable<readonly Frame[]>,
+    source: StreamSource,
   ): Promise<void>;
   count(): number;
   /** Closes all of them. */
@@ -48,7 +56,7 @@ export function createStreams({ most, heartbeatMs, maxMs, onFault }: StreamsOpti
     response: ServerResponse,
     headers: Readonly<Record<string, string | string[]>>,
     controller: AbortController,
-    read: (signal: AbortSignal) => AsyncIterable<readonly Frame[]>,
+    source: StreamSource,
   ): Promise<void> {
     const { signal } = controller;
     response.once("close", () => controller.abort());
@@ -65,9 +73,12 @@ export function createStreams({ most, heartbeatMs, maxMs, onFault }: StreamsOpti
       // A client that has not taken what it was sent needs no sign of life on top.
       if (response.writableLength === 0 && !response.writableEnded) response.write(": heartbeat\n\n");
     }, heartbeatMs);
+    const check = setInterval(() => {
+      source.isAllowed().then((isAllowed) => (isAllowed ? undefined : controller.abort()), onFault);
+    }, heartbeatMs);
     const limit = setTimeout(() => controller.abort(), maxMs);
     try {
-      for await (const frames of read(signal)) {
+      for await (const frames of source.read(signal)) {
         if (signal.aborted) break;
         heartbeat.refresh();
         if (!response.write(frames.map(frameText).join(""))) await drained(response, signal);
@@ -78,18 +89,20 @@ export function createStreams({ most, heartbeatMs, maxMs, onFault }: StreamsOpti
       response.destroy();
     } finally {
       clearInterval(heartbeat);
+      clearInterval(check);
       clearTimeout(limit);
       if (signal.aborted && response.writableLength > 0) response.destroy();
     }
   }
 
   return {
-    async open(response, headers, read) {
+    // Not async: a refusal is thrown before the caller gives the connection away.
+    open(response, headers, source) {
       if (open.size >= most) {
         throw new ApiProblem("too_many_streams", `${most} event streams are open already`, {}, RETRY_AFTER_SECONDS);
       }
       const controller = new AbortController();
-      const sending = send(response, headers, controller, read).finally(() => open.delete(controller));
+      const sending = send(response, headers, controller, source).finally(() => open.delete(controller));
       open.set(controller, sending);
       return sending;
     },

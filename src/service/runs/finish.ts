@@ -8,7 +8,7 @@ import { lockThread } from "../threads/threads.ts";
 import { dispatch, dispatchHead } from "./dispatch.ts";
 import { OwnershipLost } from "./failures.ts";
 import type { RunObserver } from "./observer.ts";
-import { insertEvents, notifyEvents, type RequestRow, type RunRow } from "./rows.ts";
+import { insertEvents, notifyEvents, notifyRequests, type RequestRow, type RunRow } from "./rows.ts";
 import { account, showUsage, type StoredUsage } from "./usage.ts";
 
 /** How a run ends. */
@@ -150,6 +150,8 @@ async function dispatchNext(
   // Its manifest was frozen when it was accepted: nothing can refuse it any more.
   if (steer !== undefined) await cancelOfDeleted(trx, await dispatch(storage, trx, steer));
   else if (run.status === "completed") await dispatchHead(storage, trx, run.thread_pk);
+  // What waits is paused now, and who watches it is told.
+  else await notifyRequests(trx, run.thread_pk);
 }
 
 /** A deleted user's steer has a run only so that its turn is cancelled. */

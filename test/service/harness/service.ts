@@ -141,11 +141,18 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
   };
 }
 
-/** Every frame of a stream. */
-export async function readAll(body: AsyncIterable<Uint8Array>): Promise<SentEvent[]> {
+/** Every frame of a stream; told as they come, where a test must not wait for the end. */
+export async function readAll(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  onFrame?: (frame: SentEvent) => void,
+): Promise<SentEvent[]> {
   const frames: SentEvent[] = [];
   const parser = createParser({
-    onEvent: ({ id = "", event = "", data }) => frames.push({ id, event, data: JSON.parse(data) }),
+    onEvent({ id = "", event = "", data }) {
+      const frame = { id, event, data: JSON.parse(data) };
+      frames.push(frame);
+      onFrame?.(frame);
+    },
   });
   const decoder = new TextDecoder();
   for await (const chunk of body) parser.feed(decoder.decode(chunk, { stream: true }));

@@ -28,7 +28,7 @@ test("while the database is away every route that needs it answers 503 with Retr
     calls.push({ route: row.route, headers: row.headers ?? {}, method, url, body: row.body?.() });
   }
   // Who calls is known already: what fails is what the route itself asks of the database.
-  const credentials = { authenticate: async () => world.superadmin.caller };
+  const credentials = { authenticate: async () => world.superadmin.caller, isAccepted: async () => true };
   const app = await testApp(storage, { auth: { ...world.auth, credentials } });
   wire.cut();
   const faults = [];

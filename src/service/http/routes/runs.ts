@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { EventPage } from "../../api/events.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem, InputProblem } from "../../api/problems.ts";
+import type { Auth } from "../../auth/auth.ts";
 import {
   EventsQuery,
   RequestAnswer,
@@ -16,20 +17,21 @@ import {
   Submission,
   SubmitRunBody,
 } from "../../api/runs.ts";
-import type { RunEvents } from "../../runs/events.ts";
+import type { EventPageResult, RunEvents } from "../../runs/events.ts";
 import { requestIdInMeta } from "../../runs/read-intent.ts";
 import type { Runs } from "../../runs/runs.ts";
 import { slim } from "../../runs/slim.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
-import type { Streams } from "../streams.ts";
+import type { Streams, StreamSource } from "../streams.ts";
 import { followRequest } from "../request-stream.ts";
 import { readTraceparent } from "../traceparent.ts";
 import type { Storage } from "../../storage/storage.ts";
 
 export interface RunRoutesOptions {
   readonly storage: Storage;
+  readonly auth: Pick<Auth, "credentials">;
   readonly runs: Runs;
   readonly events: RunEvents;
   readonly streams: Streams;
@@ -39,7 +41,9 @@ const tags = ["runs"];
 const BUSY_SECONDS = 5;
 
 /** Runs, requests and their events. */
-export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, { storage, runs, events, streams }) => {
+export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, options) => {
+  const { storage, runs, events } = options;
+
   const submit = {
     tags,
     summary: "Submit a run",
@@ -118,7 +122,7 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, { 
     const afterSeq = readCursor(request.headers["last-event-id"], query.after_seq);
     const show = query.verbose === "false" ? slim : undefined;
     // Refused before the connection is taken over, while a problem can still be answered.
-    const page = await events.page(source, afterSeq, query.limit);
+    const page = await readPage(events, source, afterSeq, query.limit);
     if (wantsJson(request, query.format)) {
       const last = page.events.at(-1)?.seq ?? afterSeq;
       return {
@@ -129,7 +133,7 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, { 
       };
     }
     if (page.hasEnded && afterSeq === page.lastSeq) return reply.code(204).send();
-    await sendFrames(reply, streams, async function* (signal) {
+    await sendFrames(options, request, reply, async function* (signal) {
       for await (const batch of events.follow(source, afterSeq, signal)) {
         yield batch.map((event) => ({
           id: event.seq,
@@ -188,19 +192,38 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, { 
   app.get("/api/agent/requests/:request_id/events", { schema: requestStream }, async (request, reply) => {
     const caller = callerOf(request);
     const { pk } = await runs.findRequest(caller, request.params.request_id);
-    await sendFrames(reply, streams, (signal) => followRequest(storage, events, pk, signal));
+    await sendFrames(options, request, reply, (signal) => followRequest(storage, events, pk, signal));
     return reply;
   });
 };
 
-async function sendFrames(reply: FastifyReply, streams: Streams, read: Parameters<Streams["open"]>[2]): Promise<void> {
+/** Events that cannot be read say nothing of their run (law 6): asking again later is right. @throws {ApiProblem} */
+async function readPage(events: RunEvents, ...of: Parameters<RunEvents["page"]>): Promise<EventPageResult> {
+  try {
+    return await events.page(...of);
+  } catch (error) {
+    if (error instanceof ApiProblem) throw error;
+    const problem = new ApiProblem("not_ready", "the events cannot be read now; try again", {}, BUSY_SECONDS);
+    throw Object.assign(problem, { cause: error });
+  }
+}
+
+async function sendFrames(
+  { streams, auth }: RunRoutesOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  read: StreamSource["read"],
+): Promise<void> {
   // What hooks have set, such as CORS, goes out with the stream.
   const headers = Object.fromEntries(
     Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, typeof value === "number" ? String(value) : value]],
     ),
   );
-  const sending = streams.open(reply.raw, headers, read);
+  const sending = streams.open(reply.raw, headers, {
+    read,
+    isAllowed: () => auth.credentials.isAccepted(request.headers.authorization),
+  });
   reply.hijack();
   await sending;
 }
@@ -214,14 +237,15 @@ function wantsJson(request: FastifyRequest, format: "json" | "sse" | undefined):
 /** The largest integer of the column: a cursor beyond it is beyond the end of every run. */
 const LAST_CURSOR = 2 ** 31 - 1;
 
-/** @throws {ApiProblem} bad_cursor */
+/** @throws {InputProblem} bad_cursor */
 function readCursor(header: string | string[] | undefined, query: string | undefined): number {
-  const given = typeof header === "string" && header !== "" ? header : query;
+  const isInHeader = typeof header === "string" && header !== "";
+  const given = isInHeader ? header : query;
   if (given === undefined || given === "") return 0;
-  if (!/^\d+$/.test(given))
-    throw new ApiProblem(
-      "bad_cursor",
-      `a cursor is a non-negative integer, got ${JSON.stringify(given.slice(0, 100))}`,
-    );
-  return Math.min(Number(given), LAST_CURSOR);
+  if (/^\d+$/.test(given)) return Math.min(Number(given), LAST_CURSOR);
+  throw new InputProblem(
+    "bad_cursor",
+    isInHeader ? ["header", "last-event-id"] : ["query", "after_seq"],
+    `a cursor is a non-negative integer, got ${JSON.stringify(given.slice(0, 100))}`,
+  );
 }
