@@ -67,5 +67,5 @@ export function describeFault(error: unknown): string {
   if ("code" in error && error.code === "EADDRINUSE")
     return `${error.message}: stop what listens there, or set SERVICE_PORT`;
   const isExpected = error instanceof SettingsError || EXPECTED.has(error.name) || "syscall" in error;
-  return isExpected ? error.message.replaceAll("\n", "\nsvc: ") : (error.stack ?? error.message);
+  return isExpected ? error.message.replaceAll("\n", "\nsvc-service: ") : (error.stack ?? error.message);
 }
