@@ -23,9 +23,9 @@ import type { TurnContext } from "./turns/context.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "./turns/executor-runtime.ts";
 import { HomeError } from "./turns/home.ts";
 import type { TurnObserver } from "./turns/observer.ts";
+import type { SecretBook } from "./turns/secret-book.ts";
 import { startTurnService } from "./turns/turn-service.ts";
 import { VERSION } from "./version.ts";
-import type { Redact } from "./event-log/redact.ts";
 
 /** A daemon that serves. */
 export interface Daemon {
@@ -45,7 +45,7 @@ export interface DaemonOptions {
   /** `sandbox/`: the keeper and the home writer. */
   readonly sandboxDirectory: string;
   readonly logger: Logger;
-  readonly redact: Redact;
+  readonly secrets: SecretBook;
 }
 
 /** For the connections of clients, where turns or shells took all the time there is. */
@@ -86,7 +86,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       host: values.TURND_HOST,
       hosts: values.TURND_HOSTS,
       logger,
-      redact: options.redact,
+      redact: options.secrets.redact,
       maxBodyBytes: values.TURND_MAX_BODY_BYTES,
       maxStreams: values.TURND_MAX_STREAMS,
       maxFiles: await readMaxFiles(),
@@ -139,7 +139,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 /** Wires what turns run with, for a daemon or a probe; makes the directories it needs below the state directory. */
 export async function createTurnContext(
-  { settings, sandboxDirectory, logger, redact }: DaemonOptions,
+  { settings, sandboxDirectory, logger, secrets }: DaemonOptions,
   configured: readonly ConfiguredExecutor[],
   observer: TurnObserver,
 ): Promise<TurnContext> {
@@ -178,7 +178,7 @@ export async function createTurnContext(
         env: baseEnv,
         runAs,
         lendHome,
-        redact,
+        redact: secrets.redact,
         isProviderProbed: values.TURND_PROBE_PROVIDER === "on",
         now: () => new Date(),
         ...(explicitBinary === undefined ? {} : { explicitBinary }),
@@ -213,7 +213,8 @@ export async function createTurnContext(
     warnings,
     sessions,
     executors,
-    redact,
+    redact: secrets.redact,
+    secrets,
     now: () => new Date(),
     logger,
     observer,

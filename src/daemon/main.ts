@@ -27,19 +27,21 @@ async function serve(settings: Settings): Promise<never> {
     // For good, not once: a second signal must not cut short what the first one began.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
   });
-  const [{ pino }, { startDaemon }, { secretsOf }] = await Promise.all([
+  const [{ pino }, { startDaemon }, { secretsOf }, { createSecretBook }] = await Promise.all([
     import("pino"),
     import("./daemon.ts"),
     import("./configurations.ts"),
+    import("./turns/secret-book.ts"),
   ]);
-  const redact = createRedactor(secretsOf(settings));
+  const secrets = createSecretBook(secretsOf(settings));
+  const { redact } = secrets;
   const logger = pino(
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
     { write: (line: string) => void process.stdout.write(redactLine(line, redact)) },
   );
   // The last resort: one request, turn or shell that fails where nobody looks must not end all the others.
   process.on("unhandledRejection", (error) => logger.error({ err: error }, "fault that nothing handled"));
-  const starting = startDaemon({ settings, sandboxDirectory: SANDBOX, logger, redact });
+  const starting = startDaemon({ settings, sandboxDirectory: SANDBOX, logger, secrets });
   const daemon = await Promise.race([starting, stopped.then(() => undefined)]).catch((error: unknown) => {
     process.stderr.write(`turnd: ${redact(describe(error))}\n`);
     // At once: what was taken up already is the next start's.

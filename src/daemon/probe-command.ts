@@ -7,7 +7,6 @@ import type { CliName } from "../protocol/index.ts";
 import { startScriptedModel } from "../scripted-model/server.ts";
 import { readConfigurations } from "./configurations.ts";
 import { createTurnContext } from "./daemon.ts";
-import { createRedactor } from "./event-log/redact.ts";
 import { secretsInEnvironment } from "./executors/secret-values.ts";
 import type { ProbeStage } from "./probe/play.ts";
 import { probe, type Finding } from "./probe/probe.ts";
@@ -16,6 +15,7 @@ import { removeDirectory } from "./process/remove-directory.ts";
 import { makeUserDirectory } from "./process/user-directory.ts";
 import { readSettings, type Identity, type Settings } from "./settings.ts";
 import type { TurnObserver } from "./turns/observer.ts";
+import { createSecretBook } from "./turns/secret-book.ts";
 import { startTurnService } from "./turns/turn-service.ts";
 
 export interface ProbeOptions {
@@ -93,7 +93,7 @@ async function play(
       settings,
       sandboxDirectory,
       logger: pino({ name: "turnd", level: "error" }, err),
-      redact: createRedactor(secretsInEnvironment(env)),
+      secrets: createSecretBook(secretsInEnvironment(env)),
     },
     readConfigurations(settings),
     UNOBSERVED,

@@ -1,8 +1,9 @@
 import { access, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { TurnPath } from "../protocol/index.ts";
 import { RecordingError } from "./replay/recording-error.ts";
 import { writeRecording } from "./replay/write-recording.ts";
+import { redactTurns } from "./turns/read-turn-secrets.ts";
 import { readEnd } from "./turns/turn-store.ts";
 import type { Redact } from "./event-log/redact.ts";
 
@@ -21,7 +22,10 @@ export async function recordTurn(turnId: string, to: string, { stateDirectory, r
   if ((await readEnd(from)) === undefined) {
     throw new RecordingError(from, "the turn has not ended; wait for its end or cancel it");
   }
-  await writeRecording(from, to, redact);
+  // A CLI remembers what an earlier turn of its session has read.
+  const turns = dirname(from);
+  const siblings = (await readdir(turns)).map((name) => join(turns, name));
+  await writeRecording(from, to, await redactTurns(redact, siblings));
 }
 
 async function findTurn(turnId: string, stateDirectory: string): Promise<string> {

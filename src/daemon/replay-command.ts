@@ -8,6 +8,7 @@ import { RecordingError } from "./replay/recording-error.ts";
 import { readJson, type Recording } from "./replay/recording.ts";
 import { openSource } from "./replay/source.ts";
 import { formatExplanation } from "./replay-explain.ts";
+import { redactTurns } from "./turns/read-turn-secrets.ts";
 import { replayRecording } from "./turns/replay.ts";
 import type { Redact } from "./event-log/redact.ts";
 
@@ -72,18 +73,19 @@ async function replayOpened(
 ): Promise<TurnEndedData> {
   const executor = findExecutor(recording.turn.executor);
   if (executor === undefined) throw new RecordingError(directory, `no executor ${recording.turn.executor}`);
+  const redact = await redactTurns(options.redact, [recording.directory]);
   let decision: Decision | undefined;
   const ended = await replayRecording(recording, {
     executor,
     maxLineBytes: MAX_LINE_BYTES,
     now: () => new Date(),
-    redact: options.redact,
+    redact,
     keepsOrder: true,
     ...(options.show === "summary" ? { drift: drift.watch(executor, recording.turn.cli_version, directory) } : {}),
     write: (lines) => (options.show === "events" ? write(options.out, lines) : Promise.resolve()),
     ...(options.show === "decision" ? { explain: (made: Decision) => void (decision = made) } : {}),
   });
-  if (decision !== undefined) await write(options.out, options.redact(formatExplanation(directory, ended, decision)));
+  if (decision !== undefined) await write(options.out, redact(formatExplanation(directory, ended, decision)));
   return ended;
 }
 

@@ -26,6 +26,7 @@ export const Capabilities = z
     effort: z.boolean(),
     resume: z.boolean(),
     permissions: z.boolean(),
+    mcp_servers: z.boolean(),
   })
   .meta({ id: "Capabilities" });
 export type Capabilities = z.infer<typeof Capabilities>;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Decision } from "./decisions.ts";
 import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
 import { CliName, ExecutorName, Mode } from "./executors.ts";
+import { McpServers } from "./mcp-servers.ts";
 import { Permissions } from "./permissions.ts";
 import { listOf } from "./list.ts";
 
@@ -106,6 +107,10 @@ export const TurnRequest = z
     permissions: Permissions.optional().meta({
       description:
         "What this turn may not do, besides what its session may not; nothing here gives back what the session denies.",
+    }),
+    mcp_servers: McpServers.optional().meta({
+      description:
+        "Servers of tools for this turn alone, besides the operator's; one of the operator's with the same name is not used.",
     }),
     metadata: Metadata.optional(),
   })

@@ -14,7 +14,7 @@ import {
   statusThenOk,
 } from "./scenarios/faults.ts";
 import { program } from "./scenarios/program.ts";
-import { edit, goal, many, sleep, todo, toolFail, toolOk } from "./scenarios/tools.ts";
+import { edit, goal, many, mcp, sleep, todo, toolFail, toolOk } from "./scenarios/tools.ts";
 
 /** Played when no marker names another. */
 export const DEFAULT_SCENARIO = "program";
@@ -33,6 +33,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   sleep,
   todo,
   goal,
+  mcp,
   many,
   status,
   "status-then-ok": statusThenOk,

@@ -1,6 +1,9 @@
 import type { Conversation, ToolOutcome } from "./conversation.ts";
 import type { Part } from "./reply.ts";
 
+/** Between the two parts of the name of a tool in a namespace; the name of no tool has one. */
+export const IN_NAMESPACE = ".";
+
 type ToolPart = Extract<Part, { type: "tool_call" }>;
 
 /** What a scenario wants done, before it is put in the words of the tools a CLI offers. */
@@ -10,7 +13,13 @@ export type Action =
   | { readonly type: "read"; readonly path: string }
   | { readonly type: "edit"; readonly path: string; readonly before: string; readonly after: string }
   | { readonly type: "plan"; readonly entries: readonly PlanEntry[] }
-  | { readonly type: "goal"; readonly objective: string };
+  | { readonly type: "goal"; readonly objective: string }
+  | {
+      readonly type: "mcp";
+      readonly server: string;
+      readonly tool: string;
+      readonly input: Readonly<Record<string, unknown>>;
+    };
 
 export interface PlanEntry {
   readonly text: string;
@@ -27,6 +36,11 @@ export function callTool(action: Action, conversation: Conversation): ToolPart |
   // CLI A has nothing like it.
   if (action.type === "goal") {
     return offered.has("create_goal") ? call("create_goal", { objective: action.objective }) : null;
+  }
+  if (action.type === "mcp") {
+    const { server, tool, input } = action;
+    const name = [`${server}_${tool}`, `mcp__${server}${IN_NAMESPACE}${tool}`].find((word) => offered.has(word));
+    return name === undefined ? null : call(name, input);
   }
   const inCliA = inCliAWords(action);
   if (offered.has(inCliA.name)) return inCliA;
@@ -54,7 +68,7 @@ function call(name: string, input: Readonly<Record<string, unknown>>): ToolPart 
   return { type: "tool_call", name, input };
 }
 
-function inCliAWords(action: Exclude<Action, { type: "goal" }>): ToolPart {
+function inCliAWords(action: Exclude<Action, { type: "goal" | "mcp" }>): ToolPart {
   switch (action.type) {
     case "run": {
       const { command, purpose: description, seconds } = action;
@@ -84,7 +98,7 @@ function updatePlan(entries: readonly PlanEntry[]): ToolPart {
 }
 
 /** CLI B has no file tools for an unknown model, but takes `apply_patch` with a here-document for a file change. */
-function shellCommand(action: Exclude<Action, { type: "plan" | "goal" }>): string {
+function shellCommand(action: Exclude<Action, { type: "plan" | "goal" | "mcp" }>): string {
   switch (action.type) {
     case "run":
       return action.command;

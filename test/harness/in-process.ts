@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { startDaemon } from "../../src/daemon/daemon.ts";
-import { createRedactor } from "../../src/daemon/event-log/redact.ts";
 import { readSettings } from "../../src/daemon/settings.ts";
+import { createSecretBook } from "../../src/daemon/turns/secret-book.ts";
 import { createClient, type Client } from "./client.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "./temporary.ts";
 
@@ -26,7 +26,7 @@ export async function inProcessDaemon(env: Readonly<Record<string, string>> = {}
     settings,
     sandboxDirectory: join(REPOSITORY, "sandbox"),
     logger: pino({ level: "silent" }),
-    redact: createRedactor([]),
+    secrets: createSecretBook([]),
   });
   onTestFinished(() => daemon.stop());
   return createClient(daemon.url);

@@ -250,6 +250,7 @@ const EXECUTOR: ExecutorInfo = {
     effort: true,
     resume: true,
     permissions: true,
+    mcp_servers: true,
   },
   configuration: [],
   warnings: [],

@@ -6,6 +6,7 @@ import type {
   EffectiveSetting,
   Evidence,
   FailureCode,
+  McpServers,
   Mode,
   Native,
   Permissions,
@@ -184,6 +185,8 @@ export interface HomeInput {
   readonly configuration: Configuration;
   readonly permissions: Permissions;
   readonly mode: Mode;
+  /** Of this turn's request; the operator's are in the configuration. */
+  readonly mcpServers?: McpServers;
   /** As the request gave it; a CLI that knows only the models of its configuration needs it there. */
   readonly model?: string;
   /** Of the binary that will run, when known. */

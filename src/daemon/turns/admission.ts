@@ -8,7 +8,7 @@ import {
   type TurnRequest,
 } from "../../protocol/index.ts";
 import type { SessionFile } from "../sessions/session-store.ts";
-import { refuseWhatItCannot } from "./capabilities.ts";
+import { refusePrograms, refuseWhatItCannot } from "./capabilities.ts";
 import { executorOf, type TurnContext } from "./context.ts";
 import { isStorageError } from "../process/storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
@@ -19,6 +19,7 @@ import { hashRequest } from "./request-hash.ts";
 import type { Tombstones } from "./tombstones.ts";
 import { findShortage } from "./state-disk.ts";
 import { toSnapshot, type Turn } from "./turn.ts";
+import { permissionsOf } from "./turn-permissions.ts";
 import type { TurnStore } from "./turn-store.ts";
 import { checkWorkspace } from "./workspace.ts";
 
@@ -72,7 +73,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
     await refuseIfNotStorable();
     madeSession = undefined;
     const turn = await addTurn(draft).catch(async (error: unknown) => {
-      if (madeSession !== undefined) await context.sessions.withdraw(madeSession);
+      if (madeSession !== undefined) {
+        context.secrets.forgetSession(madeSession);
+        await context.sessions.withdraw(madeSession);
+      }
       throw error;
     });
     context.logger.info({ turnId: turn.file.turn_id, sessionId: turn.file.session_id }, "turn admitted");
@@ -82,7 +86,12 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
   async function addTurn(draft: () => Promise<TurnDraft>): Promise<Turn> {
     const { file, files } = await draft();
-    return store.add(file, files);
+    // Before anything can be said of it.
+    context.secrets.add(file, { hasEnded: false });
+    return store.add(file, files).catch((error: unknown) => {
+      context.secrets.end(file.turn_id);
+      throw error;
+    });
   }
 
   async function refuseIfNotStorable(): Promise<void> {
@@ -171,6 +180,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     return enter(() =>
       admitNow(asked, async () => {
         const found = await resolveSession(request, workspace);
+        refusePrograms(request.mcp_servers ?? {}, permissionsOf(found, request));
         const made = begin(found, asked.hash, traceId);
         return draftTurn(made, { request, executor: cliOf(found), workspace, limits: context.limits });
       }),

@@ -30,6 +30,7 @@ export function surroundingsOf(context: TurnContext, turn: Turn, cliVersion = tu
     configuration,
     permissions: permissionsOf(session, turn.file),
     mode: turn.file.mode,
+    mcpServers: turn.file.mcp_servers ?? {},
     ...(turn.file.model === undefined ? {} : { model: turn.file.model }),
     ...(cliVersion === undefined ? {} : { cliVersion }),
   });

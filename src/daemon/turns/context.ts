@@ -6,6 +6,7 @@ import type { SessionStore } from "../sessions/session-store.ts";
 import type { ExecutorRuntime } from "./executor-runtime.ts";
 import type { TurnObserver } from "./observer.ts";
 import type { Redact } from "../event-log/redact.ts";
+import type { SecretBook } from "./secret-book.ts";
 
 /** Bounds of a turn; times in milliseconds, 0 switches a time-out off. Source: DESIGN section 9. */
 export interface TurnLimits {
@@ -48,10 +49,17 @@ export interface TurnContext {
   readonly warnings: readonly string[];
   readonly sessions: SessionStore;
   readonly executors: ReadonlyMap<Executor["id"], ExecutorRuntime>;
+  /** Of a turn's context: takes out what its session's turns were given as well, see `contextOf`. */
   readonly redact: Redact;
+  readonly secrets: SecretBook;
   readonly now: () => Date;
   readonly logger: Logger;
   readonly observer: TurnObserver;
+}
+
+/** The context of what is done for one session: its turns' own secrets are taken out of all that is logged and served. */
+export function contextOf(context: TurnContext, sessionId: string): TurnContext {
+  return { ...context, redact: context.secrets.redactorOf(sessionId) };
 }
 
 /** The runtime side of an executor; every name of the protocol has one. */

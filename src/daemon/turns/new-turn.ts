@@ -73,6 +73,7 @@ export function draftTurn(made: NewTurn, { request, executor, workspace, limits 
     images: images.map((image) => image.name),
     workspace,
     ...(request.permissions === undefined ? {} : { permissions: request.permissions }),
+    ...(request.mcp_servers === undefined ? {} : { mcp_servers: request.mcp_servers }),
   };
   return { file, files: [{ name: "prompt.txt", content: prompt }, ...images] };
 }

@@ -111,23 +111,27 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
  */
 export async function tidyHome(
   context: TurnContext,
-  { file }: Turn,
+  turn: Turn,
   { hasHome }: { readonly hasHome: boolean },
 ): Promise<void> {
+  const { file } = turn;
   // Nothing was put there for a turn that was never prepared, and a replay leaves nothing.
   if (file.replay !== undefined || (!hasHome && file.started_at === undefined)) return;
   try {
     const tidy: readonly HomeCommand[] = hasHome
       ? // What a daemon that was killed had not come to remove goes with it.
-        [
-          { do: "empty", path: "tmp" },
-          { do: "remove", path: "turn" },
-        ]
+        [{ do: "empty", path: "tmp" }, { do: "remove", path: "turn" }, ...listGiven(context, turn)]
       : [{ do: "remove", path: `turn/${file.turn_id}` }];
     await changeHome(context, context.sessions.paths(file.session_id).home, tidy);
   } catch (error) {
     context.logger.warn({ turnId: file.turn_id, err: error }, "home could not be tidied");
   }
+}
+
+/** Configuration with what the request brought in it, keys of its MCP servers too: the next turn gets another. */
+function listGiven(context: TurnContext, turn: Turn): HomeCommand[] {
+  if (Object.keys(turn.file.mcp_servers ?? {}).length === 0) return [];
+  return surroundingsOf(context, turn).plan.files.map(({ path }) => ({ do: "remove", path }));
 }
 
 /** As a whole: a keeper that an earlier daemon has called up may have the old file open. */

@@ -64,6 +64,7 @@ export function createRemoval({ context, store, tombstones, reserve }: RemovalPa
         throw new ProblemError("storage_full", `session ${sessionId} cannot be deleted: ${why}`);
       }
       store.forgetSession(sessionId);
+      context.secrets.forgetSession(sessionId);
       if (await bury(directory, stones)) await sessions.discardRemoved(directory);
       // Whatever keeps its record: its files are to make room.
       else await sessions.freeRemoved(directory);

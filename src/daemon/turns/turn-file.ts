@@ -5,6 +5,7 @@ import {
   CliName,
   Exit,
   FailureCode,
+  McpServers,
   Metadata,
   Mode,
   Permissions,
@@ -42,6 +43,8 @@ export const TurnFile = z.object({
   workspace: z.string(),
   /** Besides the session's. */
   permissions: Permissions.optional(),
+  /** Secrets in them as they are: a later start has to render the same. */
+  mcp_servers: McpServers.optional(),
   metadata: Metadata.optional(),
   trace_id: z.string().optional(),
   created_at: z.iso.datetime(),

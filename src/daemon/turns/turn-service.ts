@@ -5,7 +5,7 @@ import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
 import type { SessionFile } from "../sessions/session-store.ts";
 import { createAdmission, unreadableSession } from "./admission.ts";
-import type { TurnContext } from "./context.ts";
+import { contextOf, type TurnContext } from "./context.ts";
 import { describeDamage } from "./damage.ts";
 import { createReadiness, describeSandbox } from "./describe.ts";
 import { endWithoutLog } from "./end.ts";
@@ -49,6 +49,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     },
     onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is told again from there on"),
   });
+  for (const turn of store.list()) context.secrets.add(turn.file, { hasEnded: hasEnded(turn) });
   await endLeftovers(unreadable, context);
   const tombstones = await openTombstones(context.stateDirectory);
   const tombstoneFault = tombstones.fault();
@@ -81,7 +82,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     // A turn that ends while it waits in line has no home: what lies there belongs to another turn.
     const hasHome = queue.running(turn.file.session_id) === turn;
     try {
-      await runTurn(context, turn, {
+      await runTurn(contextOf(context, turn.file.session_id), turn, {
         earlierTurns: () =>
           store
             .ofSession(turn.file.session_id)
@@ -97,6 +98,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     } finally {
       steering.forget(turn);
       turn.markFinished();
+      if (hasEnded(turn)) context.secrets.end(turn.file.turn_id);
       if (hasEnded(turn)) tidying.begin(turn, { hasHome });
     }
   }
@@ -175,7 +177,10 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       const { turn, isRepeat } = await admission.admitReplay(request, traceId);
       return { admission: toAdmission(turn, queue.position(turn)), isRepeat };
     },
-    exportRecording: (turnId) => exportRecording(findEnded(turnId).directory, context.redact),
+    exportRecording(turnId) {
+      const { directory, file } = findEnded(turnId);
+      return exportRecording(directory, contextOf(context, file.session_id).redact);
+    },
     listTurns({ sessionId, status, limit }) {
       return store
         .list()
@@ -186,7 +191,8 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     },
     getTurn: (turnId) => snapshot(find(turnId)),
     async getResult(turnId, { isExplained = false } = {}) {
-      return readResult(context, findEnded(turnId), { isExplained });
+      const turn = findEnded(turnId);
+      return readResult(contextOf(context, turn.file.session_id), turn, { isExplained });
     },
     async waitForEnd(turnId, signal) {
       const turn = find(turnId);

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { isSpoken, parseToolInput, type Conversation, type Entry } from "../conversation.ts";
+import { IN_NAMESPACE } from "../tools.ts";
 import { countTokens, type Answer, type Part } from "../reply.ts";
 import { formatFrame, isLeftOpen, isProviderError, splitText, type ModelApi } from "./model-api.ts";
 
@@ -16,11 +17,17 @@ const Item = z.object({
   input: z.string().optional(),
   output: Texts.optional(),
 });
+/** CLI B puts the tools of an MCP server into a namespace. */
+const Tool = z.object({
+  type: z.string(),
+  name: z.string().optional(),
+  tools: z.array(z.object({ name: z.string() })).default([]),
+});
 const Request = z.object({
   model: z.string(),
   instructions: z.string().default(""),
   input: z.union([z.string(), z.array(Item)]),
-  tools: z.array(z.object({ type: z.string(), name: z.string().optional() })).default([]),
+  tools: z.array(Tool).default([]),
   prompt_cache_key: z.string().default(""),
 });
 
@@ -34,7 +41,7 @@ export const RESPONSES: ModelApi = {
     return {
       model: request.model,
       entries: items.flatMap(readItem),
-      tools: request.tools.map((tool) => tool.name ?? tool.type),
+      tools: request.tools.flatMap(namesOf),
       isTitleRequest: false,
       identity: request.instructions + request.prompt_cache_key,
     };
@@ -65,6 +72,10 @@ export const RESPONSES: ModelApi = {
       error: { message, type: status < 500 ? "invalid_request_error" : "server_error", param: null, code },
     }),
 };
+
+function namesOf({ type, name = type, tools }: z.infer<typeof Tool>): string[] {
+  return type === "namespace" ? tools.map((tool) => name + IN_NAMESPACE + tool.name) : [name];
+}
 
 function readItem(item: z.infer<typeof Item>): Entry[] {
   switch (item.type) {
@@ -107,15 +118,18 @@ function createItem(part: Part) {
       };
     case "reasoning":
       return { type: "reasoning", id: `rs_${randomUUID()}`, summary: [{ type: "summary_text", text: part.text }] };
-    case "tool_call":
+    case "tool_call": {
+      const [name = "", namespace] = part.name.split(IN_NAMESPACE).toReversed();
       return {
         type: "function_call",
         id: `fc_${randomUUID()}`,
         call_id: `call_${randomUUID()}`,
-        name: part.name,
+        name,
+        ...(namespace === undefined ? {} : { namespace }),
         arguments: JSON.stringify(part.input),
         status: "completed",
       };
+    }
   }
 }
 

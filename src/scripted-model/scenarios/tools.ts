@@ -1,4 +1,4 @@
-import { currentTurn, plainOutput, type Conversation } from "../conversation.ts";
+import { currentTurn, parseToolInput, plainOutput, type Conversation } from "../conversation.ts";
 import { say, type Cue, type Reply } from "../reply.ts";
 import type { Action, PlanEntry } from "../tools.ts";
 import { act } from "./act.ts";
@@ -32,6 +32,14 @@ export function edit(conversation: Conversation, { argument }: Cue): Reply {
   const after = `${before} (edited)`;
   if (changed === undefined) return act(conversation, { type: "edit", path, before, after });
   return say(`The first line of ${path} is now: ${after}`);
+}
+
+/** `<server> <tool> <arguments as JSON>`: calls a tool of an MCP server and answers with what it gave. */
+export function mcp(conversation: Conversation, { argument }: Cue): Reply {
+  const [outcome] = currentTurn(conversation).outcomes;
+  if (outcome !== undefined) return say(`The tool gave: ${plainOutput(outcome.output)}`);
+  const [, server = "", tool = "", input = ""] = /^(\S+) (\S+) ?(.*)$/s.exec(argument) ?? [];
+  return act(conversation, { type: "mcp", server, tool, input: parseToolInput(input) });
 }
 
 const STEPS = ["Read the task", "Write the code", "Run it"] as const;

@@ -33,6 +33,7 @@ export const cliA: Executor = {
     effort: true,
     resume: true,
     permissions: true,
+    mcp_servers: true,
   },
   variables: VARIABLES,
   // It handles neither and dies of the first at once; the second serves where SIGINT is ignored. Source: section 10.

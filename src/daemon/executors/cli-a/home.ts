@@ -1,6 +1,7 @@
 import { namesOf, variableOf } from "../binary-names.ts";
 import type { ConfigFile, HomeInput, HomePlan } from "../executor.ts";
 import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails } from "./details.ts";
+import { addServers } from "./mcp-servers.ts";
 import { tightenConfig } from "./permissions.ts";
 import { renderConfig } from "./rendered-config.ts";
 import { quietConfig } from "./unasked.ts";
@@ -81,10 +82,10 @@ function switchesOf(name: string, home: string, permission: unknown): [string, s
 }
 
 function tighten(details: Exclude<CliADetails, { source: "none" }>, input: HomeInput): Record<string, unknown> {
-  const { model, permissions, mode } = input;
+  const { model, permissions, mode, mcpServers = {} } = input;
   const requested = model === undefined ? undefined : resolveModel(details, model);
   const config = requested === undefined ? details.config : addModel(details.config, requested);
-  const tightened = tightenConfig(config, permissions, mode);
+  const tightened = tightenConfig(addServers(config, mcpServers), permissions, mode);
   return quietConfig(tightened, { permissions, mode, ...(requested === undefined ? {} : { requested }) });
 }
 

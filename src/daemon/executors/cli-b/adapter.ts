@@ -33,6 +33,7 @@ export const cliB: Executor = {
     effort: true,
     resume: true,
     permissions: true,
+    mcp_servers: true,
   },
   variables: VARIABLES,
   // SIGINT ends it in 50 to 160 ms whatever it does; SIGTERM leaves more behind. Source: contract section 9.

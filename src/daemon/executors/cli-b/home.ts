@@ -1,7 +1,9 @@
 import { namesOf, variableOf } from "../binary-names.ts";
 import type { HomeInput, HomePlan } from "../executor.ts";
 import { BUILT_AS, chooseSandboxMode, readDetails } from "./details.ts";
+import { addServers } from "./mcp-servers.ts";
 import { renderConfig } from "./rendered-config.ts";
+import { changeToml } from "./toml.ts";
 import { NO_REPOSITORY } from "./unasked.ts";
 
 /**
@@ -22,13 +24,19 @@ const FORBIDDEN = [
 ] as const;
 
 /** Lays out CLI B's part of a session's home: one directory, which must exist before the CLI starts. */
-export function planHome({ home, cliName, configuration, permissions, mode }: HomeInput): HomePlan {
+export function planHome(input: HomeInput): HomePlan {
+  const { home, cliName, configuration, permissions, mode, mcpServers = {} } = input;
   const details = readDetails(configuration);
   const files = [];
-  if (details.source === "toml") files.push({ path: `${cliName}/config.toml`, content: details.toml });
+  if (details.source === "toml") {
+    // As given, byte for byte, where there is nothing to add.
+    const hasServers = Object.keys(mcpServers).length > 0;
+    const content = hasServers ? changeToml(details.toml, (table) => addServers(table, mcpServers)) : details.toml;
+    files.push({ path: `${cliName}/config.toml`, content });
+  }
   if (details.source === "variables") {
     const sandboxMode = chooseSandboxMode(details.sandboxMode, mode, permissions);
-    files.push({ path: `${cliName}/config.toml`, content: renderConfig(details.settings, sandboxMode) });
+    files.push({ path: `${cliName}/config.toml`, content: renderConfig(details.settings, sandboxMode, mcpServers) });
   }
   return {
     directories: [cliName],

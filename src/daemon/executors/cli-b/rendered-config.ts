@@ -1,4 +1,6 @@
+import type { McpServers } from "../../../protocol/index.ts";
 import type { RenderedSettings, SandboxMode } from "./details.ts";
+import { addServers } from "./mcp-servers.ts";
 import { formatToml, type TomlTable, writePath } from "./toml.ts";
 import { ALWAYS, BY_DEFAULT, NO_REPOSITORY, type Setting } from "./unasked.ts";
 
@@ -36,6 +38,7 @@ export function buildConfig({ model, baseUrl, envKey }: RenderedSettings, sandbo
  *
  * @see contract section 14
  */
-export function renderConfig(settings: RenderedSettings, sandboxMode: SandboxMode): string {
-  return `# Written by turnd; changes are lost.\n${formatToml(buildConfig(settings, sandboxMode))}`;
+export function renderConfig(settings: RenderedSettings, sandboxMode: SandboxMode, servers: McpServers = {}): string {
+  const config = addServers(buildConfig(settings, sandboxMode), servers);
+  return `# Written by turnd; changes are lost.\n${formatToml(config)}`;
 }

@@ -47,6 +47,15 @@ export function formatToml(table: TomlTable): string {
   return toml.stringify(Writable.parse(table));
 }
 
+/**
+ * A document with something changed in its table; what comments it had are gone. Dates and large numbers stay what they are.
+ *
+ * @throws the parser's error if it is none
+ */
+export function changeToml(text: string, change: (table: TomlTable) => TomlTable): string {
+  return toml.stringify(Object.assign(toml.parse(text), change(toml.parse(text))));
+}
+
 /** A basic string; JSON's escapes are TOML's, but for DEL, which TOML wants escaped. */
 export function tomlString(text: string): string {
   return JSON.stringify(text).replaceAll("\u007f", "\\u007f");

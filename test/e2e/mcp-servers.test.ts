@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startMcpServer } from "../harness/mcp-server.ts";
+import { PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { waitFor } from "../harness/wait-for.ts";
+
+const TOKEN = "tok-8f2c61d09b7e";
+/** A server of one tool, in as much of the protocol as a CLI needs; every Debian has what runs it. */
+const PROGRAM = String.raw`$| = 1;
+while (<STDIN>) {
+    my ($id) = /"id":\s*(\d+)/ or next;
+    my $result =
+        /"method":\s*"initialize"/ ? '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"p","version":"1"}}'
+      : /"method":\s*"tools\/list"/ ? '{"tools":[{"name":"ping","description":"Answers.","inputSchema":{"type":"object","properties":{}}}]}'
+      : /"method":\s*"tools\/call"/ ? qq({"content":[{"type":"text","text":"pong $ENV{GREETING}"}]})
+      : '{}';
+    print qq({"jsonrpc":"2.0","id":$id,"result":$result}\n);
+}`;
+
+describe.each(PINNED_CLIS)("$executor $version", (cli) => {
+  const stage = shareStage(cli);
+  const { executor } = cli;
+
+  test("a turn calls the tools of the servers that its request names, and no other turn does", async () => {
+    const { turnd } = stage();
+    const server = await startMcpServer();
+    const mcp_servers = {
+      words: { type: "http", url: server.url, headers: { Authorization: `Bearer ${TOKEN}` } },
+      local: { type: "stdio", command: "perl", args: ["-e", PROGRAM], env: { GREETING: "from a program" } },
+    };
+    const input = '@@mcp:words lookup {"word":"anchor"}@@';
+    const first = await turnd.run({ executor, input, mcp_servers, request_id: "request-1" });
+    expect(first).toMatchObject({ status: "completed" });
+    expect(first.output).toContain("anchor is known, asked with Bearer [redacted]");
+    expect(server.seen.every((headers) => headers["authorization"] === `Bearer ${TOKEN}`)).toBe(true);
+
+    const { session_id, turn_id } = first;
+    const { text: events } = await turnd.request("GET", `/v1/turns/${turn_id}/events`);
+    expect(events).toContain('"kind":"mcp"');
+    const served = [
+      events,
+      ...(await Promise.all(
+        [`/v1/turns/${turn_id}`, `/v1/turns/${turn_id}/result?explain=true`, `/v1/turns/${turn_id}/recording`].map(
+          async (path) => (await turnd.request("GET", path)).text,
+        ),
+      )),
+      ...turnd.log,
+    ];
+    for (const text of served) expect(text).not.toContain(TOKEN);
+
+    // The same request is the same turn, with the same servers alone.
+    const repeat = { executor, input, request_id: "request-1" };
+    expect((await turnd.request("POST", "/v1/turns", { ...repeat, mcp_servers })).status).toBe(200);
+    const { words } = mcp_servers;
+    const other = await turnd.request("POST", "/v1/turns", { ...repeat, mcp_servers: { words } });
+    expect(other).toMatchObject({ status: 409, body: { detail: { code: "request_id_conflict" } } });
+
+    // Its configuration goes with it.
+    const config = executor === "cli-a" ? "config/opencode/config.json" : "codex/config.toml";
+    const path = join(turnd.state, "sessions", session_id, "home", config);
+    const read = (): string => {
+      try {
+        return readFileSync(path, "utf8");
+      } catch {
+        return "";
+      }
+    };
+    await waitFor("the configuration without the key", () => !read().includes(TOKEN));
+
+    const { local } = mcp_servers;
+    const second = await turnd.run({ session_id, input: "@@mcp:local ping {}@@", mcp_servers: { local } });
+    expect(second.output).toContain("pong from a program");
+    // Where the CLI's own sandbox is on, too.
+    const plan = await turnd.run({ executor, input, mcp_servers: { words }, mode: "plan" });
+    if (plan.failure?.code !== "sandbox_unavailable") expect(plan.output).toContain("anchor is known");
+    const third = await turnd.run({ session_id, input });
+    expect(third.output).toContain("no tool on offer can do that");
+    expect(third.output).not.toMatch(/words|local/);
+  });
+});
