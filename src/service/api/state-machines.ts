@@ -54,7 +54,12 @@ const RUN: StateMachine = {
     { from: "running", to: "interrupted", by: "attempt", when: "its turn made a plan that needs approval" },
     { from: "cancel_requested", to: "cancelled", by: "attempt", when: "its turn ended as cancelled, or never began" },
     { from: "cancel_requested", to: "completed", by: "attempt", when: "its turn completed before the cancel" },
-    { from: "cancel_requested", to: "failed", by: "attempt", when: "its turn failed before the cancel; no turnd" },
+    {
+      from: "cancel_requested",
+      to: "failed",
+      by: "attempt",
+      when: "its turn failed before the cancel; its turnd is lost",
+    },
     { from: "cancel_requested", to: "interrupted", by: "attempt", when: "its plan was complete before the cancel" },
   ],
 };

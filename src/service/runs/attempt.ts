@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { claim, handOver } from "./claim.ts";
 import type { AttemptContext, AttemptOptions } from "./attempt-context.ts";
-import { CancelledBeforeTurn, ensureTurn } from "./ensure-turn.ts";
-import { OwnershipLost, RunFailure } from "./failures.ts";
+import { ensureTurn } from "./ensure-turn.ts";
+import { CancelledBeforeTurn, OwnershipLost, RunFailure } from "./failures.ts";
 import { finish, type Outcome, type Ownership } from "./finish.ts";
 import { followTurn } from "./follow-turn.ts";
 import { outcomeOf } from "./outcome.ts";
@@ -96,7 +96,7 @@ async function execute(context: AttemptContext): Promise<Outcome> {
     sandbox = await untilDone(
       patience,
       () => run.turn_request_id !== null,
-      () => context.sandboxes.acquire(context.scope, context.signal),
+      (signal) => context.sandboxes.acquire(context.scope, signal),
     );
     context.onStep?.("sandbox", run.id);
     turn = await ensureTurn(context, sandbox, work);
@@ -140,20 +140,20 @@ async function createContext(
     .selectAll()
     .where("pk", "=", run.thread_pk)
     .executeTakeFirstOrThrow();
-  let isCancelRequested = run.status === "cancel_requested";
+  const cancelled = new AbortController();
+  const noteCancel = (): void => cancelled.abort(new CancelledBeforeTurn());
+  if (run.status === "cancel_requested") noteCancel();
   const said = new Set<string>();
   const patience: Patience = {
     lostAfterMs: options.executorLostMs,
     signal,
+    cancelled: cancelled.signal,
     async onWaiting(reason) {
       if (said.has(reason)) return;
       said.add(reason);
       await append(storage, owner, [{ event: "custom", payload: { name: "svc.waiting", reason } }], {
         isNoticed: true,
       });
-    },
-    onRefused() {
-      if (isCancelRequested) throw new CancelledBeforeTurn();
     },
   };
   return {
@@ -174,9 +174,7 @@ async function createContext(
     },
     scope: { threadPk: thread.pk, sessionId: thread.session_id, userId: thread.user_id, sandboxId: thread.sandbox_id },
     traceparent: request.traceparent ?? undefined,
-    isCancelRequested: () => isCancelRequested,
-    noteCancel() {
-      isCancelRequested = true;
-    },
+    isCancelRequested: () => cancelled.signal.aborted,
+    noteCancel,
   };
 }

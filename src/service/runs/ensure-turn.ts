@@ -3,10 +3,10 @@ import { PROBLEM_STATUS, ProblemError, type Session } from "../../protocol/index
 import type { TurndClient } from "../../client/turnd-client.ts";
 import type { Sandbox } from "../sandboxes/sandboxes.ts";
 import type { AttemptContext } from "./attempt-context.ts";
-import { OwnershipLost, RunFailure } from "./failures.ts";
+import { CancelledBeforeTurn, OwnershipLost } from "./failures.ts";
 import { untilDone } from "./patience.ts";
 import { append } from "./pump.ts";
-import { turnBody, type Work } from "./turn-body.ts";
+import { turnBody, type TurnSource, type Work } from "./turn-body.ts";
 
 /** The turn of a run. */
 export interface EnsuredTurn {
@@ -15,49 +15,59 @@ export interface EnsuredTurn {
   readonly isDegraded: boolean;
 }
 
-/** The run was cancelled before any turn of it began. */
-export class CancelledBeforeTurn extends Error {
-  constructor() {
-    super("cancelled before its turn began");
-    this.name = "CancelledBeforeTurn";
-  }
-}
-
 /**
  * The run's turn: the one an earlier attempt has begun, or a new one; never two (law 2).
  *
  * @throws {RunFailure} when a turn was begun and is gone
+ * @throws {CancelledBeforeTurn}
  */
 export async function ensureTurn(
   context: AttemptContext,
   sandbox: Sandbox,
   work: Extract<Work, { kind: "turn" }>,
 ): Promise<EnsuredTurn> {
-  const { run, patience } = context;
+  const { run, source, patience } = context;
   const { client } = sandbox;
   if (run.turn_id !== null) return { turnId: run.turn_id, isDegraded: false };
-  const isBegun = run.turn_request_id !== null;
-  const { session, isNew } = await untilDone(
-    patience,
-    () => isBegun,
-    () => ensureSession(context, client),
-  );
-  if (isBegun) {
+  let isDegraded = false;
+  if (run.turn_request_id === null) {
+    const session = await untilDone(
+      patience,
+      () => false,
+      (signal) => ensureSession(context, client, signal),
+    );
+    if (context.isCancelRequested()) throw new CancelledBeforeTurn();
+    isDegraded = await tellLostConversation(context, session);
+    await setTurn(context, { turn_request_id: run.id });
+  } else {
     const known = await untilDone(
       patience,
       () => true,
-      () => client.turnOfRequest(run.id, patience),
+      (signal) => findTurn(client, source, signal),
     );
-    if (known !== undefined) return keepTurn(context, sandbox, known.turn_id, false);
-    // The session was there when the turn was sent; one made just now says that turnd's memory of it is gone.
-    if (isNew) throw new RunFailure("executor_lost", "turnd has lost its state: whether the turn ran cannot be told");
+    if (known !== undefined) return keepTurn(context, sandbox, known, false);
+    if (context.isCancelRequested()) throw new CancelledBeforeTurn();
   }
-  if (context.isCancelRequested()) throw new CancelledBeforeTurn();
-  const isDegraded = isBegun ? false : await tellLostConversation(context, session);
-  if (!isBegun) await setTurn(context, { turn_request_id: run.id });
   const turnId = await admit(context, client, work);
   context.observer?.turnAdmitted(Date.now() - run.created_at.getTime());
   return keepTurn(context, sandbox, turnId, isDegraded);
+}
+
+/**
+ * The turn of a run that may have been sent; undefined: it was never taken.
+ *
+ * Only a turnd that has the session it was sent to can tell. So a run that was begun never makes its session anew: on a volume
+ * that was lost nothing would say any more that the turn may have run (law 2).
+ * @throws {ProblemError} `session_not_found` where turnd has lost its state
+ */
+async function findTurn(
+  client: TurndClient,
+  { runId, sessionId }: TurnSource,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const known = await client.turnOfRequest(runId, { signal });
+  if (known === undefined) await client.session(sessionId, { signal });
+  return known?.turn_id;
 }
 
 /**
@@ -67,7 +77,7 @@ export async function ensureTurn(
  * @throws {CancelledBeforeTurn} when turnd says that it has none
  */
 async function admit(
-  { run, source, patience, traceparent, isCancelRequested }: AttemptContext,
+  { source, patience, traceparent, isCancelRequested }: AttemptContext,
   client: TurndClient,
   work: Extract<Work, { kind: "turn" }>,
 ): Promise<string> {
@@ -78,8 +88,8 @@ async function admit(
     () => isUncertain,
     async () => {
       if (isUncertain) {
-        const known = await client.turnOfRequest(run.id, patience);
-        if (known !== undefined) return known.turn_id;
+        const known = await findTurn(client, source, patience.signal);
+        if (known !== undefined) return known;
         if (isCancelRequested()) throw new CancelledBeforeTurn();
       }
       try {
@@ -132,15 +142,11 @@ async function setTurn(
   if (numUpdatedRows === 0n) throw new OwnershipLost(owner.runId);
 }
 
-async function ensureSession(
-  context: AttemptContext,
-  client: TurndClient,
-): Promise<{ session: Session; isNew: boolean }> {
-  const { source, patience, sandboxes, scope } = context;
-  const { signal } = patience;
+async function ensureSession(context: AttemptContext, client: TurndClient, signal: AbortSignal): Promise<Session> {
+  const { source, sandboxes, scope } = context;
   const workspace = await sandboxes.prepareWorkspace(scope);
   try {
-    const session = await client.createSession(
+    return await client.createSession(
       {
         executor: source.manifest.executor,
         session_id: source.sessionId,
@@ -149,10 +155,9 @@ async function ensureSession(
       },
       { signal },
     );
-    return { session, isNew: true };
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== "session_exists") throw error;
-    return { session: await client.session(source.sessionId, { signal }), isNew: false };
+    return client.session(source.sessionId, { signal });
   }
 }
 

@@ -31,6 +31,14 @@ export class RunFailure extends Error {
   }
 }
 
+/** The run was cancelled while no turn of it could be under way. */
+export class CancelledBeforeTurn extends Error {
+  constructor() {
+    super("cancelled before its turn began");
+    this.name = "CancelledBeforeTurn";
+  }
+}
+
 /** Another attempt owns the run, or it has ended: this one stops in silence (law 3). */
 export class OwnershipLost extends Error {
   constructor(runId: string) {

@@ -11,8 +11,8 @@ export interface Patience {
   readonly signal: AbortSignal;
   /** Said once for each reason: what the run waits for. */
   onWaiting(reason: string): Promise<void>;
-  /** Throws where waiting on makes no sense any more: turnd has refused, so no turn is under way. */
-  onRefused(): void;
+  /** Aborts when the run is cancelled; heeded only while no turn can be under way. */
+  readonly cancelled: AbortSignal;
 }
 
 const FIRST_WAIT_MS = 1_000;
@@ -22,32 +22,36 @@ const LONGEST_WAIT_MS = 30_000;
  * Asks turnd until it does it, or refuses for good.
  *
  * @param mayBeAdmitted - whether a turn may be under way: what its loss is called depends on it
+ * @param ask - gets a signal that ends it; what must not be left half done, such as a turn's POST, takes the patience's own
  * @throws {RunFailure}
+ * @throws {CancelledBeforeTurn} as soon as the run is cancelled and no turn can be under way
  */
 export async function untilDone<T>(
   patience: Patience,
   mayBeAdmitted: () => boolean,
-  ask: () => Promise<T>,
+  ask: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const beganAt = performance.now();
+  const untilCancelled = AbortSignal.any([patience.signal, patience.cancelled]);
+  const signalNow = (): AbortSignal => (mayBeAdmitted() ? patience.signal : untilCancelled);
   for (let tries = 0; ; tries += 1) {
-    patience.signal.throwIfAborted();
+    signalNow().throwIfAborted();
     let fault: unknown;
     try {
-      return await ask();
+      return await ask(signalNow());
     } catch (error) {
       fault = error;
     }
-    patience.signal.throwIfAborted();
+    signalNow().throwIfAborted();
     const reason = waitingReason(fault, mayBeAdmitted());
     if (reason === undefined) throw explainRefusal(fault, mayBeAdmitted());
-    if (!mayBeAdmitted()) patience.onRefused();
     if (performance.now() - beganAt >= patience.lostAfterMs) {
       throw givenUp(fault, patience.lostAfterMs, mayBeAdmitted());
     }
     await patience.onWaiting(reason);
     const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries) * (0.5 + Math.random() / 2);
-    await delay(Math.min(waitMs, patience.lostAfterMs), undefined, { signal: patience.signal });
+    // An abort ends the wait; the loop looks at what it means.
+    await delay(Math.min(waitMs, patience.lostAfterMs), undefined, { signal: signalNow() }).catch(() => undefined);
   }
 }
 
@@ -67,7 +71,9 @@ function waitingReason(fault: unknown, mayBeAdmitted: boolean): string | undefin
 /** What a refusal for good means to the run. */
 export function explainRefusal(fault: unknown, mayBeAdmitted: boolean): unknown {
   if (fault instanceof SandboxUnavailable)
-    return new RunFailure(mayBeAdmitted ? "executor_lost" : fault.reason, fault.message);
+    return mayBeAdmitted
+      ? new RunFailure("executor_lost", `${fault.message}; what the turn may have done has happened`)
+      : new RunFailure(fault.reason, fault.message);
   if (fault instanceof TurndProtocolError)
     return new RunFailure(mayBeAdmitted ? "executor_lost" : "unknown", fault.message);
   if (fault instanceof TurndUnreachable)

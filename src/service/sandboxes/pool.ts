@@ -16,6 +16,7 @@ import {
   type FoundState,
   type SandboxRow,
 } from "./sandbox-rows.ts";
+import { orAborted } from "./or-aborted.ts";
 import { SandboxUnavailable, type Sandbox, type Sandboxes, type SandboxScope } from "./sandboxes.ts";
 import { startInstance } from "./start-instance.ts";
 import { sweepSandboxes } from "./sweep.ts";
@@ -196,7 +197,8 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     isShared: false,
     async acquire(scope, signal) {
       const scopeKey = keyOf(options.scope, scope);
-      return toSandbox(await acquireRow(scopeKey, signal), scopeKey);
+      // A start that has begun goes on: whoever needs the sandbox next finds it.
+      return toSandbox(await orAborted(acquireRow(scopeKey, signal), signal), scopeKey);
     },
     prepareWorkspace: async () => undefined,
     async forget(scope, signal) {

@@ -25,7 +25,13 @@ export interface Sandboxes {
   readonly kind: SandboxKind;
   /** Whether turns of several users run in one sandbox. */
   readonly isShared: boolean;
-  /** A ready sandbox for a thread; waits for its start. @throws {SandboxUnavailable} */
+  /**
+   * A ready sandbox for a thread; waits for its start.
+   *
+   * @param signal - ends the wait at once; a start that has begun goes on
+   * @throws {SandboxUnavailable}
+   * @throws the signal's reason
+   */
   acquire(scope: SandboxScope, signal: AbortSignal): Promise<Sandbox>;
   /** The workspace of a new session, made by us; undefined: the sandbox's own. */
   prepareWorkspace(scope: SandboxScope): Promise<string | undefined>;

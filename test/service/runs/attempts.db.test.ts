@@ -6,6 +6,7 @@ import type { AttemptOptions } from "../../../src/service/runs/attempt-context.t
 import { createControls } from "../../../src/service/runs/controls.ts";
 import { endLeftTurn } from "../../../src/service/runs/left-turn.ts";
 import { append } from "../../../src/service/runs/pump.ts";
+import type { SandboxScope } from "../../../src/service/sandboxes/sandboxes.ts";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -115,6 +116,35 @@ describe.each(ENGINES)("%s", (kind) => {
     await endLeftTurn(attempts, runId, signal);
     expect(await turns()).toMatchObject([{ request_id: runId, status: "cancelled" }]);
     expect((await onlyRun(desk)).turn_left_at).toBeNull();
+  });
+
+  test("a turn was sent and turnd came back empty: executor_lost, however often its session is made anew", async () => {
+    const desk = await openRunDesk(storage());
+    const { run } = await desk.submit("r-1", "enqueue");
+    const runId = run?.id ?? "";
+    const before = await startLossyProxy((await fakeDaemon()).url);
+    const stop = new AbortController();
+    before.decide((method, path) => {
+      if (method !== "POST" || path !== "/v1/turns") return "pass";
+      stop.abort(new Error("the service is stopping"));
+      return "hold";
+    });
+    await expect(attemptRun(await attemptsAt(desk, before.url), runId, stop.signal)).rejects.toThrow("stopping");
+    expect(await onlyRun(desk)).toMatchObject({ turn_request_id: runId, turn_id: null });
+
+    const turnd = await fakeDaemon();
+    const after = await startLossyProxy(turnd.url);
+    let cuts = 1;
+    after.decide((method, path) => (method === "POST" && path === "/v1/sessions" && cuts-- > 0 ? "cut" : "pass"));
+    const attempts = await attemptsAt(desk, after.url);
+    const { sandboxes } = attempts;
+    const elsewhere = {
+      ...sandboxes,
+      acquire: (scope: SandboxScope, signal: AbortSignal) => sandboxes.acquire({ ...scope, sandboxId: null }, signal),
+    };
+    await attemptRun({ ...attempts, sandboxes: elsewhere }, runId, new AbortController().signal);
+    expect(await onlyRun(desk)).toMatchObject({ status: "failed", error: { type: "executor_lost", retryable: false } });
+    expect((await turnd.request("GET", "/v1/turns")).body.turns).toEqual([]);
   });
 
   test.each(["cut", "garble"] as const)(

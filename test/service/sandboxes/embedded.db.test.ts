@@ -129,6 +129,22 @@ function noted(directory: string): number {
   return JSON.parse(readFileSync(join(directory, "turnd.json"), "utf8")).pid;
 }
 
+test("whoever gives up waiting for turnd's start is free at once, and the start goes on", async () => {
+  const storage = await freshStorage("pglite");
+  const directory = temporaryDirectory(onTestFinished);
+  const sandboxes = create(storage, directory);
+  const giveUp = new AbortController();
+  const [one, other] = [
+    sandboxes.acquire(SCOPE, giveUp.signal),
+    sandboxes.acquire(SCOPE, new AbortController().signal),
+  ];
+  giveUp.abort(new Error("cancelled"));
+  await expect(one).rejects.toThrow("cancelled");
+  expect(await sandboxes.look()).toMatchObject({ ok: false });
+  expect((await other).generation).toBe(1);
+  await sandboxes.close();
+});
+
 test("a turnd that cannot start is said with the end of its log", async () => {
   const storage = await freshStorage("pglite");
   const directory = temporaryDirectory(onTestFinished);

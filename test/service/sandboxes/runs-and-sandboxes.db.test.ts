@@ -1,46 +1,15 @@
-import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { createSandboxPool } from "../../../src/service/sandboxes/pool.ts";
-import type { SandboxEngine } from "../../../src/service/sandboxes/sandbox-engine.ts";
-import type { ServiceOptions } from "../../../src/service/service.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { waitFor } from "../../harness/wait-for.ts";
+import { oneTurnd } from "../harness/one-turnd.ts";
 import { freshService } from "../harness/service.ts";
 import { ENGINES } from "../harness/storage.ts";
-
-/** A pool whose every instance is the same turnd; `fault` is what a start throws. */
-function oneTurnd(url: string, options: { max: number; fault?: string }): ServiceOptions["createSandboxes"] {
-  const engine: SandboxEngine = {
-    kind: "docker",
-    spec: {},
-    async launch() {
-      if (options.fault !== undefined) throw new Error(options.fault);
-      return url;
-    },
-    find: async () => url,
-    lastLines: async () => "",
-    halt: async () => undefined,
-    remove: async () => undefined,
-    list: async () => [],
-    look: async () => ({ ok: true }),
-  };
-  return async ({ storage, secrets }) =>
-    createSandboxPool({
-      storage,
-      engine,
-      logger: pino({ level: "silent" }),
-      scope: "thread",
-      sandboxSecret: secrets.sandbox,
-      max: options.max,
-      idleMs: 600_000,
-      startMs: 20_000,
-    });
-}
 
 describe.each(ENGINES)("%s", (kind) => {
   test("a run that finds every sandbox taken says so once, waits, and runs when one is idle", async () => {
     const turnd = await fakeDaemon();
-    const service = await freshService(kind, { turndUrl: turnd.url, createSandboxes: oneTurnd(turnd.url, { max: 1 }) });
+    const { createSandboxes } = oneTurnd(turnd.url, { max: 1 });
+    const service = await freshService(kind, { turndUrl: turnd.url, createSandboxes });
     const first = await service.submit(await service.thread(), "paced 40 0.1\nFirst.");
     await waitFor("the first turn", async () => {
       const { body } = await service.call("GET", `/api/agent/runs/${first.run_id}`);
@@ -57,7 +26,7 @@ describe.each(ENGINES)("%s", (kind) => {
   test("a run that waits for a place longer than it may fails as sandbox_limit, and a cancel ends the wait at once", async () => {
     const turnd = await fakeDaemon();
     const env = { SERVICE_EXECUTOR_LOST_MS: "4000" };
-    const createSandboxes = oneTurnd(turnd.url, { max: 1 });
+    const { createSandboxes } = oneTurnd(turnd.url, { max: 1 });
     const service = await freshService(kind, { turndUrl: turnd.url, createSandboxes, env });
     const busy = await service.submit(await service.thread(), "paced 600 0.1\nFirst.");
     await waitFor("the first turn", async () => {
@@ -81,7 +50,7 @@ describe.each(ENGINES)("%s", (kind) => {
 
   test("a run whose sandbox does not start fails at once and says why", async () => {
     const turnd = await fakeDaemon();
-    const createSandboxes = oneTurnd(turnd.url, { max: 1, fault: "no such image" });
+    const { createSandboxes } = oneTurnd(turnd.url, { max: 1, fault: "no such image" });
     const service = await freshService(kind, { turndUrl: turnd.url, createSandboxes });
     const { run_id } = await service.submit(await service.thread(), "Hello.");
     expect(await service.result(run_id)).toMatchObject({

@@ -7,6 +7,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { recordReady } from "../sandbox-rows.ts";
 import { createFollowingClient, type Place } from "../following-client.ts";
 import { forgetSession } from "../forget-session.ts";
+import { orAborted } from "../or-aborted.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
 import { SandboxUnavailable, type Sandbox, type Sandboxes } from "../sandboxes.ts";
 import { findRunning, isRunning, startChild, stopChild, type ChildOptions, type TurndChild } from "./turnd-child.ts";
@@ -141,11 +142,10 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
     kind: "embedded",
     isShared: true,
     async acquire(_scope, signal) {
-      signal.throwIfAborted();
       try {
-        return await ensure();
+        return await orAborted(ensure(), signal);
       } catch (error) {
-        if (closing.signal.aborted) throw error;
+        if (closing.signal.aborted || signal.aborted) throw error;
         throw new SandboxUnavailable(
           "sandbox_start_failed",
           error instanceof Error ? error.message : String(error),
@@ -157,7 +157,8 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
     // It runs for as long as the service does.
     sweep: async () => undefined,
     async forget({ sessionId }, signal) {
-      await forgetSession((await ensure()).client, sessionId, signal);
+      const { client } = await orAborted(ensure(), signal);
+      await forgetSession(client, sessionId, signal);
       await removeWorkspace(join(dataDirectory, "workspaces", sessionId), options.owner, signal);
     },
     async look() {

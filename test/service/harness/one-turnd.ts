@@ -1,0 +1,55 @@
+import { pino } from "pino";
+import { createSandboxPool } from "../../../src/service/sandboxes/pool.ts";
+import type { SandboxEngine } from "../../../src/service/sandboxes/sandbox-engine.ts";
+import type { ServiceOptions } from "../../../src/service/service.ts";
+
+/** A pool whose every instance is the same turnd, and what a test does to it. */
+export interface OneTurnd {
+  readonly createSandboxes: ServiceOptions["createSandboxes"];
+  /** What every start throws from now on. */
+  fault: string | undefined;
+  /** Starts that begin from now on wait for it. */
+  held: Promise<void> | undefined;
+  /** Whether an instance that was started is gone. */
+  isGone: boolean;
+  /** Starts so far. */
+  launches: number;
+}
+
+export function oneTurnd(url: string, { max = 50, fault }: { max?: number; fault?: string } = {}): OneTurnd {
+  const turnd: OneTurnd = {
+    fault,
+    held: undefined,
+    isGone: false,
+    launches: 0,
+    createSandboxes: async ({ storage, secrets }) =>
+      createSandboxPool({
+        storage,
+        engine,
+        logger: pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" }),
+        scope: "thread",
+        sandboxSecret: secrets.sandbox,
+        max,
+        idleMs: 600_000,
+        startMs: 60_000,
+      }),
+  };
+  const engine: SandboxEngine = {
+    kind: "docker",
+    spec: {},
+    async launch(_name, _token, signal) {
+      turnd.launches += 1;
+      await Promise.race([turnd.held, new Promise((_, reject) => signal.addEventListener("abort", reject))]);
+      if (turnd.fault !== undefined) throw new Error(turnd.fault);
+      turnd.isGone = false;
+      return url;
+    },
+    find: async () => (turnd.isGone ? undefined : url),
+    lastLines: async () => "",
+    halt: async () => undefined,
+    remove: async () => undefined,
+    list: async () => [],
+    look: async () => ({ ok: true }),
+  };
+  return turnd;
+}
