@@ -181,7 +181,7 @@ test("one executor's folder never imports another's", () => {
 });
 
 test("only the main files touch process.env and process.exit", () => {
-  const mains = ["src/daemon/main.ts", "src/scripted-model/main.ts", "src/service/main.ts"];
+  const mains = ["src/daemon/main.ts", "src/scripted-model/main.ts", "src/service/main.ts", "src/svc/main.ts"];
   expect(findWritten(/\bprocess\.(env|exit)\b/).toSorted()).toEqual(mains);
 });
 

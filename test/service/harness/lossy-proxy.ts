@@ -4,9 +4,9 @@ import { onTestFinished } from "vitest";
 
 /**
  * What becomes of a request on its way to turnd: `cut` delivers it and loses the answer, `hold` delivers it and keeps the answer
- * for ever, `refuse` loses it whole.
+ * for ever, `stall` takes nothing of it in, `refuse` loses it whole.
  */
-export type Fate = "pass" | "cut" | "hold" | "garble" | "refuse";
+export type Fate = "pass" | "cut" | "hold" | "garble" | "stall" | "refuse";
 
 export interface LossyProxy {
   readonly url: string;
@@ -29,6 +29,7 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
       incoming.socket.destroy();
       return;
     }
+    if (fate === "stall") return;
     const upstream = ask({ hostname, port, method, path, headers }, (answer: IncomingMessage) => {
       if (fate === "pass") {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);

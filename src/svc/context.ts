@@ -1,0 +1,36 @@
+import { createClient, type Client } from "./client.ts";
+import { createTerminal, type Surroundings, type Terminal } from "./terminal.ts";
+import { chooseTarget, type Target } from "./target.ts";
+
+/** The options that every command takes. */
+export interface CommonOptions {
+  readonly remote?: string;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly insecure?: boolean;
+}
+
+/** What a command works with. */
+export interface Context extends Surroundings {
+  readonly options: CommonOptions;
+  readonly terminal: Terminal;
+  /** The service and the key. @throws {SvcError} not_logged_in, remote_unknown, insecure_url */
+  target(): Promise<Target>;
+  /** The service, asked as the person who is logged in. @throws {SvcError} as `target` */
+  client(): Promise<Client>;
+}
+
+/** Makes what a command works with from the process and the options that were given. */
+export function createContext(surroundings: Surroundings, options: CommonOptions): Context {
+  const terminal = createTerminal(surroundings, options);
+  const target = (): Promise<Target> => chooseTarget(surroundings.env, options, terminal);
+  return {
+    ...surroundings,
+    options,
+    terminal,
+    target,
+    async client() {
+      return createClient({ ...(await target()), signal: surroundings.signal });
+    },
+  };
+}
