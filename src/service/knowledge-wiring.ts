@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { ApiProblem } from "./api/problems.ts";
@@ -21,10 +21,12 @@ export interface KnowledgeWiring {
 }
 
 const PARSING = "parsing-";
+const DAY_MS = 86_400_000;
 
 /** Makes the knowledge base by the settings `SERVICE_KB_*`. */
 export async function wireKnowledge({ settings, storage, logger, onStep }: KnowledgeWiring): Promise<Knowledge> {
   const { values, dataDirectory } = settings;
+  // With PGlite the lock of the data directory says that there is no other process.
   const directory = await makeParsingDirectory(dataDirectory, storage.engine === "pglite");
   const parser = await createParser({
     directory,
@@ -61,6 +63,12 @@ export async function wireKnowledge({ settings, storage, logger, onStep }: Knowl
   });
   return {
     ...knowledge,
+    async sweep() {
+      const now = new Date();
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await utimes(directory, now, now);
+      await knowledge.sweep();
+    },
     async close() {
       await knowledge.close();
       await rm(directory, { recursive: true, force: true });
@@ -68,15 +76,22 @@ export async function wireKnowledge({ settings, storage, logger, onStep }: Knowl
   };
 }
 
-/** A directory of this process's own for documents that are being parsed. */
+/** A directory of this process's own for documents that are being parsed; those of processes that were killed are deleted. */
 async function makeParsingDirectory(dataDirectory: string, isAlone: boolean): Promise<string> {
   await mkdir(dataDirectory, { recursive: true, mode: 0o711 });
-  if (isAlone) {
-    // Those of processes that were killed; the lock of the data directory says that none of them lives.
-    for (const name of await readdir(dataDirectory))
-      if (name.startsWith(PARSING)) await rm(join(dataDirectory, name), { recursive: true, force: true });
+  for (const name of await readdir(dataDirectory)) {
+    const path = join(dataDirectory, name);
+    if (!name.startsWith(PARSING) || !(isAlone || (await isLeft(path)))) continue;
+    await rm(path, { recursive: true, force: true });
   }
   return mkdtemp(join(dataDirectory, PARSING));
+}
+
+/** Whether no process keeps a directory: beside PostgreSQL several may share its parent, and each touches its own with every sweep. */
+async function isLeft(path: string): Promise<boolean> {
+  // Gone: another process has deleted it.
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined && found.mtimeMs < Date.now() - DAY_MS;
 }
 
 /** Where bytes too large for rows are kept. @throws {SettingsError} */
