@@ -7,11 +7,13 @@ import type { Caller } from "../auth/caller.ts";
 import { holdBase, type BaseRow } from "./access.ts";
 import { deleteChunks } from "./partitions.ts";
 import { KINDS } from "./task-kinds.ts";
+import type { OnKnowledgeStep } from "./worker-context.ts";
 
 export interface DeletionOptions {
   readonly storage: Storage;
   readonly objects: Objects;
   readonly logger: Logger;
+  readonly onStep?: OnKnowledgeStep | undefined;
 }
 
 /** Chunks that are deleted with their records; more are left to a task, invisible meanwhile. */
@@ -23,7 +25,7 @@ const CHUNKS_AT_ONCE = 2_000;
  * @returns the ids that were there
  */
 export async function deleteFiles(
-  { storage, objects, logger }: DeletionOptions,
+  { storage, objects, logger, onStep }: DeletionOptions,
   base: BaseRow,
   caller: Caller,
   ids: readonly string[],
@@ -50,6 +52,7 @@ export async function deleteFiles(
     const keys = rows.flatMap((row) => [row.object_key, ...(row.markdown_key === null ? [] : [row.markdown_key])]);
     return { deleted: fileIds, unnamed: await findUnnamed(trx, keys) };
   });
+  onStep?.("delete.records", base.id);
   for (const key of unnamed) {
     // What is not deleted here, the sweep deletes.
     await objects.delete(key).catch((error: unknown) => logger.warn({ err: error, key }, "an object was not deleted"));

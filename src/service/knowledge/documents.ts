@@ -16,18 +16,20 @@ import { addressOf, objectKeyOf } from "./addresses.ts";
 import { showFile, type FileRow } from "./file-view.ts";
 import { newId } from "./new-id.ts";
 import { KINDS } from "./task-kinds.ts";
+import type { OnKnowledgeStep } from "./worker-context.ts";
 
 /** Makes file records of uploaded objects. */
 export type Documents = ReturnType<typeof createDocuments>;
 
 type AddParams = AddDocumentsBody["params"];
 
-export function createDocuments(storage: Storage) {
+export function createDocuments(storage: Storage, onStep?: OnKnowledgeStep) {
   return {
     /** Records only: nothing is parsed. The same address twice is two records. */
     async add(base: BaseRow, caller: Caller, { items, params }: AddDocumentsBody): Promise<DocumentsAdded> {
       assertContentType(params);
       const rows = await storage.transaction((trx) => addRecords(trx, base, caller, { items, params }));
+      onStep?.("add.recorded", base.id);
       return {
         status: "success",
         message: `${rows.length} added; parse them next`,
@@ -48,7 +50,7 @@ export function createDocuments(storage: Storage) {
     async import(base: BaseRow, caller: Caller, body: ImportDocumentsBody): Promise<DocumentsImported> {
       const { auto_index, chunking, ...params } = body.params;
       assertContentType(params);
-      return storage.transaction(async (trx) => {
+      const queued = await storage.transaction(async (trx) => {
         const rows = await addRecords(trx, base, caller, { items: body.items, params });
         const fileIds = rows.map(({ id }) => id);
         const { task } = await startTask(storage, trx, {
@@ -68,6 +70,8 @@ export function createDocuments(storage: Storage) {
           file_ids: fileIds,
         };
       });
+      onStep?.("add.recorded", base.id);
+      return queued;
     },
   };
 }

@@ -116,6 +116,7 @@ async function writeChunks(
           await worker.vectors.write(trx, base.no, base.embedding_model_spec, vectors);
         }
       });
+      if (first === 0) worker.onStep?.("index.begun", row.id);
       chunks += batch.length;
       cutTexts += embedded?.cut ?? 0;
     }

@@ -26,7 +26,7 @@ import { createKnowledgeTasks } from "./tasks.ts";
 import { createUploads } from "./uploads.ts";
 import { createExactVectors } from "./vectors/exact.ts";
 import { pgvector } from "./vectors/pgvector.ts";
-import type { KnowledgeStep } from "./worker-context.ts";
+import type { OnKnowledgeStep } from "./worker-context.ts";
 
 export interface KnowledgeOptions {
   readonly storage: Storage;
@@ -38,7 +38,7 @@ export interface KnowledgeOptions {
   readonly limits: KnowledgeLimits;
   /** @throws {ApiProblem} connector_invalid */
   readonly checkConnector: (kind: Exclude<KbType, "local">, connector: Readonly<Record<string, unknown>>) => void;
-  readonly onStep?: ((step: KnowledgeStep, fileId: string) => void) | undefined;
+  readonly onStep?: OnKnowledgeStep | undefined;
 }
 
 /** Source: the settings `SERVICE_KB_*`. */
@@ -96,13 +96,14 @@ export async function createKnowledge(options: KnowledgeOptions) {
       types,
       maxFileBytes: limits.maxFileBytes,
       mostAtOnce: limits.uploadsAtOnce,
+      onStep: options.onStep,
     }),
     files: createFiles({ storage, objects }),
-    documents: createDocuments(storage),
+    documents: createDocuments(storage, options.onStep),
     work: createWorkQueue(storage, limits.maxIds),
     maxIds: limits.maxIds,
     deleteFiles: (base: BaseRow, caller: Caller, ids: readonly string[]): Promise<string[]> =>
-      deleteFiles({ storage, objects, logger }, base, caller, ids),
+      deleteFiles({ storage, objects, logger, onStep: options.onStep }, base, caller, ids),
     supportedTypes: () => describeTypes(types),
     listReadable: (caller: Caller, filter: Parameters<typeof listReadable>[2]) => listReadable(storage, caller, filter),
     listFiles: (base: BaseRow, filter: Parameters<typeof listFiles>[2]) => listFiles(storage, base, filter),

@@ -12,6 +12,7 @@ import { holdBase, type BaseRow } from "./access.ts";
 import { addressOf } from "./addresses.ts";
 import { checkFilename } from "./file-types.ts";
 import type { SupportedType } from "./parse/parser.ts";
+import type { OnKnowledgeStep } from "./worker-context.ts";
 
 export interface UploadsOptions {
   readonly storage: Storage;
@@ -22,6 +23,7 @@ export interface UploadsOptions {
   readonly mostAtOnce: number;
   /** Extensions that are taken. */
   readonly types: readonly SupportedType[];
+  readonly onStep?: OnKnowledgeStep | undefined;
 }
 
 /** A part of a multipart body, in the order they come. */
@@ -81,7 +83,10 @@ export function createUploads(options: UploadsOptions) {
       }
       if (original === undefined) throw new ApiProblem("file_required", "send one part `file` with a file name");
       const taken = original;
-      return await storage.transaction((trx) => record(trx, base, caller, taken, isAllowed));
+      options.onStep?.("upload.stored", taken.object.key);
+      const uploaded = await storage.transaction((trx) => record(trx, base, caller, taken, isAllowed));
+      options.onStep?.("upload.recorded", taken.object.key);
+      return uploaded;
     } catch (error) {
       // What is not deleted here, the sweep deletes.
       if (original !== undefined)

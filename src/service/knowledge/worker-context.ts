@@ -6,17 +6,27 @@ import type { Lexical } from "./lexical/lexical.ts";
 import type { Parser } from "./parse/parser.ts";
 import type { Vectors } from "./vectors/vectors.ts";
 
-/** The points between which a worker may die; tests kill it there. */
-export type KnowledgeStep =
-  | "parse.claimed"
-  | "parse.parsed"
-  | "parse.stored"
-  | "parse.finished"
-  | "index.claimed"
-  | "index.written"
-  | "index.finished"
-  | "delete.objects"
-  | "delete.rows";
+/** The points between which a process may die; tests kill it at each of them. */
+export const KNOWLEDGE_STEPS = [
+  "upload.stored",
+  "upload.recorded",
+  "add.recorded",
+  "parse.claimed",
+  "parse.parsed",
+  "parse.stored",
+  "parse.finished",
+  "index.claimed",
+  "index.begun",
+  "index.written",
+  "index.finished",
+  "delete.records",
+  "delete.objects",
+  "delete.rows",
+] as const;
+export type KnowledgeStep = (typeof KNOWLEDGE_STEPS)[number];
+
+/** Called at each step. */
+export type OnKnowledgeStep = (step: KnowledgeStep, id: string) => void;
 
 /** What work on files is done with. */
 export interface KnowledgeWorker {
@@ -34,5 +44,5 @@ export interface KnowledgeWorker {
   readonly maxChunks: number;
   /** Most bytes of Markdown. */
   readonly outputBytes: number;
-  readonly onStep?: ((step: KnowledgeStep, fileId: string) => void) | undefined;
+  readonly onStep?: OnKnowledgeStep | undefined;
 }

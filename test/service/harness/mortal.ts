@@ -18,6 +18,8 @@ export interface MortalOptions {
 export interface Mortal extends Omit<ListeningProcess, "url"> {
   /** Calls as the superadmin; throws when the process dies. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Uploads one document as a browser does. @returns its address in the knowledge base */
+  upload(kbId: string, filename: string, content: string): Promise<string>;
   /** Every `id: <seq>` and `event: <type>` of a run's stream from a cursor. */
   follow(runId: string, afterSeq: number): Promise<{ ids: number[]; types: string[] }>;
 }
@@ -61,6 +63,15 @@ export async function startMortal(options: MortalOptions): Promise<Mortal> {
   return {
     ...child,
     call: (method, path, body) => request(method, path, body, { authorization }),
+    async upload(kbId, filename, content) {
+      const body = new FormData();
+      body.set("file", new Blob([content]), filename);
+      const address = `${url}/api/knowledge/files/upload?kb_id=${kbId}`;
+      const answer = await fetch(address, { method: "POST", headers: { authorization }, body });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(text);
+      return JSON.parse(text).file_path;
+    },
     async follow(runId, afterSeq) {
       const text = await request("GET", `/api/agent/runs/${runId}/events?after_seq=${afterSeq}`, undefined, {
         authorization,

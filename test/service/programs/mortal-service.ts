@@ -1,4 +1,4 @@
-// A service that kills itself, once, at a step of an attempt or of a deletion: MORTAL_STEP names it, MORTAL_MARK is the file that says it was done.
+// A service that kills itself, once, at a step of an attempt, of a deletion or of the knowledge base: MORTAL_STEP names it, MORTAL_MARK is the file that says it was done.
 import { existsSync, writeFileSync } from "node:fs";
 import { pino } from "pino";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
@@ -17,6 +17,7 @@ const service = await startService({
     createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined }),
   onStep: dieAt,
   onDeletionStep: dieAt,
+  onKnowledgeStep: dieAt,
 });
 
 function dieAt(reached: string): void {
