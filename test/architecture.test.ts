@@ -49,6 +49,7 @@ function serviceRooms(): Record<string, readonly string[]> {
   const rows = [
     ["service"],
     ["service/http"],
+    ["service/agent-tools"],
     ["service/calls", "service/webhooks", "service/knowledge"],
     ["service/runs"],
     ["service/sandboxes", "service/threads"],
@@ -84,6 +85,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
   "@electric-sql/pglite-pg_textsearch": ["src/service/storage/"],
   pg: ["src/service/storage/"],
   dockerode: ["src/service/sandboxes/docker/"],
+  "@modelcontextprotocol/server": ["src/service/agent-tools/"],
   "@kubernetes/client-node": ["src/service/sandboxes/kubernetes/"],
 };
 

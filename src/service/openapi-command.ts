@@ -1,5 +1,6 @@
 import { tmpdir } from "node:os";
 import { pino, type Logger } from "pino";
+import { createAgentTools } from "./agent-tools/agent-tools.ts";
 import { createAgents } from "./agents/agents.ts";
 import { createAuth } from "./auth/auth.ts";
 import { createCalls } from "./calls/calls.ts";
@@ -41,6 +42,7 @@ export async function describeService(version: string): Promise<unknown> {
         onUserDeleted: async () => undefined,
       }),
       agents: createAgents(storage),
+      agentTools: createAgentTools({ storage, knowledge, keySecret: secret, version, logger }),
       threads: createThreads(storage),
       tasks: createTasks(storage),
       webhooks: createWebhooks({

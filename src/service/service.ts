@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { makeAdministrator } from "./administrator.ts";
+import { createToolServers } from "./agent-tools/agent-tools.ts";
 import { putAgents, readAgentsFile } from "./agents/seed.ts";
 import { createAuth } from "./auth/auth.ts";
 import { createMetrics, type Metrics } from "./http/metrics.ts";
@@ -26,6 +27,7 @@ import { createTaskControls } from "./tasks/task-controls.ts";
 import { startApi, startWorkerHttp, type HttpWiring } from "./start-api.ts";
 import { describeUnknownSettings } from "./unknown-settings.ts";
 import { startWorkers } from "./start-workers.ts";
+import { createToolsAddress } from "./tools-address.ts";
 import { noteEnd } from "./webhooks/note-end.ts";
 
 /** What a process does: answer calls, work on runs, or both. */
@@ -137,6 +139,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   const knowledge = await wireKnowledge({ settings, storage, logger, onStep: options.onKnowledgeStep });
   closers.push(() => knowledge.close());
   const worker = nameWorker();
+  const address = createToolsAddress(settings, role);
   let forgetWorker = async (): Promise<void> => undefined;
   if (sandboxes !== undefined) {
     await startWorkers(options, {
@@ -150,6 +153,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
       finishing,
       outbound,
       keySecret: secrets.key,
+      toolServers: createToolServers({ keySecret: secrets.key, baseUrl: address.url }),
     });
     forgetWorker = await announceWorker({ storage, leaseMs: values.SERVICE_LEASE_MS, logger }, worker, sandboxes);
     closers.push(forgetWorker);
@@ -159,6 +163,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
     role === "worker"
       ? await startWorkerHttp(options, wiring)
       : await startApi(options, { ...wiring, auth, events, finishing, outbound, keySecret: secrets.key });
+  address.listens(app === undefined ? undefined : describeAddress(app));
   const sweeping = setInterval(() => {
     storage.jobs.requestSweep().catch((error: unknown) => logger.warn({ err: error }, "sweep could not be asked for"));
   }, SWEEP_MS);

@@ -153,6 +153,10 @@ export const SettingsSchema = z.object({
     .default([])
     .meta({ description: "Name servers (address:port) for addresses of users; default the system's" }),
   ...KNOWLEDGE_SETTINGS,
+  SERVICE_TOOLS_URL: url.optional().meta({
+    description:
+      "Where CLIs in a sandbox reach this service, for agents with knowledge bases; default loopback where they run on this machine, else SERVICE_PUBLIC_URL",
+  }),
   SERVICE_AGENTS_FILE: path.meta({ description: "JSON list of agents put in place at start" }),
   SERVICE_METRICS_TOKEN: z
     .string()

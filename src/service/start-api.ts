@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import { createAgentTools } from "./agent-tools/agent-tools.ts";
 import { createAgents } from "./agents/agents.ts";
 import type { Auth } from "./auth/auth.ts";
 import { createCalls } from "./calls/calls.ts";
@@ -50,6 +51,7 @@ export async function startApi(options: ServiceOptions, wiring: ApiWiring): Prom
     runs,
     calls: createCalls({ runs, events: wiring.events, syncWaitMs: values.SERVICE_SYNC_WAIT_MS }),
     agents: createAgents(storage),
+    agentTools: createAgentTools({ ...wiring, version: options.version, logger }),
     threads: createThreads(storage),
     tasks: createTasks(storage),
     webhooks: createWebhooks({ ...wiring, most: values.SERVICE_MAX_WEBHOOKS }),
@@ -81,7 +83,7 @@ function httpOptions({ settings, logger, version }: ServiceOptions, wiring: Http
     ...wiring,
     logger,
     version,
-    hosts: values.SERVICE_HOSTS,
+    hosts: [...values.SERVICE_HOSTS, ...asList(values.SERVICE_TOOLS_URL?.hostname)],
     publicUrl: values.SERVICE_PUBLIC_URL,
     corsOrigins: settings.corsOrigins,
     maxBodyBytes: values.SERVICE_MAX_BODY_BYTES,

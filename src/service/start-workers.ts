@@ -6,6 +6,7 @@ import type { Knowledge } from "./knowledge/knowledge.ts";
 import type { Outbound } from "./outbound/outbound.ts";
 import { defineThreadDeletion, ensureThreadDeletions } from "./runs/delete-thread.ts";
 import type { FinishOptions } from "./runs/finish.ts";
+import type { ToolServers } from "./runs/turn-body.ts";
 import { endLeftTurn } from "./runs/left-turn.ts";
 import { deleteExpiredEvents, ensureRunJobs } from "./runs/sweep.ts";
 import { deleteSilentWorkers } from "./runs/workers.ts";
@@ -39,6 +40,7 @@ export interface WorkerWiring {
   readonly finishing: FinishOptions;
   readonly outbound: Outbound;
   readonly keySecret: string;
+  readonly toolServers: ToolServers;
 }
 
 /** Takes jobs of every queue from now on. */

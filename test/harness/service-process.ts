@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { z } from "zod";
 import { createClient, type Answer } from "./client.ts";
 import { startListening } from "./listening-process.ts";
 import { REPOSITORY } from "./temporary.ts";
@@ -10,6 +11,8 @@ const PASSWORD = "correct horse battery";
 export interface ServiceProcess {
   readonly url: string;
   call(method: string, path: string, body?: unknown): Promise<Answer>;
+  /** Uploads an original. @returns its address */
+  upload(kbId: string, filename: string, content: string): Promise<string>;
   /** A thread with CLI B. */
   thread(): Promise<string>;
   /** Submits a run. @returns its id */
@@ -62,6 +65,18 @@ export function createServiceClient(url: string, token: string): Omit<ServicePro
   return {
     url,
     call,
+    async upload(kbId, filename, content) {
+      const form = new FormData();
+      form.set("file", new Blob([content]), filename);
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await fetch(`${url}/api/knowledge/files/upload?kb_id=${kbId}`, {
+        method: "POST",
+        headers,
+        body: form,
+      });
+      const { file_path: path } = z.object({ file_path: z.string() }).parse(await answer.json());
+      return path;
+    },
     async thread() {
       return String((await call("POST", "/api/chat/thread", { agent_id: "cli-b" })).body.id);
     },

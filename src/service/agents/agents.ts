@@ -37,6 +37,7 @@ export function createAgents(storage: Storage) {
     assertRunnable(executor, given.mode ?? "execute");
     assertModels(body.model_spec ?? null, body.allowed_models ?? null);
     return storage.transaction(async (trx) => {
+      await assertReadable(trx, actor.caller, body.knowledge_bases ?? []);
       try {
         const row = await trx
           .insertInto("agent")
@@ -68,6 +69,9 @@ export function createAgents(storage: Storage) {
         throw new ApiProblem("stale_revision", `the agent is at revision ${row.revision}`, { revision: row.revision });
       }
       assertRunnable(row.executor, given.mode ?? row.mode);
+      // One that was deleted since may stay.
+      const added = (given.knowledge_bases ?? []).filter((id) => !row.knowledge_bases.includes(id));
+      await assertReadable(trx, actor.caller, added);
       assertModels(
         given.model_spec === undefined ? row.model_spec : given.model_spec,
         given.allowed_models === undefined ? row.allowed_models : given.allowed_models,
@@ -123,6 +127,21 @@ async function findManaged(trx: Transaction, caller: Caller, slug: string): Prom
   return row;
 }
 
+/** @throws {ApiProblem} kb_not_found: one that its maker may not read is not there */
+async function assertReadable(trx: Transaction, caller: Caller, kbIds: readonly string[]): Promise<void> {
+  if (kbIds.length === 0) return;
+  const rows = await trx
+    .selectFrom("knowledge_base")
+    .selectAll()
+    .where("id", "in", kbIds)
+    .where("deleted_at", "is", null)
+    .execute();
+  const readable = new Set(rows.filter((row) => canRead(caller, row)).map(({ id }) => id));
+  const missing = kbIds.find((id) => !readable.has(id));
+  if (missing !== undefined)
+    throw new ApiProblem("kb_not_found", `there is no knowledge base ${JSON.stringify(missing)}`);
+}
+
 /** Columns that both bodies may give, as they are stored. */
 function columnsOf(given: Omit<UpdateAgentBody, "revision">) {
   return {
@@ -133,6 +152,7 @@ function columnsOf(given: Omit<UpdateAgentBody, "revision">) {
     ...(given.tool_approval_mode === undefined ? {} : { tool_approval_mode: given.tool_approval_mode }),
     ...(given.permissions === undefined ? {} : { permissions: json({ ...given.permissions }) }),
     ...(given.limits === undefined ? {} : { limits: json({ ...given.limits }) }),
+    ...(given.knowledge_bases === undefined ? {} : { knowledge_bases: [...given.knowledge_bases] }),
     ...(given.sandbox === undefined ? {} : { sandbox: json({ ...given.sandbox }) }),
     ...(given.is_enabled === undefined ? {} : { is_enabled: given.is_enabled }),
   };

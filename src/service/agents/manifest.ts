@@ -15,6 +15,8 @@ export const Manifest = z.strictObject({
   tool_approval_mode: ToolApprovalMode,
   permissions: Permissions,
   limits: z.strictObject({ timeout_ms: z.int().optional(), idle_timeout_ms: z.int().optional() }),
+  /** Absent where there are none. */
+  knowledge_bases: z.array(z.string()).optional(),
 });
 export type Manifest = z.infer<typeof Manifest>;
 

@@ -43,6 +43,7 @@ export async function putAgents(
         tool_approval_mode: agent.tool_approval_mode ?? ("default" as const),
         permissions: json({ ...agent.permissions }),
         limits: json({ ...agent.limits }),
+        knowledge_bases: [...(agent.knowledge_bases ?? [])],
         share_config: json(checkShareConfig(agent.share_config ?? DEFAULT_SHARE)),
         is_enabled: agent.is_enabled ?? true,
       };

@@ -30,6 +30,14 @@ const fields = {
   tool_approval_mode: ToolApprovalMode,
   permissions: Permissions,
   limits: Limits,
+  knowledge_bases: z
+    .array(z.string().regex(/^kb_[0-9a-f]{32}$/, "the id of a knowledge base"))
+    .max(16)
+    .refine((ids) => new Set(ids).size === ids.length, "each once")
+    .meta({
+      description:
+        "Its turns get tools to list, search, open and find in these, as far as the run's user may read them.",
+    }),
   sandbox: z.strictObject({}),
   share_config: ShareConfig,
   is_enabled: z.boolean(),

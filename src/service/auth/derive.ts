@@ -1,4 +1,4 @@
-import { createHash, createHmac, hkdfSync } from "node:crypto";
+import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 
 /** A key for one purpose, out of a secret of the environment. */
 export function deriveKey(secret: string, purpose: string): Buffer {
@@ -51,6 +51,20 @@ export function sandboxToken(secret: string, id: string, generation: number): st
     .update(lengthPrefixed(id))
     .update(lengthPrefixed(String(generation)))
     .digest("base64url");
+}
+
+/** What the tools of a run's turn are asked with; good while the run is `running`. */
+export function runToken(masterSecret: string, runId: string): string {
+  const key = deriveKey(masterSecret, "agent-tools/v1");
+  const digest = createHmac("sha256", key).update(lengthPrefixed(runId)).digest("base64url");
+  return `svrun_${runId}.${digest}`;
+}
+
+/** The run of a token that this service gave; undefined for anything else. Compared in constant time. */
+export function runOfToken(masterSecret: string, token: string): string | undefined {
+  const runId = /^svrun_([0-9a-f-]{36})\.[\w-]{43}$/.exec(token)?.[1];
+  if (runId === undefined) return undefined;
+  return timingSafeEqual(Buffer.from(runToken(masterSecret, runId)), Buffer.from(token)) ? runId : undefined;
 }
 
 /** The secret that one version of a webhook is signed with. */

@@ -1,6 +1,7 @@
 import cors from "@fastify/cors";
 import type { FastifyInstance } from "fastify";
 import { ApiProblem } from "../api/problems.ts";
+import type { AgentTools } from "../agent-tools/agent-tools.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Calls } from "../calls/calls.ts";
@@ -16,6 +17,7 @@ import type { Knowledge } from "../knowledge/knowledge.ts";
 import { registerGuard, type GuardOptions } from "./guard.ts";
 import { registerKnowledgeGates } from "./knowledge-gate.ts";
 import { registerDocs, registerOpenApi } from "./openapi.ts";
+import { agentToolRoutes } from "./routes/agent-tools.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { authRoutes } from "./routes/auth.ts";
 import { callRoutes } from "./routes/calls.ts";
@@ -45,6 +47,7 @@ export interface AppOptions extends BareAppOptions, GuardOptions, SystemOptions,
   readonly calls: Calls;
   readonly tasks: Tasks;
   readonly knowledge: Knowledge;
+  readonly agentTools: AgentTools;
   readonly webhooks: Webhooks;
   readonly events: RunEvents;
   readonly heartbeatMs: number;
@@ -106,6 +109,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   registerKnowledgeGates(app);
   for (const routes of [knowledgeBaseRoutes, knowledgeUploadRoutes, knowledgeDocumentRoutes, knowledgeQueryRoutes])
     await app.register(routes, options);
+  await app.register(agentToolRoutes, options);
   await registerDocs(app);
   return app;
 }

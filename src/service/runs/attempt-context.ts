@@ -6,7 +6,7 @@ import type { FinishOptions, Ownership } from "./finish.ts";
 import type { RunObserver } from "./observer.ts";
 import type { Patience } from "./patience.ts";
 import type { RunRow } from "./rows.ts";
-import type { TurnSource } from "./turn-body.ts";
+import type { ToolServers, TurnSource } from "./turn-body.ts";
 
 /** What all attempts of a process share. */
 export interface AttemptOptions {
@@ -19,6 +19,7 @@ export interface AttemptOptions {
   readonly worker: string;
   readonly leaseMs: number;
   readonly executorLostMs: number;
+  readonly toolServers: ToolServers;
   readonly observer?: RunObserver | undefined;
   /** Told of the steps of an attempt; tests end the process there. */
   readonly onStep?: ((step: AttemptStep, runId: string) => void) | undefined;

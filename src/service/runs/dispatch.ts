@@ -158,6 +158,7 @@ function manifestOf(agent: AgentRow, options: RequestOptions, inherited: Inherit
     tool_approval_mode: isOwn ? (options.tool_approval_mode ?? agent.tool_approval_mode) : inherited.tool_approval_mode,
     permissions: Permissions.parse(agent.permissions),
     limits: agent.limits,
+    ...(agent.knowledge_bases.length === 0 ? {} : { knowledge_bases: agent.knowledge_bases }),
   };
 }
 

@@ -77,11 +77,11 @@ async function findTurn(
  * @throws {CancelledBeforeTurn} when turnd says that it has none
  */
 async function admit(
-  { source, patience, traceparent, isCancelRequested }: AttemptContext,
+  { source, patience, traceparent, isCancelRequested, toolServers }: AttemptContext,
   client: TurndClient,
   work: Extract<Work, { kind: "turn" }>,
 ): Promise<string> {
-  const body = turnBody(source, work);
+  const body = turnBody(source, work, await toolServers(source));
   let isUncertain = false;
   return untilDone(
     patience,

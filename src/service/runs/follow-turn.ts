@@ -99,7 +99,7 @@ async function hand(
   request: RequestRow,
   signal: AbortSignal,
 ): Promise<void> {
-  const { storage, source, owner } = context;
+  const { storage, source, owner, toolServers } = context;
   if (request.manifest_digest === null) throw new Error(`steer ${request.pk} has no manifest`);
   if (request.handed_at === null && !(await promiseSteer(storage, owner, request.pk))) return;
   const turn = {
@@ -113,7 +113,7 @@ async function hand(
   };
   const work = workOf(turn);
   if (work.kind === "nothing") return;
-  const body = turnBody(turn, work);
+  const body = turnBody(turn, work, await toolServers(turn));
   await repeat(signal, () => client.admit(body, { traceparent: request.traceparent ?? undefined, signal }));
 }
 

@@ -1,3 +1,4 @@
+import type { McpServers } from "../../protocol/index.ts";
 import type { TurnRequestBody } from "../../client/turnd-client.ts";
 import { turndModel } from "../agents/models.ts";
 import type { Manifest } from "../agents/manifest.ts";
@@ -45,8 +46,19 @@ export function workOf({ input, manifest }: Pick<TurnSource, "input" | "manifest
   return { kind: "turn", text: message, mode: "plan", needsApproval: true };
 }
 
+/**
+ * The servers of tools that a run's turn gets; the same each time for the same run (law 2).
+ *
+ * @throws {RunFailure} when there is no way for the turn to reach them
+ */
+export type ToolServers = (turn: Pick<TurnSource, "runId" | "manifest">) => Promise<McpServers>;
+
 /** The body of `POST /v1/turns`. */
-export function turnBody(source: TurnSource, work: Extract<Work, { kind: "turn" }>): TurnRequestBody {
+export function turnBody(
+  source: TurnSource,
+  work: Extract<Work, { kind: "turn" }>,
+  servers: McpServers,
+): TurnRequestBody {
   const { manifest, options, input } = source;
   const timeoutMs = options.timeout_ms ?? manifest.limits.timeout_ms;
   const idleTimeoutMs = manifest.limits.idle_timeout_ms;
@@ -67,6 +79,7 @@ export function turnBody(source: TurnSource, work: Extract<Work, { kind: "turn" 
     queue_policy: source.queuePolicy === "steer" ? "steer" : "enqueue",
     // The agent as it is now: what it was tightened to reaches its threads with the next run.
     ...(Object.keys(manifest.permissions).length === 0 ? {} : { permissions: manifest.permissions }),
+    ...(Object.keys(servers).length === 0 ? {} : { mcp_servers: servers }),
     metadata: { run_id: source.runId, thread_id: source.threadId },
   };
 }

@@ -100,6 +100,7 @@ export interface AgentTable {
   tool_approval_mode: Given<"default" | "always_trust">;
   permissions: GivenJson<JsonObject>;
   limits: GivenJson<JsonObject>;
+  knowledge_bases: Given<string[]>;
   sandbox: GivenJson<JsonObject>;
   share_config: Json<JsonObject>;
   is_enabled: Given<boolean>;

@@ -4,6 +4,7 @@ import { createApp, type AppOptions } from "../../../src/service/http/app.ts";
 import { createMetrics } from "../../../src/service/http/metrics.ts";
 import { openObjectDirectory } from "../../../src/service/storage/object-directory.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
+import { createAgentTools } from "../../../src/service/agent-tools/agent-tools.ts";
 import { createAgents } from "../../../src/service/agents/agents.ts";
 import { createCalls } from "../../../src/service/calls/calls.ts";
 import { createRunEvents } from "../../../src/service/runs/events.ts";
@@ -23,6 +24,7 @@ export async function testApp(storage: Storage, overrides: Partial<AppOptions> =
   const finishing = { storage, eventsRetentionMs: 600_000, onEnded: async () => undefined };
   const runs = createRuns({ storage, logger, maxQueued: 5, finishing });
   const events = await createRunEvents(storage);
+  const knowledge = overrides.knowledge ?? (await makeKnowledge(storage, openObjectDirectory("/nowhere")));
   return createApp({
     storage,
     auth: testAuth(storage),
@@ -45,7 +47,8 @@ export async function testApp(storage: Storage, overrides: Partial<AppOptions> =
     streamMaxMs: 600_000,
     logger,
     version: "test",
-    knowledge: overrides.knowledge ?? (await makeKnowledge(storage, openObjectDirectory("/nowhere"))),
+    knowledge,
+    agentTools: createAgentTools({ storage, knowledge, keySecret: KEY_SECRET, version: "test", logger }),
     info: async () => ({
       capabilities: [],
       sandbox: { kind: "static", shared_by: "all_users" },

@@ -34,6 +34,7 @@ async function attemptsAt(desk: RunDesk, url: string, more: Partial<AttemptOptio
     sandboxes: createStaticSandboxes({ storage, urls: [url], token: undefined }),
     worker: "test",
     leaseMs: 10_000,
+    toolServers: async () => ({}),
     executorLostMs: 10_000,
     ...more,
   };

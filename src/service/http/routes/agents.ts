@@ -30,7 +30,14 @@ export const agentRoutes: FastifyPluginAsyncZod<{ agents: Agents }> = async (app
     body: CreateAgentBody,
     response: {
       200: AgentAnswer,
-      ...refusals("role_required", "slug_taken", "share_config_invalid", "model_unknown", "mode_unsupported"),
+      ...refusals(
+        "role_required",
+        "slug_taken",
+        "share_config_invalid",
+        "model_unknown",
+        "mode_unsupported",
+        "kb_not_found",
+      ),
     },
   };
   app.post("/api/agents", { schema: create }, async (request) => ({
@@ -57,6 +64,7 @@ export const agentRoutes: FastifyPluginAsyncZod<{ agents: Agents }> = async (app
       ...refusals(
         "forbidden",
         "agent_not_found",
+        "kb_not_found",
         "stale_revision",
         "share_config_invalid",
         "model_unknown",

@@ -1,0 +1,164 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { ApiProblem } from "../api/problems.ts";
+import { FindBody } from "../api/knowledge-queries.ts";
+import type { BaseRow } from "../knowledge/access.ts";
+import type { Knowledge } from "../knowledge/knowledge.ts";
+import { showFiles, showFound, showHits, showOpened } from "./show.ts";
+import type { RunAccess } from "./run-access.ts";
+
+const MOST_HITS = 20;
+const HITS = 8;
+const OPENED = 200;
+const MOST_OPENED = 1_800;
+const LISTED = 100;
+
+const KbId = z.string().max(64).optional().describe("The knowledge base; needed where there are several.");
+const FileId = z.string().min(1).max(64).describe("The file's id, as list and search show it.");
+const ReadOnly = { readOnlyHint: true, openWorldHint: false } as const;
+
+interface Answer {
+  [key: string]: unknown;
+  content: { type: "text"; text: string }[];
+  isError?: boolean;
+}
+
+/**
+ * A server of tools over the knowledge bases of one run's agent.
+ *
+ * What is refused is told to the model as the tool's answer; whether the user may read a knowledge base is decided at each call.
+ */
+export function createToolServer(
+  { knowledge, version }: { readonly knowledge: Knowledge; readonly version: string },
+  access: RunAccess,
+): McpServer {
+  const server = new McpServer({ name: "svc-knowledge", version });
+  const open = (kbId: string, operation?: string): Promise<BaseRow> => {
+    if (!access.knowledgeBases.includes(kbId)) {
+      throw new ApiProblem("kb_not_found", `there is no knowledge base ${JSON.stringify(kbId)}`);
+    }
+    return knowledge.open(access.caller, kbId, { need: "read", operation });
+  };
+
+  async function readable(): Promise<BaseRow[]> {
+    const found = await Promise.all(access.knowledgeBases.map((id) => open(id).catch(unlessNotFound)));
+    return found.filter((base) => base !== undefined);
+  }
+
+  async function choose(kbId: string | undefined, operation: string): Promise<BaseRow> {
+    if (kbId !== undefined) return open(kbId, operation);
+    const bases = await readable();
+    const [only] = bases;
+    if (only === undefined) throw new ApiProblem("kb_not_found", "there is no knowledge base you may read");
+    if (bases.length > 1)
+      throw new ApiProblem("kb_not_found", `say which: kb_id is one of ${bases.map(({ id }) => id).join(", ")}`);
+    return open(only.id, operation);
+  }
+
+  server.registerTool(
+    "list",
+    {
+      description: "Lists the knowledge bases, or, with kb_id, the files of one.",
+      annotations: ReadOnly,
+      inputSchema: z.object({
+        kb_id: KbId,
+        name: z.string().max(255).optional().describe("Part of a file's name."),
+        offset: z.int().min(0).max(1_000_000_000).default(0),
+      }),
+    },
+    ({ kb_id: kbId, name, offset }) =>
+      answer(async () => {
+        if (kbId === undefined) {
+          const bases = await readable();
+          if (bases.length === 0) return "There is no knowledge base you may read.";
+          return bases
+            .map(({ id, name: title, description }) => `${id}  ${title}  ${description}`.trimEnd())
+            .join("\n");
+        }
+        const base = await open(kbId, "files");
+        return showFiles(await knowledge.listFiles(base, { query: name, offset, limit: LISTED }));
+      }),
+  );
+
+  server.registerTool(
+    "search",
+    {
+      description:
+        "Searches passages by words or meaning, best first. Each has its file's id and lines: read on there with open.",
+      annotations: ReadOnly,
+      inputSchema: z.object({
+        query: z.string().trim().min(1).max(4_000),
+        kb_id: z.string().max(64).optional().describe("One knowledge base; absent: each of them."),
+        top_k: z.int().min(1).max(MOST_HITS).default(HITS).describe("Most passages of a knowledge base."),
+      }),
+    },
+    ({ query, kb_id: kbId, top_k: topK }) =>
+      answer(async () => {
+        const bases = kbId === undefined ? await readable() : [await open(kbId)];
+        if (bases.length === 0) return "There is no knowledge base you may read.";
+        const found = [];
+        for (const base of bases) {
+          const { results } = await knowledge.retrieve(base, { query, options: { final_top_k: topK } });
+          found.push(showHits(base, results));
+        }
+        return found.join("\n\n");
+      }),
+  );
+
+  server.registerTool(
+    "open",
+    {
+      description: "Opens a file's text by lines, with their numbers.",
+      annotations: ReadOnly,
+      inputSchema: z.object({
+        file_id: FileId,
+        kb_id: KbId,
+        start_line: z.int().min(1).max(1_000_000_000).default(1),
+        lines: z.int().min(1).max(MOST_OPENED).default(OPENED).describe("How many."),
+      }),
+    },
+    ({ file_id: fileId, kb_id: kbId, start_line: startLine, lines }) =>
+      answer(async () => {
+        const base = await choose(kbId, "open");
+        const query = { offset: startLine - 1, limit: lines, numbered: "true" as const };
+        return showOpened(await knowledge.openFile(base, fileId, query));
+      }),
+  );
+
+  server.registerTool(
+    "find",
+    {
+      description: "Finds words, or a regular expression, in one file; answers with the lines around them.",
+      annotations: ReadOnly,
+      inputSchema: z.object({
+        file_id: FileId,
+        kb_id: KbId,
+        patterns: z.array(z.string().min(1).max(500)).min(1).max(10),
+        use_regex: z.boolean().default(false).describe("RE2 syntax, line by line."),
+        case_sensitive: z.boolean().default(false),
+        after_line: z.int().min(0).default(0),
+      }),
+    },
+    ({ file_id: fileId, kb_id: kbId, ...body }) =>
+      answer(async () => {
+        const base = await choose(kbId, "find");
+        return showFound(await knowledge.find(base, fileId, FindBody.parse({ ...body, window_size: 20 })));
+      }),
+  );
+  return server;
+}
+
+/** A refusal is the model's to read; anything else is ours to fix. */
+async function answer(work: () => Promise<string>): Promise<Answer> {
+  try {
+    return { content: [{ type: "text", text: await work() }] };
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    return { isError: true, content: [{ type: "text", text: `${error.code}: ${error.message}` }] };
+  }
+}
+
+function unlessNotFound(error: unknown): undefined {
+  if (error instanceof ApiProblem && error.code === "kb_not_found") return undefined;
+  throw error;
+}

@@ -1,0 +1,66 @@
+import type { FastifyPluginAsync, FastifyRequest } from "fastify";
+import { TOOLS_PATH, type AgentTools } from "../../agent-tools/agent-tools.ts";
+import type { RunAccess } from "../../agent-tools/run-access.ts";
+import { ApiProblem } from "../../api/problems.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    runAccess: RunAccess | null;
+  }
+}
+
+const MINUTE_MS = 60_000;
+
+/** The server of tools that turns call, by the Model Context Protocol (streamable HTTP); its credential is a run's token. */
+export const agentToolRoutes: FastifyPluginAsync<{ agentTools: AgentTools; ratePerCredential: number }> = async (
+  app,
+  { agentTools, ratePerCredential },
+) => {
+  const limit =
+    ratePerCredential === 0
+      ? undefined
+      : app.createRateLimit({
+          max: ratePerCredential,
+          timeWindow: MINUTE_MS,
+          keyGenerator: ({ runAccess }) => `run:${runAccess?.runId}`,
+        });
+  app.decorateRequest("runAccess", null);
+  app.addHook("preClose", async () => agentTools.close());
+  app.route({
+    // A client looks for a stream with GET, and ends what it takes for a session with DELETE: the protocol's answer is 405.
+    method: ["POST", "GET", "DELETE"],
+    url: TOOLS_PATH,
+    exposeHeadRoute: false,
+    // Its own credential, and its own limit.
+    config: { isPublic: true, isUncounted: true },
+    schema: { hide: true },
+    async onRequest(request) {
+      request.runAccess = (await agentTools.authenticate(request.headers.authorization)) ?? null;
+      if (request.runAccess === null) throw new ApiProblem("unauthorized", "the token is not that of a running run");
+      const verdict = await limit?.(request);
+      if (verdict === undefined || verdict.isAllowed || !verdict.isExceeded) return;
+      throw new ApiProblem(
+        "rate_limited",
+        `more than ${verdict.max} calls a minute`,
+        {},
+        Math.max(1, verdict.ttlInSeconds),
+      );
+    },
+    async handler(request, reply) {
+      if (request.runAccess === null) throw new Error("the run's access was not read");
+      const answer = await agentTools.answer(request.runAccess, toWebRequest(request), request.body);
+      return reply
+        .code(answer.status)
+        .headers(Object.fromEntries(answer.headers))
+        .send(Buffer.from(await answer.arrayBuffer()));
+    },
+  });
+};
+
+/** The body is parsed already. */
+function toWebRequest({ method, url, headers }: FastifyRequest): Request {
+  const given = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined || name === "content-length" ? [] : [[name, String(value)]],
+  );
+  return new Request(new URL(url, "http://localhost"), { method, headers: given });
+}
