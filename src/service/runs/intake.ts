@@ -8,7 +8,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Storage } from "../storage/storage.ts";
 import { violatedConstraint, type Transaction } from "../storage/transaction.ts";
 import { findThread, lockOrMakeThread, lockThread, type ThreadRow } from "../threads/threads.ts";
-import { assertWithinQuota } from "./quota.ts";
+import { holdQuotas } from "./quota.ts";
 import type { RequestInput, RequestOptions, RequestRow, RunRow } from "./rows.ts";
 import { takeOrdinary } from "./take-ordinary.ts";
 import { takeResume } from "./take-resume.ts";
@@ -56,6 +56,7 @@ export async function submit({ storage, maxQueued }: IntakeOptions, caller: Call
         throw new ApiProblem("agent_not_found", `there is no agent ${JSON.stringify(intent.agentSlug)}`);
       modelOf(agent, intent.options.model_spec);
       await holdAccount(trx, caller.userId);
+      const quotas = await holdQuotas(trx, caller);
       const thread = intent.makesThread
         ? await lockOrMakeThread(trx, caller.userId, intent.threadId, agent.id)
         : await lockThread(trx, (await findThread(trx, caller.userId, intent.threadId)).pk);
@@ -64,7 +65,7 @@ export async function submit({ storage, maxQueued }: IntakeOptions, caller: Call
       if (meanwhile !== undefined) return meanwhile;
       if (thread.deleted_at !== null) throw new ApiProblem("thread_not_found", "the thread was deleted");
       if (thread.agent_id !== agent.id) throw new ApiProblem("agent_mismatch", "the thread belongs to another agent");
-      await assertWithinQuota(trx, caller);
+      await quotas.assertWithin();
       const decide = intent.input.resume === undefined ? takeOrdinary : takeResume;
       return { ...(await decide({ storage, trx, caller, intent, hash, thread, maxQueued })), thread };
     });

@@ -2,20 +2,36 @@ import { sql } from "kysely";
 import { Quota } from "../api/common.ts";
 import { ApiProblem } from "../api/problems.ts";
 import type { Caller } from "../auth/caller.ts";
+import { lockName } from "../storage/advisory-lock.ts";
 import type { Transaction } from "../storage/transaction.ts";
 
-/** Soft limits of a user and of the key that is used; what runs already goes on. @throws {ApiProblem} quota_exceeded */
-export async function assertWithinQuota(trx: Transaction, caller: Caller): Promise<void> {
-  const account = await trx
-    .selectFrom("account")
-    .select("quota")
-    .where("id", "=", caller.userId)
-    .executeTakeFirstOrThrow();
-  await assertOne(trx, Quota.parse(account.quota), caller.userId, undefined);
-  if (caller.credential.type === "jwt") return;
-  const { id } = caller.credential;
-  const key = await trx.selectFrom("api_key").select("quota").where("id", "=", id).executeTakeFirstOrThrow();
-  await assertOne(trx, Quota.parse(key.quota), caller.userId, id);
+/** The quotas that a caller's requests count against. */
+export interface HeldQuotas {
+  /** @throws {ApiProblem} quota_exceeded; what runs already goes on */
+  assertWithin(): Promise<void>;
+}
+
+/**
+ * Soft limits of a user and of the key that is used. Where there are any, the user's requests are taken one after the other for
+ * the rest of the transaction, so that of many at once none slips past them. To be called before a thread is held.
+ */
+export async function holdQuotas(trx: Transaction, caller: Caller): Promise<HeldQuotas> {
+  const { credential, userId } = caller;
+  const account = await trx.selectFrom("account").select("quota").where("id", "=", userId).executeTakeFirstOrThrow();
+  const ofUser = Quota.parse(account.quota);
+  const keyId = credential.type === "api_key" ? credential.id : undefined;
+  const key =
+    keyId === undefined
+      ? undefined
+      : await trx.selectFrom("api_key").select("quota").where("id", "=", keyId).executeTakeFirstOrThrow();
+  const ofKey = Quota.parse(key?.quota ?? {});
+  if (Object.keys({ ...ofUser, ...ofKey }).length > 0) await lockName(trx, "quota", userId);
+  return {
+    async assertWithin() {
+      await assertOne(trx, ofUser, userId, undefined);
+      await assertOne(trx, ofKey, userId, keyId);
+    },
+  };
 }
 
 async function assertOne(trx: Transaction, quota: Quota, userId: number, keyId: number | undefined): Promise<void> {
