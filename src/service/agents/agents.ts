@@ -34,6 +34,7 @@ export function createAgents(storage: Storage) {
   async function create(actor: KnownActor, body: CreateAgentBody): Promise<Agent> {
     requireRole(actor.caller, "admin", "superadmin");
     const { slug, name, executor, ...given } = body;
+    const share_config = checkShareConfig(given.share_config ?? DEFAULT_SHARE);
     assertRunnable(executor, given.mode ?? "execute");
     assertModels(body.model_spec ?? null, body.allowed_models ?? null);
     return storage.transaction(async (trx) => {
@@ -48,11 +49,11 @@ export function createAgents(storage: Storage) {
             mode: given.mode ?? "execute",
             created_by: actor.caller.userId,
             ...columnsOf(given),
-            share_config: json(checkShareConfig(given.share_config ?? DEFAULT_SHARE)),
+            share_config: json(share_config),
           })
           .returningAll()
           .executeTakeFirstOrThrow();
-        await writeAudit(trx, actor, { action: "agent.created", subject: `agent:${slug}` });
+        await writeAudit(trx, actor, { action: "agent.created", subject: `agent:${slug}`, details: { share_config } });
         return showAgent(row);
       } catch (error) {
         if (violatedConstraint(error) === undefined) throw error;
@@ -62,6 +63,7 @@ export function createAgents(storage: Storage) {
   }
 
   async function update(actor: KnownActor, slug: string, body: UpdateAgentBody): Promise<Agent> {
+    const shared = body.share_config === undefined ? {} : { share_config: checkShareConfig(body.share_config) };
     return storage.transaction(async (trx) => {
       const row = await findManaged(trx, actor.caller, slug);
       const { revision, ...given } = body;
@@ -82,7 +84,7 @@ export function createAgents(storage: Storage) {
           ...columnsOf(given),
           ...(given.name === undefined ? {} : { name: given.name }),
           ...(given.mode === undefined ? {} : { mode: given.mode }),
-          ...(given.share_config === undefined ? {} : { share_config: json(checkShareConfig(given.share_config)) }),
+          ...(shared.share_config === undefined ? {} : { share_config: json(shared.share_config) }),
           revision: row.revision + 1,
           updated_at: sql<Date>`now()`,
         })
@@ -90,7 +92,11 @@ export function createAgents(storage: Storage) {
         .returningAll()
         .executeTakeFirstOrThrow();
       const changes = Object.entries(given).flatMap(([key, value]) => (value === undefined ? [] : [key]));
-      await writeAudit(trx, actor, { action: "agent.updated", subject: `agent:${slug}`, details: { changes } });
+      await writeAudit(trx, actor, {
+        action: "agent.updated",
+        subject: `agent:${slug}`,
+        details: { changes, ...shared },
+      });
       return showAgent(changed);
     });
   }

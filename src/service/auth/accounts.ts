@@ -252,7 +252,12 @@ export function createAccounts(options: AccountsOptions) {
           .returningAll()
           .executeTakeFirstOrThrow();
         const changes = Object.entries(body).flatMap(([key, value]) => (value === undefined ? [] : [key]));
-        await writeAudit(trx, actor, { action: "user.updated", subject: `user:${id}`, details: { changes } });
+        const { role, department_id, is_enabled } = body;
+        await writeAudit(trx, actor, {
+          action: "user.updated",
+          subject: `user:${id}`,
+          details: { changes, role, department_id, is_enabled },
+        });
         return showUser(changed);
       } catch (error) {
         throw explainConflict(error, row.username);

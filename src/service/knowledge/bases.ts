@@ -5,7 +5,7 @@ import type {
   KnowledgeBase,
   UpdateKnowledgeBaseBody,
 } from "../api/knowledge-bases.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem, InputProblem } from "../api/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import { writeAudit } from "../auth/audit.ts";
 import { requireRole, type Caller } from "../auth/caller.ts";
@@ -89,7 +89,11 @@ export function createBases(options: BasesOptions) {
           .executeTakeFirstOrThrow(),
       );
       if (made.kb_type === "local") await createPartitions(trx, made.no, options.lexical);
-      await writeAudit(trx, actor, { action: "knowledge_base.created", subject: `knowledge_base:${made.id}` });
+      await writeAudit(trx, actor, {
+        action: "knowledge_base.created",
+        subject: `knowledge_base:${made.id}`,
+        details: { share_config: share },
+      });
       return made;
     });
     return show(row, actor.caller);
@@ -148,7 +152,7 @@ export function createBases(options: BasesOptions) {
       await writeAudit(trx, actor, {
         action: "knowledge_base.updated",
         subject: `knowledge_base:${kbId}`,
-        details: { changes },
+        details: { changes, ...(share === undefined ? {} : { share_config: share }) },
       });
       if (!mustReindex) return { row: changed, taskId: null };
       const { task } = await startTask(storage, trx, {
@@ -220,13 +224,17 @@ function resolveModel({ embeddingModels }: BasesOptions, spec: string | null): s
   const model = spec === "default" ? embeddingModels[0] : embeddingModels.find((known) => known === spec);
   if (model !== undefined) return model;
   const known = embeddingModels.length === 0 ? "no embedding service is configured" : embeddingModels.join(", ");
-  throw new ApiProblem("embedding_model_unknown", `there is no embedding model ${JSON.stringify(spec)}: ${known}`);
+  throw new InputProblem(
+    "embedding_model_unknown",
+    ["body", "embedding_model_spec"],
+    `there is no embedding model ${JSON.stringify(spec)}: ${known}`,
+  );
 }
 
 function checkConnector(options: BasesOptions, kind: KbType, connector: Readonly<Record<string, unknown>>): void {
   if (kind !== "local") options.checkConnector(kind, connector);
   else if (Object.keys(connector).length > 0)
-    throw new ApiProblem("connector_invalid", "a local knowledge base has no connector");
+    throw new InputProblem("connector_invalid", ["body", "connector"], "a local knowledge base has no connector");
 }
 
 /** Columns that both bodies may give, as they are stored. */

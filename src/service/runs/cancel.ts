@@ -95,7 +95,7 @@ export async function cancelRequest(storage: Storage, actor: KnownActor, request
         throw new ApiProblem("steer_in_progress", "the steer is on its way to the running run");
     }
     await sql`select pg_notify('svc_requests', ${String(row.thread_pk)})`.execute(trx);
-    await writeAudit(trx, actor, { action: "request.cancelled", subject: `request:${row.pk}` });
+    await writeAudit(trx, actor, { action: "request.cancelled", subject: `request:${row.request_id}` });
     return trx
       .updateTable("run_request")
       .set({ status: "cancelled", revision: row.revision + 1, updated_at: sql<Date>`now()` })

@@ -48,7 +48,7 @@ export async function deleteThread(storage: Storage, actor: KnownActor, threadId
       throw new ApiProblem("thread_busy", message, { active_run_id: blocking.id });
     }
     await hide(trx, thread.pk);
-    await writeAudit(trx, actor, { action: "thread.deleted", subject: `thread:${thread.pk}` });
+    await writeAudit(trx, actor, { action: "thread.deleted", subject: `thread:${threadId}` });
     await begin(storage, trx, thread);
   });
 }

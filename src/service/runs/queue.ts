@@ -63,7 +63,7 @@ export async function continueThread(storage: Storage, actor: KnownActor, thread
       .select("request_id")
       .where("pk", "=", run.request_pk)
       .executeTakeFirstOrThrow();
-    await writeAudit(trx, actor, { action: "queue.continued", subject: `thread:${pk}` });
+    await writeAudit(trx, actor, { action: "queue.continued", subject: `thread:${threadId}` });
     return { status: "dispatched" as const, request_id, run_id: run.id };
   });
   if (continued === undefined) throw new ApiProblem("queue_empty", "nothing that waited could be dispatched");

@@ -16,9 +16,11 @@ export function readIntent(
   given: { requestId?: string | undefined; traceparent?: string | undefined },
 ): Intent {
   const { request_id: _requestId, ...meta } = body.meta ?? {};
-  const isResume = body.resume !== undefined && Object.keys(body.resume).length > 0;
+  const resume = Object.keys(body.resume ?? {}).length > 0 ? (body.resume ?? undefined) : undefined;
+  const isResume = resume !== undefined;
   const query = body.query ?? "";
-  const images = body.image_content === undefined || body.image_content === "" ? [] : [readImage(body.image_content)];
+  const image = body.image_content ?? "";
+  const images = image === "" ? [] : [readImage(image)];
   assertImagesFit(images);
   if (!isResume && query.trim() === "" && images.length === 0) {
     throw new InputProblem("query_required", ["body", "query"], "query is needed, or an image, or a resume");
@@ -35,13 +37,13 @@ export function readIntent(
     input: {
       query,
       images,
-      ...(isResume ? { resume: body.resume } : {}),
+      ...(isResume ? { resume } : {}),
       ...(isResume && parent !== undefined ? { parent_run_id: parent } : {}),
     },
     options: {
       ...(typeof body.model_spec === "string" ? { model_spec: body.model_spec } : {}),
       ...(typeof body.tool_approval_mode === "string" ? { tool_approval_mode: body.tool_approval_mode } : {}),
-      ...(body.timeout_ms === undefined ? {} : { timeout_ms: body.timeout_ms }),
+      ...(typeof body.timeout_ms === "number" ? { timeout_ms: body.timeout_ms } : {}),
       ...(Object.keys(meta).length === 0 ? {} : { meta }),
     },
     queuePolicy: body.queue_policy ?? "enqueue",
@@ -59,7 +61,7 @@ function resumeRequestId(body: SubmitRunBody, parent: string): string {
 }
 
 /** The id that `meta` names. @throws {ValidationProblem} */
-export function requestIdInMeta(meta: Readonly<Record<string, unknown>> | undefined): string | undefined {
+export function requestIdInMeta(meta: Readonly<Record<string, unknown>> | null | undefined): string | undefined {
   const id = meta?.["request_id"];
   if (id === undefined || id === null) return undefined;
   const parsed = Id.safeParse(id);
