@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { ApiProblem } from "./api/problems.ts";
+import { InputProblem } from "./api/problems.ts";
 import { createEmbedder } from "./knowledge/embed.ts";
 import { createKnowledge, type Knowledge, type KnowledgeOptions } from "./knowledge/knowledge.ts";
 import { createParser } from "./knowledge/parse/create-parser.ts";
@@ -48,7 +48,7 @@ export async function wireKnowledge({ settings, storage, logger, onStep }: Knowl
     embedder: makeEmbedder(settings),
     reranker: makeReranker(settings),
     checkConnector: (kind) => {
-      throw new ApiProblem("connector_invalid", `no credentials for ${kind} are configured`);
+      throw new InputProblem("connector_invalid", ["body", "connector"], `no credentials for ${kind} are configured`);
     },
     limits: {
       maxFileBytes: values.SERVICE_KB_MAX_FILE_BYTES,

@@ -48,7 +48,6 @@ export const PROBLEM_STATUS = {
   stale_revision: 409,
   agent_in_use: 409,
   thread_busy: 409,
-  thread_exists: 409,
   agent_mismatch: 409,
   request_id_conflict: 409,
   run_interrupted: 409,

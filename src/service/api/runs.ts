@@ -64,21 +64,21 @@ export const TimeoutMs = z.int().min(0).max(86_400_000);
 
 export const SubmitRunBody = z
   .strictObject({
-    query: Query.optional(),
+    query: Query.nullish(),
     agent_slug: z.string().min(1).max(64),
     thread_id: Id,
     meta: jsonObject(16_384)
-      .optional()
+      .nullish()
       .meta({ description: "`request_id` identifies the request; the rest is kept as it is." }),
-    image_content: z.string().optional(),
+    image_content: z.string().nullish(),
     model_spec: z.string().max(200).nullish(),
     tool_approval_mode: ToolApprovalMode.nullish(),
-    queue_policy: QueuePolicy.optional(),
-    resume: z.record(z.string(), z.unknown()).optional(),
+    queue_policy: QueuePolicy.nullish(),
+    resume: z.record(z.string(), z.unknown()).nullish(),
     created_by_run_id: Uuid.nullish(),
-    timeout_ms: TimeoutMs.optional(),
+    timeout_ms: TimeoutMs.nullish(),
   })
-  .meta({ id: "SubmitRunBody" });
+  .meta({ id: "SubmitRunBody", description: "null is absent." });
 export type SubmitRunBody = z.infer<typeof SubmitRunBody>;
 
 /** One decision about a plan. */

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Quota, RowId } from "./common.ts";
 
-const Day = z.iso.date();
+/** PostgreSQL has no year 0. */
+const Day = z.iso.date().refine((day) => !day.startsWith("0000"), "must be a day of the years 1 to 9999");
 
 /** Days are of UTC, both ends included. Without `from`: the last 30 days. */
 export const UsageQuery = z.strictObject({

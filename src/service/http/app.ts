@@ -66,6 +66,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   registerGuard(app, options);
   await app.register(cors, {
     origin: [...options.corsOrigins],
+    methods: ["GET", "POST", "PUT", "DELETE"],
+    // What is no preflight gets the same answer, not a refusal in other words than ours.
+    strictPreflight: false,
     exposedHeaders: ["retry-after", "x-lock-remaining", "location"],
     maxAge: 600,
   });

@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from "fastify";
 import type { core, z } from "zod";
 import { ValidationProblem, type FieldError } from "../api/problems.ts";
-import { isStorable } from "../storage/storable.ts";
+import { isStorable, storableText } from "../storage/storable.ts";
 
 const PARTS: Readonly<Record<string, string>> = {
   querystring: "query",
@@ -38,7 +38,11 @@ function findUnstorable(value: unknown, loc: readonly (string | number)[]): Fiel
   const entries: [string | number, unknown][] = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
   for (const [key, entry] of entries) {
     if (typeof key === "string" && !isStorable(key))
-      return { loc, msg: "a name contains U+0000 or half a surrogate pair", type: "unstorable_text" };
+      return {
+        loc: [...loc, storableText(key)],
+        msg: "its name contains U+0000 or half a surrogate pair",
+        type: "unstorable_text",
+      };
     const fault = findUnstorable(entry, [...loc, key]);
     if (fault !== undefined) return fault;
   }

@@ -2,7 +2,7 @@ import { text as readText } from "node:stream/consumers";
 import { Worker } from "node:worker_threads";
 import PQueue from "p-queue";
 import type { FindBody, Found } from "../api/knowledge-queries.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem, InputProblem } from "../api/problems.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { BaseRow } from "./access.ts";
@@ -22,6 +22,7 @@ export interface Finder {
 const THREADS = 2;
 const SEARCH_MS = 2_000;
 const HEAP_MEGABYTES = 512;
+const PATTERNS = ["body", "patterns"];
 
 export function createFinder({ storage, objects }: { storage: Storage; objects: Objects }): Finder {
   const places = new PQueue({ concurrency: THREADS });
@@ -49,10 +50,10 @@ export function createFinder({ storage, objects }: { storage: Storage; objects: 
     const onExit = (): void => reject(new Error("the thread that searches ended"));
     const onError = (error: Error): void => {
       const isMemory = "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-      reject(isMemory ? new ApiProblem("pattern_too_expensive", "the search took too much memory") : error);
+      reject(isMemory ? new InputProblem("pattern_too_expensive", PATTERNS, "the search took too much memory") : error);
     };
     const timer = setTimeout(
-      () => reject(new ApiProblem("pattern_too_expensive", `the search took more than ${SEARCH_MS} ms`)),
+      () => reject(new InputProblem("pattern_too_expensive", PATTERNS, `the search took more than ${SEARCH_MS} ms`)),
       SEARCH_MS,
     );
     worker.once("message", resolve).once("error", onError).once("exit", onExit);
@@ -61,7 +62,7 @@ export function createFinder({ storage, objects }: { storage: Storage; objects: 
       worker.postMessage(search);
       const answer = await promise;
       if (answer.ok) return answer.findings;
-      if (answer.kind === "pattern") throw new ApiProblem("pattern_invalid", answer.message);
+      if (answer.kind === "pattern") throw new InputProblem("pattern_invalid", PATTERNS, answer.message);
       throw new Error(answer.message);
     } catch (error) {
       // A thread that did not answer in time may never.

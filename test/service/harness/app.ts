@@ -18,8 +18,14 @@ import { makeKnowledge } from "./knowledge-room.ts";
 
 const NO_ENGINES = { lexical: "", vectors: "", ocr: null, converter: null, embedding: null, rerank: null };
 
+/** What a test has otherwise. */
+export type AppOverrides = Partial<AppOptions> & { readonly syncWaitMs?: number };
+
 /** An app on a storage, without a socket. */
-export async function testApp(storage: Storage, overrides: Partial<AppOptions> = {}): Promise<FastifyInstance> {
+export async function testApp(
+  storage: Storage,
+  { syncWaitMs = 600_000, ...overrides }: AppOverrides = {},
+): Promise<FastifyInstance> {
   const logger = pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" });
   const finishing = { storage, eventsRetentionMs: 600_000, onEnded: async () => undefined };
   const runs = createRuns({ storage, logger, maxQueued: 5, finishing });
@@ -32,7 +38,7 @@ export async function testApp(storage: Storage, overrides: Partial<AppOptions> =
     threads: createThreads(storage),
     runs,
     events,
-    calls: createCalls({ runs, events, syncWaitMs: 600_000 }),
+    calls: createCalls({ runs, events, syncWaitMs }),
     tasks: createTasks(storage),
     webhooks: createWebhooks({
       storage,

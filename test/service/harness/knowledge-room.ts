@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { ApiProblem } from "../../../src/service/api/problems.ts";
+import { InputProblem } from "../../../src/service/api/problems.ts";
 import { createKnowledge, type Knowledge, type KnowledgeOptions } from "../../../src/service/knowledge/knowledge.ts";
 import type { Objects } from "../../../src/service/storage/objects.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
@@ -34,7 +34,7 @@ export async function makeKnowledge(
     reranker: undefined,
     logger: pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" }),
     checkConnector: (kind) => {
-      throw new ApiProblem("connector_invalid", `no credentials for ${kind}`);
+      throw new InputProblem("connector_invalid", ["body", "connector"], `no credentials for ${kind}`);
     },
     ...overrides,
     objects,

@@ -4,14 +4,17 @@ import type { Caller } from "../../../src/service/auth/caller.ts";
 import { createTokens } from "../../../src/service/auth/jwt.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { makeDepartment, makeUser, testAuth } from "./auth.ts";
-import { testApp } from "./app.ts";
+import { testApp, type AppOverrides } from "./app.ts";
 import { testKnowledge } from "./knowledge.ts";
 import type { Person } from "./person.ts";
 
 const JWT_SECRET = "test-jwt-secret-0123456789abcdefghij";
 
 /** An app with people of each kind: `manager` is an admin of the owner's department, `admin` one of another, `key` the owner's key. */
-export async function appWithPeople(storage: Storage): Promise<{
+export async function appWithPeople(
+  storage: Storage,
+  overrides: AppOverrides = {},
+): Promise<{
   app: FastifyInstance;
   auth: Auth;
   owner: Person;
@@ -21,6 +24,7 @@ export async function appWithPeople(storage: Storage): Promise<{
   superadmin: Person;
   key: Person;
   keyId: number;
+  makePerson(role: Caller["role"]): Promise<Person>;
 }> {
   const auth = testAuth(storage);
   const tokens = createTokens(JWT_SECRET, 600_000);
@@ -36,7 +40,7 @@ export async function appWithPeople(storage: Storage): Promise<{
     { userId: owner.caller.userId, requestId: "key-of-owner", name: "k", expiresAt: null, source: "api" },
   );
   return {
-    app: await testApp(storage, { auth, knowledge }),
+    app: await testApp(storage, { auth, knowledge, ...overrides }),
     auth,
     owner,
     other: await person("user"),
@@ -45,5 +49,6 @@ export async function appWithPeople(storage: Storage): Promise<{
     superadmin: await person("superadmin"),
     key: { caller: owner.caller, token: made.secret },
     keyId: made.api_key.id,
+    makePerson: (role) => person(role),
   };
 }

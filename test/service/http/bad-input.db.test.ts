@@ -1,236 +1,151 @@
 import fc from "fast-check";
+import type { Response } from "light-my-request";
 import { describe, expect, test } from "vitest";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
 import { call } from "../harness/app.ts";
+import { routesOf, type AppRoute } from "../harness/app-routes.ts";
 import { appWithPeople } from "../harness/people.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
+import { bodyOf, isObject, resolve, STRANGE, type Schema } from "../harness/strange-values.ts";
 
-const METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
-
-/** A JSON schema, as far as the description uses one. */
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly items?: Schema;
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly anyOf?: readonly Schema[];
-  readonly format?: string;
-}
 interface Described {
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema } | undefined>> };
   readonly parameters?: readonly { readonly in: string; readonly name: string }[];
 }
-interface Operation {
-  readonly method: (typeof METHODS)[number];
-  readonly path: string;
+/** A route with what its description says of it; a page has none. */
+interface Operation extends AppRoute {
   readonly body: Schema | undefined;
   readonly query: readonly string[];
 }
+type Schemas = Readonly<Record<string, Schema>>;
 
-/** What people send by mistake and on purpose. */
-const STRANGE: readonly unknown[] = [
-  null,
-  true,
-  0,
-  -1,
-  1.5,
-  2 ** 31,
-  2 ** 53,
-  1e308,
-  "",
-  " ",
-  "a\0b",
-  "\ud800",
-  "x\udfff",
-  "\u202e\ufeff",
-  ".",
-  "..",
-  "a/b",
-  "%00",
-  "x".repeat(65),
-  "y".repeat(3_000),
-  "9999-12-31T23:59:59-12:00",
-  "9999-12-31T23:59:59Z",
-  "0000-01-01T00:00:00Z",
-  "2099-02-29T00:00:00Z",
-  "svkey_".padEnd(54, "0"),
-  "00000000-0000-0000-0000-000000000000",
-  "data:image/png;base64,AAAA",
-  [],
-  {},
-  [[]],
-  { "a\0": 1 },
-  { constructor: { prototype: {} } },
-  { decisions: [{ type: "approve" }] },
-  nested(60),
-  nested(70),
-  nested(1_000),
-];
+/** Whole bodies; what else is strange is tried in fields. */
+const BODIES = [null, true, "", [], [[]], {}, { "a\0": 1 }, { constructor: { prototype: {} } }, STRANGE.at(-1)];
+const NUMBERS = ["-1", "1e400", "NaN", "99999999999999999999"];
+const QUERIES = [...NUMBERS, "", "%00", "[]", "x".repeat(300), "%ED%A0%80", "0000-01-01", "9999-12-31", "true"];
+const STRANGE_PATHS = ["1", "0", "2147483648", "1e9", "%00", "%E0%A4%A", "%ED%A0%80", "%2e%2e", "x".repeat(200)];
+const SAMPLES = 8;
 
-function nested(depth: number): unknown {
-  let value: unknown = {};
-  for (let level = 0; level < depth; level += 1) value = { a: value };
-  return value;
+/** What is wrong with an answer to bad input; undefined when nothing is. */
+function faultOf(answer: Response, payload: unknown): string | undefined {
+  const { statusCode: status } = answer;
+  if (status < 400) return undefined;
+  const { detail } = answer.json();
+  if (status >= 500) return detail.code === "run_timeout" ? undefined : "a fault of the service";
+  if (status !== 422) return typeof detail?.code === "string" && detail.message !== "" ? undefined : "no code";
+  const fields = Array.isArray(detail) ? detail : [{ loc: detail.loc, type: detail.code }];
+  return fields.length > 0 && fields.every((field: unknown) => isNamed(field, payload)) ? undefined : "no field";
 }
 
-/** What fits a schema now and then, so that the fuzz gets behind the validation. */
-function fitting(
-  schema: Schema,
-  all: Readonly<Record<string, Schema>>,
-  seeds: readonly string[],
-): fc.Arbitrary<unknown> {
-  const { $ref } = schema;
-  if ($ref !== undefined) return fitting(all[$ref.split("/").at(-1) ?? ""] ?? {}, all, seeds);
-  if (schema.const !== undefined) return fc.constant(schema.const);
-  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
-  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((each) => fitting(each, all, seeds)));
-  switch (schema.type) {
-    case "object":
-      return body(schema, all, seeds);
-    case "array":
-      return fc.array(fitting(schema.items ?? {}, all, seeds), { maxLength: 3 });
-    case "boolean":
-      return fc.boolean();
-    case "integer":
-    case "number":
-      return fc.constantFrom<unknown>(0, 1, 2, 100, 2 ** 31 - 1, 2 ** 31, 2 ** 53 - 1);
-    case "string":
-      return schema.format === "date-time"
-        ? fc.constantFrom("2999-01-01T00:00:00Z", "9999-12-31T23:59:59-12:00", "2099-01-01T00:00:00.123456789+05:30")
-        : fc.oneof(fc.constantFrom(...seeds), fc.string({ unit: "binary", maxLength: 70 }));
-    default:
-      return fc.constantFrom(...STRANGE);
-  }
+/** Whether a code and a place are told; a body that is no object has no field to name. */
+function isNamed(field: unknown, payload: unknown): boolean {
+  if (!isObject(field)) return false;
+  const { loc, type } = field;
+  if (typeof type !== "string" || !Array.isArray(loc)) return false;
+  const [part, ...way] = loc.map(String);
+  return part === "body"
+    ? way.length > 0 || !isObject(payload)
+    : ["query", "path", "header"].includes(part ?? "") && way.length > 0;
 }
 
-function body(schema: Schema, all: Readonly<Record<string, Schema>>, seeds: readonly string[]): fc.Arbitrary<unknown> {
-  const fields = Object.entries(schema.properties ?? {}).map(([name, field]): [string, fc.Arbitrary<unknown>] => [
-    name,
-    fc.oneof(
-      { weight: 6, arbitrary: fitting(field, all, seeds) },
-      { weight: 1, arbitrary: fc.constantFrom(...STRANGE) },
-    ),
-  ]);
-  return fc.record(Object.fromEntries(fields), { requiredKeys: [] });
-}
-
-function resolve(schema: Schema | undefined, all: Readonly<Record<string, Schema>>): Schema | undefined {
-  return schema?.$ref === undefined ? schema : all[schema.$ref.split("/").at(-1) ?? ""];
+function operationsOf(
+  routes: readonly AppRoute[],
+  paths: Readonly<Record<string, unknown>>,
+  all: Schemas,
+): Operation[] {
+  return routes.map(({ method, path }) => {
+    const methods = paths[path];
+    const described: Described = (isObject(methods) ? methods[method.toLowerCase()] : undefined) ?? {};
+    const query = (described.parameters ?? []).filter((each) => each.in === "query").map(({ name }) => name);
+    return { method, path, query, body: resolve(described.requestBody?.content["application/json"]?.schema, all) };
+  });
 }
 
 describe.each(ENGINES)("%s", (kind) => {
-  test("no body, query, path or header makes a route answer 500", async () => {
+  test("no body, query, path or header makes a route answer 500; what is wrong is named, with its place", async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31);
     const storage = await freshStorage(kind);
     await putAgents(storage, await readAgentsFile(undefined));
-    const { app, superadmin, keyId } = await appWithPeople(storage);
+    const world = await appWithPeople(storage, { streamMaxMs: 20, syncWaitMs: 20 });
+    const { app, other, keyId, makePerson } = world;
     const document = (await call(app, "GET", "/openapi.json")).body;
-    const all: Record<string, Schema> = document.components.schemas;
-    const operations: Operation[] = METHODS.flatMap((method) =>
-      Object.entries<Record<string, Described | undefined>>(document.paths).flatMap(([path, methods]) => {
-        const found = methods[method.toLowerCase()];
-        if (found === undefined) return [];
-        const query = (found.parameters ?? []).filter((each) => each.in === "query").map(({ name }) => name);
-        return [{ method, path, body: resolve(found.requestBody?.content["application/json"]?.schema, all), query }];
-      }),
+    const all: Schemas = document.components.schemas;
+    const operations = operationsOf(await routesOf(app), document.paths, all);
+    const described = Object.entries<object>(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    expect(operations.length).toBeGreaterThan(40);
-    const { token } = superadmin;
+    const routes = operations.map(({ method, path }) => `${method} ${path}`);
+    expect(routes).toEqual(expect.arrayContaining(described));
+    expect(described.length).toBeGreaterThan(80);
+
+    let { token } = world.superadmin;
     const thread = (await call(app, "POST", "/api/chat/thread", { agent_id: "cli-b" }, { token })).body.id;
-    const { body: run } = await call(
-      app,
-      "POST",
-      "/api/agent/runs",
-      { agent_slug: "cli-b", thread_id: thread, query: "x", meta: { request_id: "request-0001" } },
-      { token },
-    );
-    const seeds = [
-      thread,
-      run.run_id,
-      "request-0001",
-      "cli-b",
-      "cli-b-plan",
-      "steer",
-      "resume-2",
-      "a:b",
-      "user",
-      "key-0001",
-    ];
+    const first = { agent_slug: "cli-b", thread_id: thread, query: "x", meta: { request_id: "request-0001" } };
+    const { body: run } = await call(app, "POST", "/api/agent/runs", first, { token });
+    const { database } = (await call(app, "POST", "/api/knowledge/databases", { name: "kb" }, { token })).body;
+    const made: readonly string[] = [thread, run.run_id, database.kb_id, "request-0001", "key-0001"];
+    const seeds = [...made, "cli-b", "cli-b-plan", "steer", "resume-2", "a:b", "user"];
     const inPath = fc.oneof(
-      fc.constantFrom(
-        ...seeds,
-        String(keyId),
-        "1",
-        "0",
-        "2147483648",
-        "1e9",
-        "%00",
-        "%E0%A4%A",
-        "%ED%A0%80",
-        "%2e%2e",
-        "x".repeat(200),
-      ),
+      fc.constantFrom(...seeds, ...STRANGE_PATHS, String(keyId), String(other.caller.userId)),
       fc.string({ maxLength: 20 }).map((text) => encodeURIComponent(text.toWellFormed())),
     );
     const faults: string[] = [];
     const statuses = new Map<number, number>();
-    const send = async (operation: Operation, path: string, payload: unknown, headers: Record<string, string>) => {
-      // Its streams have no end here, and it would take the caller's own account or token away.
-      if (["/events", "/logout", "/me/password"].some((end) => operation.path.endsWith(end))) return;
-      if (operation.path.includes("{user_id}") && operation.method !== "GET") return;
-      const answer = await app.inject({
-        method: operation.method,
-        url: path,
+    const sent = new Set<string>();
+    const ask = (method: AppRoute["method"], url: string, payload: unknown, headers: Record<string, string>) =>
+      app.inject({
+        method,
+        url,
         headers: { authorization: `Bearer ${token}`, ...headers },
         ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }),
       });
+    const send = async (
+      { method, path }: Operation,
+      url: string,
+      payload?: unknown,
+      headers: Record<string, string> = {},
+    ): Promise<void> => {
+      sent.add(`${method} ${path}`);
+      const type = payload === undefined ? {} : { "content-type": "application/json" };
+      let answer = await ask(method, url, payload, { ...type, ...headers });
+      if (answer.statusCode === 401 && answer.json().detail.code === "unauthorized") {
+        // The caller was logged out, disabled or deleted by a call before this one.
+        ({ token } = await makePerson("superadmin"));
+        answer = await ask(method, url, payload, { ...type, ...headers });
+      }
       statuses.set(answer.statusCode, (statuses.get(answer.statusCode) ?? 0) + 1);
-      if (answer.statusCode >= 500)
-        faults.push(
-          `${answer.statusCode} ${operation.method} ${path} ${JSON.stringify(payload)?.slice(0, 300)} ${answer.body}`,
-        );
-      else if (answer.statusCode >= 400 && answer.json().detail === undefined)
-        faults.push(`${operation.method} ${path}: no detail`);
+      const fault = faultOf(answer, payload);
+      if (fault === undefined) return;
+      const what = `${method} ${url} ${JSON.stringify(payload)?.slice(0, 300)} ${JSON.stringify(headers)}`;
+      faults.push(`${fault}: ${answer.statusCode} ${what} ${answer.body.slice(0, 500)}`);
     };
-    const json = { "content-type": "application/json" };
+    // What validation alone refuses never reaches an engine: once is enough.
+    const isThorough = kind === "postgres";
     for (const operation of operations) {
       const plain = operation.path.replaceAll(/\{[^}]+\}/g, "1");
-      if (operation.method === "POST" || operation.method === "PUT") {
-        for (const strange of STRANGE) await send(operation, plain, strange, json);
+      if (isThorough && (operation.method === "POST" || operation.method === "PUT")) {
+        for (const strange of BODIES) await send(operation, plain, strange);
       }
-      for (const name of operation.query) {
-        for (const value of [
-          "",
-          "%00",
-          "-1",
-          "1e400",
-          "NaN",
-          "[]",
-          "x".repeat(300),
-          "%ED%A0%80",
-          "99999999999999999999",
-          "1&" + name + "=2",
-        ])
-          await send(operation, `${plain}?${name}=${value}`, undefined, {});
+      for (const name of isThorough ? operation.query : []) {
+        for (const value of [...QUERIES, `1&${name}=2`]) await send(operation, `${plain}?${name}=${value}`);
       }
-      const payloads = operation.body === undefined ? fc.constant(undefined) : body(operation.body, all, seeds);
-      const samples = fc.sample(
-        fc.tuple(payloads, fc.array(inPath, { minLength: 3, maxLength: 3 }), fc.string({ maxLength: 70 })),
-        12,
-      );
-      for (const [payload, parts, header] of samples) {
+      const payloads = operation.body === undefined ? fc.constant(undefined) : bodyOf(operation.body, all, seeds);
+      const parts = fc.array(inPath, { minLength: 3, maxLength: 3 });
+      const samples = fc.sample(fc.tuple(payloads, parts, fc.string({ maxLength: 70 })), { seed, numRuns: SAMPLES });
+      for (const [payload, inPlace, header] of samples) {
         let place = 0;
-        const path = operation.path.replaceAll(/\{[^}]+\}/g, () => parts[(place += 1) - 1] ?? "1");
-        const headers = /^[ -~]*$/.test(header) ? { "idempotency-key": header, "last-event-id": header } : {};
-        await send(operation, path, payload, payload === undefined ? headers : { ...json, ...headers });
+        const path = operation.path.replaceAll(/\{[^}]+\}/g, () => inPlace[(place += 1) - 1] ?? "1");
+        const names = ["idempotency-key", "last-event-id", "traceparent", "accept"];
+        const headers = /^[ -~]*$/.test(header) ? Object.fromEntries(names.map((name) => [name, header])) : {};
+        await send(operation, path, payload, headers);
       }
     }
-    expect(faults).toEqual([]);
-    expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(700);
+    expect(faults, `seed ${seed}`).toEqual([]);
+    expect([...sent].toSorted()).toEqual(routes.toSorted());
+    expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(isThorough ? 1_500 : 500);
     // Behind the validation, too.
-    expect(statuses.get(200)).toBeGreaterThan(20);
-  });
+    expect(statuses.get(200)).toBeGreaterThan(100);
+  }, 240_000);
 
   test("a key's time that is not in four digits of a year is refused, in its creation and its change", async () => {
     const { app, owner, keyId } = await appWithPeople(await freshStorage(kind));
@@ -243,6 +158,22 @@ describe.each(ENGINES)("%s", (kind) => {
     const last = { request_id: "create-key-0002", name: "x", expires_at: "9999-12-31T23:59:59.999Z" };
     expect((await call(app, "POST", "/api/user/apikey/", last, owner)).body.api_key.expires_at).toBe(last.expires_at);
     expect((await call(app, "GET", "/api/user/apikey/", undefined, owner)).status).toBe(200);
+  });
+
+  test("null is absent in what a submission may leave out", async () => {
+    const storage = await freshStorage(kind);
+    await putAgents(storage, await readAgentsFile(undefined));
+    const { app, owner } = await appWithPeople(storage);
+    const { body: thread } = await call(app, "POST", "/api/chat/thread", { agent_id: "cli-b" }, owner);
+    const nulls = { meta: null, image_content: null, model_spec: null, tool_approval_mode: null, queue_policy: null };
+    const body = { agent_slug: "cli-b", thread_id: thread.id, query: "x", ...nulls, resume: null, timeout_ms: null };
+    const answer = await call(app, "POST", "/api/agent/runs", { ...body, created_by_run_id: null }, owner);
+    expect(answer).toMatchObject({ status: 200, body: { status: "dispatched", queue_policy: "enqueue" } });
+    const without = await call(app, "POST", "/api/agent/runs", { ...body, query: null }, owner);
+    expect([without.status, without.body.detail]).toMatchObject([
+      422,
+      { code: "query_required", loc: ["body", "query"] },
+    ]);
   });
 
   test("bodies that are no JSON of ours are refused by name", async () => {

@@ -154,6 +154,16 @@ describe.each(ENGINES)("%s", (kind) => {
       headers: { origin: "http://localhost:5173" },
     });
     expect(page).toMatchObject({ status: 200, headers: { "access-control-allow-origin": "http://localhost:5173" } });
+    const preflight = await app.inject({
+      method: "OPTIONS",
+      url: "/api/agents/cli-b",
+      headers: { origin: "http://localhost:5173", "access-control-request-method": "PUT" },
+    });
+    expect([preflight.statusCode, preflight.headers["access-control-allow-methods"]]).toEqual([
+      204,
+      "GET, POST, PUT, DELETE",
+    ]);
+    expect((await app.inject({ method: "OPTIONS", url: "/api/agents" })).statusCode).toBe(204);
     expect(await call(app, "GET", "/api/nothing", undefined, { token })).toMatchObject({
       status: 404,
       body: { detail: { code: "route_not_found" } },

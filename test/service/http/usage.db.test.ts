@@ -48,6 +48,9 @@ describe.each(ENGINES)("%s", (engine) => {
     expect((await read("&user_id=999999", root.access_token)).detail.code).toBe("user_not_found");
     const recent = await call(app, "GET", "/api/usage", undefined, { token: other.access_token });
     expect(recent.body).toMatchObject({ items: [], totals: { runs: 0, cost_usd: 0 } });
-    expect((await call(app, "GET", "/api/usage?from=yesterday", undefined, as)).status).toBe(422);
+    for (const from of ["yesterday", "0000-01-01"]) {
+      const refused = await call(app, "GET", `/api/usage?from=${from}`, undefined, as);
+      expect([refused.status, refused.body.detail[0].loc]).toEqual([422, ["query", "from"]]);
+    }
   });
 });
