@@ -1,6 +1,6 @@
 import { createClient, type Client } from "./client.ts";
 import { createTerminal, type Surroundings, type Terminal } from "./terminal.ts";
-import { chooseTarget, type Target } from "./target.ts";
+import type { Target } from "./target.ts";
 
 /** The options that every command takes. */
 export interface CommonOptions {
@@ -23,7 +23,9 @@ export interface Context extends Surroundings {
 /** Makes what a command works with from the process and the options that were given. */
 export function createContext(surroundings: Surroundings, options: CommonOptions): Context {
   const terminal = createTerminal(surroundings, options);
-  const target = (): Promise<Target> => chooseTarget(surroundings.env, options, terminal);
+  // Loaded when it is needed: what reads the logins takes longer to load than a manual to show.
+  const target = async (): Promise<Target> =>
+    (await import("./target.ts")).chooseTarget(surroundings.env, options, terminal);
   return {
     ...surroundings,
     options,
