@@ -61,7 +61,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
     if (url.username !== "" || url.password !== "")
       throw new OutboundRefused("user_info", "a URL must not name a user or password");
     const literal = addressInHost(url.hostname);
-    const isLocal = url.hostname === "localhost" || url.hostname.endsWith(".localhost");
+    // With a dot at its end a name is the same name.
+    const name = url.hostname.replace(/\.$/, "");
+    const isLocal = name === "localhost" || name.endsWith(".localhost");
     if (!isAllowed(url) && (isLocal || (literal !== undefined && !isPublicAddress(literal)))) throw notPublic();
     return url;
   }

@@ -15,7 +15,7 @@ const TRIES = 2;
 export function createResolve(servers: readonly string[]): Resolve {
   return async (name, signal) => {
     // Loopback by definition (RFC 6761): no name server has a say in it.
-    if (name === "localhost" || name.endsWith(".localhost")) return ["127.0.0.1", "::1"];
+    if (/(^|\.)localhost\.?$/.test(name)) return ["127.0.0.1", "::1"];
     const addresses = await abortable(servers.length === 0 ? askSystem(name) : askServers(name, servers), signal);
     if (addresses.length === 0) throw new OutboundFailed("dns", "the name does not resolve");
     return addresses;

@@ -76,6 +76,7 @@ test("an address that is not public is refused, however it is written, and nothi
     "2130706433",
     "localhost",
     "a.localhost",
+    "localhost.",
     "[::1]",
     "[::ffff:127.0.0.1]",
     "0.0.0.0",
