@@ -151,7 +151,8 @@ try {
   await demo(stopping.signal);
   console.log(
     "\nEvery check held: both CLIs wrote a program, ran it, and remembered it in a second turn; " +
-      "and the service ran them for a client with a key, over a cut connection, in a queue, and cancelled one.",
+      "the service ran them for a client with a key, over a cut connection, in a queue, and cancelled one; " +
+      "and svc put a folder into a knowledge base and opened an answer at its lines.",
   );
 } catch (error) {
   const shown = error instanceof CheckFailed || stopping.signal.aborted ? String(error) : error;

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { expectThat } from "./expect-that.ts";
 import { playAgentCall } from "./service/play-agent-call.ts";
 import { playKey } from "./service/play-key.ts";
+import { playKnowledge } from "./service/play-knowledge.ts";
 import { playQueue } from "./service/play-queue.ts";
 import { playRun } from "./service/play-run.ts";
 import { startService, type ServiceProcess } from "./service/service-process.ts";
@@ -21,13 +22,15 @@ export async function playService(
   let service: ServiceProcess | undefined = await startService(directory, env, signal);
   try {
     console.log(`  the service answers at ${service.url}; database, secrets and its own turnd in ${directory}`);
-    const client = await playKey(service, signal);
+    const { client, key } = await playKey(service, signal);
     await playRun(client, "cli-a");
     const threadId = await playRun(client, "cli-b");
     console.log("\n  An agent-call, as an OpenAI client makes it");
     await playAgentCall(client);
     console.log("\n  A thread is a queue");
     await playQueue(client, threadId);
+    console.log("\n  A knowledge base, with the command-line client");
+    await playKnowledge({ client, key }, { url: service.url, base, signal });
     const code = await service.stop();
     service = undefined;
     expectThat(code === 0, "the service stops with exit code 0", String(code));
