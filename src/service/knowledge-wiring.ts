@@ -1,11 +1,12 @@
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { InputProblem } from "./api/problems.ts";
+import { readCredentials, type Credentials } from "./knowledge/connectors/credentials.ts";
 import { createEmbedder } from "./knowledge/embed.ts";
 import { createKnowledge, type Knowledge, type KnowledgeOptions } from "./knowledge/knowledge.ts";
 import { createParser } from "./knowledge/parse/create-parser.ts";
 import { createReranker } from "./knowledge/rerank.ts";
+import type { Outbound } from "./outbound/outbound.ts";
 import { readFile, SettingsError } from "./settings-file.ts";
 import type { Settings } from "./settings.ts";
 import { openObjectBucket } from "./storage/object-bucket.ts";
@@ -17,14 +18,22 @@ export interface KnowledgeWiring {
   readonly settings: Settings;
   readonly storage: Storage;
   readonly logger: Logger;
+  readonly outbound: Outbound;
   readonly onStep?: KnowledgeOptions["onStep"];
 }
 
 const PARSING = "parsing-";
 const DAY_MS = 86_400_000;
+const CONNECTOR_MS = 10_000;
 
 /** Makes the knowledge base by the settings `SERVICE_KB_*`. */
-export async function wireKnowledge({ settings, storage, logger, onStep }: KnowledgeWiring): Promise<Knowledge> {
+export async function wireKnowledge({
+  settings,
+  storage,
+  logger,
+  outbound,
+  onStep,
+}: KnowledgeWiring): Promise<Knowledge> {
   const { values, dataDirectory } = settings;
   // With PGlite the lock of the data directory says that there is no other process.
   const directory = await makeParsingDirectory(dataDirectory, storage.engine === "pglite");
@@ -47,9 +56,15 @@ export async function wireKnowledge({ settings, storage, logger, onStep }: Knowl
     objects: openObjects(settings),
     embedder: makeEmbedder(settings),
     reranker: makeReranker(settings),
-    checkConnector: (kind) => {
-      throw new InputProblem("connector_invalid", ["body", "connector"], `no credentials for ${kind} are configured`);
+    outbound,
+    fetchRules: {
+      allow: values.SERVICE_KB_URL_ALLOW,
+      ports: values.SERVICE_KB_URL_PORTS,
+      maxBytes: values.SERVICE_KB_URL_MAX_BYTES,
+      timeoutMs: values.SERVICE_KB_URL_MS,
     },
+    credentials: openCredentials(settings),
+    connectorMs: CONNECTOR_MS,
     limits: {
       maxFileBytes: values.SERVICE_KB_MAX_FILE_BYTES,
       types: values.SERVICE_KB_TYPES.map((type) => type.toLowerCase().replace(/^\./, "")),
@@ -116,6 +131,19 @@ function readKey(file: string | undefined, variable: string): string {
   const key = readFile(variable, file);
   if (key === undefined) throw new SettingsError([`SERVICE_OBJECTS is a bucket: ${variable} is needed`]);
   return key;
+}
+
+/** @throws {SettingsError} */
+function openCredentials({ values }: Settings): Credentials {
+  const { SERVICE_KB_CREDENTIALS_FILE: file } = values;
+  if (file === undefined) return new Map();
+  try {
+    return readCredentials(file);
+  } catch (error) {
+    throw new SettingsError([
+      `SERVICE_KB_CREDENTIALS_FILE is ${file}: ${error instanceof Error ? error.message : String(error)}`,
+    ]);
+  }
 }
 
 function makeEmbedder({ values, embeddingKey }: Settings) {

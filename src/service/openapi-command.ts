@@ -106,7 +106,10 @@ async function describeKnowledge(storage: Storage, logger: Logger): Promise<Know
     objects: openObjectDirectory(tmpdir()),
     embedder: undefined,
     reranker: undefined,
-    checkConnector: () => undefined,
+    outbound: createOutbound({ allow: [], nameServers: [] }),
+    fetchRules: { allow: [], ports: [], maxBytes: 1, timeoutMs: MINUTE_MS },
+    credentials: new Map(),
+    connectorMs: 1,
     limits: {
       maxFileBytes: 1,
       types: [],

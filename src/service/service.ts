@@ -136,7 +136,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   let isShuttingDown = false;
   const sandboxes = role === "api" ? undefined : await options.createSandboxes({ storage, secrets });
   closers.push(async () => sandboxes?.close());
-  const knowledge = await wireKnowledge({ settings, storage, logger, onStep: options.onKnowledgeStep });
+  const knowledge = await wireKnowledge({ settings, storage, logger, outbound, onStep: options.onKnowledgeStep });
   closers.push(() => knowledge.close());
   const worker = nameWorker();
   const address = createToolsAddress(settings, role);

@@ -30,6 +30,22 @@ export const KNOWLEDGE_SETTINGS = {
   SERVICE_KB_RERANK_KEY: secretText.meta({ description: "Its key" }),
   SERVICE_KB_RERANK_KEY_FILE: path.meta({ description: "File that holds it instead" }),
   SERVICE_KB_RERANK_MODEL: z.string().min(1).optional().meta({ description: "Its model" }),
+  SERVICE_KB_URL_ALLOW: list.default([]).meta({
+    description:
+      "Hosts that pages are fetched from: `example.org`, `.example.org` its sub-domains, `*` any; default none",
+  }),
+  SERVICE_KB_URL_PORTS: list
+    .default(["80", "443"])
+    .transform((ports) => ports.map(Number))
+    .pipe(z.array(z.int().min(1).max(65_535)))
+    .meta({ description: "Ports that pages are fetched from" }),
+  SERVICE_KB_URL_MAX_BYTES: integer(10_000_000, 1_024, 100_000_000).meta({
+    description: "A fetched page, after decoding",
+  }),
+  SERVICE_KB_URL_MS: integer(30_000, 100, 600_000).meta({ description: "Longest fetch, redirects included" }),
+  SERVICE_KB_CREDENTIALS_FILE: path.meta({
+    description: 'What connectors are reached with, mode 0600: `{"<name>": {"type", "base_url", "api_key"}}`',
+  }),
   SERVICE_KB_MAX_IDS: integer(1_000, 1, 1_000).meta({ description: "File ids of one call" }),
   SERVICE_KB_MAX_CHUNKS: integer(20_000, 1).meta({ description: "Chunks of one file" }),
 };

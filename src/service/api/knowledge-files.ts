@@ -66,6 +66,27 @@ export const Uploaded = z
   .meta({ id: "KnowledgeUploaded" });
 export type Uploaded = z.infer<typeof Uploaded>;
 
+export const FetchUrlBody = z
+  .strictObject({
+    url: z.string().min(1).max(4_096).meta({ description: "http or https, of a host that is on the allow-list" }),
+    kb_id: z.string().min(1).max(64),
+  })
+  .meta({ id: "FetchUrlBody" });
+export const UrlFetched = z
+  .strictObject({
+    status: z.literal("success"),
+    file_path: z.string(),
+    content_hash: z.string().meta({ description: "SHA-256 of the bytes that are kept, lower-case hex." }),
+    size: z.int(),
+    filename: z.string(),
+    final_url: z.string().meta({ description: "After the redirects; the record's `source_url`." }),
+    content_type: z.string(),
+    has_same_name: z.boolean(),
+    same_name_files: z.array(NamedFile),
+  })
+  .meta({ id: "KnowledgeUrlFetched" });
+export type UrlFetched = z.infer<typeof UrlFetched>;
+
 export const SupportedTypes = z
   .strictObject({
     types: z.array(

@@ -20,11 +20,13 @@ export function registerKnowledgeGates(app: FastifyInstance): void {
 /**
  * Decides whether a caller may use a knowledge base before the body is looked at (law 8): 404, then 403, then 400 `retrieval_only`.
  *
+ * Where the body names it, as `preValidation`: it is parsed by then, and nothing else of it was looked at.
+ *
  * @param operation - named where documents of ours are needed
  */
 export function baseGate(knowledge: Knowledge, need: Need, operation?: string) {
   return async (request: FastifyRequest): Promise<void> => {
-    const kbId = readKbId(request.params) ?? readKbId(request.query);
+    const kbId = readKbId(request.params) ?? readKbId(request.query) ?? readKbId(request.body);
     // Validation says what is missing, or cannot be an id.
     if (kbId === undefined) return;
     request.knowledgeBase = await knowledge.open(callerOf(request), kbId, { need, operation });

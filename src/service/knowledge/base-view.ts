@@ -88,8 +88,20 @@ export function showBase(
     revision: row.revision,
     can_manage: canManage(caller, row),
     counts,
-    index: { lexical: engines.lexical, vector: row.embedding_model_spec === null ? null : engines.vector },
+    index: indexOf(row, engines),
   };
+}
+
+/** What answers queries: engines of ours, or the system that has the content. */
+function indexOf(row: BaseRow, engines: EngineNames): KnowledgeBase["index"] {
+  switch (row.kb_type) {
+    case "dify":
+      return { lexical: "dify", vector: "dify" };
+    case "notion":
+      return { lexical: "notion+bm25", vector: null };
+    case "local":
+      return { lexical: engines.lexical, vector: row.embedding_model_spec === null ? null : engines.vector };
+  }
 }
 
 /** The stored chunk sizes; what cannot be read is none. */

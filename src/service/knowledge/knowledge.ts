@@ -1,17 +1,20 @@
 import type { Logger } from "pino";
-import type { KbType } from "../api/knowledge-bases.ts";
 import type { Caller } from "../auth/caller.ts";
+import type { Outbound } from "../outbound/outbound.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AnyTaskKind } from "../tasks/define-task.ts";
 import { listManagedIds, openBase, type BaseRow } from "./access.ts";
 import { createBases } from "./bases.ts";
+import { createConnectors } from "./connectors/connectors.ts";
+import type { Credentials } from "./connectors/credentials.ts";
 import { deleteFiles } from "./deletion.ts";
 import { createDocuments } from "./documents.ts";
 import type { Embedder } from "./embed.ts";
 import { readFeatures } from "./engines.ts";
 import { listFiles, listReadable } from "./external.ts";
 import { describeTypes, takenTypes } from "./file-types.ts";
+import { createUrlFetcher, type FetchRules } from "./fetch-url.ts";
 import { createFiles } from "./files.ts";
 import { createFinder } from "./find.ts";
 import { bm25 } from "./lexical/bm25.ts";
@@ -36,8 +39,13 @@ export interface KnowledgeOptions {
   readonly reranker: Reranker | undefined;
   readonly logger: Logger;
   readonly limits: KnowledgeLimits;
-  /** @throws {ApiProblem} connector_invalid */
-  readonly checkConnector: (kind: Exclude<KbType, "local">, connector: Readonly<Record<string, unknown>>) => void;
+  /** Asks addresses that users give. */
+  readonly outbound: Outbound;
+  readonly fetchRules: FetchRules;
+  /** By name: what connectors are reached with. */
+  readonly credentials: Credentials;
+  /** Longest answer of a connector. */
+  readonly connectorMs: number;
   readonly onStep?: OnKnowledgeStep | undefined;
 }
 
@@ -69,11 +77,17 @@ export type Knowledge = Awaited<ReturnType<typeof createKnowledge>>;
 
 /** Wires the room. */
 export async function createKnowledge(options: KnowledgeOptions) {
-  const { storage, objects, parser, embedder, reranker, logger, limits } = options;
+  const { storage, objects, parser, embedder, reranker, logger, limits, outbound } = options;
   const features = await readFeatures(storage.db);
   const lexical = features.hasTextSearch ? bm25 : gin;
   const vectors = features.hasVector ? pgvector : createExactVectors();
   const types = takenTypes(parser.supportedTypes(), limits.types);
+  const connectors = createConnectors({
+    outbound,
+    logger,
+    credentials: options.credentials,
+    answerMs: options.connectorMs,
+  });
   const finder = createFinder({ storage, objects });
   const wiring = { storage, objects, parser, lexical, vectors, embedder, reranker, logger };
 
@@ -87,7 +101,7 @@ export async function createKnowledge(options: KnowledgeOptions) {
       lexical,
       engines: { lexical: lexical.name, vector: vectors.name },
       embeddingModels: embedder?.models ?? [],
-      checkConnector: options.checkConnector,
+      checkConnector: connectors.check,
     }),
     uploads: createUploads({
       storage,
@@ -98,6 +112,7 @@ export async function createKnowledge(options: KnowledgeOptions) {
       mostAtOnce: limits.uploadsAtOnce,
       onStep: options.onStep,
     }),
+    ...createUrlFetcher({ storage, objects, outbound, rules: options.fetchRules, types, logger }),
     files: createFiles({ storage, objects }),
     documents: createDocuments(storage, options.onStep),
     work: createWorkQueue(storage, limits.maxIds),
@@ -107,7 +122,8 @@ export async function createKnowledge(options: KnowledgeOptions) {
     supportedTypes: () => describeTypes(types),
     listReadable: (caller: Caller, filter: Parameters<typeof listReadable>[2]) => listReadable(storage, caller, filter),
     listFiles: (base: BaseRow, filter: Parameters<typeof listFiles>[2]) => listFiles(storage, base, filter),
-    retrieve: (base: BaseRow, body: Parameters<typeof retrieve>[2]) => retrieve(wiring, base, body),
+    retrieve: (base: BaseRow, body: Parameters<typeof retrieve>[2]) =>
+      base.kb_type === "local" ? retrieve(wiring, base, body) : connectors.retrieve(base, body),
     openFile: (base: BaseRow, fileId: string, query: Parameters<typeof openFile>[3]) =>
       openFile({ storage, objects }, base, fileId, query),
     find: finder.find,

@@ -1,16 +1,14 @@
 import { extname } from "node:path";
 import type { Readable } from "node:stream";
-import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Uploaded } from "../api/knowledge-files.ts";
 import { ApiProblem, ValidationProblem } from "../api/problems.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ObjectTooLarge, type Objects, type StoredObject } from "../storage/objects.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { Transaction } from "../storage/transaction.ts";
-import { holdBase, type BaseRow } from "./access.ts";
-import { addressOf } from "./addresses.ts";
+import type { BaseRow } from "./access.ts";
 import { checkFilename } from "./file-types.ts";
+import { nameUpload } from "./name-upload.ts";
 import type { SupportedType } from "./parse/parser.ts";
 import type { OnKnowledgeStep } from "./worker-context.ts";
 
@@ -35,9 +33,6 @@ export type UploadPart =
 export type Uploads = ReturnType<typeof createUploads>;
 
 const RETRY_AFTER_SECONDS = 5;
-const KEPT_DAYS = 7;
-/** Files named in a refusal or answer. */
-const MOST_NAMED = 20;
 
 interface Original {
   readonly filename: string;
@@ -84,9 +79,16 @@ export function createUploads(options: UploadsOptions) {
       if (original === undefined) throw new ApiProblem("file_required", "send one part `file` with a file name");
       const taken = original;
       options.onStep?.("upload.stored", taken.object.key);
-      const uploaded = await storage.transaction((trx) => record(trx, base, caller, taken, isAllowed));
+      const named = await storage.transaction((trx) =>
+        nameUpload(trx, base, caller, { ...taken, allowsDuplicate: isAllowed }),
+      );
       options.onStep?.("upload.recorded", taken.object.key);
-      return uploaded;
+      return {
+        message: "uploaded; add it to the knowledge base by its file_path",
+        ...named,
+        kb_id: base.id,
+        file_type: extname(taken.filename).slice(1).toLowerCase(),
+      };
     } catch (error) {
       // What is not deleted here, the sweep deletes.
       if (original !== undefined)
@@ -116,57 +118,6 @@ async function store(
       throw new ApiProblem("file_too_large", `a file has at most ${maxFileBytes} bytes`, { limit: maxFileBytes });
     throw error;
   }
-}
-
-/** Names the object, so that it stays until a file record does. */
-async function record(
-  trx: Transaction,
-  base: BaseRow,
-  caller: Caller,
-  { filename, object }: Original,
-  allowsDuplicate: boolean,
-): Promise<Uploaded> {
-  await holdBase(trx, base.id);
-  const named = trx
-    .selectFrom("knowledge_file")
-    .select(["id as file_id", "filename", "status"])
-    .where("kb_id", "=", base.id)
-    .orderBy("created_at")
-    .limit(MOST_NAMED);
-  if (!allowsDuplicate) {
-    const files = await named.where("content_hash", "=", object.sha256).execute();
-    if (files.length > 0) {
-      throw new ApiProblem(
-        "duplicate_content",
-        "this knowledge base has a file of this content: send allow_duplicate=true to upload it again",
-        { content_hash: object.sha256, files },
-      );
-    }
-  }
-  const sameName = await named.where("filename", "=", filename).execute();
-  await trx
-    .insertInto("knowledge_upload")
-    .values({
-      object_key: object.key,
-      kb_id: base.id,
-      filename,
-      content_hash: object.sha256,
-      size: object.bytes,
-      created_by: caller.userId,
-      expires_at: sql<Date>`now() + make_interval(days => ${KEPT_DAYS}::int)`,
-    })
-    .execute();
-  return {
-    message: "uploaded; add it to the knowledge base by its file_path",
-    file_path: addressOf(base.id, object.key, filename),
-    content_hash: object.sha256,
-    size: object.bytes,
-    kb_id: base.id,
-    filename,
-    file_type: extname(filename).slice(1).toLowerCase(),
-    has_same_name: sameName.length > 0,
-    same_name_files: sameName,
-  };
 }
 
 function readField({ name, value }: Extract<UploadPart, { type: "field" }>): boolean {

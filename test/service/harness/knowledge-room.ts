@@ -1,6 +1,6 @@
 import { pino } from "pino";
-import { InputProblem } from "../../../src/service/api/problems.ts";
 import { createKnowledge, type Knowledge, type KnowledgeOptions } from "../../../src/service/knowledge/knowledge.ts";
+import { createOutbound } from "../../../src/service/outbound/outbound.ts";
 import type { Objects } from "../../../src/service/storage/objects.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { createTextParser } from "./text-parser.ts";
@@ -33,9 +33,11 @@ export async function makeKnowledge(
     embedder: undefined,
     reranker: undefined,
     logger: pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" }),
-    checkConnector: (kind) => {
-      throw new InputProblem("connector_invalid", ["body", "connector"], `no credentials for ${kind}`);
-    },
+    // Nothing may ask the machine's own name servers: port 9 of loopback answers nobody.
+    outbound: createOutbound({ allow: [], nameServers: ["127.0.0.1:9"] }),
+    fetchRules: { allow: [], ports: [80, 443], maxBytes: 1_000_000, timeoutMs: 10_000 },
+    credentials: new Map(),
+    connectorMs: 30_000,
     ...overrides,
     objects,
     limits: { ...LIMITS, ...overrides.limits },

@@ -53,6 +53,12 @@ export async function knowledgeRowsOf(storage: Storage, { app, admin }: World): 
           `--${BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="b.md"\r\n\r\n${randomUUID()}\r\n--${BOUNDARY}--\r\n`,
         ),
     },
+    // No page may be fetched here: those who may ask are told so, by the same status as those who may not.
+    {
+      route: "POST /api/knowledge/files/fetch-url",
+      statuses: known(403),
+      body: () => ({ kb_id: kbId, url: "http://127.0.0.1/" }),
+    },
     { route: "GET /api/knowledge/files/supported-types", statuses: known(200) },
     { route: `POST ${BASES}/{kb_id}/documents/add`, statuses: MAKER, of, body: () => ({ items: [item] }) },
     { route: `POST ${BASES}/{kb_id}/documents`, statuses: MAKER, of, body: () => ({ items: [item] }) },

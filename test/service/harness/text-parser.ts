@@ -48,6 +48,7 @@ export function createTextParser({ onParse }: TextParserOptions = {}): Parser {
     supportedTypes: () => [
       { extension: "md", parser: "text", isAvailable: true },
       { extension: "txt", parser: "text", isAvailable: true },
+      { extension: "html", parser: "text", isAvailable: true },
       { extension: "png", parser: "tesseract", isAvailable: false, needs: "tesseract" },
     ],
     engines: () => ({ ocr: null, ocrLanguages: [], converter: null }),

@@ -34,7 +34,7 @@ const SCOPES: readonly { read: Level; manage: Level | null }[] = [
 const A_FEW_SCOPES = SCOPES.filter(({ read, manage }) => read === manage);
 
 /** What a route needs; with nothing sent that would pass its own checks, so that one who may is refused by those. */
-const ROUTES: readonly { method: Method; path: string; needs: "read" | "manage" | "upload"; body?: unknown }[] = [
+const ROUTES: readonly { method: Method; path: string; needs: "read" | "manage" | "upload"; body?: object }[] = [
   { method: "GET", path: "/KB", needs: "manage" },
   { method: "PUT", path: "/KB", needs: "manage", body: {} },
   { method: "POST", path: "/KB/documents/add", needs: "manage", body: {} },
@@ -51,6 +51,7 @@ const ROUTES: readonly { method: Method; path: string; needs: "read" | "manage" 
   { method: "DELETE", path: "/KB/documents/file_0", needs: "manage" },
   { method: "POST", path: "/KB/documents/delete", needs: "manage", body: {} },
   { method: "POST", path: "/api/knowledge/files/upload?kb_id=KB", needs: "upload" },
+  { method: "POST", path: "/api/knowledge/files/fetch-url", needs: "upload", body: { kb_id: "KB", url: "x:" } },
   { method: "GET", path: "/external/KB/files", needs: "read" },
   { method: "POST", path: "/external/KB/retrieve", needs: "read", body: {} },
   { method: "GET", path: "/external/KB/files/file_0/open", needs: "read" },
@@ -61,6 +62,11 @@ const BASE = "/api/knowledge/databases";
 
 function isNamed(level: Level | null, { match }: { match: boolean }): boolean {
   return level === "global" || (level !== null && match);
+}
+
+/** The body with the knowledge base that it names. */
+function inBase(body: object, kbId: string): object {
+  return JSON.parse(JSON.stringify(body).replace('"KB"', JSON.stringify(kbId)));
 }
 
 /** The refusal by permission, or undefined for one who may. */
@@ -126,10 +132,16 @@ describe.each(ENGINES)("%s", (kind) => {
           for (const person of all) {
             for (const { method, path, needs, body } of ROUTES) {
               const url = path.startsWith("/api") ? path.replace("KB", kbId) : `${BASE}${path.replace("KB", kbId)}`;
-              const { status, body: answer } = await call(app, method, url, body, person);
+              const { status, body: answer } = await call(
+                app,
+                method,
+                url,
+                body === undefined ? undefined : inBase(body, kbId),
+                person,
+              );
               const refused = [403, 404].includes(status) ? String(answer.detail.code) : undefined;
               // A file that is not there, to one who may ask.
-              const code = refused === "file_not_found" ? undefined : refused;
+              const code = refused === "file_not_found" || refused === "url_fetch_disabled" ? undefined : refused;
               const line = `${scopes.read}/${scopes.manage} ${person.role} match=${person.match} creator=${person.isCreator} ${method} ${path}`;
               answered.push(`${line}: ${code}`);
               expected.push(`${line}: ${refusalOf(person, scopes, needs)}`);
@@ -201,11 +213,12 @@ describe.each(ENGINES)("%s", (kind) => {
         created_by: admin.caller.userId,
       })
       .execute();
-    for (const { method, path, needs } of ROUTES) {
+    for (const { method, path, needs, body: own } of ROUTES) {
+      const sent = { ...inBase(own ?? {}, "kb_remote"), wrong: 1 };
       if (path === "/KB" || path.endsWith("/retrieve")) continue;
       const url = `${path.startsWith("/api") ? "" : BASE}${path.replace("KB", "kb_remote")}`;
-      expect((await call(app, method, url, { wrong: 1 }, stranger)).body.detail.code).toBe("kb_not_found");
-      const { status, body } = await call(app, method, url, method === "GET" ? undefined : { wrong: 1 }, admin);
+      expect((await call(app, method, url, sent, stranger)).body.detail.code).toBe("kb_not_found");
+      const { status, body } = await call(app, method, url, method === "GET" ? undefined : sent, admin);
       expect([status, body.detail.code, body.detail.kb_type, needs]).toEqual([400, "retrieval_only", "dify", needs]);
     }
     expect(

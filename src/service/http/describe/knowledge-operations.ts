@@ -18,6 +18,10 @@ export const KNOWLEDGE_OPERATIONS = {
     "uploadKnowledgeFile",
     "Stores the bytes only. The address in `file_path` is good for 7 days, or as long as a file record names it.",
   ],
+  "POST /api/knowledge/files/fetch-url": [
+    "fetchKnowledgeUrl",
+    "Hosts that `SERVICE_KB_URL_ALLOW` names, at public addresses, checked anew for every redirect. The page is an upload.",
+  ],
   "GET /api/knowledge/files/supported-types": [
     "listSupportedTypes",
     "`available` is false where a program is missing on the server; such a file ends in an error when it is parsed.",

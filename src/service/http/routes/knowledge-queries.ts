@@ -46,7 +46,20 @@ export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge 
     ...of,
     summary: "Retrieve passages",
     body: RetrieveBody,
-    response: { 200: Retrieved, ...refusals("kb_not_found", "embedding_not_configured", "embedding_failed") },
+    response: {
+      200: Retrieved,
+      ...refusals(
+        "kb_not_found",
+        "embedding_not_configured",
+        "embedding_failed",
+        "connector_failed",
+        "connector_auth_failed",
+        "connector_not_found",
+        "connector_bad_answer",
+        "connector_rate_limited",
+        "connector_timeout",
+      ),
+    },
   };
   app.post(`${PATH}/:kb_id/retrieve`, { schema: retrieve, onRequest: baseGate(knowledge, "read") }, async (request) =>
     knowledge.retrieve(baseOf(request), request.body),

@@ -1,7 +1,7 @@
 import multipart from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { SupportedTypes, Uploaded, UploadQuery } from "../../api/knowledge-files.ts";
+import { FetchUrlBody, SupportedTypes, Uploaded, UploadQuery, UrlFetched } from "../../api/knowledge-files.ts";
 import { ApiProblem } from "../../api/problems.ts";
 import type { Knowledge } from "../../knowledge/knowledge.ts";
 import type { UploadPart } from "../../knowledge/uploads.ts";
@@ -56,6 +56,38 @@ export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge
         // The rest of a body that was refused is not read.
         void reply.header("connection", "close");
         throw error;
+      } finally {
+        end();
+      }
+    },
+  );
+
+  const fetchUrl = {
+    tags,
+    summary: "Fetch a page from the web, as an upload",
+    body: FetchUrlBody,
+    response: {
+      200: UrlFetched,
+      ...refusals(
+        "kb_not_found",
+        "manage_required",
+        "role_required",
+        "url_fetch_disabled",
+        "retrieval_only",
+        "unsupported_file_type",
+        "url_refused",
+        "url_fetch_failed",
+        "too_many_uploads",
+      ),
+    },
+  };
+  app.post(
+    "/api/knowledge/files/fetch-url",
+    { schema: fetchUrl, preValidation: baseGate(knowledge, "upload", "fetch-url") },
+    async (request) => {
+      const end = knowledge.uploads.begin();
+      try {
+        return await knowledge.fetchUrl(baseOf(request), callerOf(request), request.body.url);
       } finally {
         end();
       }
