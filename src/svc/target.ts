@@ -39,7 +39,8 @@ function choose(config: Config, env: Env, asked: string | undefined): Target {
     return { url: remote.url, apiKey: remote.api_key, remote: name };
   }
   const url = given(env["SVC_URL"]);
-  const apiKey = given(env["SVC_API_KEY"]);
+  const apiKey = given(env["SVC_API_KEY"]?.trim());
+  if (apiKey !== undefined && /[^\u0021-\u007e]/.test(apiKey)) throw usageError("SVC_API_KEY holds no key");
   if (apiKey !== undefined) return { url: url ?? remote?.url ?? DEFAULT_URL, apiKey };
   if (url === undefined) {
     if (remote === undefined) throw notLoggedIn("log in with `svc login`");

@@ -21,7 +21,7 @@ async function* write(
     `--${boundary}\r\ncontent-disposition: form-data; name="file"; ${nameOf(filename)}\r\ncontent-type: application/octet-stream\r\n\r\n`,
   );
   let sent = 0;
-  const file = createReadStream(absolute, { highWaterMark: 262_144 });
+  const file = createReadStream(absolute, { highWaterMark: 65_536 });
   try {
     for await (const chunk of file) {
       if (!(chunk instanceof Uint8Array)) throw new TypeError("a file is read as bytes");

@@ -117,7 +117,7 @@ describe("killed in mid-upload and run again, no file is added twice and none is
     { at: "a file that is sent, before its answer", fate: nth(uploads, 2, "hold"), reached: uploads, times: 3 },
     { at: "records that are added, before the answer", fate: nth(adds, 1, "hold"), reached: adds, times: 1 },
   ])("$at", async ({ fate, reached, times }) => {
-    const desk = await openDesk({ ...FILES, "part/big.md": `# big\n\n${"word ".repeat(2_000_000)}` });
+    const desk = await openDesk({ ...FILES, "part/2big.md": `# big\n\n${"word ".repeat(2_000_000)}` });
     desk.proxy.decide(fate);
     const first = desk.svc.start([...desk.args, "--concurrency", "2"]);
     await waitFor("the call that is disturbed", () => {
@@ -132,7 +132,7 @@ describe("killed in mid-upload and run again, no file is added twice and none is
     desk.proxy.decide(() => "pass");
     const second = await desk.svc.run(desk.args);
     expect(second).toMatchObject({ code: 0, json: { failed: [] } });
-    expect(await desk.records()).toEqual([...UPLOADED, "part/big.md uploaded"].toSorted());
+    expect(await desk.records()).toEqual([...UPLOADED, "part/2big.md uploaded"].toSorted());
   });
 
   test("records whose adding never arrived, and bytes that are gone meanwhile", async () => {
