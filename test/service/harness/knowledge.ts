@@ -44,7 +44,7 @@ export type Desk = Awaited<ReturnType<typeof openDesk>>;
 
 export async function openDesk(storage: Storage, options: KnowledgeOverrides = {}) {
   const { knowledge, objects } = await testKnowledge(storage, options);
-  const app = await testApp(storage, { auth: testAuth(storage), knowledge });
+  const app = await testApp(storage, { auth: testAuth(storage, { jwtTtlMs: 600_000 }), knowledge });
   onTestFinished(() => app.close());
   const admin = await makePerson(storage, "admin");
   const logger = pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" });

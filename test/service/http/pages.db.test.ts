@@ -1,46 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { chromium, type Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
-import { ARTEFACTS, BROWSER_ARGS, CHROMIUM, HAS_CHROMIUM } from "../../harness/terminal-page.ts";
+import { HAS_CHROMIUM } from "../../harness/terminal-page.ts";
 import { call, testApp } from "../harness/app.ts";
 import { PASSWORD } from "../harness/auth.ts";
+import { openBrowser, picture } from "../harness/browser.ts";
 import { freshStorage } from "../harness/storage.ts";
-
-const PHONE = { width: 360, height: 740 };
-
-/** A browser of its own, as wide as a phone; fails the test for a fault of a page and for a request to elsewhere. */
-async function openBrowser(base: string): Promise<Page> {
-  const profile = mkdtempSync(join(tmpdir(), "svc-chromium-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM,
-    headless: true,
-    args: [...BROWSER_ARGS],
-    viewport: PHONE,
-  });
-  const page = context.pages()[0] ?? (await context.newPage());
-  const faults: string[] = [];
-  page.on("pageerror", (error) => faults.push(error.message));
-  page.on("console", (message) => {
-    if (/Content Security Policy/.test(message.text())) faults.push(message.text());
-  });
-  page.on("request", (request) => {
-    const url = request.url();
-    if (!url.startsWith(base) && !url.startsWith("data:")) faults.push(`asked for ${url}`);
-  });
-  onTestFinished(async () => {
-    await context.close();
-    rmSync(profile, { recursive: true, force: true });
-    expect(faults).toEqual([]);
-  });
-  return page;
-}
-
-async function picture(page: Page, name: string): Promise<void> {
-  mkdirSync(ARTEFACTS, { recursive: true });
-  await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
-}
 
 async function startApp() {
   const app = await testApp(await freshStorage("pglite"));
@@ -55,7 +18,8 @@ async function startApp() {
 
 test("the pages let nothing of elsewhere in, and no other page frame them", async () => {
   const { app } = await startApp();
-  for (const path of ["/cli", "/cli/", "/cli?code=ABCD-EFGH", "/cli/page.js", "/cli/page.css"]) {
+  const pages = ["/cli", "/cli/", "/cli?code=ABCD-EFGH", "/cli/page.js", "/cli/page.css"];
+  for (const path of [...pages, "/kb", "/kb/", "/kb/page.js", "/kb/page.css"]) {
     const { statusCode, headers, body } = await app.inject({ url: path });
     expect([path, statusCode]).toEqual([path, 200]);
     expect(headers["content-security-policy"]).toMatch(
@@ -68,13 +32,13 @@ test("the pages let nothing of elsewhere in, and no other page frame them", asyn
       "cache-control": "no-store",
     });
     expect(headers["set-cookie"]).toBeUndefined();
-    if (path.startsWith("/cli/page")) continue;
+    if (path.includes("/page.")) continue;
     expect(body).not.toMatch(/<script>|<script [^>]*>[^<]|style=|onclick|https?:/);
   }
   const index = await app.inject({ url: "/", headers: { accept: "application/json" } });
   expect(index.json()).toMatchObject({ name: "svc", docs: "/docs", openapi: "/openapi.json" });
   const browser = await app.inject({ url: "/", headers: { accept: "text/html,application/xhtml+xml" } });
-  expect([browser.statusCode, browser.headers.location]).toEqual([302, "/docs"]);
+  expect([browser.statusCode, browser.headers.location]).toEqual([302, "/kb"]);
   for (const path of Object.values(index.json()).filter((each) => String(each).startsWith("/")))
     expect([path, (await app.inject({ url: String(path) })).statusCode]).toEqual([path, 200]);
 });
