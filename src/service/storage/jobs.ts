@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
 import { sql } from "kysely";
-import { fromKysely, fromPglite, PgBoss, type ConstructorOptions, type Db, type QueueOptions } from "pg-boss";
+import { fromKysely, fromPglite, PgBoss, type ConstructorOptions, type Db, type Job, type QueueOptions } from "pg-boss";
 import type { Logger } from "pino";
+import { z } from "zod";
 import type { Engine } from "./engine.ts";
+import { startJobWorker, type JobSource, type JobWorker } from "./job-worker.ts";
 import type { Transaction, TransactionScope } from "./transaction.ts";
 
 /** The queues there are. A job is a hint that a row of this id has work (law 1). */
@@ -44,7 +47,10 @@ export interface JobsOptions {
 }
 
 const SCHEMA = "tasks_boss";
+/** Where pg-boss tells, in the sender's transaction, that a queue has a job. Polling finds it too (law 1). */
+const CHANNEL = `pgboss_${createHash("sha224").update(SCHEMA).digest("hex").slice(0, 24)}`;
 const OWN_POOL = 4;
+const POLL_MS = 2_000;
 const SWEEP_SECONDS = 30;
 const DAY_SECONDS = 86_400;
 const HOUR_SECONDS = 3_600;
@@ -63,22 +69,25 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
   const { engine, scope, logger } = options;
   const boss = new PgBoss(connectionOptions(options));
   let isStopping = false;
-  // "connection is not opened" during a stop is its own pool, closed while a worker polls.
-  boss.on("error", (error) => {
+  const onFault = (error: unknown): void => {
+    // "connection is not opened" during a stop is pg-boss's own pool.
     if (isStopping) logger.debug({ err: error }, "job queue");
     else logger.warn({ err: error }, "job queue");
-  });
+  };
+  boss.on("error", onFault);
   boss.on("warning", (warning) => logger.debug({ warning }, "job queue"));
   await boss.start();
-  for (const name of QUEUES) {
-    // A queue that exists keeps its options until it is told the new ones.
-    await boss.createQueue(name, { ...queueOptions(name, options), notify: true });
-    await boss.updateQueue(name, { ...queueOptions(name, options), notify: true });
-    // Its first use inside a transaction would ask the database by another way: on PGlite, wait for itself for ever.
-    await boss.findJobs(name, { id: NO_JOB });
-  }
+  await createQueues(boss, options);
   if (engine.kind === "pglite") await failAbandoned(engine, boss);
-  const stopping = new AbortController();
+  const workers = new Map<QueueName, JobWorker>();
+  const wake = (isMeant: (each: [QueueName, JobWorker]) => boolean): void => {
+    for (const each of workers) if (isMeant(each)) each[1].wake();
+  };
+  const unlisten = await engine.listener.listen(CHANNEL, {
+    // A notice comes in the middle of whoever's query has caused it, and belongs to no transaction.
+    onNotice: (queue) => scope.outside(() => wake(([name]) => name === queue)),
+    onGap: () => scope.outside(() => wake(() => true)),
+  });
 
   return {
     async send(trx, queue, id) {
@@ -97,19 +106,16 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
     },
     async work(queue, concurrency, handler) {
       scope.assertOutside();
-      await boss.work<{ id?: string }>(
-        queue,
-        {
-          localConcurrency: concurrency,
-          pollingIntervalSeconds: 1,
-          notifyPollingIntervalSeconds: 2,
-          ...(isLeased(queue) ? { heartbeatRefreshSeconds: options.leaseMs / 4_000 } : {}),
-        },
-        async ([job]) => {
-          if (job === undefined) return;
-          await handler(job.data.id ?? job.id, AbortSignal.any([job.signal, stopping.signal]));
-        },
-      );
+      if (workers.has(queue)) throw new Error(`this process works on "${queue}" already`);
+      const worker = startJobWorker({
+        source: jobSource(engine, boss, queue),
+        concurrency,
+        pollMs: POLL_MS,
+        renewMs: isLeased(queue) ? options.leaseMs / 4 : undefined,
+        handler: (job, signal) => handler(job.data.id ?? job.id, signal),
+        onFault,
+      });
+      workers.set(queue, worker);
     },
     async load() {
       scope.assertOutside();
@@ -125,10 +131,55 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
     },
     async stop(timeoutMs) {
       isStopping = true;
-      // The queue first, so that a job given back is not taken again here.
-      const stopped = boss.stop({ graceful: true, timeout: timeoutMs });
-      stopping.abort(new Error("the service is stopping"));
-      await stopped;
+      // All queues first, so that a job given back is not taken again here.
+      for (const worker of workers.values()) worker.halt();
+      await Promise.all([...workers.values()].map((worker) => worker.stop(timeoutMs)));
+      await unlisten();
+      await boss.stop({ graceful: false });
+    },
+  };
+}
+
+/** Makes the queues, or gives them this version's options, where that is not so yet; safe in many processes at once. */
+async function createQueues(boss: PgBoss, options: JobsOptions): Promise<void> {
+  const known = new Map((await boss.getQueues([...QUEUES])).map((queue) => [queue.name, queue]));
+  for (const name of QUEUES) {
+    const wanted = { ...queueOptions(name, options), notify: true };
+    const found = known.get(name);
+    if (found !== undefined && isSame(wanted, found)) continue;
+    if (found === undefined) await boss.createQueue(name, wanted);
+    await boss.updateQueue(name, wanted);
+    // Its first use inside a transaction would ask the database by another way: on PGlite, wait for itself for ever.
+    await boss.findJobs(name, { id: NO_JOB });
+  }
+}
+
+function isSame(wanted: object, found: object): boolean {
+  const known = new Map<string, unknown>(Object.entries(found));
+  return Object.entries(wanted).every(([option, value]) => known.get(option) === value);
+}
+
+/** Which jobs a renewal found; without them it cannot tell which are lost. */
+const Touched = z.object({ settled: z.array(z.string()).optional() });
+type QueuedJob = Job<{ id?: string }>;
+
+function jobSource(engine: Engine, boss: PgBoss, queue: QueueName): JobSource<QueuedJob> {
+  return {
+    fetch: (most) => boss.fetch<{ id?: string }>(queue, { batchSize: most }),
+    async complete(job) {
+      await boss.complete(queue, job);
+    },
+    async fail(job, error) {
+      await boss.fail(queue, job, error instanceof Error ? { message: error.message } : {});
+    },
+    async giveBack(job) {
+      await boss.fail(queue, job, { message: "the process that had this job stopped" });
+      // Another process need not wait for its next look.
+      await sql`select pg_notify(${CHANNEL}, ${queue})`.execute(engine.db);
+    },
+    async touch(jobs) {
+      const { settled } = Touched.parse(await boss.touch(queue, [...jobs]));
+      return settled ?? jobs.map(({ id }) => id);
     },
   };
 }
@@ -166,10 +217,12 @@ function queueOptions(name: QueueName, { leaseMs }: JobsOptions): QueueOptions {
 function connectionOptions({ engine, scope }: JobsOptions): ConstructorOptions {
   const common: ConstructorOptions = {
     schema: SCHEMA,
-    useListenNotify: true,
     schedule: false,
-    superviseIntervalSeconds: 5,
-    monitorIntervalSeconds: 5,
+    // Where there is one process alone no other can lose a claim.
+    superviseIntervalSeconds: engine.kind === "pglite" ? 30 : 5,
+    monitorIntervalSeconds: engine.kind === "pglite" ? 30 : 5,
+    // Jobs that wait for other jobs: there are none.
+    flowIntervalSeconds: HOUR_SECONDS,
     monitorVacuum: engine.kind === "postgres",
   };
   if (engine.boss.kind === "postgres") {
@@ -180,20 +233,12 @@ function connectionOptions({ engine, scope }: JobsOptions): ConstructorOptions {
 
 /** Law 8: what would wait for a transaction of its own caller says so at once. */
 function guardPglite(db: Db, scope: TransactionScope): Db {
-  const { listen } = db;
   return {
     ...db,
     executeSql(text, values) {
       scope.assertOutside();
       return db.executeSql(text, values);
     },
-    // Notices come in the middle of whoever's query has just caused them.
-    ...(listen === undefined
-      ? {}
-      : {
-          listen: (channel, onNotification, onReconnect) =>
-            listen(channel, (payload) => scope.outside(() => onNotification(payload)), onReconnect),
-        }),
   };
 }
 

@@ -138,6 +138,6 @@ async function endQuietly(client: pg.Client): Promise<void> {
 }
 
 function quote(channel: string): string {
-  if (!/^[a-z_]+$/.test(channel)) throw new Error(`a channel is lower-case letters and _, got "${channel}"`);
+  if (!/^[a-z0-9_]+$/.test(channel)) throw new Error(`a channel is lower-case letters, digits and _, got "${channel}"`);
   return `"${channel}"`;
 }

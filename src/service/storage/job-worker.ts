@@ -1,0 +1,168 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A job that this process has claimed. `retryCount` tells its attempts apart: what an earlier one says of it is refused. */
+export interface ClaimedJob {
+  readonly id: string;
+  readonly retryCount: number;
+  readonly expireInSeconds: number;
+}
+
+/** One queue of the cluster. */
+export interface JobSource<Job extends ClaimedJob> {
+  /** Claims at most so many. */
+  fetch(most: number): Promise<readonly Job[]>;
+  complete(job: Job): Promise<void>;
+  /** The handler failed: the job is tried again as its queue says. */
+  fail(job: Job, error: unknown): Promise<void>;
+  /** This process stops: another one may have the job at once. */
+  giveBack(job: Job): Promise<void>;
+  /** Says that these are worked on. @returns the ids of those that still are this process's */
+  touch(jobs: readonly Job[]): Promise<readonly string[]>;
+}
+
+export interface JobWorkerOptions<Job extends ClaimedJob> {
+  readonly source: JobSource<Job>;
+  readonly concurrency: number;
+  /** Without a notice the queue is looked at so often: notices are hints (law 1). */
+  readonly pollMs: number;
+  /** How often claims are renewed; absent where they last as long as the job may. */
+  readonly renewMs?: number | undefined;
+  readonly handler: (job: Job, signal: AbortSignal) => Promise<void>;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Takes jobs of one queue, one query for all free places, and one renewal for all that run. */
+export interface JobWorker {
+  /** Something may be waiting: look now. */
+  wake(): void;
+  /** Takes no more jobs. */
+  halt(): void;
+  /** Aborts what runs, and waits until it is given back. @param timeoutMs - what still runs then is given back all the same */
+  stop(timeoutMs: number): Promise<void>;
+}
+
+/** Most that are claimed at once: another process shall have its part of a burst. */
+const MOST_CLAIMED = 8;
+
+/** After a failed handler. */
+const REST_MS = 1_000;
+
+interface Running<Job> {
+  readonly job: Job;
+  readonly claim: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** Begins at once. */
+export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions<Job>): JobWorker {
+  const { source, concurrency, pollMs, renewMs, handler, onFault } = options;
+  const running = new Map<Job, Running<Job>>();
+  const stopping = new AbortController();
+  let isHalted = false;
+  let isWoken = false;
+  /** The last look took all that there was place for: there may be more. */
+  let mayBeMore = false;
+  let changed = Promise.withResolvers<void>();
+
+  function signalChange(): void {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  }
+
+  function wake(): void {
+    isWoken = true;
+    signalChange();
+  }
+
+  async function work(job: Job, claim: AbortController): Promise<void> {
+    const tooOld = AbortSignal.timeout(job.expireInSeconds * 1_000);
+    try {
+      await handler(job, AbortSignal.any([claim.signal, stopping.signal, tooOld]));
+    } catch (error) {
+      if (stopping.signal.aborted) {
+        await source.giveBack(job).catch(onFault);
+        return;
+      }
+      await source.fail(job, error).catch(onFault);
+      // Its place rests with it: a job that fails at once must not be tried a thousand times a second.
+      await delay(REST_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      return;
+    }
+    // Where this fails the claim ends by itself, and the next attempt finds the row done (law 1).
+    await source.complete(job).catch(onFault);
+  }
+
+  function begin(job: Job): void {
+    const claim = new AbortController();
+    const done = work(job, claim).finally(() => {
+      running.delete(job);
+      if (mayBeMore) wake();
+      else signalChange();
+    });
+    running.set(job, { job, claim, done });
+  }
+
+  async function takeAll(): Promise<void> {
+    for (;;) {
+      const free = Math.min(MOST_CLAIMED, concurrency - running.size);
+      mayBeMore = free <= 0;
+      if (mayBeMore || isHalted) return;
+      const jobs = await source.fetch(free);
+      for (const job of jobs) begin(job);
+      if (jobs.length < free) return;
+    }
+  }
+
+  async function look(): Promise<void> {
+    while (!isHalted) {
+      isWoken = false;
+      try {
+        await takeAll();
+      } catch (error) {
+        onFault(error);
+      }
+      if (!isHalted && !isWoken) await pause();
+    }
+  }
+
+  /** Until something wakes it, or the poll's time. What ends a job is a change too, and no reason to look. */
+  async function pause(): Promise<void> {
+    const timer = setTimeout(wake, pollMs);
+    while (!isHalted && !isWoken) await changed.promise;
+    clearTimeout(timer);
+  }
+
+  async function renew(): Promise<void> {
+    const held = [...running.values()].filter(({ claim }) => !claim.signal.aborted);
+    if (held.length === 0) return;
+    const kept = new Set(await source.touch(held.map(({ job }) => job)));
+    for (const { job, claim } of held) {
+      // One that has ended meanwhile is not lost.
+      if (!kept.has(job.id) && running.has(job)) claim.abort(new Error(`the job ${job.id} is another's now`));
+    }
+  }
+
+  // A renewal that could not run says nothing about the claims.
+  const renewal = renewMs === undefined ? undefined : setInterval(() => void renew().catch(onFault), renewMs);
+  const looking = look();
+
+  function halt(): void {
+    isHalted = true;
+    signalChange();
+  }
+
+  return {
+    wake,
+    halt,
+    async stop(timeoutMs) {
+      halt();
+      stopping.abort(new Error("the service is stopping"));
+      const late = new AbortController();
+      const drained = looking.then(() => Promise.all([...running.values()].map(({ done }) => done)));
+      await Promise.race([drained, delay(timeoutMs, undefined, { signal: late.signal }).catch(() => undefined)]);
+      late.abort();
+      clearInterval(renewal);
+      for (const { job } of running.values()) await source.giveBack(job).catch(onFault);
+    },
+  };
+}
