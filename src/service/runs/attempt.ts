@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { append } from "./append.ts";
 import { claim, handOver } from "./claim.ts";
 import type { AttemptContext, AttemptOptions } from "./attempt-context.ts";
 import { ensureTurn } from "./ensure-turn.ts";
@@ -8,7 +9,6 @@ import { followTurn } from "./follow-turn.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { Sandbox } from "../sandboxes/sandboxes.ts";
 import { explainRefusal, untilDone, type Patience } from "./patience.ts";
-import { append } from "./pump.ts";
 import { readManifest, RequestInput, RequestOptions, type RunRow } from "./rows.ts";
 import { traceFields } from "./trace-id.ts";
 import { workOf } from "./turn-body.ts";

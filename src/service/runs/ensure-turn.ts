@@ -2,10 +2,10 @@ import { TurndProtocolError, TurndUnreachable } from "../../client/errors.ts";
 import { PROBLEM_STATUS, ProblemError, type Session } from "../../protocol/index.ts";
 import type { TurndClient } from "../../client/turnd-client.ts";
 import type { Sandbox } from "../sandboxes/sandboxes.ts";
+import { append } from "./append.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { CancelledBeforeTurn, OwnershipLost } from "./failures.ts";
 import { untilDone } from "./patience.ts";
-import { append } from "./pump.ts";
 import { turnBody, type TurnSource, type Work } from "./turn-body.ts";
 
 /** The turn of a run. */

@@ -91,12 +91,22 @@ export async function createRunEvents(storage: Storage): Promise<RunEvents> {
   }
 
   async function query(source: EventSource, afterSeq: number, limit: number): Promise<EventPageResult> {
-    // The run first: what it says of its last event is there to be read after it.
-    const run = await storage.db
+    // One statement, so that what the run says of its last event is true of the events.
+    const rows = await storage.db
       .selectFrom("run")
-      .select(["last_seq", "ended_at", "events_expire_at"])
-      .where("id", "=", source.runId)
-      .executeTakeFirst();
+      .leftJoin("run_event", (join) =>
+        join
+          .onRef("run_event.run_id", "=", "run.id")
+          .on("run_event.seq", ">", afterSeq)
+          .onRef("run_event.seq", "<=", "run.last_seq"),
+      )
+      .select(["run.last_seq", "run.ended_at", "run.events_expire_at"])
+      .select(["run_event.seq", "run_event.event", "run_event.payload", "run_event.native", "run_event.created_at"])
+      .where("run.id", "=", source.runId)
+      .orderBy("run_event.seq")
+      .limit(limit)
+      .execute();
+    const [run] = rows;
     if (run === undefined) throw deleted(source.runId);
     const isExpired = run.ended_at !== null && run.events_expire_at === null;
     if (isExpired) throw new ApiProblem("events_expired", "the events of this run were deleted; its result stays");
@@ -105,27 +115,22 @@ export async function createRunEvents(storage: Storage): Promise<RunEvents> {
         last_seq: run.last_seq,
       });
     }
-    const rows = await storage.db
-      .selectFrom("run_event")
-      .selectAll()
-      .where("run_id", "=", source.runId)
-      .where("seq", ">", afterSeq)
-      .where("seq", "<=", run.last_seq)
-      .orderBy("seq")
-      .limit(limit)
-      .execute();
-    const events = rows.map(({ seq, event, payload, native, created_at }) =>
-      RunEvent.parse({
-        schema_version: 1,
-        seq,
-        run_id: source.runId,
-        thread_id: source.threadId,
-        request_id: source.requestId,
-        event,
-        created_at: created_at.toISOString(),
-        payload,
-        ...(native === null ? {} : { native }),
-      }),
+    const events = rows.flatMap(({ seq, event, payload, native, created_at }) =>
+      seq === null || event === null || payload === null || created_at === null
+        ? []
+        : [
+            RunEvent.parse({
+              schema_version: 1,
+              seq,
+              run_id: source.runId,
+              thread_id: source.threadId,
+              request_id: source.requestId,
+              event,
+              created_at: created_at.toISOString(),
+              payload,
+              ...(native === null ? {} : { native }),
+            }),
+          ],
     );
     return { events, lastSeq: run.last_seq, hasEnded: run.ended_at !== null };
   }

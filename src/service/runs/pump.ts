@@ -1,13 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { sql } from "kysely";
 import type { LoggedEvent } from "../../protocol/index.ts";
 import type { NewRunEvent } from "../api/events.ts";
 import type { Storage } from "../storage/storage.ts";
 import { isDatabaseAway } from "../storage/transaction.ts";
-import { noteMoved } from "./claim.ts";
-import { OwnershipLost } from "./failures.ts";
+import { append } from "./append.ts";
 import type { Ownership } from "./finish.ts";
-import { insertEvents, notifyEvents } from "./rows.ts";
+import { notifyEvents } from "./rows.ts";
 import { translate } from "./translate.ts";
 
 export type TurnEnded = Extract<LoggedEvent, { type: "turn.ended" }>;
@@ -24,15 +22,21 @@ export interface PumpOptions {
 
 /** What of a batch is written together. */
 const BATCH_EVENTS = 64;
-const BATCH_MS = 50;
+/**
+ * After a write a run rests for so many times what the write took: a database at ease writes each event as it comes, and one
+ * that is slow gets fewer, larger batches. So a run has a fifth of one connection at most.
+ */
+const REST_SHARE = 4;
+const MOST_REST_MS = 50;
 /** Events that were read and are not written yet; beyond this turnd waits. */
 const MOST_AHEAD = 256;
-/** At most one notice a run in this time. */
+/** Where notices have to be spared: at most one a run in this time. */
 const NOTICE_MS = 100;
 const RETRY_MS = 500;
 
 /**
- * Writes a turn's events into its run as they come, the first at once, then in batches, each with the turn's cursor (law 5).
+ * Writes a turn's events into its run as they come, those that came during a write together, each batch with the turn's cursor
+ * (law 5).
  *
  * @returns the turn's end, which is not written: it belongs to the transaction that ends the run
  * @throws {OwnershipLost} when the run is another's now
@@ -70,23 +74,32 @@ export async function pump(
     }
   }
 
+  async function rest(): Promise<void> {
+    const restMs = restsUntil - performance.now();
+    if (restMs <= 0) return;
+    let isOver = false;
+    const timer = setTimeout(() => {
+      isOver = true;
+      signalChange();
+    }, restMs);
+    while (!isOver && ahead.length < BATCH_EVENTS && !isDone) await change.promise;
+    clearTimeout(timer);
+  }
+
   const reading = readAhead();
   const notices = createNotices(storage, owner.runId);
-  let isFirst = true;
+  let restsUntil = -Infinity;
   let hasMoved = false;
   try {
     for (;;) {
       while (ahead.length === 0 && !isDone) await change.promise;
       if (ahead.length === 0) break;
-      if (!isFirst) {
-        const full = AbortSignal.timeout(BATCH_MS);
-        while (ahead.length < BATCH_EVENTS && !isDone && !full.aborted) {
-          await Promise.race([change.promise, delay(BATCH_MS, undefined, { signal: full }).catch(() => undefined)]);
-        }
-      }
-      isFirst = false;
+      await rest();
       const batch = ahead.slice(0, BATCH_EVENTS);
+      const startedAt = performance.now();
       await writeBatch(options, batch, { isNoticed: notices.isDue(), isFirstMove: !hasMoved });
+      const now = performance.now();
+      restsUntil = now + Math.min(MOST_REST_MS, REST_SHARE * (now - startedAt));
       hasMoved = true;
       for (const event of batch) options.onWritten?.(event);
       ahead.splice(0, batch.length);
@@ -127,38 +140,7 @@ async function writeBatch(
   }
 }
 
-/** Appends events to a run that is owned. @throws {OwnershipLost} */
-export async function append(
-  storage: Storage,
-  owner: Ownership,
-  events: readonly NewRunEvent[],
-  {
-    turnCursor,
-    isNoticed,
-    isFirstMove,
-  }: { turnCursor?: number | undefined; isNoticed: boolean; isFirstMove?: boolean },
-): Promise<void> {
-  const { runId, attempt } = owner;
-  await storage.transaction(async (trx) => {
-    const run = await trx
-      .updateTable("run")
-      .set({
-        last_seq: sql<number>`last_seq + ${events.length}::int`,
-        ...(turnCursor === undefined ? {} : { turn_cursor: turnCursor }),
-      })
-      .where("id", "=", runId)
-      .where("attempt", "=", attempt)
-      .where("status", "in", ["running", "cancel_requested"])
-      .returning("last_seq")
-      .executeTakeFirst();
-    if (run === undefined) throw new OwnershipLost(runId);
-    await insertEvents(trx, runId, run.last_seq - events.length, events);
-    if (isFirstMove === true) await noteMoved(trx, owner);
-    if (isNoticed) await notifyEvents(trx, runId);
-  });
-}
-
-/** One notice in a while; what was held back is sent when that is over. */
+/** One notice in a while where they have to be spared; what was held back is sent when that is over. */
 function createNotices(storage: Storage, runId: string) {
   let lastAt = -Infinity;
   let timer: NodeJS.Timeout | undefined;
@@ -166,7 +148,7 @@ function createNotices(storage: Storage, runId: string) {
     /** Whether the write that follows is told at once. */
     isDue(): boolean {
       const now = performance.now();
-      if (now - lastAt >= NOTICE_MS) {
+      if (now - lastAt >= NOTICE_MS || storage.hasNoticeToSpare()) {
         lastAt = now;
         return true;
       }

@@ -16,10 +16,15 @@ export interface Storage {
   afterCommit(work: () => void): void;
   /** @returns ends the subscription */
   listen(channel: Channel, subscription: Subscription): Promise<() => Promise<void>>;
+  /** Takes one of the notices that this process may send as it likes; false when they are used up for now. */
+  hasNoticeToSpare(): boolean;
   readonly jobs: Jobs;
   /** Gives jobs back, then closes. Safe to call twice. */
   close(jobsTimeoutMs?: number): Promise<void>;
 }
+
+/** A commit with a notice takes one lock for the whole cluster of PostgreSQL, which some thousands a second fill. */
+const NOTICES_PER_SECOND = 100;
 
 /** What is told by NOTIFY: events of a run, controls of runs and tasks, a thread's queue. Payloads are ids. */
 export type Channel = "svc_events" | "svc_control" | "svc_requests";
@@ -74,6 +79,7 @@ async function startStorage(engine: Engine, { logger, isMigrating, leaseMs }: St
         onNotice: (payload) => scope.outside(() => onNotice(payload)),
         onGap: () => scope.outside(onGap),
       }),
+    hasNoticeToSpare: engine.kind === "pglite" ? () => true : createAllowance(NOTICES_PER_SECOND),
     jobs,
     close(jobsTimeoutMs = 1_000) {
       return (closing ??= (async () => {
@@ -84,5 +90,18 @@ async function startStorage(engine: Engine, { logger, isMigrating, leaseMs }: St
         }
       })());
     },
+  };
+}
+
+/** So many a second, and no more than that at once. */
+function createAllowance(perSecond: number): () => boolean {
+  let [left, at] = [perSecond, performance.now()];
+  return () => {
+    const now = performance.now();
+    left = Math.min(perSecond, left + ((now - at) / 1_000) * perSecond);
+    at = now;
+    if (left < 1) return false;
+    left -= 1;
+    return true;
   };
 }

@@ -6,7 +6,7 @@ import type { QueuePolicy } from "../../../src/service/api/runs.ts";
 import { claim, handOver } from "../../../src/service/runs/claim.ts";
 import { finish, type FinishOptions, type Outcome, type Ownership } from "../../../src/service/runs/finish.ts";
 import type { Intent } from "../../../src/service/runs/intake.ts";
-import { append } from "../../../src/service/runs/pump.ts";
+import { append } from "../../../src/service/runs/append.ts";
 import { createRuns } from "../../../src/service/runs/runs.ts";
 import { promiseSteer } from "../../../src/service/runs/steer.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";

@@ -5,7 +5,7 @@ import { attemptRun } from "../../../src/service/runs/attempt.ts";
 import type { AttemptOptions } from "../../../src/service/runs/attempt-context.ts";
 import { createControls } from "../../../src/service/runs/controls.ts";
 import { endLeftTurn } from "../../../src/service/runs/left-turn.ts";
-import { append } from "../../../src/service/runs/pump.ts";
+import { append } from "../../../src/service/runs/append.ts";
 import type { SandboxScope } from "../../../src/service/sandboxes/sandboxes.ts";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
