@@ -6,9 +6,16 @@ import { benchLatency } from "./bench/latency.ts";
 import { benchPeakMemory } from "./bench/peak-memory.ts";
 import { benchReplay } from "./bench/replay.ts";
 import { benchEventLatency } from "./bench/service/event-latency.ts";
-import { benchProcess } from "./bench/service/process.ts";
+import { benchAtRest } from "./bench/service/at-rest.ts";
+import { benchDispatch } from "./bench/service/dispatch.ts";
+import { startInstantTurnd } from "./bench/service/instant-turnd.ts";
+import { benchParts } from "./bench/service/parts.ts";
 import { withService, type ServiceStage } from "./bench/service/service-stage.ts";
+import { benchStart as benchServiceStart } from "./bench/service/start.ts";
+import { benchStreams } from "./bench/service/streams.ts";
 import { benchSubmission } from "./bench/service/submission.ts";
+import { benchThroughput } from "./bench/service/throughput.ts";
+import type { EngineName } from "./soak/service/stage.ts";
 import { withDaemon, withDirectory, type Stage } from "./bench/stage.ts";
 import { benchBurst, benchTrivialTurn } from "./bench/turns.ts";
 
@@ -26,17 +33,40 @@ const MEASURES: Readonly<Record<string, (directory: string) => Promise<Figure | 
   cancel: (directory) => withDaemon(directory, warm(benchCancel)),
   start: benchStart,
   memory: (directory) => withDaemon(directory, benchIdleMemory),
-  "service-submission": (directory) => onBothEngines(directory, benchSubmission),
-  "service-events": (directory) => onBothEngines(directory, benchEventLatency),
-  "service-process": benchProcess,
+  ...onEngines("service-submission", (engine, directory) => withService(engine, directory, benchSubmission)),
+  ...onEngines("service-dispatch", (engine, directory) => withService(engine, directory, benchDispatch)),
+  ...onEngines("service-events", (engine, directory) => withService(engine, directory, benchEventLatency)),
+  ...onEngines("service-parts", benchParts),
+  ...onEngines("service-streams", (engine, directory) => withService(engine, directory, benchStreams)),
+  ...onEngines("service-throughput", (engine, directory) => withInstantTurnd(engine, directory, benchThroughput)),
+  ...onEngines("service-at-rest", (engine, directory) => withService(engine, directory, benchAtRest)),
+  "service-start-pglite": benchServiceStart,
 };
 
-/** Minutes and gigabytes, or another program: only where they are asked for by name; `service` names all of its own. */
-const ON_DEMAND = /^(replay-2gb-|service-)/;
+type ServiceMeasure = (engine: EngineName, directory: string) => Promise<Figure | Figure[]>;
 
-async function onBothEngines(directory: string, measure: (stage: ServiceStage) => Promise<Figure>): Promise<Figure[]> {
-  return [await withService("pglite", directory, measure), await withService("postgres", directory, measure)];
+function onEngines(name: string, measure: ServiceMeasure): typeof MEASURES {
+  return {
+    [`${name}-pglite`]: (directory) => measure("pglite", directory),
+    [`${name}-postgres`]: (directory) => measure("postgres", directory),
+  };
 }
+
+async function withInstantTurnd(
+  engine: EngineName,
+  directory: string,
+  measure: (stage: ServiceStage) => Promise<Figure>,
+): Promise<Figure> {
+  const turnd = await startInstantTurnd();
+  try {
+    return await withService(engine, directory, measure, { turndUrl: turnd.url });
+  } finally {
+    await turnd.close();
+  }
+}
+
+/** Minutes and gigabytes, or another program: only where they are asked for by name. */
+const ON_DEMAND = /^(replay-2gb-|service-)/;
 
 /** The first turn of a daemon compiles what all later ones use. */
 function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promise<T> {
@@ -48,15 +78,18 @@ function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promi
 
 /** Runs the measures named on the command line, or all but the long ones, and prints one table. */
 async function main(named: readonly string[]): Promise<void> {
-  const isNamed = (name: string): boolean =>
-    named.includes(name) || (named.includes("service") && name.startsWith("service-"));
-  const unknown = named.find((name) => name !== "service" && MEASURES[name] === undefined);
-  if (unknown !== undefined)
-    throw new Error(`no measure "${unknown}"; there are service ${Object.keys(MEASURES).join(" ")}`);
+  // A beginning names all that begin so: "service", "service-dispatch".
+  const isNamed = (name: string): boolean => named.some((each) => name === each || name.startsWith(`${each}-`));
+  const unknown = named.find(
+    (each) => !Object.keys(MEASURES).some((name) => name === each || name.startsWith(`${each}-`)),
+  );
+  if (unknown !== undefined) throw new Error(`no measure "${unknown}"; there are ${Object.keys(MEASURES).join(" ")}`);
   const figures: Figure[] = [];
   for (const [name, measure] of Object.entries(MEASURES)) {
     if (named.length === 0 ? ON_DEMAND.test(name) : !isNamed(name)) continue;
+    const startedAt = performance.now();
     figures.push(...[await withDirectory("turnd-bench", measure)].flat());
+    console.error(`${name}: ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
   }
   const memoryGiB = (totalmem() / 2 ** 30).toFixed(0);
   const [load = 0] = loadavg();

@@ -10,20 +10,28 @@ export interface Figure {
 
 /** Prints figures as a Markdown table. */
 export function showFigures(figures: readonly Figure[]): string {
-  const rows = figures.map(({ measure, turnd, yardstick, ratio, target }) => [
-    measure,
-    turnd,
-    yardstick,
-    ratio.toFixed(2),
-    target ?? "",
+  const rows = figures.map((figure) => [
+    figure.measure,
+    figure.turnd,
+    figure.yardstick,
+    figure.ratio.toFixed(2),
+    figure.target ?? "",
+    describeVerdict(figure),
   ]);
-  const table = [["measure", "turnd", "yardstick", "ratio", "target"], ...rows];
-  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  const table = [["measure", "measured", "yardstick", "ratio", "target", "held"], ...rows];
+  const widths = [0, 1, 2, 3, 4, 5].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
   const rule = line(widths.map((width) => "-".repeat(width)));
   const [head = [], ...body] = table;
   return [line(head), rule, ...body.map(line)].join("\n");
+}
+
+/** Whether the ratio holds its target; empty where the target is no ratio. */
+function describeVerdict({ ratio, target }: Figure): string {
+  const [, sense, bound] = /^(<=|>=) ([\d.]+)$/.exec(target ?? "") ?? [];
+  if (bound === undefined) return "";
+  return (sense === "<=" ? ratio <= Number(bound) : ratio >= Number(bound)) ? "yes" : "no";
 }
 
 /** The value below which a share of all lie; sorts a copy. */

@@ -11,9 +11,14 @@ export interface Arrival {
  *
  * @param onArrival - told of every piece, at the time the clock gave before anything was done with it
  */
-export function followEvents(url: string, now: () => number, onArrival: (arrival: Arrival) => void): Promise<void> {
+export function followEvents(
+  url: string,
+  now: () => number,
+  onArrival: (arrival: Arrival) => void,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const request = get(url, { headers: { accept: "text/event-stream" }, agent: false }, (response) => {
+    const request = get(url, { headers: { accept: "text/event-stream", ...headers }, agent: false }, (response) => {
       if (response.statusCode !== 200) {
         reject(new Error(`${url} answered ${response.statusCode}`));
         response.resume();

@@ -36,22 +36,36 @@ const SECRETS = {
   SERVICE_SANDBOX_SECRET: "soak-sandbox-secret-0123456789abcdef",
 };
 
+export interface StageOptions {
+  /** The service's processes; without them one of each engine's usual ones. */
+  readonly roles?: readonly ("serve" | "api" | "worker")[];
+  /** A turnd that is there already, instead of one of its own. */
+  readonly turndUrl?: string | undefined;
+  /** PostgreSQL's commits wait for the disk. */
+  readonly isDurable?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const ROLES = { pglite: ["serve"], postgres: ["api", "api", "worker", "worker"] } as const;
+
 /** Starts it in a directory that the CLIs' user can enter. */
-export async function startStage(engine: EngineName, directory: string): Promise<Stage> {
+export async function startStage(engine: EngineName, directory: string, options: StageOptions = {}): Promise<Stage> {
   const logs = join(directory, "logs");
   mkdirSync(logs, { recursive: true });
-  const cluster = engine === "postgres" ? await startPostgresCluster() : undefined;
+  const { isDurable = false } = options;
+  const cluster = engine === "postgres" ? await startPostgresCluster({ isDurable }) : undefined;
   const turndPort = await freePort();
-  const turnd = await startTurnd(directory, turndPort, logs);
+  const turnd = options.turndUrl === undefined ? await startTurnd(directory, turndPort, logs) : undefined;
   const common = {
     PATH: process.env["PATH"] ?? "/usr/bin:/bin",
     SERVICE_SANDBOX: "static",
-    SERVICE_TURND_URLS: `http://127.0.0.1:${turndPort}`,
+    SERVICE_TURND_URLS: options.turndUrl ?? `http://127.0.0.1:${turndPort}`,
     SERVICE_LEASE_MS: "10000",
     SERVICE_RATE_PER_MINUTE: "0",
     SERVICE_RATE_ANONYMOUS_PER_MINUTE: "0",
     SERVICE_LOGIN_FAILURES_IP: "10000",
     ...SECRETS,
+    ...options.env,
     ...(cluster === undefined ? {} : { DATABASE_URL: cluster.url }),
   };
   const urls: string[] = [];
@@ -66,14 +80,13 @@ export async function startStage(engine: EngineName, directory: string): Promise
       logPath: join(logs, `${name}.log`),
     });
   };
-  const processes =
-    engine === "pglite"
-      ? [await launch("serve", 1)]
-      : [await launch("api", 1), await launch("api", 2), await launch("worker", 1), await launch("worker", 2)];
+  const processes: MortalProcess[] = [];
+  for (const [index, role] of (options.roles ?? ROLES[engine]).entries()) processes.push(await launch(role, index + 1));
   const [first = "", ...rest] = urls;
   const [service] = processes;
   if (service === undefined) throw new Error("no process of the service");
-  const mortals = [...processes, turnd, ...(cluster === undefined ? [] : [mortalDatabase(cluster)])];
+  const turnds = turnd === undefined ? [] : [turnd];
+  const mortals = [...processes, ...turnds, ...(cluster === undefined ? [] : [mortalDatabase(cluster)])];
   return {
     engine,
     urls: [first, ...rest],
@@ -84,7 +97,7 @@ export async function startStage(engine: EngineName, directory: string): Promise
     lastKillAt: () => Math.max(...mortals.map((each) => each.upSince())),
     async stopProcesses() {
       const faults: string[] = [];
-      for (const each of [...processes, turnd]) {
+      for (const each of [...processes, ...turnds]) {
         const code = await each.stop();
         if (code !== 0) faults.push(`${each.name} stopped with ${code}`);
       }

@@ -45,12 +45,15 @@ export interface ClusterOptions {
   readonly host?: string;
   /** Asked of everyone; without one everyone at `host` may come, which is for loopback alone. */
   readonly password?: string;
+  /** Commits wait for the disk, as they do by default everywhere else; tests need not. */
+  readonly isDurable?: boolean;
 }
 
 /** Starts a cluster; a crash of the tests' process takes it along. */
 export async function startPostgresCluster({
   host = "127.0.0.1",
   password,
+  isDurable = false,
 }: ClusterOptions = {}): Promise<PostgresCluster> {
   const programs = findPrograms();
   const user = findUser();
@@ -70,7 +73,10 @@ export async function startPostgresCluster({
   const start = async () => {
     const child = execa(
       join(programs, "postgres"),
-      ["-D", data, "-k", directory, "-h", host, "-p", String(port), "-c", "max_connections=300", "-c", "fsync=off"],
+      [
+        ...["-D", data, "-k", directory, "-h", host, "-p", String(port), "-c", "max_connections=300"],
+        ...(isDurable ? [] : ["-c", "fsync=off"]),
+      ],
       { ...as, reject: false, all: true, cleanup: true },
     );
     const exited = Promise.resolve(child);
