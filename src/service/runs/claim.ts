@@ -1,6 +1,5 @@
 import { sql } from "kysely";
 import type { Storage } from "../storage/storage.ts";
-import { lockThread } from "../threads/threads.ts";
 import type { FinishOptions, Ownership } from "./finish.ts";
 import { insertEvents, type RunRow } from "./rows.ts";
 
@@ -20,39 +19,35 @@ export async function claim(
   runId: string,
   worker: string,
 ): Promise<Claim | undefined> {
-  const known = await storage.db
-    .selectFrom("run")
-    .select(["thread_pk", "ended_at"])
-    .where("id", "=", runId)
-    .executeTakeFirst();
-  if (known === undefined || known.ended_at !== null) return undefined;
   return storage.transaction(async (trx) => {
-    await lockThread(trx, known.thread_pk);
+    // The thread first, then the run.
     const before = await trx
-      .selectFrom("run")
-      .selectAll()
-      .where("id", "=", runId)
-      .forUpdate()
-      .executeTakeFirstOrThrow();
-    if (before.ended_at !== null) return undefined;
+      .selectFrom("thread")
+      .innerJoin("run", "run.thread_pk", "thread.pk")
+      .selectAll("run")
+      .where("run.id", "=", runId)
+      .forUpdate(["thread", "run"])
+      .executeTakeFirst();
+    if (before === undefined || before.ended_at !== null) return undefined;
     const attempt = before.attempt + 1;
     const { stalledAttempts, reason } = await judgeLast(trx, before);
     const events =
       reason === undefined ? [] : [{ event: "custom" as const, payload: { name: "svc.attempt", attempt, reason } }];
+    const lastSeq = before.last_seq + events.length;
     const run = await trx
+      .with("begun", (db) => db.insertInto("run_attempt").values({ run_id: runId, attempt, worker, from_seq: lastSeq }))
       .updateTable("run")
       .set({
         attempt,
         stalled_attempts: stalledAttempts,
         status: before.status === "pending" ? "running" : before.status,
         started_at: before.started_at ?? sql<Date>`now()`,
-        last_seq: before.last_seq + events.length,
+        last_seq: lastSeq,
       })
       .where("id", "=", runId)
       .returningAll()
       .executeTakeFirstOrThrow();
     await insertEvents(trx, runId, before.last_seq, events);
-    await trx.insertInto("run_attempt").values({ run_id: runId, attempt, worker, from_seq: run.last_seq }).execute();
     return { run, stalledAttempts };
   });
 }
@@ -61,6 +56,7 @@ type Trx = Parameters<Parameters<Storage["transaction"]>[0]>[0];
 
 /** What became of the attempt before: handed over, or lost, and if lost whether it had done anything. */
 async function judgeLast(trx: Trx, run: RunRow): Promise<{ stalledAttempts: number; reason?: "handed_over" | "lost" }> {
+  if (run.attempt === 0) return { stalledAttempts: 0 };
   const last = await trx
     .selectFrom("run_attempt")
     .selectAll()

@@ -12,8 +12,9 @@ import type { Storage } from "../storage/storage.ts";
 import type { Transaction } from "../storage/transaction.ts";
 import { traceFields } from "./trace-id.ts";
 import {
-  insertEvents,
-  notifyEvents,
+  eventRows,
+  noticeOfEvents,
+  noticeOfRequests,
   notifyRequests,
   readManifest,
   RequestInput,
@@ -30,46 +31,59 @@ import {
 export async function dispatch(storage: Storage, trx: Transaction, request: RequestRow): Promise<RunRow> {
   const input = RequestInput.parse(request.input);
   const options = RequestOptions.parse(request.options);
-  const digest = request.manifest_digest ?? (await freezeManifest(trx, request));
-  const manifest = await readManifest(trx, digest);
-  const run = await trx
-    .insertInto("run")
-    .values({
-      id: request.planned_run_id,
-      request_pk: request.pk,
-      thread_pk: request.thread_pk,
-      user_id: request.user_id,
-      parent_run_id: input.parent_run_id ?? null,
-      status: "pending",
-      manifest_digest: digest,
-      // A steer that was promised to turnd has its turn there, or may have it.
-      turn_request_id: request.handed_at === null ? null : request.planned_run_id,
-      last_seq: 1,
-      evaluation: options.evaluation === undefined ? null : json(options.evaluation),
-    })
-    .returningAll()
+  const { digest, manifest } =
+    request.manifest_digest === null
+      ? await freeze(trx, request)
+      : { digest: request.manifest_digest, manifest: await readManifest(trx, request.manifest_digest) };
+  const runId = request.planned_run_id;
+  const payload = describeRun(request, manifest, { input, options, digest });
+  // One statement: each of its own would cost the thread's holder a round trip.
+  const {
+    events: _events,
+    requests: _requests,
+    ...run
+  } = await trx
+    .with("made", (db) =>
+      db
+        .insertInto("run")
+        .values({
+          id: runId,
+          request_pk: request.pk,
+          thread_pk: request.thread_pk,
+          user_id: request.user_id,
+          parent_run_id: input.parent_run_id ?? null,
+          status: "pending",
+          manifest_digest: digest,
+          // A steer that was promised to turnd has its turn there, or may have it.
+          turn_request_id: request.handed_at === null ? null : runId,
+          last_seq: 1,
+          evaluation: options.evaluation === undefined ? null : json(options.evaluation),
+        })
+        .returningAll(),
+    )
+    .with("written", (db) => db.insertInto("run_event").values(eventRows(runId, 0, [{ event: "metadata", payload }])))
+    .with("dispatched", (db) =>
+      db
+        .updateTable("run_request")
+        .set({
+          status: "dispatched",
+          revision: request.revision + 1,
+          dispatched_at: sql<Date>`now()`,
+          updated_at: sql<Date>`now()`,
+        })
+        .where("pk", "=", request.pk),
+    )
+    .with("used", (db) =>
+      db
+        .updateTable("thread")
+        .set({ updated_at: sql<Date>`now()` })
+        .where("pk", "=", request.thread_pk),
+    )
+    .selectFrom("made")
+    .selectAll()
+    .select([noticeOfRequests(request.thread_pk).as("requests"), noticeOfEvents(runId).as("events")])
     .executeTakeFirstOrThrow();
-  await insertEvents(trx, run.id, 0, [
-    { event: "metadata", payload: describeRun(request, manifest, { input, options, digest }) },
-  ]);
-  await trx
-    .updateTable("run_request")
-    .set({
-      status: "dispatched",
-      revision: request.revision + 1,
-      dispatched_at: sql<Date>`now()`,
-      updated_at: sql<Date>`now()`,
-    })
-    .where("pk", "=", request.pk)
-    .execute();
-  await trx
-    .updateTable("thread")
-    .set({ updated_at: sql<Date>`now()` })
-    .where("pk", "=", request.thread_pk)
-    .execute();
   await storage.jobs.send(trx, "run", run.id);
-  await notifyRequests(trx, request.thread_pk);
-  await notifyEvents(trx, run.id);
   return run;
 }
 
@@ -118,28 +132,34 @@ export async function freezeManifest(
   request: Pick<RequestRow, "user_id" | "thread_pk" | "options">,
   inherited?: Inherited,
 ): Promise<Buffer> {
-  const agent = await trx
+  return (await freeze(trx, request, inherited)).digest;
+}
+
+async function freeze(
+  trx: Transaction,
+  request: Pick<RequestRow, "user_id" | "thread_pk" | "options">,
+  inherited?: Inherited,
+): Promise<{ digest: Buffer; manifest: Manifest }> {
+  const { username, user_role, user_department_id, ...agent } = await trx
     .selectFrom("agent")
     .innerJoin("thread", "thread.agent_id", "agent.id")
+    .innerJoin("account", (join) => join.on("account.id", "=", request.user_id))
     .selectAll("agent")
+    .select(["account.username", "account.role as user_role", "account.department_id as user_department_id"])
     .where("thread.pk", "=", request.thread_pk)
     .executeTakeFirstOrThrow();
-  const account = await trx
-    .selectFrom("account")
-    .selectAll()
-    .where("id", "=", request.user_id)
-    .executeTakeFirstOrThrow();
   const caller: Caller = {
-    userId: account.id,
-    username: account.username,
-    role: account.role,
-    departmentId: account.department_id,
+    userId: request.user_id,
+    username,
+    role: user_role,
+    departmentId: user_department_id,
     credential: { type: "jwt" },
   };
   if (!agent.is_enabled || !canRead(caller, agent)) {
     throw new ApiProblem("agent_not_found", `the agent ${agent.slug} is disabled, or no longer shared with you`);
   }
-  return keepManifest(trx, manifestOf(agent, RequestOptions.parse(request.options), inherited));
+  const manifest = manifestOf(agent, RequestOptions.parse(request.options), inherited);
+  return { digest: await keepManifest(trx, manifest), manifest };
 }
 
 function manifestOf(agent: AgentRow, options: RequestOptions, inherited: Inherited | undefined): Manifest {

@@ -4,11 +4,10 @@ import type { Interrupt, RunError } from "../api/runs.ts";
 import { json, storableText } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Transaction } from "../storage/transaction.ts";
-import { lockThread } from "../threads/threads.ts";
 import { dispatch, dispatchHead } from "./dispatch.ts";
 import { OwnershipLost } from "./failures.ts";
 import type { RunObserver } from "./observer.ts";
-import { insertEvents, notifyEvents, notifyRequests, type RequestRow, type RunRow } from "./rows.ts";
+import { eventRows, noticeOfEvents, notifyRequests, type RequestRow, type RunRow } from "./rows.ts";
 import { account, showUsage, type StoredUsage } from "./usage.ts";
 
 /** How a run ends. */
@@ -63,18 +62,23 @@ export async function finishIn(
   outcome: Outcome,
   before: readonly NewRunEvent[] = [],
 ): Promise<RunRow> {
-  await lockThread(trx, owner.threadPk);
+  // The thread first, then the run: what either has waited for is seen.
   const known = await trx
-    .selectFrom("run")
+    .selectFrom("thread")
+    .innerJoin("run", "run.thread_pk", "thread.pk")
+    .innerJoin("run_request", "run_request.pk", "run.request_pk")
     .select([
-      "last_seq",
-      "turn_request_id",
-      sql<number>`(extract(epoch from now() - created_at) * 1000)::bigint`.as("duration_ms"),
+      "run.last_seq",
+      "run.turn_request_id",
+      "run_request.api_key_id",
+      "run_request.source",
+      sql<number>`(extract(epoch from now() - run.created_at) * 1000)::bigint`.as("duration_ms"),
     ])
-    .where("id", "=", owner.runId)
-    .where("attempt", "=", owner.attempt)
-    .where("status", "in", ["pending", "running", "cancel_requested"])
-    .forUpdate()
+    .where("thread.pk", "=", owner.threadPk)
+    .where("run.id", "=", owner.runId)
+    .where("run.attempt", "=", owner.attempt)
+    .where("run.status", "in", ["pending", "running", "cancel_requested"])
+    .forUpdate(["thread", "run"])
     .executeTakeFirst();
   if (known === undefined) throw new OwnershipLost(owner.runId);
   const events = [...before, ...lastEvents(outcome)];
@@ -83,50 +87,51 @@ export async function finishIn(
   const steer = await findPromisedSteer(trx, owner.runId);
   // Not its turn's end is what ends the run: the turn may go on.
   const isTurnLeft = known.turn_request_id !== null && outcome.turnCursor === undefined;
-  const run = await trx
-    .updateTable("run")
-    .set({
-      status: outcome.status,
-      last_seq: lastSeq,
-      output: outcome.output === undefined ? null : storableText(outcome.output),
-      ended_at: sql<Date>`now()`,
-      events_expire_at: sql<Date>`now() + ${options.eventsRetentionMs}::bigint * interval '1 millisecond'`,
-      ...(outcome.error === undefined ? {} : { error: json(outcome.error) }),
-      ...(outcome.interrupt === undefined ? {} : { interrupt: json(outcome.interrupt) }),
-      ...(outcome.usage === undefined ? {} : { usage: json(outcome.usage) }),
-      ...(outcome.turnCursor === undefined ? {} : { turn_cursor: outcome.turnCursor }),
-      ...(isTurnLeft ? { turn_left_at: sql<Date>`now()` } : {}),
-      // Its question is answered by a steer that turnd has: it blocks nothing.
-      ...(outcome.status === "interrupted" && steer !== undefined
-        ? { released_at: sql<Date>`now()`, released_by: steer.planned_run_id }
-        : {}),
-    })
-    .where("id", "=", owner.runId)
-    .returningAll()
+  const { notice: _notice, ...run } = await trx
+    .with("ended", (db) =>
+      db
+        .updateTable("run")
+        .set({
+          status: outcome.status,
+          last_seq: lastSeq,
+          output: outcome.output === undefined ? null : storableText(outcome.output),
+          ended_at: sql<Date>`now()`,
+          events_expire_at: sql<Date>`now() + ${options.eventsRetentionMs}::bigint * interval '1 millisecond'`,
+          ...(outcome.error === undefined ? {} : { error: json(outcome.error) }),
+          ...(outcome.interrupt === undefined ? {} : { interrupt: json(outcome.interrupt) }),
+          ...(outcome.usage === undefined ? {} : { usage: json(outcome.usage) }),
+          ...(outcome.turnCursor === undefined ? {} : { turn_cursor: outcome.turnCursor }),
+          ...(isTurnLeft ? { turn_left_at: sql<Date>`now()` } : {}),
+          // Its question is answered by a steer that turnd has: it blocks nothing.
+          ...(outcome.status === "interrupted" && steer !== undefined
+            ? { released_at: sql<Date>`now()`, released_by: steer.planned_run_id }
+            : {}),
+        })
+        .where("id", "=", owner.runId)
+        .returningAll(),
+    )
+    .with("written", (db) =>
+      db.insertInto("run_event").values(eventRows(owner.runId, known.last_seq, [...events, end])),
+    )
+    .with("attempted", (db) =>
+      db
+        .updateTable("run_attempt")
+        .set({ ended_at: sql<Date>`now()`, outcome: outcome.status })
+        .where("run_id", "=", owner.runId)
+        .where("attempt", "=", owner.attempt),
+    )
+    .selectFrom("ended")
+    .selectAll()
+    .select(noticeOfEvents(owner.runId).as("notice"))
     .executeTakeFirstOrThrow();
-  await insertEvents(trx, run.id, known.last_seq, [...events, end]);
-  if (owner.attempt > 0) {
-    await trx
-      .updateTable("run_attempt")
-      .set({ ended_at: sql<Date>`now()`, outcome: outcome.status })
-      .where("run_id", "=", run.id)
-      .where("attempt", "=", owner.attempt)
-      .execute();
-  }
-  const request = await trx
-    .selectFrom("run_request")
-    .select(["api_key_id", "source"])
-    .where("pk", "=", run.request_pk)
-    .executeTakeFirstOrThrow();
-  await account(trx, run, request.api_key_id, outcome.usage);
+  await account(trx, run, known.api_key_id, outcome.usage);
   if (isTurnLeft) await options.storage.jobs.send(trx, "turn", run.id);
   await options.onEnded(trx, run);
-  const { source } = request;
+  const { source } = known;
   options.storage.afterCommit(() =>
     options.observer?.runEnded({ status: run.status, error: outcome.error?.type, source }),
   );
   await dispatchNext(options.storage, trx, run, steer);
-  await notifyEvents(trx, run.id);
   return run;
 }
 

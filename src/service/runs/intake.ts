@@ -32,6 +32,8 @@ export interface Taken {
   readonly request: RequestRow;
   readonly run: RunRow | undefined;
   readonly thread: ThreadRow;
+  /** Where it waits, as it was decided; absent where that has to be looked up. */
+  readonly position?: number;
 }
 
 export interface IntakeOptions {
@@ -49,20 +51,20 @@ export async function submit({ storage, maxQueued }: IntakeOptions, caller: Call
   const hash = intentHash(intent);
   try {
     return await storage.transaction(async (trx) => {
+      const quotas = await holdQuotas(trx, caller);
+      // Held before anything is looked at: the same request at the same moment may be first while this one waits.
+      const held = intent.makesThread ? undefined : await holdThread(trx, caller.userId, intent.threadId);
       const known = await findRepeat(trx, caller, intent, hash);
       if (known !== undefined) return known;
       const agent = await findVisible(trx, caller, intent.agentSlug);
       if (!agent.is_enabled)
         throw new ApiProblem("agent_not_found", `there is no agent ${JSON.stringify(intent.agentSlug)}`);
       modelOf(agent, intent.options.model_spec);
-      await holdAccount(trx, caller.userId);
-      const quotas = await holdQuotas(trx, caller);
-      const thread = intent.makesThread
-        ? await lockOrMakeThread(trx, caller.userId, intent.threadId, agent.id)
-        : await lockThread(trx, (await findThread(trx, caller.userId, intent.threadId)).pk);
-      // The same request at the same moment may have been first while this one waited for the thread.
-      const meanwhile = await findRepeat(trx, caller, intent, hash);
-      if (meanwhile !== undefined) return meanwhile;
+      const thread = held ?? (await makeThread(trx, caller.userId, intent, agent.id));
+      if (held === undefined) {
+        const meanwhile = await findRepeat(trx, caller, intent, hash);
+        if (meanwhile !== undefined) return meanwhile;
+      }
       if (thread.deleted_at !== null) throw new ApiProblem("thread_not_found", "the thread was deleted");
       if (thread.agent_id !== agent.id) throw new ApiProblem("agent_mismatch", "the thread belongs to another agent");
       await quotas.assertWithin();
@@ -78,15 +80,22 @@ export async function submit({ storage, maxQueued }: IntakeOptions, caller: Call
   }
 }
 
-/** Keeps a user from being deleted meanwhile: a deletion cancels what it finds, and this is found. */
-async function holdAccount(trx: Transaction, userId: number): Promise<void> {
-  const { deleted_at } = await trx
-    .selectFrom("account")
-    .select("deleted_at")
-    .where("id", "=", userId)
-    .forKeyShare()
-    .executeTakeFirstOrThrow();
-  if (deleted_at !== null) throw new ApiProblem("unauthorized", "the user was deleted");
+/** Undefined where there is no such thread. */
+async function holdThread(trx: Transaction, userId: number, threadId: string): Promise<ThreadRow | undefined> {
+  return trx
+    .selectFrom("thread")
+    .selectAll()
+    .where("user_id", "=", userId)
+    .where("id", "=", threadId)
+    .where("deleted_at", "is", null)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** The same where the thread has to be made first, or is not there. @throws {ApiProblem} thread_not_found */
+async function makeThread(trx: Transaction, userId: number, intent: Intent, agentId: number): Promise<ThreadRow> {
+  if (intent.makesThread) return lockOrMakeThread(trx, userId, intent.threadId, agentId);
+  return lockThread(trx, (await findThread(trx, userId, intent.threadId)).pk);
 }
 
 /** @throws {ApiProblem} request_id_conflict */

@@ -12,19 +12,23 @@ export interface HeldQuotas {
 }
 
 /**
- * Soft limits of a user and of the key that is used. Where there are any, the user's requests are taken one after the other for
- * the rest of the transaction, so that of many at once none slips past them. To be called before a thread is held.
+ * Holds a user, so that a deletion waits and cancels what is taken here, with the soft limits of the user and of the key that is
+ * used. Where there are any, the user's requests are taken one after the other for the rest of the transaction, so that of many
+ * at once none slips past them. To be called before a thread is held.
+ *
+ * @throws {ApiProblem} unauthorized where the user is deleted
  */
-export async function holdQuotas(trx: Transaction, caller: Caller): Promise<HeldQuotas> {
-  const { credential, userId } = caller;
-  const account = await trx.selectFrom("account").select("quota").where("id", "=", userId).executeTakeFirstOrThrow();
-  const ofUser = Quota.parse(account.quota);
+export async function holdQuotas(trx: Transaction, { credential, userId }: Caller): Promise<HeldQuotas> {
   const keyId = credential.type === "api_key" ? credential.id : undefined;
-  const key =
-    keyId === undefined
-      ? undefined
-      : await trx.selectFrom("api_key").select("quota").where("id", "=", keyId).executeTakeFirstOrThrow();
-  const ofKey = Quota.parse(key?.quota ?? {});
+  const row = await trx
+    .selectFrom("account")
+    .leftJoin("api_key", (join) => join.on("api_key.id", "=", keyId ?? null))
+    .select(["account.deleted_at", "account.quota as user_quota", "api_key.quota as key_quota"])
+    .where("account.id", "=", userId)
+    .forKeyShare("account")
+    .executeTakeFirstOrThrow();
+  if (row.deleted_at !== null) throw new ApiProblem("unauthorized", "the user was deleted");
+  const [ofUser, ofKey] = [Quota.parse(row.user_quota), Quota.parse(row.key_quota ?? {})];
   if (Object.keys({ ...ofUser, ...ofKey }).length > 0) await lockName(trx, "quota", userId);
   return {
     async assertWithin() {

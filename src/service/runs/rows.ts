@@ -1,4 +1,4 @@
-import { sql, type Selectable } from "kysely";
+import { sql, type RawBuilder, type Selectable } from "kysely";
 import { z } from "zod";
 import type { NewRunEvent } from "../api/events.ts";
 import { Manifest } from "../agents/manifest.ts";
@@ -49,6 +49,30 @@ export async function findBlocking(db: Queries | Transaction, threadPk: number):
     .executeTakeFirst();
 }
 
+/** What a request that comes has to know of its thread. */
+export interface ThreadQueue {
+  readonly blocking: Blocking | undefined;
+  readonly waiting: number;
+  readonly hasSteer: boolean;
+}
+
+/** As much of a blocking run as decides about what comes after it. */
+export type Blocking = Pick<RunRow, "id" | "status" | "request_pk">;
+
+/** The blocking run and what waits behind it, in one statement. */
+export async function readQueue(trx: Transaction, threadPk: number): Promise<ThreadQueue> {
+  const { rows } = await sql<Partial<Blocking> & { waiting: number; has_steer: boolean }>`
+    select queue.waiting, queue.has_steer, run.id, run.status, run.request_pk
+    from (select count(*)::int as waiting, coalesce(bool_or(queue_policy = 'steer'), false) as has_steer
+      from run_request where thread_pk = ${threadPk} and status = 'queued') as queue
+    left join run on run.thread_pk = ${threadPk} and (run.status in ('pending', 'running', 'cancel_requested')
+      or (run.status = 'interrupted' and run.released_at is null))`.execute(trx);
+  const [{ id, status, request_pk, waiting, has_steer } = { waiting: 0, has_steer: false }] = rows;
+  const blocking =
+    typeof id === "string" && status !== undefined && request_pk !== undefined ? { id, status, request_pk } : undefined;
+  return { blocking, waiting, hasSteer: has_steer };
+}
+
 /** A request as it is now, held with its thread for the rest of the transaction. */
 export async function lockRequest(
   trx: Transaction,
@@ -78,21 +102,29 @@ export async function insertEvents(
   if (events.length === 0) return;
   await trx
     .insertInto("run_event")
-    .values(
-      events.map(({ event, payload, native }, index) => ({
-        run_id: runId,
-        seq: lastSeq + index + 1,
-        event,
-        payload: json(payload),
-        native: native === undefined ? null : json(native),
-      })),
-    )
+    .values(eventRows(runId, lastSeq, events))
     .execute();
+}
+
+/** Events as rows, numbered after `lastSeq`. */
+export function eventRows(runId: string, lastSeq: number, events: readonly NewRunEvent[]) {
+  return events.map(({ event, payload, native }, index) => ({
+    run_id: runId,
+    seq: lastSeq + index + 1,
+    event,
+    payload: json(payload),
+    native: native === undefined ? null : json(native),
+  }));
 }
 
 /** Tells readers that a run has more events; a hint (law 1). */
 export async function notifyEvents(trx: Queries | Transaction, runId: string): Promise<void> {
-  await sql`select pg_notify('svc_events', ${runId})`.execute(trx);
+  await sql`select ${noticeOfEvents(runId)}`.execute(trx);
+}
+
+/** The same as part of a statement that writes them. */
+export function noticeOfEvents(runId: string): RawBuilder<unknown> {
+  return sql`pg_notify('svc_events', ${runId}::text)`;
 }
 
 /** Tells owners that something is asked of a run. */
@@ -102,5 +134,10 @@ export async function notifyControl(trx: Transaction, runId: string): Promise<vo
 
 /** Tells who watches a request that it has changed. */
 export async function notifyRequests(trx: Transaction, threadPk: number): Promise<void> {
-  await sql`select pg_notify('svc_requests', ${String(threadPk)})`.execute(trx);
+  await sql`select ${noticeOfRequests(threadPk)}`.execute(trx);
+}
+
+/** The same as part of a statement that changes it. */
+export function noticeOfRequests(threadPk: number): RawBuilder<unknown> {
+  return sql`pg_notify('svc_requests', ${String(threadPk)}::text)`;
 }

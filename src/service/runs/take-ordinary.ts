@@ -4,45 +4,33 @@ import type { Transaction } from "../storage/transaction.ts";
 import { complete, insert, type Decided, type Decision } from "./decision.ts";
 import { freezeManifest } from "./dispatch.ts";
 import type { Intent } from "./intake.ts";
-import { findBlocking, notifyRequests, type RunRow } from "./rows.ts";
+import { notifyRequests, readQueue, type Blocking } from "./rows.ts";
 
 /** Dispatches a request where its thread is idle; else queues it, rejects it, or makes it a steer. @throws {ApiProblem} */
 export async function takeOrdinary(decision: Decision): Promise<Decided> {
   const { trx, intent, thread } = decision;
-  const blocking = await findBlocking(trx, thread.pk);
+  const { blocking, waiting, hasSteer } = await readQueue(trx, thread.pk);
   if (blocking?.status === "interrupted") {
     throw new ApiProblem("run_interrupted", "the thread waits for an answer: resume its run, or cancel it", {
       blocking_run_id: blocking.id,
     });
   }
-  const waiting = await trx
-    .selectFrom("run_request")
-    .select(["pk", "queue_policy"])
-    .where("thread_pk", "=", thread.pk)
-    .where("status", "=", "queued")
-    .execute();
-  if (blocking === undefined && waiting.length === 0) {
+  if (blocking === undefined && waiting === 0) {
     return complete(decision, await insert(decision, { kind: "chat", status: "queued" }));
   }
   if (intent.queuePolicy === "reject") {
     const error = { code: "thread_busy", message: "the thread is busy", active_run_id: blocking?.id ?? null };
     return { request: await insert(decision, { kind: "chat", status: "rejected", error }), run: undefined };
   }
-  if (waiting.length >= decision.maxQueued) {
-    throw new ApiProblem("queue_full", `${waiting.length} requests wait in this thread already`, {}, 5);
+  if (waiting >= decision.maxQueued) {
+    throw new ApiProblem("queue_full", `${waiting} requests wait in this thread already`, {}, 5);
   }
-  if (intent.queuePolicy === "steer")
-    return takeSteer(
-      decision,
-      blocking,
-      waiting.some((each) => each.queue_policy === "steer"),
-    );
-  const request = await insert(decision, { kind: "chat", status: "queued" });
-  await notifyRequests(trx, thread.pk);
-  return { request, run: undefined };
+  if (intent.queuePolicy === "steer") return takeSteer(decision, blocking, hasSteer);
+  const request = await insert(decision, { kind: "chat", status: "queued", isNoticed: true });
+  return { request, run: undefined, position: waiting + 1 };
 }
 
-async function takeSteer(decision: Decision, blocking: RunRow | undefined, hasSteer: boolean): Promise<Decided> {
+async function takeSteer(decision: Decision, blocking: Blocking | undefined, hasSteer: boolean): Promise<Decided> {
   const { trx, thread, intent } = decision;
   const target = await assertSteerable(trx, blocking, intent.source);
   if (hasSteer)
@@ -62,9 +50,9 @@ async function takeSteer(decision: Decision, blocking: RunRow | undefined, hasSt
 /** The run that a steer turns. @throws {ApiProblem} run_not_steerable */
 export async function assertSteerable(
   trx: Transaction,
-  blocking: RunRow | undefined,
+  blocking: Blocking | undefined,
   source: Intent["source"],
-): Promise<RunRow> {
+): Promise<Blocking> {
   const kind =
     blocking === undefined
       ? undefined

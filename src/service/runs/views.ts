@@ -233,7 +233,12 @@ export async function showRequest(db: Queries | Transaction, request: RequestRow
 /** The answer to a submission, and to its repetition. */
 export async function showSubmission(
   db: Queries | Transaction,
-  { request, run, thread }: { request: RequestRow; run: RunRow | undefined; thread: { id: string } },
+  {
+    request,
+    run,
+    thread,
+    position,
+  }: { request: RequestRow; run: RunRow | undefined; thread: { id: string }; position?: number },
 ): Promise<Submission> {
   const error = showError(request.error);
   return {
@@ -243,7 +248,7 @@ export async function showSubmission(
     status: request.status,
     ...(run === undefined ? {} : { run_status: run.status, stream_url: streamUrl(run.id) }),
     queue_policy: request.queue_policy,
-    queue_position: await queuePosition(db, request),
+    queue_position: position ?? (await queuePosition(db, request)),
     ...(request.status === "queued" ? { request_events_url: requestEventsUrl(request.request_id) } : {}),
     ...(error === null ? {} : { error }),
   };
