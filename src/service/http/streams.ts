@@ -115,8 +115,15 @@ export function createStreams({ most, heartbeatMs, maxMs, onFault }: StreamsOpti
   };
 }
 
-function frameText({ id, event, data }: Frame): string {
-  return `id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+/** A frame that goes to many streams is written down once. */
+const texts = new WeakMap<Frame, string>();
+
+function frameText(frame: Frame): string {
+  const known = texts.get(frame);
+  if (known !== undefined) return known;
+  const text = `id: ${frame.id}\nevent: ${frame.event}\ndata: ${JSON.stringify(frame.data)}\n\n`;
+  texts.set(frame, text);
+  return text;
 }
 
 function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {

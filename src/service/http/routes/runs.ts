@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { EventPage } from "../../api/events.ts";
+import { EventPage, type RunEvent } from "../../api/events.ts";
 import { ApiProblem, InputProblem } from "../../api/problems.ts";
 import type { Auth } from "../../auth/auth.ts";
 import {
@@ -24,7 +24,7 @@ import { slim } from "../../runs/slim.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
-import type { Streams, StreamSource } from "../streams.ts";
+import type { Frame, Streams, StreamSource } from "../streams.ts";
 import { followRequest } from "../request-stream.ts";
 import { readTraceparent } from "../traceparent.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -135,11 +135,7 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
     if (page.hasEnded && afterSeq === page.lastSeq) return reply.code(204).send();
     await sendFrames(options, request, reply, async function* (signal) {
       for await (const batch of events.follow(source, afterSeq, signal)) {
-        yield batch.map((event) => ({
-          id: event.seq,
-          event: event.event,
-          data: show === undefined ? event : show(event),
-        }));
+        yield batch.map(show === undefined ? fullFrame : slimFrame);
       }
     });
     return reply;
@@ -207,6 +203,21 @@ async function readPage(events: RunEvents, ...of: Parameters<RunEvents["page"]>)
     throw Object.assign(problem, { cause: error });
   }
 }
+
+/** Readers of one run share its events, and so the frames made of them. */
+function rememberFrames(show: (event: RunEvent) => RunEvent): (event: RunEvent) => Frame {
+  const frames = new WeakMap<RunEvent, Frame>();
+  return (event) => {
+    const known = frames.get(event);
+    if (known !== undefined) return known;
+    const frame = { id: event.seq, event: event.event, data: show(event) };
+    frames.set(event, frame);
+    return frame;
+  };
+}
+
+const fullFrame = rememberFrames((event) => event);
+const slimFrame = rememberFrames(slim);
 
 async function sendFrames(
   { streams, auth }: RunRoutesOptions,
