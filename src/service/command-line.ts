@@ -9,12 +9,13 @@ const COMMANDS = [
   ["api", "the API alone; needs DATABASE_URL"],
   ["worker", "workers alone; needs DATABASE_URL"],
   ["migrate", "bring the database to this version's schema"],
+  ["reset-password", "give a user the password on standard input, and end the user's logins", "<username>"],
   ["doctor", "look at everything the service needs of this machine"],
   ["openapi", "print the description of the API"],
 ] as const;
 
 /** What each command does, once it is known that its arguments are right. */
-export type Commands = Readonly<Record<(typeof COMMANDS)[number][0], () => Promise<ExitCode>>>;
+export type Commands = Readonly<Record<(typeof COMMANDS)[number][0], (argument: string) => Promise<ExitCode>>>;
 
 const SETTINGS = "\nSettings come from the environment: docs/service-reference.md names them.";
 
@@ -34,13 +35,14 @@ export async function runCommandLine(args: readonly string[], commands: Commands
     .exitOverride()
     .showHelpAfterError("(svc-service --help lists the commands)")
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, "svc-service:")) });
-  for (const [name, description] of COMMANDS) {
+  for (const [name, description, argument = ""] of COMMANDS) {
     program
-      .command(name)
+      .command(`${name} ${argument}`.trim())
       .description(description)
       .addHelpText("after", SETTINGS)
-      .action(async () => {
-        exitCode = await commands[name]();
+      .action(async (given: unknown) => {
+        // Without an argument commander gives the options first.
+        exitCode = await commands[name](typeof given === "string" ? given : "");
       });
   }
   try {

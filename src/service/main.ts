@@ -1,7 +1,9 @@
+import { text } from "node:stream/consumers";
 import { runCommandLine, type ExitCode } from "./command-line.ts";
 import { runDoctor } from "./doctor-command.ts";
 import { migrateDatabase } from "./migrate-command.ts";
 import { describeService } from "./openapi-command.ts";
+import { ResetRefused, resetPasswordOf } from "./reset-password-command.ts";
 import { describeFault, runService } from "./run-command.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { VERSION } from "./version.ts";
@@ -13,6 +15,12 @@ async function main(args: readonly string[]): Promise<ExitCode> {
     worker: () => run("worker"),
     async migrate() {
       await migrateDatabase(settings(), process.stdout);
+      return 0;
+    },
+    async "reset-password"(username) {
+      if (process.stdin.isTTY)
+        throw new ResetRefused("the new password is read from standard input: send it there, see docs/service.md");
+      await resetPasswordOf(settings(), username, { input: await text(process.stdin), out: process.stdout });
       return 0;
     },
     doctor: async () => ((await runDoctor(settings(), process.stdout)) ? 0 : 1),

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { mkdir } from "node:fs/promises";
 import type { Settings } from "./settings.ts";
-import { openEngine, type EngineChoice } from "./storage/engine.ts";
+import { openEngine, type Engine, type EngineChoice } from "./storage/engine.ts";
 import { holdDataDirectory } from "./storage/lock.ts";
 import { migrate } from "./storage/migrate.ts";
 
@@ -13,14 +13,21 @@ export function engineChoice({ values, dataDirectory }: Settings): EngineChoice 
 
 /** Brings the database to this version's schema, and does nothing else. */
 export async function migrateDatabase(settings: Settings, out: { write(text: string): unknown }): Promise<void> {
+  await withDatabase(settings, async ({ db }) => {
+    const steps = await migrate(db);
+    out.write(steps.length === 0 ? "the database is up to date\n" : `done: ${steps.join(", ")}\n`);
+  });
+}
+
+/** Opens the database for one piece of work. @throws {DataDirectoryHeld} where it is PGlite and a service runs on it */
+export async function withDatabase(settings: Settings, work: (engine: Engine) => Promise<void>): Promise<void> {
   const choice = engineChoice(settings);
   if (choice.kind === "pglite") await mkdir(settings.dataDirectory, { recursive: true, mode: 0o711 });
   const lock = choice.kind === "pglite" ? await holdDataDirectory(join(settings.dataDirectory, "lock")) : undefined;
   try {
     const engine = await openEngine(choice, { onConnectionLost: () => undefined });
     try {
-      const steps = await migrate(engine.db);
-      out.write(steps.length === 0 ? "the database is up to date\n" : `done: ${steps.join(", ")}\n`);
+      await work(engine);
     } finally {
       await engine.close();
     }

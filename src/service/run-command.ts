@@ -59,7 +59,14 @@ async function stopWithin(service: Service, { values }: Settings, logger: Logger
 }
 
 /** Faults that a person can put right, by name. */
-const EXPECTED = new Set(["SettingsError", "DataDirectoryHeld", "SchemaOutdated"]);
+const EXPECTED = new Set([
+  "SettingsError",
+  "DataDirectoryHeld",
+  "SchemaOutdated",
+  "PgliteUnusable",
+  "ResetRefused",
+  "ApiProblem",
+]);
 
 /** What kept the service from starting: a line for what a person can put right; a bug keeps its stack. */
 export function describeFault(error: unknown): string {

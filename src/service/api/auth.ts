@@ -9,7 +9,8 @@ const Username = z
   .string()
   .toLowerCase()
   .regex(/^[a-z0-9][a-z0-9._@-]{1,63}$/, "2 to 64 of letters, digits and . _ @ -, beginning with a letter or digit");
-const Password = z.string().min(8).max(200);
+/** A password that is to be. */
+export const NewPassword = z.string().min(8).max(200);
 const DisplayName = z.string().max(100);
 
 export const User = z
@@ -29,7 +30,7 @@ export type User = z.infer<typeof User>;
 export const InitializeBody = z
   .strictObject({
     username: Username,
-    password: Password,
+    password: NewPassword,
     display_name: DisplayName.optional(),
     init_token: z.string().max(1_000).optional(),
   })
@@ -52,13 +53,13 @@ export const Me = z
   .meta({ id: "Me" });
 
 export const PasswordBody = z
-  .strictObject({ old_password: z.string().min(1).max(1_000), new_password: Password })
+  .strictObject({ old_password: z.string().min(1).max(1_000), new_password: NewPassword })
   .meta({ id: "PasswordBody" });
 
 export const CreateUserBody = z
   .strictObject({
     username: Username,
-    password: Password,
+    password: NewPassword,
     role: Role.default("user"),
     department_id: RowId.nullish(),
     display_name: DisplayName.default(""),
@@ -68,7 +69,7 @@ export type CreateUserBody = z.infer<typeof CreateUserBody>;
 
 export const UpdateUserBody = z
   .strictObject({
-    password: Password.optional(),
+    password: NewPassword.optional(),
     display_name: DisplayName.optional(),
     role: Role.optional(),
     department_id: RowId.nullable().optional(),

@@ -84,17 +84,22 @@ export function createAccounts(options: AccountsOptions) {
     );
   }
 
+  /** @throws {ApiProblem} login_locked, which is written down */
+  async function assertOpen(actor: Actor, ip: string, username: string): Promise<void> {
+    try {
+      await lockout.assertOpen(ip, username);
+    } catch (error) {
+      const subject = actor.caller === undefined ? "login" : `user:${actor.caller.userId}`;
+      if (error instanceof ApiProblem) await writeAudit(storage.db, actor, { action: "login.locked", subject });
+      throw error;
+    }
+  }
+
   async function logIn(given: { username: string; password: string }, ip: string): Promise<IssuedToken> {
     const username = given.username.toLowerCase();
     // Counted in the check's own place in the queue: of many guesses at once none slips past the limit.
     const outcome = await passwords.inTurn(async (verify) => {
-      try {
-        await lockout.assertOpen(ip, username);
-      } catch (error) {
-        if (error instanceof ApiProblem)
-          await writeAudit(storage.db, { ip }, { action: "login.locked", subject: "login" });
-        throw error;
-      }
+      await assertOpen({ ip }, ip, username);
       const row = await storage.db
         .selectFrom("account")
         .selectAll()
@@ -126,15 +131,21 @@ export function createAccounts(options: AccountsOptions) {
     const known = await findUser(storage.db, caller.userId);
     const bucketIp = actor.ip ?? "unknown";
     const isRight = await passwords.inTurn(async (verify) => {
-      await lockout.assertOpen(bucketIp, caller.username);
+      await assertOpen(actor, bucketIp, caller.username);
       const right = await verify(known.password_hash, body.old_password);
       if (!right) await lockout.countFailure(bucketIp, caller.username);
       return right;
     });
-    if (!isRight) throw new ApiProblem("invalid_credentials", "old_password is wrong");
+    if (!isRight) {
+      await writeAudit(storage.db, actor, { action: "password.refused", subject: `user:${caller.userId}` });
+      throw new ApiProblem("invalid_credentials", "old_password is wrong");
+    }
     const hash = await passwords.hash(body.new_password);
     const row = await storage.transaction(async (trx) => {
-      await lockUser(trx, caller.userId);
+      const held = await lockUser(trx, caller.userId);
+      // Changed or reset meanwhile: what was checked is the old one no more.
+      if (held.password_hash !== known.password_hash)
+        throw new ApiProblem("invalid_credentials", "the password was changed meanwhile: old_password is wrong");
       const changed = await trx
         .updateTable("account")
         .set({ password_hash: hash, epoch: sql<number>`epoch + 1`, updated_at: sql<Date>`now()` })
@@ -148,12 +159,14 @@ export function createAccounts(options: AccountsOptions) {
   }
 
   async function logOut(actor: KnownActor): Promise<void> {
-    await storage.db
-      .updateTable("account")
-      .set({ epoch: sql<number>`epoch + 1`, updated_at: sql<Date>`now()` })
-      .where("id", "=", actor.caller.userId)
-      .execute();
-    await writeAudit(storage.db, actor, { action: "logout", subject: `user:${actor.caller.userId}` });
+    await storage.transaction(async (trx) => {
+      await trx
+        .updateTable("account")
+        .set({ epoch: sql<number>`epoch + 1`, updated_at: sql<Date>`now()` })
+        .where("id", "=", actor.caller.userId)
+        .execute();
+      await writeAudit(trx, actor, { action: "logout", subject: `user:${actor.caller.userId}` });
+    });
   }
 
   async function list(

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import { ApiProblem } from "../api/problems.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { Transaction } from "../storage/transaction.ts";
 
 export interface LockoutLimits {
   /** Failures of one name from one address, and of one address, in a window. */
@@ -21,8 +22,7 @@ export interface Lockout {
 
 export function createLockout(storage: Storage, limits: LockoutLimits): Lockout {
   const bucketsOf = (ip: string, name: string): readonly (readonly [string, number])[] => [
-    // Hashed: people type their password into the wrong field.
-    [`name:${ip}:${createHash("sha256").update(name).digest("hex").slice(0, 24)}`, limits.perName],
+    [`name:${ip}:${describeName(name)}`, limits.perName],
     [`ip:${ip}`, limits.perAddress],
   ];
   return {
@@ -56,6 +56,19 @@ export function createLockout(storage: Storage, limits: LockoutLimits): Lockout 
       await storage.db.deleteFrom("login_failure").where("bucket", "=", bucket).execute();
     },
   };
+}
+
+/** Hashed: people type their password into the wrong field. */
+function describeName(name: string): string {
+  return createHash("sha256").update(name).digest("hex").slice(0, 24);
+}
+
+/** Ends every lock of a name, from whatever address its failures came. */
+export async function forgetFailures(trx: Transaction, name: string): Promise<void> {
+  await trx
+    .deleteFrom("login_failure")
+    .where("bucket", "like", `name:%:${describeName(name)}`)
+    .execute();
 }
 
 /** Counts one more in a bucket whose window begins with its first. @returns how many there are now */

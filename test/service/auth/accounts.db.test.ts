@@ -1,4 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { ApiProblem } from "../../../src/service/api/problems.ts";
+import { listAudit } from "../../../src/service/auth/audit.ts";
+import { resetPassword } from "../../../src/service/auth/reset-password.ts";
 import { makeDepartment, makeUser, PASSWORD, testAuth } from "../harness/auth.ts";
 import { ENGINES, freshStorage, shareStorage } from "../harness/storage.ts";
 
@@ -54,6 +57,65 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(
       (await accounts.create(root, { username: "anna", password: PASSWORD, role: "user", display_name: "" })).id,
     ).not.toBe(user.id);
+  });
+
+  test("a wrong old password is written down, and so is a lock; a change that another overtook is refused", async () => {
+    const { accounts, credentials } = testAuth(storage(), { perName: 2 });
+    const root = await makeUser(storage(), { role: "superadmin" });
+    const username = `p${crypto.randomUUID().slice(0, 8)}`;
+    const user = await accounts.create(root, { username, password: PASSWORD, role: "user", display_name: "" });
+    const { token } = await accounts.logIn({ username, password: PASSWORD }, "127.0.0.1");
+    const actor = { caller: await credentials.authenticate(`Bearer ${token}`), ip: "10.0.0.7" };
+    const change = (old_password: string, new_password = "another one") =>
+      accounts.changePassword(actor, { old_password, new_password });
+    const told = async () =>
+      (await listAudit(storage().db, { subject: `user:${user.id}`, limit: 10 }))
+        .filter(({ ip }) => ip === "10.0.0.7")
+        .map(({ action, actor_id }) => [action, actor_id]);
+    await expect(change("wrong wrong")).rejects.toMatchObject({ code: "invalid_credentials" });
+    expect(await told()).toEqual([["password.refused", user.id]]);
+    await storage().db.deleteFrom("login_failure").execute();
+    const both = await Promise.allSettled([change(PASSWORD, "the first one"), change(PASSWORD, "the other one")]);
+    expect(both.filter(({ status }) => status === "rejected")).toMatchObject([
+      { reason: { code: "invalid_credentials" } },
+    ]);
+    await storage().db.updateTable("login_failure").set({ failures: 9 }).execute();
+    for (const _ of [1, 2]) await expect(change("wrong wrong")).rejects.toBeInstanceOf(ApiProblem);
+    await expect(change("wrong wrong")).rejects.toMatchObject({ code: "login_locked" });
+    expect((await told()).map(([action]) => action)[0]).toBe("login.locked");
+  });
+
+  test("a reset ends tokens and locks and is written down; keys stay, and an unknown user is named", async () => {
+    const { accounts, credentials, keys } = testAuth(storage(), { perName: 1 });
+    const root = await makeUser(storage(), { role: "superadmin" });
+    const username = `r${crypto.randomUUID().slice(0, 8)}`;
+    const user = await accounts.create(root, { username, password: PASSWORD, role: "user", display_name: "" });
+    const { token } = await accounts.logIn({ username, password: PASSWORD }, "10.0.0.8");
+    const caller = await credentials.authenticate(`Bearer ${token}`);
+    const made = await keys.create(
+      { caller, ip: null },
+      { userId: user.id, requestId: "create-key-0001", name: "k", expiresAt: null, source: "api" },
+    );
+    await expect(accounts.logIn({ username, password: "wrong wrong" }, "10.0.0.8")).rejects.toThrow(ApiProblem);
+    await expect(accounts.logIn({ username, password: PASSWORD }, "10.0.0.8")).rejects.toMatchObject({
+      code: "login_locked",
+    });
+    const given = { username: username.toUpperCase(), password: "reset by hand" };
+    expect(await resetPassword(storage(), given)).toEqual({ isEnabled: true });
+    await expect(credentials.authenticate(`Bearer ${token}`)).rejects.toMatchObject({ code: "unauthorized" });
+    expect(await credentials.authenticate(`Bearer ${made.secret}`)).toMatchObject({ userId: user.id });
+    expect((await accounts.logIn({ username, password: "reset by hand" }, "10.0.0.8")).user.id).toBe(user.id);
+    const entries = await listAudit(storage().db, { subject: `user:${user.id}`, limit: 10 });
+    expect(entries.filter(({ action }) => action === "password.reset")).toMatchObject([
+      { actor_id: null, credential: "none", details: { by: "command_line" } },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain("reset by hand");
+    await expect(resetPassword(storage(), { username: "nobody", password: PASSWORD })).rejects.toMatchObject({
+      code: "user_not_found",
+    });
+    await expect(resetPassword(storage(), { username, password: username })).rejects.toMatchObject({
+      code: "password_invalid",
+    });
   });
 
   test("an expired token, one of another secret and one without a signature are refused", async () => {

@@ -46,7 +46,8 @@ export interface TestServiceOptions {
   readonly onLog?: (line: string) => void;
 }
 
-const SECRETS = {
+/** The three that a service on PostgreSQL needs. */
+export const SECRETS = {
   SERVICE_JWT_SECRET: "test-jwt-secret-0123456789abcdefghij",
   SERVICE_KEY_SECRET: "kit-key-secret-0123456789abcdefgh",
   SERVICE_SANDBOX_SECRET: "test-sandbox-secret-0123456789abcdef",

@@ -96,6 +96,36 @@ describe.each(ENGINES)("%s", (kind) => {
     expect((await call(app, "POST", "/api/auth/cli/sessions/token", { device_code })).body.secret).toMatch(/^svkey_/);
   });
 
+  test("keys and tokens of a user who is deleted, or disabled, are refused from that answer on", async () => {
+    const app = await testApp(await freshStorage(kind));
+    const root = await call(app, "POST", "/api/auth/initialize", { username: "root", password: PASSWORD });
+    const as = { token: root.body.access_token };
+    const person = { username: "anna", password: PASSWORD };
+    const { body: made } = await call(app, "POST", "/api/auth/users", person, as);
+    const path = `/api/auth/users/${made.user.id}`;
+    const { body: login } = await call(app, "POST", "/api/auth/token", person);
+    const wanted = { request_id: "create-key-0001", name: "ci" };
+    const key = await call(app, "POST", "/api/user/apikey/", wanted, { token: login.access_token });
+    const statuses = () =>
+      Promise.all(
+        [key.body.secret, login.access_token].map(
+          async (token) => (await call(app, "GET", "/api/chat/threads", undefined, { token })).status,
+        ),
+      );
+    expect(await statuses()).toEqual([200, 200]);
+    await call(app, "PUT", path, { is_enabled: false }, as);
+    expect(await statuses()).toEqual([401, 401]);
+    await call(app, "PUT", path, { is_enabled: true }, as);
+    // The token ended with the account's disabling; the key is a standing one.
+    expect(await statuses()).toEqual([200, 401]);
+    expect((await call(app, "DELETE", path, undefined, as)).status).toBe(200);
+    expect(await statuses()).toEqual([401, 401]);
+    expect((await call(app, "POST", "/api/user/apikey/", wanted, { token: key.body.secret })).status).toBe(401);
+    // Another account of the name is another user.
+    await call(app, "POST", "/api/auth/users", person, as);
+    expect(await statuses()).toEqual([401, 401]);
+  });
+
   test("a wrong login is 401, a locked one 423 with the seconds left", async () => {
     const storage = await freshStorage(kind);
     const app = await testApp(storage);

@@ -1,0 +1,39 @@
+import { sql } from "kysely";
+import { ApiProblem } from "../api/problems.ts";
+import type { Storage } from "../storage/storage.ts";
+import { writeAudit } from "./audit.ts";
+import { forgetFailures } from "./lockout.ts";
+import { assertGoodPassword, createPasswords } from "./passwords.ts";
+
+/**
+ * Gives a user another password without the old one, for an operator who can reach the database: ends all tokens of the user and
+ * every lock of the name. API keys stay.
+ *
+ * @returns whether the user may log in: one who is disabled may not
+ * @throws {ApiProblem} user_not_found, password_invalid
+ */
+export async function resetPassword(
+  { transaction }: Pick<Storage, "transaction">,
+  given: { readonly username: string; readonly password: string },
+): Promise<{ readonly isEnabled: boolean }> {
+  const username = given.username.toLowerCase();
+  assertGoodPassword(given.password, username);
+  const hash = await createPasswords().hash(given.password);
+  return transaction(async (trx) => {
+    const row = await trx
+      .updateTable("account")
+      .set({ password_hash: hash, epoch: sql<number>`epoch + 1`, updated_at: sql<Date>`now()` })
+      .where("username", "=", username)
+      .where("deleted_at", "is", null)
+      .returning(["id", "is_enabled"])
+      .executeTakeFirst();
+    if (row === undefined) throw new ApiProblem("user_not_found", `there is no user ${JSON.stringify(given.username)}`);
+    await forgetFailures(trx, username);
+    await writeAudit(
+      trx,
+      { ip: null },
+      { action: "password.reset", subject: `user:${row.id}`, details: { by: "command_line" } },
+    );
+    return { isEnabled: row.is_enabled };
+  });
+}

@@ -1,0 +1,37 @@
+import { NewPassword } from "./api/auth.ts";
+import { resetPassword } from "./auth/reset-password.ts";
+import { withDatabase } from "./migrate-command.ts";
+import type { Settings } from "./settings.ts";
+import { assertMigrated } from "./storage/migrate.ts";
+import { createTransactionScope } from "./storage/transaction.ts";
+
+/** Arguments or input that a person can put right. */
+export class ResetRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "ResetRefused";
+  }
+}
+
+/**
+ * Gives a user the password that stands on standard input: not in an argument, which every process could read.
+ *
+ * @param input - the password, with or without a line's end
+ * @throws {ResetRefused}
+ */
+export async function resetPasswordOf(
+  settings: Settings,
+  username: string,
+  { input, out }: { input: string; out: { write(text: string): unknown } },
+): Promise<void> {
+  const password = NewPassword.safeParse(input.replace(/\r?\n$/, ""));
+  if (!password.success) throw new ResetRefused("the password on standard input must have 8 to 200 characters");
+  await withDatabase(settings, async ({ db }) => {
+    await assertMigrated(db);
+    const scope = createTransactionScope();
+    const storage = { transaction: <T>(fn: Parameters<typeof scope.transaction<T>>[1]) => scope.transaction(db, fn) };
+    const { isEnabled } = await resetPassword(storage, { username, password: password.data });
+    out.write(`${username} has the new password, and every login of theirs has ended\n`);
+    if (!isEnabled) out.write(`${username} is disabled: a superadmin has to enable the user\n`);
+  });
+}
