@@ -66,7 +66,7 @@ async function lookAtDisk(directory: string): Promise<Check> {
 }
 
 async function lookAtWorkers({ storage, sandboxes, leaseMs }: ReadinessOptions): Promise<Check[]> {
-  if (sandboxes !== undefined) return [{ name: "sandbox", ...(await sandboxes.look()) }];
+  if (sandboxes !== undefined) return [showSandbox({ sandbox: await sandboxes.look() })];
   // Where the database is away nothing is known of workers; its own check says so.
   const workers = await findWorkers(storage, leaseMs).catch(() => undefined);
   if (workers === undefined) return [];
@@ -77,8 +77,11 @@ async function lookAtWorkers({ storage, sandboxes, leaseMs }: ReadinessOptions):
   return [{ name: "worker", ok: true }, ...(sandbox === undefined ? [] : [showSandbox(sandbox)])];
 }
 
+/** Why no run could start names addresses, images and what programs printed: that is for superadmins. */
 function showSandbox({ sandbox: { ok, message } }: WorkerState): Check {
-  return { name: "sandbox", ok, ...(message === undefined ? {} : { message }) };
+  if (ok) return { name: "sandbox", ok };
+  const check = { name: "sandbox", ok, message: "no run could start in a sandbox now" };
+  return message === undefined ? check : { ...check, detail: message };
 }
 
 /** Says every quarter of a lease that this worker lives. @returns ends it */

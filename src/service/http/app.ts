@@ -82,7 +82,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     throw new ApiProblem("shutting_down", "the service is shutting down; try again", {}, RETRY_AFTER_SECONDS);
   });
   await registerOpenApi(app, options.version);
-  await app.register(systemRoutes, options);
+  await app.register(systemRoutes, {
+    ...options,
+    // What cannot be checked, such as while the database is away, is nobody's credential.
+    recognise: (authorization) => options.auth.credentials.authenticate(authorization).catch(() => undefined),
+  });
   await app.register(metricsRoutes, options);
   await app.register(pageRoutes, options);
   await app.register(authRoutes, options);

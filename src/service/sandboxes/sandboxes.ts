@@ -44,7 +44,7 @@ export interface Sandboxes {
    * @throws when turnd does not answer: the caller tries again later
    */
   forget(scope: SandboxScope, signal: AbortSignal): Promise<void>;
-  /** Whether a run could start now, for probes. */
+  /** Whether a run could start now, for probes; the message is for operators. */
   look(): Promise<{ readonly ok: boolean; readonly message?: string }>;
   close(): Promise<void>;
 }

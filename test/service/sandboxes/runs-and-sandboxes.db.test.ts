@@ -5,6 +5,27 @@ import { oneTurnd } from "../harness/one-turnd.ts";
 import { freshService } from "../harness/service.ts";
 import { ENGINES } from "../harness/storage.ts";
 
+test("why no run can start is for superadmins; everybody else learns that none can", async () => {
+  const nowhere = "http://127.0.0.1:9";
+  const service = await freshService("pglite", { turndUrl: nowhere });
+  const path = "/api/system/ready";
+  const check = (message: unknown) => [expect.anything(), expect.anything(), { name: "sandbox", ok: false, message }];
+  const asOperator = await service.call("GET", path);
+  expect(asOperator).toMatchObject({ status: 503, body: { checks: check(expect.stringContaining(nowhere)) } });
+  const user = { username: "second", password: "correct horse battery", role: "user" };
+  await service.call("POST", "/api/auth/users", user);
+  const { body: login } = await service.call("POST", "/api/auth/token", user);
+  for (const authorization of [undefined, "Bearer wrong", `Bearer ${login.access_token}`]) {
+    const answer = await fetch(service.url + path, { headers: authorization === undefined ? {} : { authorization } });
+    const body = await answer.text();
+    expect(answer.status).toBe(503);
+    expect(JSON.parse(body)).toMatchObject({
+      checks: expect.arrayContaining(check("no run could start in a sandbox now").slice(2)),
+    });
+    expect(body).not.toContain("127.0.0.1");
+  }
+});
+
 describe.each(ENGINES)("%s", (kind) => {
   test("a run that finds every sandbox taken says so once, waits, and runs when one is idle", async () => {
     const turnd = await fakeDaemon();

@@ -1,13 +1,17 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { KnowledgeEngines } from "../../knowledge/knowledge.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { refusals } from "../refusals.ts";
 
 /** A part the service needs, and whether it works. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
+  /** For everybody, without a credential: no address, no path, no word of a program that failed. */
   readonly message?: string;
+  /** The same for superadmins: what there is to know. */
+  readonly detail?: string;
 }
 
 export interface SystemOptions {
@@ -21,6 +25,8 @@ export interface SystemOptions {
   }>;
   /** Looks at everything the service needs. */
   readonly look: () => Promise<readonly Check[]>;
+  /** Who calls; undefined: whoever has no valid credential. Absent where a process knows no callers. */
+  readonly recognise?: ((authorization: string | undefined) => Promise<Caller | undefined>) | undefined;
 }
 
 const tags = ["system"];
@@ -62,7 +68,8 @@ const Info = z
   .meta({ id: "Info" });
 
 /** What probes and clients ask before anything else; no credential. */
-export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, { version, info, look }) => {
+export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, options) => {
+  const { version, info, look, recognise } = options;
   const health = {
     tags,
     summary: "Ask whether the process answers",
@@ -74,6 +81,7 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, { 
   const ready = {
     tags,
     summary: "Ask whether all that a run needs is there",
+    description: "Messages are for everybody; a superadmin's credential gets what there is to know.",
     security: [],
     response: {
       ...refusals(),
@@ -81,10 +89,19 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, { 
       503: { description: "Not now; `checks` says why.", content: { "application/json": { schema: Ready } } },
     },
   };
-  app.get("/api/system/ready", { ...open, schema: ready }, async (_request, reply) => {
+  app.get("/api/system/ready", { ...open, schema: ready }, async ({ headers }, reply) => {
     const checks = await look();
     const isReady = checks.every(({ ok }) => ok);
-    return reply.code(isReady ? 200 : 503).send({ ready: isReady, checks: [...checks] });
+    // Only where it makes a difference: a probe costs no look at a credential.
+    const isOperator =
+      checks.some(({ detail }) => detail !== undefined) &&
+      (await recognise?.(headers.authorization))?.role === "superadmin";
+    return reply.code(isReady ? 200 : 503).send({
+      ready: isReady,
+      checks: checks.map(({ detail, ...check }) =>
+        isOperator && detail !== undefined ? { ...check, message: detail } : check,
+      ),
+    });
   });
 
   const about = { tags, summary: "Ask what this service is", security: [], response: { 200: Info, ...refusals() } };

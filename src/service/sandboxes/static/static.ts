@@ -25,7 +25,7 @@ export function createStaticSandboxes({ storage, urls, token }: StaticOptions): 
         if (url === undefined) {
           throw new SandboxUnavailable(
             "executor_unavailable",
-            `the thread's turnd ${pinned.address} is not in SERVICE_TURND_URLS any more`,
+            `the thread's turnd, sandbox ${pinned.id}, is not in SERVICE_TURND_URLS any more`,
           );
         }
         return { id: pinned.id, generation: pinned.generation, client: clientOf(url) };
