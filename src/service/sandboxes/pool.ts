@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { sandboxToken } from "../auth/derive.ts";
+import { sandboxToken, secretFingerprint } from "../auth/derive.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createFollowingClient } from "./following-client.ts";
 import { forgetSession } from "./forget-session.ts";
@@ -59,8 +59,11 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
   const { storage, engine, logger } = options;
   const closing = new AbortController();
   const starts = new Map<string, Promise<void>>();
+  const beginnings = new Map<string, Promise<number>>();
   const halts = new Set<Promise<void>>();
   const staleMs = options.startMs + STALE_MARGIN_MS;
+  // Who has PGlite is the only process: a start that is not its own is that of one that is gone.
+  const isAlone = storage.engine === "pglite";
   const find = (id: string) => storage.db.selectFrom("sandbox").selectAll().where("id", "=", id).executeTakeFirst();
 
   async function acquireRow(scopeKey: string, signal: AbortSignal): Promise<SandboxRow> {
@@ -73,6 +76,11 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
         case "ready": {
           const used = await moveRow(storage.db, row, { state: "ready", isUse: true });
           if (used === undefined) break;
+          if (!knowsOurToken(used)) {
+            logger.warn({ sandboxId: row.id, generation: row.generation }, "sandbox has a token of another secret");
+            await stopFound(used);
+            break;
+          }
           if (await isThere(used)) return used;
           // Gone without our doing: the next generation goes on with its volume.
           await moveRow(storage.db, used, { state: "stopped" });
@@ -101,7 +109,23 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
 
   /** Starts the next generation, beside the caller, where the row still is as it was found. @returns which one. @throws {SandboxUnavailable} `sandbox_limit` */
   async function begin(found: SandboxRow): Promise<number> {
-    const begun = await beginStart(storage, found, { max: options.max, spec: engine.spec, staleMs });
+    const other = beginnings.get(found.id);
+    if (other !== undefined) {
+      // Its caller hears what comes of it; this one looks at the row again.
+      await other.catch(() => undefined);
+      return NONE;
+    }
+    const beginning = beginNext(found).finally(() => beginnings.delete(found.id));
+    beginnings.set(found.id, beginning);
+    return beginning;
+  }
+
+  async function beginNext(found: SandboxRow): Promise<number> {
+    const begun = await beginStart(storage, found, {
+      max: options.max,
+      spec: { ...engine.spec, token_check: tokenCheck(found.id, found.generation + 1) },
+      staleMs: isAlone ? 0 : staleMs,
+    });
     if (begun.is === "full") {
       throw new SandboxUnavailable("sandbox_limit", `${options.max} sandboxes run already, and none is idle`);
     }
@@ -116,8 +140,19 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     return row.generation;
   }
 
+  /** Says whether two tokens are one, and nothing else about them. */
+  const tokenCheck = (id: string, generation: number): string =>
+    secretFingerprint(sandboxToken(options.sandboxSecret, id, generation));
+
+  /** Whether it was started with the SERVICE_SANDBOX_SECRET of now: one of another secret refuses every call of ours. */
+  function knowsOurToken({ id, generation, spec }: SandboxRow): boolean {
+    const known = spec["token_check"];
+    return known === undefined || known === tokenCheck(id, generation);
+  }
+
   async function hasBeenAbandoned(row: SandboxRow): Promise<boolean> {
-    if (starts.has(row.id)) return false;
+    if (starts.has(row.id) || beginnings.has(row.id)) return false;
+    if (isAlone) return true;
     const stale = await storage.db
       .selectFrom("sandbox")
       .select("id")

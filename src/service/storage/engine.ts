@@ -3,6 +3,7 @@ import { pg_textsearch } from "@electric-sql/pglite-pg_textsearch";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { Kysely, PGliteDialect, PostgresDialect } from "kysely";
 import pg from "pg";
+import { openPgliteDirectory } from "./pglite-directory.ts";
 import { createPgliteListener, createPostgresListener, type Listener } from "./listen.ts";
 import type { Database } from "./tables.ts";
 
@@ -52,12 +53,11 @@ export async function openEngine(choice: EngineChoice, events: EngineEvents): Pr
 }
 
 async function openPglite({ directory, seed }: Extract<EngineChoice, { kind: "pglite" }>): Promise<Engine> {
-  const pglite = await PGlite.create({
-    ...(directory === undefined ? {} : { dataDir: directory }),
-    ...(seed === undefined ? {} : { loadDataDir: seed }),
-    parsers: { [INT8]: Number, [DATE]: String },
-    extensions: { vector, pg_textsearch },
-  });
+  const options = { parsers: { [INT8]: Number, [DATE]: String }, extensions: { vector, pg_textsearch } };
+  const pglite =
+    directory === undefined
+      ? await PGlite.create({ ...options, ...(seed === undefined ? {} : { loadDataDir: seed }) })
+      : await openPgliteDirectory(directory, options, seed);
   const listener = createPgliteListener(pglite);
   return {
     kind: "pglite",

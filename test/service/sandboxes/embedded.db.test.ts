@@ -125,6 +125,20 @@ test("a turnd that was started with another provider is stopped, and one with th
   await sandboxes.close();
 });
 
+test("after another SERVICE_SANDBOX_SECRET the turnd of before, which refuses us, is stopped and one of ours started", async () => {
+  const storage = await freshStorage("pglite");
+  const directory = temporaryDirectory(onTestFinished);
+  const left = await leaveTurnd(directory);
+  const logger = pino({ level: "silent" });
+  const sandboxSecret = "another-sandbox-secret-0123456789abcdef";
+  const sandboxes = createEmbeddedSandboxes({ ...optionsOf(directory, {}), sandboxSecret, storage, logger });
+  const { client } = await sandboxes.acquire(SCOPE, new AbortController().signal);
+  expect(noted(directory)).not.toBe(left.pid);
+  expect(() => process.kill(left.pid, 0)).toThrow("ESRCH");
+  expect(await client.executors()).not.toEqual([]);
+  await sandboxes.close();
+});
+
 function noted(directory: string): number {
   return JSON.parse(readFileSync(join(directory, "turnd.json"), "utf8")).pid;
 }

@@ -47,7 +47,7 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
     await mkdir(join(dataDirectory, "turnd"), { recursive: true, mode: 0o711 });
     await mkdir(join(dataDirectory, "workspaces"), { recursive: true, mode: 0o711 });
     await makeWorkspace("default");
-    const running = await findRunning(childOptions);
+    const running = await findRunning(childOptions, closing.signal);
     const child = running ?? (await startNext());
     const record = await recordReady(storage, {
       kind: "embedded",

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
+import { TurndUnreachable } from "../../../client/errors.ts";
 import { createTurndClient, type TurndClient } from "../../../client/turnd-client.ts";
 
 /** A turnd of ours that answers. */
@@ -45,23 +46,40 @@ const DECISIVE = /^(CLI_|TURND_)|^(ALL|HTTPS?|NO)_PROXY$/i;
 /**
  * The turnd that an earlier process of the service has started, where it still runs.
  *
- * One that was started with other settings is stopped: a provider's key that was changed must be the one that is used.
+ * One that was started with other settings is stopped: a provider's key that was changed must be the one that is used. So is one
+ * that refuses our token, as after another SERVICE_SANDBOX_SECRET, or that does not answer within the time of a start: it holds
+ * the state that the next one needs.
  */
-export async function findRunning(options: ChildOptions): Promise<TurndChild | undefined> {
+export async function findRunning(options: ChildOptions, signal: AbortSignal): Promise<TurndChild | undefined> {
   const note = await readNote(options.dataDirectory);
   if (note === undefined || (await startOf(note.pid)) !== note.started) return undefined;
   const client = createTurndClient({ baseUrl: note.url, token: options.tokenOf(note.generation) });
-  try {
-    await client.executors();
-  } catch {
-    // Another's, or one that does not answer: not ours to use.
-    return undefined;
-  }
-  if (note.configuration !== describeConfiguration(options, note.generation)) {
+  const isAsMeant = note.configuration === describeConfiguration(options, note.generation);
+  if (!isAsMeant || !(await isAnswering(client, { ...options, ...note }, signal))) {
     await stopChild(options.dataDirectory, note.pid, options.stopMs);
     return undefined;
   }
   return { pid: note.pid, url: note.url, generation: note.generation, client };
+}
+
+/** Waits for one that is still starting, or busy; not for one that refuses. */
+async function isAnswering(
+  client: TurndClient,
+  { startMs, dataDirectory, pid }: Pick<ChildOptions, "startMs" | "dataDirectory"> & Pick<Note, "pid">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const deadline = performance.now() + startMs;
+  for (;;) {
+    try {
+      await client.executors({ signal });
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof TurndUnreachable) || performance.now() > deadline) return false;
+    }
+    if (!(await isRunning(dataDirectory, pid))) return false;
+    await delay(POLL_MS, undefined, { signal });
+  }
 }
 
 /** Keyed, so that nothing can be learnt from it about a secret in the settings. */

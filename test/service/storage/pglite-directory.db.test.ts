@@ -1,0 +1,34 @@
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { openPgliteDirectory } from "../../../src/service/storage/pglite-directory.ts";
+import { temporaryDirectory } from "../../harness/temporary.ts";
+
+test("a start that was killed while it made the database is made good by the next; what is no database is refused", async () => {
+  const parent = temporaryDirectory(onTestFinished);
+  const directory = join(parent, "pglite");
+  // What PGlite has written when it is killed early: enough to be taken for a database, and none.
+  mkdirSync(`${directory}.new/base`, { recursive: true });
+  writeFileSync(`${directory}.new/PG_VERSION`, "18\n");
+  const seed = new Blob([readFileSync(inject("pgliteSeed"))]);
+  const first = await openPgliteDirectory(directory, {}, seed);
+  await first.exec("create table kept (id int); insert into kept values (1)");
+  await first.close();
+  expect(readdirSync(parent)).toEqual(["pglite"]);
+  const second = await openPgliteDirectory(directory, {}, seed);
+  expect((await second.query("select id from kept")).rows).toEqual([{ id: 1 }]);
+  await second.close();
+
+  const other = join(parent, "other");
+  mkdirSync(join(other, "base"), { recursive: true });
+  await expect(openPgliteDirectory(other, {})).rejects.toMatchObject({
+    name: "PgliteUnusable",
+    message: expect.stringContaining("no PG_VERSION"),
+  });
+  expect(readdirSync(other)).toEqual(["base"]);
+  writeFileSync(join(other, "PG_VERSION"), "18\n");
+  await expect(openPgliteDirectory(other, {})).rejects.toMatchObject({
+    name: "PgliteUnusable",
+    message: expect.stringContaining(other),
+  });
+});
