@@ -11,23 +11,30 @@ export interface HistoryPage {
   readonly limit: number;
 }
 
-/** What was said, oldest first: the newest page, or the one before a run. */
+/** Runs of one query, at least. */
+const LEAST_RUNS = 50;
+
+/**
+ * What was said, oldest first: the newest page, or the one before a run.
+ *
+ * A page is empty only where nothing was said before it: its oldest message is the cursor to the next, so runs without a text are
+ * passed over.
+ */
 export async function readHistory(db: Queries, caller: Caller, threadId: string, page: HistoryPage): Promise<History> {
   const thread = await findThread(db, caller.userId, threadId);
-  const filter = {
-    userId: caller.userId,
-    threadPk: thread.pk,
-    before: page.before,
-    isAsActed: true,
-    limit: Math.ceil(page.limit / 2),
-  };
+  const limit = Math.max(LEAST_RUNS, Math.ceil(page.limit / 2));
+  const filter = { userId: caller.userId, threadPk: thread.pk, isAsActed: true, limit };
   const messages: History["messages"] = [];
-  for (const details of await listRuns(db, filter)) {
-    const said = messagesOf(details);
-    if (messages.length > 0 && messages.length + said.length > page.limit) break;
-    messages.unshift(...said);
+  for (let { before } = page; ;) {
+    const runs = await listRuns(db, { ...filter, before });
+    for (const details of runs) {
+      const said = messagesOf(details);
+      if (messages.length > 0 && messages.length + said.length > page.limit) return { messages };
+      messages.unshift(...said);
+    }
+    before = runs.at(-1)?.run.id;
+    if (runs.length < limit || messages.length >= page.limit) return { messages };
   }
-  return { messages };
 }
 
 function messagesOf({ run, request }: RunDetails): History["messages"] {

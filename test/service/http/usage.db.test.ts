@@ -1,9 +1,27 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { call, testApp } from "../harness/app.ts";
 import { makeUser, PASSWORD } from "../harness/auth.ts";
+import { openRunDesk, outcomeOf } from "../harness/run-desk.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
 
 describe.each(ENGINES)("%s", (engine) => {
+  test("what a failed run used counts as that of any other", async () => {
+    const desk = await openRunDesk(await freshStorage(engine));
+    const { run } = await desk.submit("r-1", "enqueue");
+    const owner = await desk.claim(run?.id ?? "");
+    if (owner === undefined) throw new Error("nothing runs");
+    const usage = {
+      input_tokens: 900,
+      cached_input_tokens: 300,
+      cache_write_tokens: 0,
+      output_tokens: 40,
+      reasoning_tokens: 10,
+    };
+    await desk.finish(owner, { ...outcomeOf("failed"), usage });
+    const days = await desk.storage.db.selectFrom("usage_day").selectAll().execute();
+    expect(days).toMatchObject([{ runs: 1, failed_runs: 1, input_tokens: 900, output_tokens: 40 }]);
+  });
+
   test("usage is summed by day, key and user; another's only for whoever manages the user", async () => {
     const storage = await freshStorage(engine);
     const app = await testApp(storage);

@@ -49,6 +49,47 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(await said(desk, { limit: 1 })).toEqual(all.slice(8));
   });
 
+  test("a page of the history passes runs without a text over: it is empty only where nothing was said before", async () => {
+    const desk = await openRunDesk(storage());
+    const silent = async (id: string) => {
+      await desk.submit(id, "enqueue", { input: { query: "", images: [] } });
+      const run = await desk.runs.activeRun(desk.actor.caller, desk.threadId);
+      const owner = await desk.claim(run?.run_id ?? "");
+      if (owner === undefined) throw new Error("nothing runs");
+      await desk.finish(owner, { status: "completed", reason: "rejected_plan", output: "" });
+      return owner.runId;
+    };
+    const before = await silent("silent-0");
+    await desk.submit("first", "enqueue");
+    const first = await play(desk);
+    for (let each = 1; each <= 60; each += 1) await silent(`silent-${each}`);
+    await desk.submit("last", "enqueue");
+    const last = await play(desk);
+    expect(await said(desk, { limit: 2 })).toEqual(["user: do last", "assistant: done"]);
+    expect(await said(desk, { limit: 1, before: last })).toEqual(["user: do first", "assistant: done"]);
+    expect(await said(desk, { limit: 100 })).toHaveLength(4);
+    for (const run of [first, before]) expect(await said(desk, { limit: 2, before: run })).toEqual([]);
+  });
+
+  test("a thread whose rows say that something waits and nothing stops it is ready, and continue gets it going", async () => {
+    const desk = await openRunDesk(storage());
+    await desk.submit("first", "enqueue");
+    await desk.submit("second", "enqueue");
+    const run = await desk.runs.activeRun(desk.actor.caller, desk.threadId);
+    const owner = await desk.claim(run?.run_id ?? "");
+    if (owner === undefined) throw new Error("nothing runs");
+    await desk.finish(owner, outcomeOf("failed"));
+    expect(await desk.view()).toBe("paused");
+    // No transaction leaves it so: whatever completes dispatches the head. A person who mends rows may.
+    await storage().db.updateTable("run").set({ status: "completed" }).where("id", "=", owner.runId).execute();
+    expect((await desk.runs.queue(desk.actor.caller, desk.threadId)).queue).toMatchObject({
+      status: "ready",
+      can_continue: true,
+    });
+    expect(await desk.runs.continueThread(desk.actor, desk.threadId)).toMatchObject({ request_id: "second" });
+    await expect(desk.runs.continueThread(desk.actor, desk.threadId)).rejects.toMatchObject({ code: "run_active" });
+  });
+
   test.each([
     { model_spec: "provider:other" },
     { tool_approval_mode: "always_trust" },
