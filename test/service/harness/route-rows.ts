@@ -60,6 +60,15 @@ export async function rowsOf(storage: Storage, world: World): Promise<readonly R
   const share = { version: 2, read_scope: scope, manage_scope: null };
   const startLogin = async (): Promise<string> => (await auth.cliSessions.start("svc", "127.0.0.1")).userCode;
   const { departmentId } = owner.caller;
+  const makeColleague = async (): Promise<number> => (await makeUser(storage, { departmentId })).caller.userId;
+  const adminKey = await auth.keys.create(
+    { caller: admin.caller, ip: "127.0.0.1" },
+    { userId: admin.caller.userId, requestId: "key-of-admin", name: "k", expiresAt: null, source: "api" },
+  );
+  /** Who may not see an agent finds none, whatever is done with it. */
+  const unseen: RouteRow["statuses"] = [401, 404, 404, 200, 404, 200, 404];
+
+  const hidden = await makeAgent({ share_config: share });
 
   return [
     { route: "GET /", statuses: everybody(200) },
@@ -97,10 +106,44 @@ export async function rowsOf(storage: Storage, world: World): Promise<readonly R
       of: () => ownerId,
       body: () => ({ display_name: "o" }),
     },
+    ...(["admin", "superadmin"] as const).map((role): RouteRow => ({
+      route: "POST /api/auth/users",
+      statuses: SUPERADMIN,
+      body: () => ({ username: `n${randomUUID()}`, password: PASSWORD, role, department_id: departmentId }),
+    })),
+    {
+      route: "POST /api/auth/users",
+      statuses: MANAGERS,
+      body: () => ({ username: `n${randomUUID()}`, password: PASSWORD, department_id: departmentId }),
+    },
+    // Nobody but superadmins makes an admin of a user, gives a user away, or touches an admin of the own department.
+    {
+      route: "PUT /api/auth/users/{user_id}",
+      statuses: SUPERADMIN,
+      of: makeColleague,
+      body: () => ({ role: "admin" }),
+    },
+    {
+      route: "PUT /api/auth/users/{user_id}",
+      statuses: SUPERADMIN,
+      of: makeColleague,
+      body: () => ({ department_id: null }),
+    },
+    {
+      route: "PUT /api/auth/users/{user_id}",
+      statuses: SUPERADMIN,
+      of: async () => (await makeUser(storage, { departmentId, role: "admin" })).caller.userId,
+      body: () => ({ quota: {} }),
+    },
+    {
+      route: "DELETE /api/auth/users/{user_id}",
+      statuses: SUPERADMIN,
+      of: async () => (await makeUser(storage, { departmentId, role: "admin" })).caller.userId,
+    },
     {
       route: "DELETE /api/auth/users/{user_id}",
       statuses: MANAGERS,
-      of: async () => (await makeUser(storage, { departmentId })).caller.userId,
+      of: makeColleague,
     },
     { route: "GET /api/departments", statuses: known(200) },
     { route: "POST /api/departments", statuses: SUPERADMIN, body: () => ({ name: randomUUID() }) },
@@ -120,6 +163,13 @@ export async function rowsOf(storage: Storage, world: World): Promise<readonly R
     },
     { route: "GET /api/user/apikey/{api_key_id}", statuses: MANAGED, of: () => keyId },
     { route: "GET /api/user/apikey/{api_key_id}", statuses: known(404), of: () => 999_999 },
+    // A key of an admin: the admin's own, and superadmins'.
+    { route: "GET /api/user/apikey/{api_key_id}", statuses: MAKER, of: () => adminKey.api_key.id },
+    {
+      route: "POST /api/user/apikey",
+      statuses: MAKER,
+      body: () => ({ request_id: randomUUID(), name: "k", user_id: admin.caller.userId }),
+    },
     { route: "PUT /api/user/apikey/{api_key_id}", statuses: MANAGED, of: () => keyId, body: () => ({ name: "k" }) },
     { route: "DELETE /api/user/apikey/{api_key_id}", statuses: MANAGED, of: makeKey },
     { route: "POST /api/auth/cli/sessions", statuses: everybody(200), body: () => ({}) },
@@ -136,8 +186,8 @@ export async function rowsOf(storage: Storage, world: World): Promise<readonly R
     { route: "GET /api/agents/{slug}", statuses: known(200), of: () => "cli-b" },
     {
       route: "GET /api/agents/{slug}",
-      statuses: [401, 404, 404, 200, 404, 200, 404],
-      of: () => makeAgent({ share_config: share }),
+      statuses: unseen,
+      of: () => hidden,
     },
     {
       route: "PUT /api/agents/{slug}",
@@ -146,6 +196,19 @@ export async function rowsOf(storage: Storage, world: World): Promise<readonly R
       body: () => ({ revision: 1, name: "m" }),
     },
     { route: "DELETE /api/agents/{slug}", statuses: MAKER, of: () => makeAgent() },
+    {
+      route: "PUT /api/agents/{slug}",
+      statuses: unseen,
+      of: () => makeAgent({ share_config: share }),
+      body: () => ({ revision: 1, name: "m" }),
+    },
+    { route: "DELETE /api/agents/{slug}", statuses: unseen, of: () => makeAgent({ share_config: share }) },
+    { route: "POST /api/chat/thread", statuses: unseen, body: () => ({ agent_id: hidden }) },
+    {
+      route: "POST /api/agent-invocation/agent-call/runs",
+      statuses: unseen,
+      body: () => ({ agent_slug: hidden, messages: [{ role: "user", content: "x" }], async_mode: true }),
+    },
     { route: "POST /api/chat/thread", statuses: known(200), body: () => ({ agent_id: "cli-b" }) },
     { route: "GET /api/chat/threads", statuses: known(200) },
     { route: "GET /api/chat/thread/{thread_id}", statuses: own(200), of: () => thread },
