@@ -1,6 +1,6 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openPgliteDirectory } from "../../../src/service/storage/pglite-directory.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 
@@ -10,12 +10,11 @@ test("a start that was killed while it made the database is made good by the nex
   // What PGlite has written when it is killed early: enough to be taken for a database, and none.
   mkdirSync(`${directory}.new/base`, { recursive: true });
   writeFileSync(`${directory}.new/PG_VERSION`, "18\n");
-  const seed = new Blob([readFileSync(inject("pgliteSeed"))]);
-  const first = await openPgliteDirectory(directory, {}, seed);
+  const first = await openPgliteDirectory(directory, {});
   await first.exec("create table kept (id int); insert into kept values (1)");
   await first.close();
   expect(readdirSync(parent)).toEqual(["pglite"]);
-  const second = await openPgliteDirectory(directory, {}, seed);
+  const second = await openPgliteDirectory(directory, {});
   expect((await second.query("select id from kept")).rows).toEqual([{ id: 1 }]);
   await second.close();
 
