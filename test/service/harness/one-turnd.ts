@@ -5,6 +5,7 @@ import type { ServiceOptions } from "../../../src/service/service.ts";
 
 /** A pool whose every instance is the same turnd, and what a test does to it. */
 export interface OneTurnd {
+  readonly engine: SandboxEngine;
   readonly createSandboxes: ServiceOptions["createSandboxes"];
   /** What every start throws from now on. */
   fault: string | undefined;
@@ -16,11 +17,39 @@ export interface OneTurnd {
   launches: number;
 }
 
-export function oneTurnd(url: string, { max = 50, fault }: { max?: number; fault?: string } = {}): OneTurnd {
+export interface OneTurndOptions {
+  readonly max?: number;
+  readonly fault?: string;
+  /** Whether what an earlier process has started is gone. */
+  readonly isGone?: boolean;
+  readonly onLaunch?: () => void;
+}
+
+export function oneTurnd(url: string, options: OneTurndOptions = {}): OneTurnd {
+  const { max = 50, fault, onLaunch = () => undefined } = options;
+  const engine: SandboxEngine = {
+    kind: "docker",
+    spec: {},
+    async launch(_name, _token, signal) {
+      turnd.launches += 1;
+      onLaunch();
+      await Promise.race([turnd.held, new Promise((_, reject) => signal.addEventListener("abort", reject))]);
+      if (turnd.fault !== undefined) throw new Error(turnd.fault);
+      turnd.isGone = false;
+      return url;
+    },
+    find: async () => (turnd.isGone ? undefined : url),
+    lastLines: async () => "",
+    halt: async () => undefined,
+    remove: async () => undefined,
+    list: async () => [],
+    look: async () => ({ ok: true }),
+  };
   const turnd: OneTurnd = {
+    engine,
     fault,
     held: undefined,
-    isGone: false,
+    isGone: options.isGone ?? false,
     launches: 0,
     createSandboxes: async ({ storage, secrets }) =>
       createSandboxPool({
@@ -33,23 +62,6 @@ export function oneTurnd(url: string, { max = 50, fault }: { max?: number; fault
         idleMs: 600_000,
         startMs: 60_000,
       }),
-  };
-  const engine: SandboxEngine = {
-    kind: "docker",
-    spec: {},
-    async launch(_name, _token, signal) {
-      turnd.launches += 1;
-      await Promise.race([turnd.held, new Promise((_, reject) => signal.addEventListener("abort", reject))]);
-      if (turnd.fault !== undefined) throw new Error(turnd.fault);
-      turnd.isGone = false;
-      return url;
-    },
-    find: async () => (turnd.isGone ? undefined : url),
-    lastLines: async () => "",
-    halt: async () => undefined,
-    remove: async () => undefined,
-    list: async () => [],
-    look: async () => ({ ok: true }),
   };
   return turnd;
 }

@@ -4,7 +4,9 @@ import { describe, expect, test, vi } from "vitest";
 import { SandboxUnavailable } from "../../../src/service/sandboxes/sandboxes.ts";
 import { sandboxToken } from "../../../src/service/auth/derive.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
+import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { waitFor } from "../../harness/wait-for.ts";
+import { oneTurnd } from "../harness/one-turnd.ts";
 import { never, openThread, rowOf, SANDBOX_SECRET, testPool } from "../harness/pool.ts";
 import { startScriptedEngine } from "../harness/scripted-engine.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
@@ -34,6 +36,73 @@ describe.each(ENGINES)("%s", (kind) => {
       error: null,
     });
     expect(JSON.stringify(row)).not.toContain(sandboxToken(SANDBOX_SECRET, got[0]?.id ?? "", 1));
+  });
+
+  test("what a deleted thread left goes with its sandbox, also while that starts; twice and of none is right", async () => {
+    const { storage, scripted, thread, pool } = await setUp();
+    await pool.forget(thread.scope, never);
+    expect(await rowOf(storage, thread)).toBeUndefined();
+    await pool.acquire(thread.scope, never);
+    expect(scripted.volumes()).toHaveLength(1);
+    await pool.forget(thread.scope, never);
+    expect([scripted.running(), scripted.volumes(), await rowOf(storage, thread)]).toEqual([[], [], undefined]);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    scripted.holdReady(promise);
+    const giveUp = new AbortController();
+    const starting = pool.acquire(thread.scope, giveUp.signal);
+    await waitFor("the start", () => scripted.launches.length === 2);
+    giveUp.abort(new Error("handed over"));
+    await expect(starting).rejects.toThrow("handed over");
+    const forgotten = Promise.all([pool.forget(thread.scope, never), pool.forget(thread.scope, never)]);
+    await waitFor("the removal", async () => (await rowOf(storage, thread))?.state === "deleting");
+    resolve();
+    await forgotten;
+    expect([scripted.running(), scripted.volumes(), await rowOf(storage, thread)]).toEqual([[], [], undefined]);
+    scripted.isAway = true;
+    await pool.forget(thread.scope, never);
+  });
+
+  test("an engine that is away keeps a removal from being done, and the next one does it", async () => {
+    const { storage, scripted, thread, pool } = await setUp();
+    await pool.acquire(thread.scope, never);
+    scripted.isAway = true;
+    await expect(pool.forget(thread.scope, never)).rejects.toThrow("away");
+    expect(await rowOf(storage, thread)).toMatchObject({ state: "deleting" });
+    scripted.isAway = false;
+    await pool.forget(thread.scope, never);
+    expect([scripted.volumes(), await rowOf(storage, thread)]).toEqual([[], undefined]);
+  });
+
+  test("of a user's sandbox a deleted thread loses its session alone, which twice is right", async () => {
+    const turnd = await fakeDaemon();
+    const { engine } = oneTurnd(turnd.url);
+    const storage = await freshStorage(kind);
+    const [thread, other] = [await openThread(storage), await openThread(storage)];
+    const pool = testPool({ storage, engine, scope: "user" });
+    const { client, id } = await pool.acquire(thread.scope, never);
+    for (const { scope } of [thread, other])
+      await client.createSession({ executor: "cli-b", session_id: scope.sessionId });
+    for (const _ of [1, 2]) await pool.forget(thread.scope, never);
+    const { body } = await turnd.request("GET", "/v1/sessions");
+    expect(body.sessions).toMatchObject([{ session_id: other.scope.sessionId }]);
+    expect(await pool.acquire(thread.scope, never)).toMatchObject({ id, generation: 1 });
+  });
+
+  test("after another SERVICE_SANDBOX_SECRET a sandbox that runs is stopped, and the next generation has its volume", async () => {
+    const { storage, scripted, thread, pool } = await setUp();
+    const first = await pool.acquire(thread.scope, never);
+    await pool.close();
+    const sandboxSecret = "another-sandbox-secret-0123456789abcdef";
+    const changed = testPool({ storage, engine: scripted.engine, sandboxSecret });
+    const [next, same] = await Promise.all([
+      changed.acquire(thread.scope, never),
+      changed.acquire(thread.scope, never),
+    ]);
+    for (const each of [next, same]) expect(each).toMatchObject({ id: first.id, generation: 2 });
+    expect(await next.client.executors()).toEqual([]);
+    expect(scripted.running()).toEqual([{ id: first.id, generation: 2 }]);
+    expect(scripted.launches).toHaveLength(2);
+    expect(scripted.violations).toEqual([]);
   });
 
   test("another thread has another sandbox; a user's threads share one where the scope is the user", async () => {
