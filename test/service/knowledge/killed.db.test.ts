@@ -129,8 +129,8 @@ async function expectWhole(storage: Storage, directory: string): Promise<void> {
     expect(file.chunk_count).toBeGreaterThan(200);
   }
   const uploads = await storage.db.selectFrom("knowledge_upload").select("object_key").execute();
-  const named = [
-    ...files.flatMap((file) => [file.object_key, file.markdown_key]),
+  const named: string[] = [
+    ...files.flatMap((file) => [file.object_key, file.markdown_key ?? ""]),
     ...uploads.map((each) => each.object_key),
   ];
   const objects = [];
