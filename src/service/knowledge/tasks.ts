@@ -8,7 +8,7 @@ import { indexFile } from "./index-file.ts";
 import { parseFile } from "./parse/run.ts";
 import { statesTaken, WORK, type Work } from "./states.ts";
 import { KINDS, type IndexPayload, type ParsePayload } from "./task-kinds.ts";
-import { Checkpoint, visitFiles, VisitResult, type Stage } from "./visit-files.ts";
+import { Checkpoint, visitFiles, VisitResult, type Stage, type Visit } from "./visit-files.ts";
 import type { KnowledgeWorker } from "./worker-context.ts";
 
 /** Tasks of a kind at once in one process; files at once are bounded besides. */
@@ -44,7 +44,7 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
       return visitFiles(worker, context, {
         kbId,
         total: fileIds.length,
-        fileIds: each(fileIds),
+        fileIds: () => each(fileIds),
         stages: [
           parseStage({}, statesTaken("parse", {})),
           ...(params.auto_index === true ? [indexStage(base, params.chunking, statesTaken("index", {}))] : []),
@@ -125,9 +125,9 @@ async function selectFiles(
   work: Work,
   states: Stage["from"],
   payload: { kb_id: string; file_ids?: readonly string[] | undefined },
-): Promise<{ total: number; fileIds: AsyncIterable<string> }> {
+): Promise<Pick<Visit, "total" | "fileIds">> {
   const { kb_id: kbId, file_ids: named } = payload;
-  if (named !== undefined) return { total: named.length, fileIds: each(named) };
+  if (named !== undefined) return { total: named.length, fileIds: () => each(named) };
   const { by, during } = WORK[work];
   const query = db
     .selectFrom("knowledge_file")
@@ -140,17 +140,28 @@ async function selectFiles(
       ]),
     );
   const { total } = await query.select(({ fn }) => fn.countAll<number>().as("total")).executeTakeFirstOrThrow();
-  async function* pages(): AsyncGenerator<string> {
+  async function* pages(seen: Set<string>): AsyncGenerator<string> {
     let after = "";
     for (;;) {
       const rows = await query.select("id").where("id", ">", after).orderBy("id").limit(IDS_AT_ONCE).execute();
-      for (const { id } of rows) yield id;
+      for (const { id } of rows) {
+        if (!seen.has(id)) yield id;
+        seen.add(id);
+      }
       const last = rows.at(-1);
       if (last === undefined) return;
       after = last.id;
     }
   }
-  return { total, fileIds: pages() };
+  /** Looks again once all are done: whoever joined meanwhile was told that this task takes what they added. */
+  async function* untilNoneIsNew(whenIdle: () => Promise<void>): AsyncGenerator<string> {
+    const seen = new Set<string>();
+    for (let before = -1; seen.size > before; await whenIdle()) {
+      before = seen.size;
+      yield* pages(seen);
+    }
+  }
+  return { total, fileIds: untilNoneIsNew };
 }
 
 async function* each(ids: readonly string[]): AsyncGenerator<string> {

@@ -48,7 +48,8 @@ export interface Stage {
 export interface Visit {
   readonly kbId: string;
   readonly total: number;
-  readonly fileIds: AsyncIterable<string>;
+  /** @param whenIdle - resolves once no file that was given is being visited */
+  readonly fileIds: (whenIdle: () => Promise<void>) => AsyncIterable<string>;
   readonly stages: readonly Stage[];
 }
 
@@ -136,7 +137,7 @@ export async function visitFiles(worker: KnowledgeWorker, context: Context, visi
   const places = new PQueue({ concurrency: worker.filesAtOnce });
   const faults: unknown[] = [];
   try {
-    for await (const fileId of visit.fileIds) {
+    for await (const fileId of visit.fileIds(() => places.onIdle())) {
       await places.onSizeLessThan(1);
       if (signal.aborted) break;
       places
@@ -153,7 +154,7 @@ export async function visitFiles(worker: KnowledgeWorker, context: Context, visi
   }
   context.signal.throwIfAborted();
   if (faults.length > 0) throw faults[0];
-  return result;
+  return { ...result, total: notes.visitedFiles() };
 }
 
 function count(
@@ -188,34 +189,58 @@ function createNotes(context: Context, total: number, result: VisitResult) {
   let message = "";
   let notedAt = -Infinity;
   let writing: Promise<void> | undefined;
+  let later: NodeJS.Timeout | undefined;
 
+  /** What is noted too soon after the last is written when its time comes: a file may be long at its first page. */
   async function note(): Promise<void> {
-    if (writing !== undefined || performance.now() - notedAt < NOTE_MS) return writing;
+    const waitMs = notedAt + NOTE_MS - performance.now();
+    if (writing !== undefined || waitMs > 0) {
+      later ??= setTimeout(
+        () => {
+          later = undefined;
+          noteBeside();
+        },
+        Math.max(waitMs, NOTE_MS / 10),
+      );
+      return writing;
+    }
+    clearTimeout(later);
+    later = undefined;
     notedAt = performance.now();
-    const percent = total === 0 ? 100 : (100 * visited) / total;
+    // Files may come while it works; the end alone is 100.
+    const percent = Math.min(99, (100 * visited) / Math.max(1, total));
     writing = context
       .progress(percent, message, { visited, failed: result.failed, claims })
       .finally(() => (writing = undefined));
     return writing;
   }
 
+  function noteBeside(): void {
+    // Whoever lost the task learns it at the next claim or write of a file.
+    note().catch(() => undefined);
+  }
+
+  const at = (work: Work, filename: string): string =>
+    `${work === "parse" ? "parsing" : "indexing"} ${visited + 1} of ${Math.max(total, visited + 1)}: ${filename}`;
+
   return {
     async claimed(work: Work, filename: string): Promise<void> {
       claims += 1;
-      message = `${work === "parse" ? "parsing" : "indexing"} ${Math.min(visited + 1, total)} of ${total}: ${filename}`;
+      message = at(work, filename);
       await note();
     },
     page(work: Work, filename: string, { page, pages }: PageProgress): void {
       const of = pages === null ? "" : ` of ${pages}`;
-      message = `${work === "parse" ? "parsing" : "indexing"} ${Math.min(visited + 1, total)} of ${total}: ${filename}, page ${page}${of}`;
-      // Whoever lost the task learns it at the next claim or write of the file.
-      note().catch(() => undefined);
+      message = `${at(work, filename)}, page ${page}${of}`;
+      noteBeside();
     },
     async visited(): Promise<void> {
       visited += 1;
       await note();
     },
+    visitedFiles: (): number => visited,
     async close(): Promise<void> {
+      clearTimeout(later);
       await writing?.catch(() => undefined);
     },
   };
