@@ -73,7 +73,6 @@ export async function describeService(version: string): Promise<unknown> {
         sandbox: { kind: "static", shared_by: "all_users" },
         limits: {},
         warnings: [],
-        knowledge: knowledge.engines(),
       }),
       look: async () => [],
     });

@@ -15,6 +15,8 @@ export interface ReadinessOptions {
   readonly isShuttingDown: () => boolean;
   /** What is to be known of who shares a sandbox; undefined: nothing. */
   readonly warnOfSharing: () => Promise<string | undefined>;
+  /** What is to be known of how much there is; undefined: nothing. */
+  readonly warnOfScale: () => Promise<string | undefined>;
 }
 
 /** The database and its log need room for one checkpoint at least. */
@@ -22,18 +24,20 @@ const LEAST_FREE_BYTES = 64 * 1_024 * 1_024;
 
 /** Looks at everything that a run needs. */
 export async function lookAround(options: ReadinessOptions): Promise<Check[]> {
-  const [database, disk, runners, sharing] = await Promise.all([
+  const [database, disk, runners, sharing, scale] = await Promise.all([
     lookAtDatabase(options.storage),
     options.directory === undefined ? Promise.resolve([]) : lookAtDisk(options.directory).then((check) => [check]),
     lookAtWorkers(options),
     // A database that is away has a check of its own.
     options.warnOfSharing().catch(() => undefined),
+    options.warnOfScale().catch(() => undefined),
   ]);
   return [
     database,
     ...disk,
     ...runners,
     ...(sharing === undefined ? [] : [{ name: "sandbox_sharing", ok: true, message: sharing }]),
+    ...(scale === undefined ? [] : [{ name: "knowledge_scale", ok: true, message: scale }]),
     ...(options.isShuttingDown() ? [{ name: "running", ok: false, message: "the service is shutting down" }] : []),
   ];
 }

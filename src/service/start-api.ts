@@ -99,7 +99,6 @@ function httpOptions({ settings, logger, version }: ServiceOptions, wiring: Http
         max_streams: values.SERVICE_MAX_STREAMS,
         max_file_bytes: values.SERVICE_KB_MAX_FILE_BYTES,
       },
-      knowledge: wiring.knowledge.engines(),
       warnings: [...wiring.warnings, ...asList(await warnOfSharing(wiring.storage, settings))],
     }),
     look: () =>
@@ -108,6 +107,7 @@ function httpOptions({ settings, logger, version }: ServiceOptions, wiring: Http
         directory: values.DATABASE_URL === undefined ? dataDirectory : undefined,
         leaseMs: values.SERVICE_LEASE_MS,
         warnOfSharing: () => warnOfSharing(wiring.storage, settings),
+        warnOfScale: () => wiring.knowledge.warnOfScale(),
       }),
   };
 }

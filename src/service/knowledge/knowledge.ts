@@ -24,6 +24,7 @@ import type { Parser } from "./parse/parser.ts";
 import { createWorkQueue } from "./queue-work.ts";
 import type { Reranker } from "./rerank.ts";
 import { retrieve } from "./retrieve.ts";
+import { warnOfScale } from "./scale.ts";
 import { sweepKnowledge } from "./sweep.ts";
 import { createKnowledgeTasks } from "./tasks.ts";
 import { createUploads } from "./uploads.ts";
@@ -141,6 +142,7 @@ export async function createKnowledge(options: KnowledgeOptions) {
         rerank: reranker?.model ?? null,
       };
     },
+    warnOfScale: (): Promise<string | undefined> => warnOfScale(storage),
     /** Ends threads and parser children. Safe to call twice. */
     async close(): Promise<void> {
       await finder.close();

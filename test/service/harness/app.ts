@@ -16,8 +16,6 @@ import { createThreads } from "../../../src/service/threads/threads.ts";
 import { KEY_SECRET, testAuth } from "./auth.ts";
 import { makeKnowledge } from "./knowledge-room.ts";
 
-const NO_ENGINES = { lexical: "", vectors: "", ocr: null, converter: null, embedding: null, rerank: null };
-
 /** What a test has otherwise. */
 export type AppOverrides = Partial<AppOptions> & { readonly syncWaitMs?: number };
 
@@ -60,7 +58,6 @@ export async function testApp(
       sandbox: { kind: "static", shared_by: "all_users" },
       limits: {},
       warnings: [],
-      knowledge: NO_ENGINES,
     }),
     look: async () => [],
     hosts: [],

@@ -21,8 +21,8 @@ export interface SystemOptions {
     sandbox: z.infer<typeof SandboxFacts>;
     limits: Readonly<Record<string, number>>;
     warnings: readonly string[];
-    knowledge: KnowledgeEngines;
   }>;
+  readonly knowledge: { engines(): KnowledgeEngines };
   /** Looks at everything the service needs. */
   readonly look: () => Promise<readonly Check[]>;
   /** Who calls; undefined: whoever has no valid credential. Absent where a process knows no callers. */
@@ -33,10 +33,21 @@ const tags = ["system"];
 const open = { config: { isPublic: true, isUncounted: true } };
 
 const Health = z.strictObject({ status: z.literal("ok") }).meta({ id: "Health" });
+const Engines = z
+  .strictObject({
+    lexical: z.string(),
+    vectors: z.string(),
+    ocr: z.string().nullable(),
+    converter: z.string().nullable(),
+    embedding: z.string().nullable(),
+    rerank: z.string().nullable(),
+  })
+  .meta({ id: "KnowledgeEngines", description: "The engines of the knowledge base; null is what there is none of." });
 const Ready = z
   .strictObject({
     ready: z.boolean(),
     checks: z.array(z.strictObject({ name: z.string(), ok: z.boolean(), message: z.string().optional() })),
+    knowledge: Engines,
   })
   .meta({ id: "Ready" });
 const SandboxFacts = z
@@ -54,22 +65,13 @@ const Info = z
     sandbox: SandboxFacts,
     limits: z.record(z.string(), z.number()),
     warnings: z.array(z.string()),
-    knowledge: z
-      .strictObject({
-        lexical: z.string(),
-        vectors: z.string(),
-        ocr: z.string().nullable(),
-        converter: z.string().nullable(),
-        embedding: z.string().nullable(),
-        rerank: z.string().nullable(),
-      })
-      .meta({ description: "The engines of the knowledge base; null is what there is none of." }),
+    knowledge: Engines,
   })
   .meta({ id: "Info" });
 
 /** What probes and clients ask before anything else; no credential. */
 export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, options) => {
-  const { version, info, look, recognise } = options;
+  const { version, info, look, recognise, knowledge } = options;
   const health = {
     tags,
     summary: "Ask whether the process answers",
@@ -101,12 +103,13 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, op
       checks: checks.map(({ detail, ...check }) =>
         isOperator && detail !== undefined ? { ...check, message: detail } : check,
       ),
+      knowledge: { ...knowledge.engines() },
     });
   });
 
   const about = { tags, summary: "Ask what this service is", security: [], response: { 200: Info, ...refusals() } };
   app.get("/api/system/info", { ...open, schema: about }, async () => {
-    const { capabilities, sandbox, limits, warnings, knowledge } = await info();
+    const { capabilities, sandbox, limits, warnings } = await info();
     return {
       name: "svc" as const,
       version,
@@ -115,7 +118,7 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, op
       sandbox,
       limits: { ...limits },
       warnings: [...warnings],
-      knowledge: { ...knowledge },
+      knowledge: { ...knowledge.engines() },
     };
   });
 };
