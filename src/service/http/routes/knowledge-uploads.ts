@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import multipart from "@fastify/multipart";
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
@@ -49,13 +50,19 @@ export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge
       if (!request.isMultipart())
         throw new ApiProblem("unsupported_media_type", "send the file as `Content-Type: multipart/form-data`");
       const end = knowledge.uploads.begin();
+      const source: Source = { files: [] };
       try {
         const allowsDuplicate = request.query.allow_duplicate === "true";
-        return await knowledge.uploads.receive(baseOf(request), callerOf(request), partsOf(request), allowsDuplicate);
+        return await knowledge.uploads.receive(
+          baseOf(request),
+          callerOf(request),
+          partsOf(request, source),
+          allowsDuplicate,
+        );
       } catch (error) {
         // The rest of a body that was refused is not read.
         void reply.header("connection", "close");
-        throw error;
+        throw describeFault(error, source);
       } finally {
         end();
       }
@@ -102,10 +109,30 @@ export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge
   app.get("/api/knowledge/files/supported-types", { schema: types }, async () => knowledge.supportedTypes());
 };
 
-async function* partsOf(request: FastifyRequest): AsyncGenerator<UploadPart> {
-  for await (const part of request.parts()) {
-    yield part.type === "file"
-      ? { type: "file", name: part.fieldname, filename: part.filename, stream: part.file }
-      : { type: "field", name: part.fieldname, value: part.value };
+/** What may have broken a body: its own end, or the stream of a file in it. */
+interface Source {
+  readonly files: Readable[];
+  fault?: unknown;
+}
+
+/** @param source - gets what may break */
+async function* partsOf(request: FastifyRequest, source: Source): AsyncGenerator<UploadPart> {
+  try {
+    for await (const part of request.parts()) {
+      if (part.type === "file") source.files.push(part.file);
+      yield part.type === "file"
+        ? { type: "file", name: part.fieldname, filename: part.filename, stream: part.file }
+        : { type: "field", name: part.fieldname, value: part.value };
+    }
+  } catch (error) {
+    source.fault = error;
+    throw error;
   }
+}
+
+/** A body that is cut or no multipart after all. What the system or the parser's limits say has a code, and is another matter. */
+function describeFault(error: unknown, { files, fault }: Source): unknown {
+  if (!(error instanceof Error) || "code" in error) return error;
+  if (error !== fault && files.every(({ errored }) => errored !== error)) return error;
+  return new ApiProblem("file_required", `the body is not whole multipart/form-data: ${error.message}`);
 }
