@@ -1,11 +1,12 @@
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { createClient, type Answer } from "../../harness/client.ts";
 import { startListening, type ListeningProcess } from "../../harness/listening-process.ts";
 import { REPOSITORY } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { seedDataDirectory } from "./storage.ts";
 import { PASSWORD } from "./auth.ts";
+import { holdsSecret, SECRETS } from "./sentinel.ts";
 
 export interface MortalOptions {
   readonly directory: string;
@@ -35,9 +36,7 @@ export async function startMortalProcess(options: MortalOptions): Promise<Listen
     SERVICE_TURND_URLS: options.turndUrl,
     SERVICE_LEASE_MS: "10000",
     SERVICE_RUN_CONCURRENCY: "4",
-    SERVICE_JWT_SECRET: "test-jwt-secret-0123456789abcdefghij",
-    SERVICE_KEY_SECRET: "kit-key-secret-0123456789abcdefgh",
-    SERVICE_SANDBOX_SECRET: "test-sandbox-secret-0123456789abcdef",
+    ...SECRETS,
     MORTAL_MARK: join(options.directory, "died"),
     ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
     ...options.env,
@@ -45,6 +44,7 @@ export async function startMortalProcess(options: MortalOptions): Promise<Listen
   onTestFinished(async () => {
     mortal.kill("SIGKILL");
     await mortal.exited;
+    expect(mortal.log.filter(holdsSecret), "lines of the log with a secret").toEqual([]);
   });
   return mortal;
 }

@@ -6,6 +6,7 @@ import { pino } from "pino";
 import type { TestProject } from "vitest/node";
 import { openEngine } from "../../../src/service/storage/engine.ts";
 import { openStorage } from "../../../src/service/storage/storage.ts";
+import { findInCluster } from "./sentinel.ts";
 import { startPostgresCluster } from "./postgres-cluster.ts";
 
 declare module "vitest" {
@@ -21,6 +22,8 @@ declare module "vitest" {
 
 /** The database that every test's own is a copy of. */
 export const TEMPLATE = "svc_template";
+/** How the names of the tests' own begin. */
+export const TEST_DATABASE = "t_";
 
 const SETTINGS = { logger: pino({ level: "silent" }), isMigrating: true, leaseMs: 10_000 };
 
@@ -41,7 +44,14 @@ export default async function provide(project: TestProject): Promise<() => Promi
   project.provide("postgres", cluster.url);
   project.provide("pgliteSeed", join(directory, "seed.tar"));
   project.provide("pgliteTemplate", join(directory, "data"));
-  return cleanUp;
+  return async () => {
+    try {
+      const places = await findInCluster(cluster.url, TEST_DATABASE);
+      if (places.length > 0) throw new Error(`a secret was found in ${places.join("; ")}`);
+    } finally {
+      await cleanUp();
+    }
+  };
 }
 
 async function makeTemplate(url: string): Promise<void> {

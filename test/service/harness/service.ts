@@ -7,6 +7,8 @@ import { readSettings } from "../../../src/service/settings.ts";
 import { createClient, type Answer } from "../../harness/client.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
+import type { Storage } from "../../../src/service/storage/storage.ts";
+import { createSentinel, SECRETS } from "./sentinel.ts";
 import { freshDatabase, seedDataDirectory, type EngineKind } from "./storage.ts";
 import { PASSWORD } from "./auth.ts";
 
@@ -46,13 +48,6 @@ export interface TestServiceOptions {
   readonly onLog?: (line: string) => void;
 }
 
-/** The three that a service on PostgreSQL needs. */
-export const SECRETS = {
-  SERVICE_JWT_SECRET: "test-jwt-secret-0123456789abcdefghij",
-  SERVICE_KEY_SECRET: "kit-key-secret-0123456789abcdefgh",
-  SERVICE_SANDBOX_SECRET: "test-sandbox-secret-0123456789abcdef",
-};
-
 /** A service on a fresh database of an engine. */
 export async function freshService(
   kind: EngineKind,
@@ -81,24 +76,48 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
     process.getuid?.() ?? 0,
   );
   const { onLog } = options;
-  const logger =
-    onLog === undefined
-      ? pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" })
-      : pino({ level: "trace" }, { write: onLog });
+  const sentinel = createSentinel();
+  let storage: Storage | undefined;
+  const shown = process.env["SVC_TEST_LOG"];
+  const write = (line: string): void => {
+    sentinel.watch("the log", line);
+    onLog?.(line);
+  };
   const service = await startService({
     settings,
     role: options.role ?? "serve",
-    logger,
+    logger: shown === undefined || onLog !== undefined ? pino({ level: "trace" }, { write }) : pino({ level: shown }),
     version: "test",
-    createSandboxes:
-      options.createSandboxes ??
-      (async ({ storage }) =>
-        createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined })),
+    createSandboxes: async (means) => {
+      ({ storage } = means);
+      return options.createSandboxes === undefined
+        ? createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined })
+        : options.createSandboxes(means);
+    },
     onStep: options.onStep,
   });
-  onTestFinished(() => service.stop());
+  let hasLooked = false;
+  const stop = async (): Promise<void> => {
+    try {
+      if (!hasLooked) await look();
+    } finally {
+      await service.stop();
+    }
+  };
+  const look = async (): Promise<void> => {
+    hasLooked = true;
+    if (service.url !== undefined) sentinel.watch("the metrics", (await client.request("GET", "/metrics")).text);
+    await sentinel.assertClean(storage);
+  };
+  onTestFinished(stop);
   const url = service.url ?? "";
-  const { request } = createClient(url);
+  const client = createClient(url);
+  const request: typeof client.request = async (...call) => {
+    const answer = await client.request(...call);
+    if (answer.status >= 400) sentinel.watch(`the answer of ${call[0]} ${call[1]}`, answer.text);
+    if (typeof answer.body?.device_code === "string") sentinel.learn(answer.body.device_code);
+    return answer;
+  };
   const first = await request("POST", "/api/auth/initialize", { username: "root", password: PASSWORD });
   const { access_token } =
     first.status === 200
@@ -138,7 +157,7 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
       });
     },
     authorization: () => always.authorization,
-    stop: () => service.stop(),
+    stop,
   };
 }
 

@@ -6,7 +6,9 @@ import { readSettings } from "../../../src/service/settings.ts";
 import { createClient, type Answer } from "../../harness/client.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
+import type { Storage } from "../../../src/service/storage/storage.ts";
 import { PASSWORD } from "./auth.ts";
+import { createSentinel } from "./sentinel.ts";
 
 /** A service that all tests of a file use, on PGlite and without a turnd; its superadmin is `root`. */
 export interface StandingService {
@@ -34,15 +36,25 @@ export async function startStandingService(env: Readonly<Record<string, string>>
     },
     process.getuid?.() ?? 0,
   );
+  const sentinel = createSentinel();
+  let storage: Storage | undefined;
   const service = await startService({
     settings,
     role: "serve",
-    logger: pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" }),
+    logger: pino({ level: "trace" }, { write: (line: string) => sentinel.watch("the log", line) }),
     version: "test",
-    createSandboxes: async ({ storage }) =>
-      createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined }),
+    createSandboxes: async (means) => {
+      ({ storage } = means);
+      return createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined });
+    },
   });
-  afterAll(() => service.stop());
+  afterAll(async () => {
+    try {
+      await sentinel.assertClean(storage);
+    } finally {
+      await service.stop();
+    }
+  });
   const url = service.url ?? "";
   const { request } = createClient(url);
   const { body: first } = await request("POST", "/api/auth/initialize", { username: "root", password: PASSWORD });

@@ -7,7 +7,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
 import type { EngineChoice } from "../../../src/service/storage/engine.ts";
 import { openStorage, type Storage } from "../../../src/service/storage/storage.ts";
-import { TEMPLATE } from "./provide-databases.ts";
+import { TEMPLATE, TEST_DATABASE } from "./provide-databases.ts";
 
 /** Both engines: every storage test runs on each (law 12). */
 export const ENGINES = ["pglite", "postgres"] as const;
@@ -19,7 +19,7 @@ export const LEASE_MS = 10_000;
 /** An empty database with the schema in it. */
 export async function freshDatabase(kind: EngineKind): Promise<EngineChoice> {
   if (kind === "pglite") return { kind, seed: new Blob([readFileSync(inject("pgliteSeed"))]) };
-  const name = `t_${randomBytes(6).toString("hex")}`;
+  const name = `${TEST_DATABASE}${randomBytes(6).toString("hex")}`;
   await administer(`create database ${name} template ${TEMPLATE}`);
   return { kind, url: Object.assign(new URL(inject("postgres")), { pathname: `/${name}` }).href, poolSize: 10 };
 }
