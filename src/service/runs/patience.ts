@@ -58,9 +58,11 @@ export async function untilDone<T>(
 /** Why it is worth asking again; undefined: it is not. */
 function waitingReason(fault: unknown, mayBeAdmitted: boolean): string | undefined {
   if (fault instanceof TurndUnreachable) return "executor_unreachable";
-  // A run with a turn waits for its turnd to come back; one without waits for a place, and may be sent again otherwise.
+  // A run with a turn waits for its turnd to come back; one without waits for a place or for the engine, and may be sent
+  // again otherwise.
   if (fault instanceof SandboxUnavailable) {
-    return mayBeAdmitted || fault.reason === "sandbox_limit" ? fault.reason : undefined;
+    const isPassing = fault.reason === "sandbox_limit" || fault.reason === "executor_unreachable";
+    return mayBeAdmitted || isPassing ? fault.reason : undefined;
   }
   if (!(fault instanceof ProblemError)) return undefined;
   if (fault.code === "queue_full" || fault.code === "shutting_down") return fault.code;

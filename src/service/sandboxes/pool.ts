@@ -49,6 +49,10 @@ export interface SandboxPool extends Sandboxes {
 }
 
 const POLL_MS = 250;
+/** An engine that answers does so in milliseconds. */
+const FIND_MS = 10_000;
+/** Shorter than probes wait. */
+const LOOK_MS = 3_000;
 /** No generation: there is none below 0. */
 const NONE = -1;
 /** A start that another process has begun is over after its limit; this much later its process is taken for dead. */
@@ -81,9 +85,10 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
             await stopFound(used);
             break;
           }
-          if (await isThere(used)) return used;
-          // Gone without our doing: the next generation goes on with its volume.
-          await moveRow(storage.db, used, { state: "stopped" });
+          const address = await addressNow(used);
+          if (address === used.address) return used;
+          // Gone without our doing: the next generation goes on with its volume. One that a person has started again has moved.
+          await moveRow(storage.db, used, address === undefined ? { state: "stopped" } : { state: "ready", address });
           break;
         }
         case "quiescing":
@@ -164,13 +169,13 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     return stale !== undefined;
   }
 
-  /** An engine that does not answer says nothing about what it carries. */
-  async function isThere({ id, generation }: SandboxRow): Promise<boolean> {
+  /** Where it answers; undefined: it does not run. An engine that does not answer says nothing about what it carries. */
+  async function addressNow({ id, generation, address }: SandboxRow): Promise<string | null | undefined> {
     try {
-      return (await engine.find({ id, generation })) !== undefined;
+      return await orAborted(engine.find({ id, generation }), AbortSignal.timeout(FIND_MS));
     } catch (error) {
       logger.warn({ err: error, sandboxId: id }, "the sandbox engine does not answer");
-      return true;
+      return address;
     }
   }
 
@@ -252,7 +257,11 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     stop,
     destroy,
     sweep: () => sweepSandboxes({ ...options, staleMs }, { quiesce, stopFound, destroy, halt }),
-    look: () => engine.look(),
+    look: () =>
+      orAborted(engine.look(), AbortSignal.timeout(LOOK_MS)).catch(() => ({
+        ok: false,
+        message: "the sandbox engine does not answer",
+      })),
     async close() {
       closing.abort(new Error("the service is stopping"));
       await Promise.allSettled([...starts.values(), ...halts]);
@@ -268,7 +277,11 @@ function keyOf(scope: PoolOptions["scope"], { threadPk, userId }: SandboxScope):
 function assertMayStart(row: SandboxRow, awaited: number): void {
   const failed = startFailures(row);
   if (failed === undefined) return;
-  if (row.generation === awaited) throw new SandboxUnavailable("sandbox_start_failed", failed.message);
+  if (row.generation === awaited)
+    throw new SandboxUnavailable(
+      failed.is_engine_away ? "executor_unreachable" : "sandbox_start_failed",
+      failed.message,
+    );
   if (Date.parse(failed.retry_at) <= Date.now()) return;
   throw new SandboxUnavailable(
     "sandbox_start_failed",

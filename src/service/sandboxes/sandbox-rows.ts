@@ -28,7 +28,13 @@ export const MOVES: Readonly<Record<SandboxState, readonly SandboxState[]>> = {
 };
 
 /** Why starts failed, one after another; null once one succeeds. */
-const StartFailures = z.object({ message: z.string(), failures: z.int(), retry_at: z.iso.datetime() });
+const StartFailures = z.object({
+  message: z.string(),
+  failures: z.int(),
+  retry_at: z.iso.datetime(),
+  /** The last one failed because the engine was away: it is not counted, and what needs the sandbox waits. */
+  is_engine_away: z.boolean().default(false),
+});
 export type StartFailures = z.infer<typeof StartFailures>;
 
 /** What keeps a sandbox: a run of its thread or user that has not ended. */

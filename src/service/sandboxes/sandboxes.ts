@@ -51,7 +51,7 @@ export interface Sandboxes {
 
 /** No sandbox can be had now. */
 export class SandboxUnavailable extends Error {
-  readonly reason: "sandbox_start_failed" | "sandbox_limit" | "executor_unavailable";
+  readonly reason: "sandbox_start_failed" | "sandbox_limit" | "executor_unavailable" | "executor_unreachable";
 
   constructor(reason: SandboxUnavailable["reason"], message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });

@@ -3,6 +3,8 @@ import type { Logger } from "pino";
 import { createTurndClient } from "../../client/turnd-client.ts";
 import { sandboxToken } from "../auth/derive.ts";
 import type { Storage } from "../storage/storage.ts";
+import { isUnreachable } from "./is-unreachable.ts";
+import { orAborted } from "./or-aborted.ts";
 import type { InstanceName, SandboxEngine } from "./sandbox-engine.ts";
 import { moveRow, startFailures, type SandboxRow } from "./sandbox-rows.ts";
 
@@ -17,6 +19,8 @@ export interface StartOptions {
 }
 
 const POLL_MS = 200;
+const LAST_LINES_MS = 5_000;
+const HALT_MS = 30_000;
 const TAIL_CHARACTERS = 2_000;
 const MINUTE = 60_000;
 /** After the third failure in a row and on: what it broke on has to be put right by a person. */
@@ -51,7 +55,7 @@ async function launchAndWait(options: StartOptions, name: InstanceName): Promise
   const signal = AbortSignal.any([limit, options.signal]);
   try {
     const token = sandboxToken(options.sandboxSecret, name.id, name.generation);
-    const address = await engine.launch(name, token, signal);
+    const address = await orAborted(engine.launch(name, token, signal), signal);
     const client = createTurndClient({ baseUrl: address, token });
     for (;;) {
       const answer = await client.ready({ signal }).catch(() => undefined);
@@ -73,19 +77,24 @@ async function noteFailure(
   fault: unknown,
 ): Promise<void> {
   const name = { id: row.id, generation: row.generation };
-  const lines = signal.aborted ? "" : await engine.lastLines(name).catch(() => "");
-  await engine
-    .halt(name)
-    .catch((error: unknown) => logger.warn({ err: error, sandboxId: row.id }, "sandbox not stopped"));
+  const lines = signal.aborted
+    ? ""
+    : await orAborted(engine.lastLines(name), AbortSignal.timeout(LAST_LINES_MS)).catch(() => "");
+  // What is left then the sweep ends: no row says that it may run.
+  await orAborted(engine.halt(name), AbortSignal.timeout(HALT_MS)).catch((error: unknown) =>
+    logger.warn({ err: error, sandboxId: row.id }, "sandbox not stopped"),
+  );
   if (signal.aborted) {
     await moveRow(storage.db, row, { state: "stopped" });
     return;
   }
-  const failures = (startFailures(row)?.failures ?? 0) + 1;
-  const waitMs = WAITS_MS[Math.min(failures, WAITS_MS.length) - 1] ?? 0;
+  const isAway = isUnreachable(fault);
+  const failures = (startFailures(row)?.failures ?? 0) + (isAway ? 0 : 1);
+  const waitMs = isAway ? 0 : (WAITS_MS[Math.min(failures, WAITS_MS.length) - 1] ?? 0);
   const said = fault instanceof Error ? fault.message : String(fault);
-  const message = lines === "" ? said : `${said}: ${lines.slice(-TAIL_CHARACTERS)}`;
-  const error = { message, failures, retry_at: new Date(Date.now() + waitMs).toISOString() };
+  const reason = isAway ? `the sandbox engine does not answer: ${said}` : said;
+  const message = lines === "" ? reason : `${reason}: ${lines.slice(-TAIL_CHARACTERS)}`;
+  const error = { message, failures, retry_at: new Date(Date.now() + waitMs).toISOString(), is_engine_away: isAway };
   logger.error(
     { err: fault, sandboxId: row.id, generation: row.generation, failures, waitMs },
     "sandbox did not start",

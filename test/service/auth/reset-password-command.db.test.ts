@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { holdDataDirectory } from "../../../src/service/storage/lock.ts";
 import { REPOSITORY, temporaryDirectory } from "../../harness/temporary.ts";
 import { PASSWORD, testAuth } from "../harness/auth.ts";
-import { SECRETS } from "../harness/service.ts";
+import { SECRETS } from "../harness/sentinel.ts";
 import { freshDatabase, openTestStorage } from "../harness/storage.ts";
 
 const run = (input: string, env: Readonly<Record<string, string>>, username = "root") =>

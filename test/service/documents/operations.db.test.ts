@@ -2,10 +2,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
+import { readInstanceId } from "../../../src/service/sandboxes/instance-id.ts";
+import { ensureRow } from "../../../src/service/sandboxes/sandbox-rows.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { REPOSITORY, temporaryDirectory } from "../../harness/temporary.ts";
 import { startTestService, type TestService } from "../harness/service.ts";
-import { administer, freshDatabase } from "../harness/storage.ts";
+import { administer, freshDatabase, openTestStorage } from "../harness/storage.ts";
 
 const DOCUMENT = readFileSync(join(REPOSITORY, "docs/service.md"), "utf8");
 
@@ -87,4 +89,46 @@ test("PostgreSQL: the commands of the document back up a service that runs, and 
   const url = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
   await runLine("pg_restore", directory, { RESTORED_URL: url });
   await expectTraces(await startTestService({ turndUrl: daemon.url, databaseUrl: url }), traces);
+});
+
+test("rotated secrets: keys go on working, logins end, and the start says what has changed", async () => {
+  const daemon = await fakeDaemon();
+  const database = await freshDatabase("postgres");
+  if (database.kind !== "postgres") throw new Error("another engine");
+  const options = { turndUrl: daemon.url, databaseUrl: database.url };
+  const first = await startTestService(options);
+  const { body: key } = await first.call("POST", "/api/user/apikey/", { request_id: "key-0001", name: "kept" });
+  const login = first.authorization();
+  await first.stop();
+  const second = await startTestService({
+    ...options,
+    env: {
+      SERVICE_JWT_SECRET: "another-jwt-secret-0123456789abcdefg",
+      SERVICE_KEY_SECRET: "another-key-secret-0123456789abcdefg",
+      SERVICE_SANDBOX_SECRET: "another-sandbox-secret-0123456789ab",
+    },
+  });
+  const me = async (authorization: string) =>
+    (await second.call("GET", "/api/auth/me", undefined, { authorization })).status;
+  expect([await me(login), await me(`Bearer ${key.secret}`)]).toEqual([401, 200]);
+  const repeated = await second.call("POST", "/api/user/apikey/", { request_id: "key-0001", name: "kept" });
+  expect([repeated.status, repeated.body.detail.code]).toEqual([409, "master_key_rotated"]);
+  const { body: next } = await second.call("POST", "/api/user/apikey/", { request_id: "key-0002", name: "next" });
+  expect(await me(`Bearer ${next.secret}`)).toBe(200);
+  const { warnings } = (await second.call("GET", "/api/system/info")).body;
+  for (const name of ["JWT", "KEY", "SANDBOX"]) {
+    expect(warnings).toContain(`SERVICE_${name}_SECRET is not the one of the last start`);
+  }
+});
+
+test("a restored copy forgets the sandboxes of its original by the command of the document", async () => {
+  const database = await freshDatabase("postgres");
+  if (database.kind !== "postgres") throw new Error("another engine");
+  const storage = await openTestStorage(database);
+  onTestFinished(() => storage.close());
+  const original = await readInstanceId(storage);
+  await ensureRow(storage, { kind: "docker", scopeKey: "thread:1" });
+  await runLine("delete from sandbox", "/", { RESTORED_URL: database.url });
+  expect(await storage.db.selectFrom("sandbox").selectAll().execute()).toEqual([]);
+  expect(await readInstanceId(storage)).not.toBe(original);
 });

@@ -9,6 +9,8 @@ export interface OneTurnd {
   readonly createSandboxes: ServiceOptions["createSandboxes"];
   /** What every start throws from now on. */
   fault: string | undefined;
+  /** Whether the engine is away: no start reaches it. */
+  isAway: boolean;
   /** Starts that begin from now on wait for it. */
   held: Promise<void> | undefined;
   /** Whether an instance that was started is gone. */
@@ -34,6 +36,7 @@ export function oneTurnd(url: string, options: OneTurndOptions = {}): OneTurnd {
       turnd.launches += 1;
       onLaunch();
       await Promise.race([turnd.held, new Promise((_, reject) => signal.addEventListener("abort", reject))]);
+      if (turnd.isAway) throw Object.assign(new Error("connect ENOENT /run/engine.sock"), { code: "ENOENT" });
       if (turnd.fault !== undefined) throw new Error(turnd.fault);
       turnd.isGone = false;
       return url;
@@ -48,6 +51,7 @@ export function oneTurnd(url: string, options: OneTurndOptions = {}): OneTurnd {
   const turnd: OneTurnd = {
     engine,
     fault,
+    isAway: false,
     held: undefined,
     isGone: options.isGone ?? false,
     launches: 0,

@@ -23,14 +23,19 @@ export interface ScriptedEngine {
   failNext(message: string): void;
   /** From now on instances start, but do not become ready until the promise settles. */
   holdReady(until: Promise<void>): void;
+  /** An instance is started again by a person, and answers elsewhere. */
+  move(id: string): void;
   /** Whether it answers at all. */
   isAway: boolean;
+  /** Whether it takes what asks for a start, a place or its state, and says nothing. */
+  isSilent: boolean;
 }
 
 interface Instance extends InstanceName {
   readonly token: string;
   isRunning: boolean;
   isReady: boolean;
+  hasMoved: boolean;
 }
 
 export async function startScriptedEngine(): Promise<ScriptedEngine> {
@@ -40,9 +45,10 @@ export async function startScriptedEngine(): Promise<ScriptedEngine> {
   let held: Promise<void> | undefined;
   const of = (name: InstanceName) => (each: Instance) => each.id === name.id && each.generation === name.generation;
   const server = createServer((request, response) => {
-    const [, id = "", generation = "", path = ""] = /^\/([^/]+)\/(\d+)(\/.*)$/.exec(request.url ?? "") ?? [];
+    const [, moved, id = "", generation = "", path = ""] =
+      /^(\/moved)?\/([^/]+)\/(\d+)(\/.*)$/.exec(request.url ?? "") ?? [];
     const found = instances.find(of({ id, generation: Number(generation) }));
-    if (found?.isRunning !== true) return void request.socket.destroy();
+    if (found?.isRunning !== true || found.hasMoved !== (moved !== undefined)) return void request.socket.destroy();
     const isKnown = request.headers.authorization === `Bearer ${found.token}`;
     response.setHeader("content-type", "application/json");
     if (path === "/v1/health") response.end("{}");
@@ -57,19 +63,24 @@ export async function startScriptedEngine(): Promise<ScriptedEngine> {
   await once(server, "listening");
   onTestFinished(() => void server.close());
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const addressOf = ({ id, generation }: InstanceName): string => `${base}/${id}/${generation}`;
+  const addressOf = (name: InstanceName): string =>
+    `${base}${instances.find(of(name))?.hasMoved === true ? "/moved" : ""}/${name.id}/${name.generation}`;
 
   const scripted: ScriptedEngine = {
     launches: [],
     violations: [],
     isAway: false,
+    isSilent: false,
     running: () => instances.filter(({ isRunning }) => isRunning).map(({ id, generation }) => ({ id, generation })),
     volumes: () => [...volumes.keys()],
     die(id) {
       for (const each of instances) if (each.id === id) each.isRunning = false;
     },
+    move(id) {
+      for (const each of instances) if (each.id === id) each.hasMoved = true;
+    },
     leave(name) {
-      instances.push({ ...name, token: "left", isRunning: true, isReady: true });
+      instances.push({ ...name, token: "left", isRunning: true, isReady: true, hasMoved: false });
       volumes.set(name.id, new Date());
     },
     failNext: (message) => void failures.push(message),
@@ -81,13 +92,13 @@ export async function startScriptedEngine(): Promise<ScriptedEngine> {
       spec: { image: "scripted" },
       async launch(name, token, signal) {
         signal.throwIfAborted();
-        assertThere();
+        await answering();
         instances = instances.filter(({ id }) => id !== name.id);
         await new Promise((resolve) => setImmediate(resolve));
         if (instances.some(({ id, isRunning }) => id === name.id && isRunning))
           scripted.violations.push(`two instances of ${name.id}`);
         scripted.launches.push({ id: name.id, generation: name.generation });
-        const instance: Instance = { ...name, token, isRunning: true, isReady: held === undefined };
+        const instance: Instance = { ...name, token, isRunning: true, isReady: held === undefined, hasMoved: false };
         instances.push(instance);
         volumes.set(name.id, volumes.get(name.id) ?? new Date());
         const failure = failures.shift();
@@ -99,7 +110,7 @@ export async function startScriptedEngine(): Promise<ScriptedEngine> {
         return addressOf(name);
       },
       async find(name) {
-        assertThere();
+        await answering();
         return instances.find(of(name))?.isRunning === true ? addressOf(name) : undefined;
       },
       lastLines: async ({ generation }) => `the last line of generation ${generation}`,
@@ -124,11 +135,20 @@ export async function startScriptedEngine(): Promise<ScriptedEngine> {
           ...[...volumes].map(([id, createdAt]) => ({ what: "volume" as const, id, createdAt })),
         ];
       },
-      look: async () => (scripted.isAway ? { ok: false, message: "away" } : { ok: true }),
+      look: async () =>
+        scripted.isSilent
+          ? new Promise<never>(() => undefined)
+          : scripted.isAway
+            ? { ok: false, message: "away" }
+            : { ok: true },
     },
   };
+  async function answering(): Promise<void> {
+    if (scripted.isSilent) await new Promise(() => undefined);
+    assertThere();
+  }
   function assertThere(): void {
-    if (scripted.isAway) throw new Error("the engine is away");
+    if (scripted.isAway) throw Object.assign(new Error("the engine is away"), { code: "ECONNREFUSED" });
   }
   return scripted;
 }

@@ -268,6 +268,41 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(scripted.running()).toEqual([]);
   });
 
+  test("a start while the engine is away does not count as one that failed, and the first after it succeeds", async () => {
+    const { storage, scripted, thread, pool } = await setUp();
+    scripted.isAway = true;
+    for (let tries = 0; tries < 5; tries += 1) {
+      await expect(pool.acquire(thread.scope, never)).rejects.toMatchObject({
+        reason: "executor_unreachable",
+        message: `the sandbox engine does not answer: the engine is away: the last line of generation ${tries + 1}`,
+      });
+    }
+    scripted.isAway = false;
+    expect((await pool.acquire(thread.scope, never)).generation).toBe(6);
+    expect(await rowOf(storage, thread)).toMatchObject({ state: "ready", error: null });
+  });
+
+  test("one that a person has started again is found where it answers now, also by a client that was using it", async () => {
+    const { scripted, thread, pool } = await setUp();
+    const first = await pool.acquire(thread.scope, never);
+    scripted.move(first.id);
+    await expect(first.client.executors()).rejects.toThrow("turnd GET /v1/executors");
+    expect(await first.client.executors()).toEqual([]);
+    const again = await pool.acquire(thread.scope, never);
+    expect(await again.client.executors()).toEqual([]);
+    expect([again.generation, scripted.launches.length]).toEqual([1, 1]);
+  });
+
+  test("an engine that says nothing holds neither a start beyond its limit nor a probe", async () => {
+    const { scripted, thread, pool } = await setUp({ startMs: 1_000 });
+    scripted.isSilent = true;
+    expect(await pool.look()).toEqual({ ok: false, message: "the sandbox engine does not answer" });
+    await expect(pool.acquire(thread.scope, never)).rejects.toThrow("it was not ready within 1000 ms");
+    scripted.isSilent = false;
+    expect(await pool.look()).toEqual({ ok: true });
+    expect((await pool.acquire(thread.scope, never)).generation).toBe(2);
+  });
+
   test("the sweep removes what no row knows, volumes only after a day", async () => {
     const { storage, scripted, thread, pool } = await setUp();
     const mine = await pool.acquire(thread.scope, never);

@@ -95,3 +95,16 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(await checks()).toContainEqual({ name: "sandbox_sharing", ok: true, message });
   });
 });
+
+test("a run that finds the engine away says so once, waits, and runs when it is back", async () => {
+  const turnd = await fakeDaemon();
+  const sandboxes = oneTurnd(turnd.url);
+  const service = await freshService("postgres", { turndUrl: turnd.url, createSandboxes: sandboxes.createSandboxes });
+  sandboxes.isAway = true;
+  const { run_id: runId } = await service.submit(await service.thread(), "Hello.");
+  await waitFor("two starts", () => sandboxes.launches >= 2);
+  sandboxes.isAway = false;
+  expect(await service.result(runId)).toMatchObject({ status: "completed", output: "Hello." });
+  const waiting = (await service.events(runId)).filter(({ data }) => data.payload.name === "svc.waiting");
+  expect(waiting.map(({ data }) => data.payload.reason)).toEqual(["executor_unreachable"]);
+});

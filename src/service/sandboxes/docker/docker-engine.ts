@@ -21,13 +21,15 @@ export interface DockerOptions extends ContainerSettings {
 }
 
 const LINES = 20;
+/** An engine that says nothing for so long is away: longer than it takes to make or to stop a container. */
+const SILENCE_MS = 120_000;
 const REMOVE_TRIES = 20;
 const RETRY_MS = 250;
 
 /** Sandboxes as containers of the engine that `DOCKER_HOST` names. Connects when it is first asked. */
 export async function openDockerEngine(options: DockerOptions): Promise<SandboxEngine> {
   const { default: DockerClient } = await import("dockerode");
-  const docker: Docker = new DockerClient();
+  const docker: Docker = new DockerClient({ timeout: SILENCE_MS });
   const { instanceId } = options;
   const isPublished = options.network === undefined;
   const byLabels = (labels: Readonly<Record<string, string>>) => ({
