@@ -21,8 +21,8 @@ const PARSER_TESTS = ["test/service/knowledge/parse/**/*.test.ts"];
 export default defineConfig({
   test: {
     pool: "forks",
-    // Two cores and CLIs that take 300 MB each: more at once only makes every one of them slower (measured with three).
-    maxWorkers: 2,
+    // One more than cores: daemons and services wait for clocks and leases more than they work.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,
@@ -70,6 +70,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: "real",
+          // CLIs that take 300 MB each: more at once only makes every one of them slower (measured with three).
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/harness/provide-turnd.ts", "test/harness/provide-clis.ts"],
           testTimeout: 120_000,
@@ -83,8 +86,9 @@ export default defineConfig({
           include: ["test/image/**/*.test.ts"],
           globalSetup: ["test/harness/provide-image.ts"],
           setupFiles: ["test/harness/await-image.ts"],
+          maxWorkers: 2,
           // After all others: the image is built beside them.
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
