@@ -64,6 +64,8 @@ function waitingReason(fault: unknown, mayBeAdmitted: boolean): string | undefin
     const isPassing = fault.reason === "sandbox_limit" || fault.reason === "executor_unreachable";
     return mayBeAdmitted || isPassing ? fault.reason : undefined;
   }
+  // One answer that cannot be read says nothing of a turn that may be under way.
+  if (fault instanceof TurndProtocolError) return mayBeAdmitted ? "executor_unreachable" : undefined;
   if (!(fault instanceof ProblemError)) return undefined;
   if (fault.code === "queue_full" || fault.code === "shutting_down") return fault.code;
   const status = PROBLEM_STATUS[fault.code];

@@ -119,6 +119,27 @@ describe.each(ENGINES)("%s", (kind) => {
     expect((await onlyRun(desk)).turn_left_at).toBeNull();
   });
 
+  test("a turn was sent and turnd's first answers cannot be read: it is asked again, and the turn is followed", async () => {
+    const desk = await openRunDesk(storage());
+    const { run } = await desk.submit("r-1", "enqueue", { input: { query: "Done.", images: [] } });
+    const runId = run?.id ?? "";
+    const turnd = await fakeDaemon();
+    const proxy = await startLossyProxy(turnd.url);
+    const attempts = await attemptsAt(desk, proxy.url);
+    const stop = new AbortController();
+    proxy.decide((method, path) => (method === "POST" && path === "/v1/turns" ? "hold" : "pass"));
+    const stopped = attemptRun(attempts, runId, stop.signal);
+    await waitFor("the turn", async () => (await turnd.request("GET", "/v1/turns")).body.turns.length === 1);
+    stop.abort(new Error("the service is stopping"));
+    await expect(stopped).rejects.toThrow("stopping");
+    let garbled = 0;
+    proxy.decide((_, path) => (path.startsWith("/v1/requests/") && ++garbled < 3 ? "garble" : "pass"));
+    await attemptRun(attempts, runId, new AbortController().signal);
+    expect(await onlyRun(desk)).toMatchObject({ status: "interrupted", output: "Done.", error: null });
+    expect(garbled).toBe(3);
+    expect((await turnd.request("GET", "/v1/turns")).body.turns).toMatchObject([{ request_id: runId }]);
+  });
+
   test("a turn was sent and turnd came back empty: executor_lost, however often its session is made anew", async () => {
     const desk = await openRunDesk(storage());
     const { run } = await desk.submit("r-1", "enqueue");
