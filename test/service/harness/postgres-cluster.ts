@@ -70,13 +70,11 @@ export async function startPostgresCluster({
   if (password !== undefined) appendFileSync(join(data, "pg_hba.conf"), `host all all all ${method}\n`);
   const port = await freePort(host);
   const url = `postgres://svc${password === undefined ? "" : `:${password}`}@${host}:${port}/postgres`;
+  const durability = isDurable ? [] : ["-c", "fsync=off"];
   const start = async () => {
     const child = execa(
       join(programs, "postgres"),
-      [
-        ...["-D", data, "-k", directory, "-h", host, "-p", String(port), "-c", "max_connections=300"],
-        ...(isDurable ? [] : ["-c", "fsync=off"]),
-      ],
+      ["-D", data, "-k", directory, "-h", host, "-p", String(port), "-c", "max_connections=300", ...durability],
       { ...as, reject: false, all: true, cleanup: true },
     );
     const exited = Promise.resolve(child);

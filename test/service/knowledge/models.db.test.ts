@@ -18,7 +18,7 @@ const MEANINGS: readonly [RegExp, readonly number[]][] = [
   [/cat|pet/, [0.1, 0, 1]],
 ];
 
-/** Speaks as OpenAI's `/embeddings` and Cohere's `/rerank` do; answers are recorded ones but for the numbers. */
+/** Speaks as OpenAI's `/embeddings` and Cohere's `/rerank` do; the answers have the shapes of their documentation. */
 async function startModels() {
   let failing = 0;
   let most = Infinity;
