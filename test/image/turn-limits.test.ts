@@ -55,7 +55,7 @@ describeImage("limits of each turn in a container", { timeout: 300_000 }, () => 
       expect(await limitsOf(sandbox)).toEqual({ enforced: true, max_processes: 200, memory_mb: 900 });
       expect((await sandbox.exec(["turnd", "doctor"])).output).toMatch(/^ok +turn-limits: each turn has .* 900 MiB$/m);
 
-      const bomb = await sandbox.admit({ executor: "cli-b", input: `@@command:${PROGRAMS}/fork-bomb 600@@` });
+      const bomb = await sandbox.admit({ executor: "cli-b", input: `@@command:${PROGRAMS}/fork-bomb 600 0.1@@` });
       await waitFor("the limit", async () => {
         const { output } = await sandbox.exec([
           "sh",

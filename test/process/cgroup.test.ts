@@ -101,7 +101,7 @@ test.runIf(HAS_GROUPS)(
     const { group, tree } = await keep(
       groups,
       "bomb",
-      `exec ${runnableProgram("test/programs/exhaust/fork-bomb", onTestFinished)} 600`,
+      `exec ${runnableProgram("test/programs/exhaust/fork-bomb", onTestFinished)} 600 0.1`,
     );
     await waitFor("the limit", () => groups.readHits("bomb").refused > 0);
     expect(group.members().length).toBeLessThanOrEqual(LIMITS.maxProcesses);

@@ -13,7 +13,8 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const HAS_GROUPS = GROUP_PLACES !== undefined;
 const ON = { TURND_TURN_CGROUPS: "auto", TURND_TURN_MAX_PROCESSES: "60", TURND_TURN_MEMORY_MB: "128" };
-const forkBomb = (): string => runnableProgram("test/programs/exhaust/fork-bomb", onTestFinished);
+/** With rests: it takes every process, and leaves the machine's time to the tests beside it. */
+const forkBomb = (): string => `${runnableProgram("test/programs/exhaust/fork-bomb", onTestFinished)} 600 0.1`;
 const EATER = `perl -e '$x = "a" x 400_000_000'`;
 
 /** Directories of a turn's or shell's group, wherever this machine has them. */
@@ -55,7 +56,7 @@ test.runIf(HAS_GROUPS)(
 
 test.runIf(HAS_GROUPS)("a fork bomb in one turn leaves other turns, admissions and health alone", async () => {
   const turnd = await fakeDaemon(ON);
-  const bomb = await turnd.admit({ executor: "cli-b", input: `shell ${forkBomb()} 600` });
+  const bomb = await turnd.admit({ executor: "cli-b", input: `shell ${forkBomb()}` });
   await waitFor("the limit", () => refusedIn(bomb.turn_id) > 0);
   const other = await turnd.run({
     executor: "cli-b",
@@ -118,7 +119,7 @@ test.runIf(HAS_GROUPS)(
   async () => {
     const directory = temporaryDirectory(onTestFinished);
     const first = await fakeDaemonIn(directory, ON);
-    const bomb = await first.admit({ executor: "cli-b", input: `shell ${forkBomb()} 600` });
+    const bomb = await first.admit({ executor: "cli-b", input: `shell ${forkBomb()}` });
     const done = await first.admit({ executor: "cli-b", input: "sleep 0.5\nhello" });
     const shell = await startShell(first);
     await runLine(first, shell.session_id, "echo up$((1+1))", /up2/);
@@ -160,7 +161,7 @@ test.runIf(HAS_GROUPS)("a shell has a group of its own, with the same limits, un
     "grep -E ':pids:|^0:' /proc/self/cgroup; echo over$((1+1))",
     /turnd-[0-9a-f]+\/([0-9a-f-]{36})\s[^]*over2/,
   );
-  await turnd.request("POST", `/v1/shell/sessions/${session_id}/input`, { text: `${forkBomb()} 600\r` });
+  await turnd.request("POST", `/v1/shell/sessions/${session_id}/input`, { text: `${forkBomb()}\r` });
   await waitFor("the limit", () => refusedIn(marker) > 0);
   expect(await turnd.run({ executor: "cli-b", input: "hello" })).toMatchObject({ status: "completed" });
   expect((await turnd.request("DELETE", `/v1/shell/sessions/${session_id}`)).status).toBeLessThan(300);
