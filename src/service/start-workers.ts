@@ -15,7 +15,7 @@ import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import type { ServiceOptions } from "./service.ts";
 import type { Settings } from "./settings.ts";
 import type { Storage } from "./storage/storage.ts";
-import { createTaskWorker } from "./tasks/attempt-task.ts";
+import { createTaskWorker, placesOfKinds } from "./tasks/attempt-task.ts";
 import type { AnyTaskKind } from "./tasks/define-task.ts";
 import { deleteExpiredTasks, ensureTaskJobs } from "./tasks/sweep.ts";
 import type { TaskControls } from "./tasks/task-controls.ts";
@@ -65,7 +65,8 @@ export async function startWorkers(
     ...knowledge.taskKinds(),
   ];
   const attemptTask = createTaskWorker({ storage, kinds, controls: wiring.taskControls, logger });
-  await storage.jobs.work("task", values.SERVICE_TASK_CONCURRENCY, attemptTask);
+  const places = values.SERVICE_TASK_CONCURRENCY;
+  await storage.jobs.work("task", places, attemptTask, placesOfKinds(kinds, places));
   await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, (id, signal) => deliver({ ...wiring, logger }, id, signal));
   await storage.jobs.work("sweep", 1, async () => {
     await deleteExpiredEvents(storage);

@@ -5,12 +5,13 @@ export interface ClaimedJob {
   readonly id: string;
   readonly retryCount: number;
   readonly expireInSeconds: number;
+  readonly groupId?: string | null;
 }
 
 /** One queue of the cluster. */
 export interface JobSource<Job extends ClaimedJob> {
-  /** Claims at most so many. */
-  fetch(most: number): Promise<readonly Job[]>;
+  /** Claims at most so many, none of these groups. */
+  fetch(most: number, fullGroups: readonly string[]): Promise<readonly Job[]>;
   complete(job: Job): Promise<void>;
   /** The handler failed: the job is tried again as its queue says. */
   fail(job: Job, error: unknown): Promise<void>;
@@ -23,6 +24,8 @@ export interface JobSource<Job extends ClaimedJob> {
 export interface JobWorkerOptions<Job extends ClaimedJob> {
   readonly source: JobSource<Job>;
   readonly concurrency: number;
+  /** How many of a group run at once here; of a group without a limit, as many as there are places. */
+  readonly groupLimits?: ReadonlyMap<string, number> | undefined;
   /** Without a notice the queue is looked at so often: notices are hints (law 1). */
   readonly pollMs: number;
   /** How often claims are renewed; absent where they last as long as the job may. */
@@ -55,7 +58,7 @@ interface Running<Job> {
 
 /** Begins at once. */
 export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions<Job>): JobWorker {
-  const { source, concurrency, pollMs, renewMs, handler, onFault } = options;
+  const { source, concurrency, groupLimits, pollMs, renewMs, handler, onFault } = options;
   const running = new Map<Job, Running<Job>>();
   const stopping = new AbortController();
   let isHalted = false;
@@ -102,12 +105,23 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
     running.set(job, { job, claim, done });
   }
 
+  /** Their jobs stay in the queue: they take no place from those of others. */
+  function listFullGroups(): string[] {
+    const counts = new Map<string, number>();
+    for (const { groupId } of running.keys()) {
+      if (typeof groupId === "string") counts.set(groupId, (counts.get(groupId) ?? 0) + 1);
+    }
+    return [...counts].flatMap(([group, count]) => (count >= (groupLimits?.get(group) ?? Infinity) ? [group] : []));
+  }
+
   async function takeAll(): Promise<void> {
     for (;;) {
-      const free = Math.min(MOST_CLAIMED, concurrency - running.size);
-      mayBeMore = free <= 0;
-      if (mayBeMore || isHalted) return;
-      const jobs = await source.fetch(free);
+      // One by one where groups have limits: what is claimed together may be of one group.
+      const free = Math.min(groupLimits === undefined ? MOST_CLAIMED : 1, concurrency - running.size);
+      const fullGroups = listFullGroups();
+      mayBeMore = free <= 0 || fullGroups.length > 0;
+      if (free <= 0 || isHalted) return;
+      const jobs = await source.fetch(free, fullGroups);
       for (const job of jobs) begin(job);
       if (jobs.length < free) return;
     }

@@ -24,14 +24,23 @@ export type JobHandler = (id: string, signal: AbortSignal) => Promise<void>;
 
 /** Hints that rows have work; no room sees what carries them. */
 export interface Jobs {
-  /** In the transaction that makes the row; a job of that id that exists already is left as it is. */
-  send(trx: Transaction, queue: QueueName, id: string): Promise<void>;
+  /**
+   * In the transaction that makes the row; a job of that id that exists already is left as it is.
+   *
+   * @param group - what the job is one of, where workers limit how many of one run at once
+   */
+  send(trx: Transaction, queue: QueueName, id: string, group?: string): Promise<void>;
   /** Outside: makes the job of a row that has work and may have lost its job. */
-  ensure(queue: QueueName, id: string): Promise<void>;
+  ensure(queue: QueueName, id: string, group?: string): Promise<void>;
   /** Asks for a sweep: one in each 30 s in the whole cluster. */
   requestSweep(): Promise<void>;
   /** Takes jobs until `stop`. The signal aborts when the claim is lost, the job is too old, or the process stops. */
-  work(queue: QueueName, concurrency: number, handler: JobHandler): Promise<void>;
+  work(
+    queue: QueueName,
+    concurrency: number,
+    handler: JobHandler,
+    groupLimits?: ReadonlyMap<string, number>,
+  ): Promise<void>;
   /** What waits in each queue of the whole cluster, and how long its oldest job has been due. */
   load(): Promise<readonly QueueLoad[]>;
   /** Takes no more jobs, aborts the running ones and gives them back, so that another process has them at once. */
@@ -90,26 +99,27 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
   });
 
   return {
-    async send(trx, queue, id) {
-      await boss.send(queue, { id }, { id, db: fromKysely(trx) });
+    async send(trx, queue, id, group) {
+      await boss.send(queue, { id }, { id, ...groupOf(group), db: fromKysely(trx) });
     },
-    async ensure(queue, id) {
+    async ensure(queue, id, group) {
       scope.assertOutside();
       const [job] = await boss.findJobs(queue, { id });
       if (job?.state === "completed" || job?.state === "failed" || job?.state === "cancelled")
         await boss.deleteJob(queue, id);
-      await boss.send(queue, { id }, { id });
+      await boss.send(queue, { id }, { id, ...groupOf(group) });
     },
     async requestSweep() {
       scope.assertOutside();
       await boss.send("sweep", {}, { singletonSeconds: SWEEP_SECONDS });
     },
-    async work(queue, concurrency, handler) {
+    async work(queue, concurrency, handler, groupLimits) {
       scope.assertOutside();
       if (workers.has(queue)) throw new Error(`this process works on "${queue}" already`);
       const worker = startJobWorker({
         source: jobSource(engine, boss, queue),
         concurrency,
+        groupLimits,
         pollMs: POLL_MS,
         renewMs: isLeased(queue) ? options.leaseMs / 4 : undefined,
         handler: (job, signal) => handler(job.data.id ?? job.id, signal),
@@ -165,7 +175,7 @@ type QueuedJob = Job<{ id?: string }>;
 
 function jobSource(engine: Engine, boss: PgBoss, queue: QueueName): JobSource<QueuedJob> {
   return {
-    fetch: (most) => boss.fetch<{ id?: string }>(queue, { batchSize: most }),
+    fetch: (most, fullGroups) => boss.fetch<{ id?: string }>(queue, { batchSize: most, ignoreGroups: [...fullGroups] }),
     async complete(job) {
       await boss.complete(queue, job);
     },
@@ -182,6 +192,10 @@ function jobSource(engine: Engine, boss: PgBoss, queue: QueueName): JobSource<Qu
       return settled ?? jobs.map(({ id }) => id);
     },
   };
+}
+
+function groupOf(group: string | undefined): { group?: { id: string } } {
+  return group === undefined ? {} : { group: { id: group } };
 }
 
 const NO_JOB = "00000000-0000-0000-0000-000000000000";

@@ -17,6 +17,15 @@ export interface TaskWorkerOptions {
 /** Works on a task until it has ended. @throws when another attempt has to go on */
 export type AttemptTask = (taskId: string, signal: AbortSignal) => Promise<void>;
 
+/**
+ * How many tasks of each kind a process takes at once: one kind never takes all places, so a long row of its tasks delays no other.
+ *
+ * @param places - of all kinds together
+ */
+export function placesOfKinds(kinds: readonly AnyTaskKind[], places: number): ReadonlyMap<string, number> {
+  return new Map(kinds.map(({ kind, concurrency }) => [kind, Math.min(concurrency, Math.max(1, places - 1))]));
+}
+
 /** One for each process: it keeps the kinds' own limits. */
 export function createTaskWorker(options: TaskWorkerOptions): AttemptTask {
   const { storage, logger } = options;

@@ -46,7 +46,7 @@ export async function startTask<Payload>(
       .returningAll()
       .executeTakeFirst();
     if (made !== undefined) {
-      await jobs.send(trx, "task", made.id);
+      await jobs.send(trx, "task", made.id, kind.kind);
       return { task: made, joined: false };
     }
     const open = await trx

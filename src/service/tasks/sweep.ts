@@ -14,9 +14,9 @@ export async function deleteExpiredTasks(storage: Storage, retentionMs: number):
 export async function ensureTaskJobs(storage: Storage): Promise<void> {
   const tasks = await storage.db
     .selectFrom("task")
-    .select("id")
+    .select(["id", "kind"])
     .where("status", "in", ["pending", "running"])
     .where("created_at", "<", sql<Date>`now() - interval '10 seconds'`)
     .execute();
-  for (const { id } of tasks) await storage.jobs.ensure("task", id);
+  for (const { id, kind } of tasks) await storage.jobs.ensure("task", id, kind);
 }

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { json } from "../../../src/service/storage/storable.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
-import { createTaskWorker } from "../../../src/service/tasks/attempt-task.ts";
+import { createTaskWorker, placesOfKinds } from "../../../src/service/tasks/attempt-task.ts";
 import { defineTask, type AnyTaskKind, type TaskContext } from "../../../src/service/tasks/define-task.ts";
 import { TaskFailure } from "../../../src/service/tasks/failures.ts";
 import { startTask } from "../../../src/service/tasks/start-task.ts";
@@ -106,6 +106,33 @@ describe.each(ENGINES)("%s", (engine) => {
     await work(storage, kind);
     await ended(storage, first?.id ?? "");
     expect(await start(storage, kind, { key: "one" })).toMatchObject({ joined: false });
+  });
+
+  test("a kind that is full delays no other, however many of it wait, and runs them in its own places", async () => {
+    const storage = await freshStorage(engine);
+    const { promise: open, resolve } = Promise.withResolvers<void>();
+    let [now, most] = [0, 0];
+    const crowded = countTask(async () => {
+      now += 1;
+      most = Math.max(most, now);
+      await open;
+      now -= 1;
+      return 1;
+    });
+    const other = { ...countTask(async () => 2), kind: "other" };
+    const kinds = [{ ...crowded, concurrency: 9 }, other];
+    const controls = await createTaskControls(storage, logger);
+    onTestFinished(() => controls.close());
+    const crowd = [];
+    for (let each = 0; each < 12; each += 1) crowd.push(await start(storage, crowded));
+    const { id } = await start(storage, other);
+    const worker = createTaskWorker({ storage, kinds, controls, logger });
+    await storage.jobs.work("task", 3, worker, placesOfKinds(kinds, 3));
+    expect(await ended(storage, id)).toMatchObject({ kind: "other", status: "success", result: 2 });
+    expect(now).toBeLessThanOrEqual(2);
+    resolve();
+    for (const each of crowd) expect(await ended(storage, each.id)).toMatchObject({ status: "success" });
+    expect(most).toBe(2);
   });
 
   test("nothing is made when the caller's transaction is undone", async () => {
