@@ -262,11 +262,11 @@ test("each deed is in the audit, once: who did it, with what, to what, and no se
   expect(await read("subject=agent:mine")).toHaveLength(3);
 });
 
-test("what is refused is no deed", async () => {
+test("what is refused is no deed, but for a wrong password, which somebody may be guessing", async () => {
   const { app, owner, superadmin, makePerson } = await prepare();
   const reader = await makePerson("superadmin");
-  const count = async () => (await call(app, "GET", "/api/audit?limit=500", undefined, reader)).body.entries.length;
-  const before = await count();
+  const read = async () => (await call(app, "GET", "/api/audit?limit=500", undefined, reader)).body.entries;
+  const before = await read();
   const refused = [
     await call(app, "POST", "/api/auth/users", { username: "carl", password: PASSWORD }, owner),
     await call(app, "POST", "/api/auth/users", { username: "anna", password: PASSWORD }, superadmin),
@@ -276,5 +276,7 @@ test("what is refused is no deed", async () => {
     await call(app, "PUT", "/api/auth/me/password", { old_password: "x", new_password: NEW_PASSWORD }, owner),
   ];
   expect(refused.map(({ status }) => status)).toEqual([403, 409, 409, 409, 404, 401]);
-  expect(await count()).toBe(before);
+  const [last, ...earlier] = await read();
+  expect(last).toMatchObject({ action: "password.refused", credential: "jwt" });
+  expect(earlier).toEqual(before);
 });
