@@ -31,7 +31,14 @@ export async function startServiceProcess(
 ): Promise<ServiceProcess> {
   const { url, ...running } = await startListening(
     [process.execPath, join(REPOSITORY, "src/service/main.ts"), "serve"],
-    { PATH: "/usr/bin:/bin", SERVICE_DATA_DIR: directory, SERVICE_PORT: "0", SERVICE_LEASE_MS: "10000", ...env },
+    {
+      PATH: "/usr/bin:/bin",
+      SERVICE_DATA_DIR: directory,
+      SERVICE_PORT: "0",
+      SERVICE_LEASE_MS: "10000",
+      SERVICE_RATE_PER_MINUTE: "0",
+      ...env,
+    },
   );
   const client = createServiceClient(url, await logIn(url));
   return {
