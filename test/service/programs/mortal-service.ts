@@ -1,9 +1,11 @@
-// A service that kills itself, once, at a step of an attempt, of a deletion or of the knowledge base: MORTAL_STEP names it, MORTAL_MARK is the file that says it was done.
+// A service that kills itself, once, at a step of an attempt, of a deletion or of the knowledge base, or at a sandbox's start
+// (`launch`): MORTAL_STEP names it, MORTAL_MARK is the file that says it was done.
 import { existsSync, writeFileSync } from "node:fs";
 import { pino } from "pino";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
 import { startService } from "../../../src/service/service.ts";
 import { readSettings } from "../../../src/service/settings.ts";
+import { oneTurnd } from "../harness/one-turnd.ts";
 
 const { MORTAL_STEP: step, MORTAL_MARK: mark = "", MORTAL_ROLE: role = "serve" } = process.env;
 if (role !== "serve" && role !== "api" && role !== "worker") throw new Error(`there is no role ${role}`);
@@ -13,8 +15,14 @@ const service = await startService({
   role,
   logger: pino({ level: "info" }),
   version: "test",
-  createSandboxes: async ({ storage }) =>
-    createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined }),
+  createSandboxes:
+    process.env["MORTAL_SANDBOXES"] === "pool"
+      ? oneTurnd(settings.values.SERVICE_TURND_URLS[0] ?? "", {
+          isGone: process.env["MORTAL_GONE"] === "true",
+          onLaunch: () => dieAt("launch"),
+        }).createSandboxes
+      : async ({ storage }) =>
+          createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined }),
   onStep: dieAt,
   onDeletionStep: dieAt,
   onKnowledgeStep: dieAt,
