@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access, chmod, chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { makeUserDirectory } from "../src/daemon/process/user-directory.ts";
+import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
 import { provideClis } from "./clis.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;

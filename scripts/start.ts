@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { runCommandLine, type ExitCode } from "../src/daemon/command-line.ts";
+import { runCommandLine, type ExitCode } from "../src/daemon/commands/command-line.ts";
 import { fillEnvironment } from "./fill-environment.ts";
 
 // What `npm start` runs: turnd on a machine that may be no sandbox image. Variables that are set win over everything.

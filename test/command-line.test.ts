@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { runCommandLine, type Commands } from "../src/daemon/command-line.ts";
+import { runCommandLine, type Commands } from "../src/daemon/commands/command-line.ts";
 
 /** Runs a command line whose commands do nothing but say what was asked of them. */
 async function run(...args: string[]) {

@@ -1,12 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { assertPlaces, assertStateIsOurs } from "../src/daemon/places.ts";
+import { assertPlaces, assertStateIsOurs } from "../src/daemon/serve/places.ts";
 import { readSettings } from "../src/daemon/settings.ts";
 import { REPOSITORY, temporaryDirectory, userDirectory } from "./harness/temporary.ts";
 
 const ROOT = { uid: 0, gid: 0 };
-const check = (env: Record<string, string>): void => assertPlaces(readSettings(env, ROOT));
+const check = (env: Record<string, string>): void => assertPlaces(readSettings(env, ROOT), REPOSITORY);
 
 test.each([
   ["/", "it must not hold"],

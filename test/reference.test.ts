@@ -1,16 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { FAILURES_PATH, renderFailures } from "../scripts/failures.ts";
-import { REFERENCE_PATH, renderReference } from "../scripts/reference.ts";
-import { KEEPER_LOST, OWN_FAILURES } from "../src/daemon/turns/acts.ts";
+import { FAILURES_PATH, renderFailures } from "../scripts/generate/failures.ts";
+import { REFERENCE_PATH, renderReference } from "../scripts/generate/reference.ts";
+import { KEEPER_LOST, OWN_FAILURES } from "../src/daemon/turns/outcome/acts.ts";
 import { VERSION } from "../src/daemon/version.ts";
 import { FailureCode } from "../src/protocol/index.ts";
 
-test("docs/reference.md says what the source says; `node scripts/reference.ts` makes it anew", () => {
+test("docs/reference.md says what the source says; `node scripts/generate/reference.ts` makes it anew", () => {
   expect(readFileSync(REFERENCE_PATH, "utf8")).toBe(renderReference());
 });
 
-test("docs/failures.md says what the tables say; `node scripts/failures.ts` makes it anew", () => {
+test("docs/failures.md says what the tables say; `node scripts/generate/failures.ts` makes it anew", () => {
   expect(readFileSync(FAILURES_PATH, "utf8")).toBe(renderFailures());
 });
 
@@ -27,7 +27,9 @@ test.each(FailureCode.options)(
 
 test("every failure that turnd tells of its own accord is in the table", () => {
   const directory = new URL("../src/daemon/turns/", import.meta.url);
-  const sources = readdirSync(directory).map((name) => readFileSync(new URL(name, directory), "utf8"));
+  const sources = readdirSync(directory, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => readFileSync(new URL(name, directory), "utf8"));
   const told = sources.flatMap((source) => [...source.matchAll(/ownFailure\(\s*"(\w+)"/g)].map(([, code]) => code));
   const listed = new Set([...Object.keys(OWN_FAILURES), KEEPER_LOST.code]);
   expect(told.filter((code) => !listed.has(code ?? ""))).toEqual([]);

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readSettings, SettingsError } from "../src/daemon/settings.ts";
-import { checkDirectories } from "../src/daemon/start-directories.ts";
+import { checkDirectories } from "../src/daemon/serve/start-directories.ts";
 import { temporaryDirectory } from "./harness/temporary.ts";
 
 const ROOT = { uid: 0, gid: 0 };

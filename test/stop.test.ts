@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stopWithin, type StopPlan } from "../src/daemon/stop.ts";
+import { stopWithin, type StopPlan } from "../src/daemon/serve/stop.ts";
 
 const hang = () => new Promise<never>(() => {});
 

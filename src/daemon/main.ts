@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { runCommandLine, type ExitCode, type JsonOption, type ReplayView } from "./command-line.ts";
+import { runCommandLine, type ExitCode, type JsonOption, type ReplayView } from "./commands/command-line.ts";
 import { redactLine } from "./event-log/redact-json.ts";
 import { createRedactor } from "./event-log/redact.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
-import { keepHeapSmall } from "./small-heap.ts";
+import { keepHeapSmall } from "./serve/small-heap.ts";
 
 // A command loads what it runs, where it runs: a replay that loaded the server too would need 30 MB and half a second more.
 
@@ -29,9 +29,9 @@ async function serve(settings: Settings): Promise<never> {
   });
   const [{ pino }, { startDaemon }, { secretsOf }, { createSecretBook }] = await Promise.all([
     import("pino"),
-    import("./daemon.ts"),
-    import("./configurations.ts"),
-    import("./turns/secret-book.ts"),
+    import("./serve/daemon.ts"),
+    import("./commands/render.ts"),
+    import("./turns/store/secret-book.ts"),
   ]);
   const secrets = createSecretBook(secretsOf(settings));
   const { redact } = secrets;
@@ -66,10 +66,10 @@ async function serve(settings: Settings): Promise<never> {
 
 async function render(settings: Settings): Promise<ExitCode> {
   const [{ readConfigurations, renderConfigurations }, { assertPlaces }] = await Promise.all([
-    import("./configurations.ts"),
-    import("./places.ts"),
+    import("./commands/render.ts"),
+    import("./serve/places.ts"),
   ]);
-  assertPlaces(settings);
+  assertPlaces(settings, dirname(SANDBOX));
   const configured = readConfigurations(settings).filter(({ configuration }) => configuration.isConfigured);
   const faults = configured.flatMap(({ configuration }) => configuration.fault ?? []);
   // A key may come later, with the daemon's own environment; a CLI that would refuse its configuration may not.
@@ -90,8 +90,8 @@ async function render(settings: Settings): Promise<ExitCode> {
 
 async function doctor({ isJson }: JsonOption): Promise<ExitCode> {
   const [{ runDoctor }, { secretsOfEnvironment }] = await Promise.all([
-    import("./doctor-command.ts"),
-    import("./configurations.ts"),
+    import("./commands/doctor.ts"),
+    import("./commands/render.ts"),
   ]);
   return untilStopped((signal) =>
     runDoctor({
@@ -109,8 +109,8 @@ async function replay(paths: readonly string[], show: ReplayView): Promise<ExitC
   // Before anything else is loaded: that takes memory too.
   keepHeapSmall();
   const [{ isReaderGone, printReplays }, { secretsOfEnvironment }] = await Promise.all([
-    import("./replay-command.ts"),
-    import("./configurations.ts"),
+    import("./commands/replay.ts"),
+    import("./commands/render.ts"),
   ]);
   const redact = createRedactor(secretsOfEnvironment(process.env, self()));
   // Told to the write that fails, too: that is where it is answered.
@@ -131,8 +131,8 @@ async function replay(paths: readonly string[], show: ReplayView): Promise<ExitC
 
 async function record(turnId: string, directory: string): Promise<ExitCode> {
   const [{ recordTurn }, { keysOf, secretsOf }] = await Promise.all([
-    import("./record-command.ts"),
-    import("./configurations.ts"),
+    import("./commands/record.ts"),
+    import("./commands/render.ts"),
   ]);
   const settings = readSettings(process.env, self());
   if (keysOf(settings).length === 0) {
@@ -149,7 +149,7 @@ async function record(turnId: string, directory: string): Promise<ExitCode> {
 async function probe(asked: readonly string[], { isJson }: JsonOption): Promise<ExitCode> {
   const [{ CliName }, { printProbe }] = await Promise.all([
     import("../protocol/index.ts"),
-    import("./probe-command.ts"),
+    import("./commands/probe.ts"),
   ]);
   return untilStopped((signal) =>
     printProbe(
@@ -201,7 +201,7 @@ function describe(error: unknown): string {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  const { secretsOfEnvironment } = await import("./configurations.ts");
+  const { secretsOfEnvironment } = await import("./commands/render.ts");
   const redact = createRedactor(secretsOfEnvironment(process.env, self()));
   process.stderr.write(`turnd: ${redact(describe(error))}\n`);
   process.exitCode = exitCodeOf(error);

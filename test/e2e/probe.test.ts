@@ -42,7 +42,7 @@ const [current, older] = CLI_A;
 if (current === undefined || older === undefined) throw new Error("CLI A is pinned in two versions");
 
 test(
-  "the pinned CLIs show nothing new; else `node scripts/probe-baseline.ts` writes what they do now",
+  "the pinned CLIs show nothing new; else `node scripts/generate/probe-baseline.ts` writes what they do now",
   { timeout: LIMIT_MS },
   async () => {
     const { exitCode, stdout, stderr } = await probe(current, []);

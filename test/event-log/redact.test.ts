@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
-import { toEvidence } from "../../src/daemon/executors/rules.ts";
+import { toEvidence } from "../../src/daemon/executors/classification/rules.ts";
 
 const SECRET = 'sk-"quoted"-0123456789';
 const redact = createRedactor([SECRET, "short"]);

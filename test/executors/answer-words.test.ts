@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { readAnswerBody } from "../../src/daemon/executors/answer-body.ts";
-import { CODES, WORDS } from "../../src/daemon/executors/answer-words.ts";
-import { classify as classifyCliA } from "../../src/daemon/executors/cli-a/failure.ts";
-import { toErrorFact } from "../../src/daemon/executors/cli-a/facts.ts";
-import { toProviderFact } from "../../src/daemon/executors/cli-b/facts.ts";
-import { classify as classifyCliB } from "../../src/daemon/executors/cli-b/failure.ts";
+import { readAnswerBody } from "../../src/daemon/executors/providers/answer-body.ts";
+import { CODES, WORDS } from "../../src/daemon/executors/providers/answer-words.ts";
+import { classify as classifyCliA } from "../../src/daemon/executors/cli-a/failures/failure.ts";
+import { toErrorFact } from "../../src/daemon/executors/cli-a/failures/facts.ts";
+import { toProviderFact } from "../../src/daemon/executors/cli-b/failures/facts.ts";
+import { classify as classifyCliB } from "../../src/daemon/executors/cli-b/failures/failure.ts";
 
 /** Sentences of each family, of other providers and versions, and sentences that only look like it. */
 const FAMILIES: Readonly<

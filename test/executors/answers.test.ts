@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../src/daemon/executors/cli-a/adapter.ts";
 import { cliB } from "../../src/daemon/executors/cli-b/adapter.ts";
-import type { Executor, Outcome } from "../../src/daemon/executors/executor.ts";
+import type { Executor, Outcome } from "../../src/daemon/executors/contract/executor.ts";
 import { toText, type Answer } from "./answers/answer.ts";
 import { ANSWERS } from "./answers/answers.ts";
 import { error, log } from "./cli-a/lines.ts";
@@ -21,7 +21,7 @@ function codeOf(executor: Executor, { stdout, stderr }: Printed, outcome: Outcom
   return translator.end(outcome).failure?.code;
 }
 
-/** The provider's own sentence, by which both CLIs name what it answered; `node scripts/matrix.ts` shows that they do. */
+/** The provider's own sentence, by which both CLIs name what it answered; `node scripts/generate/matrix.ts` shows that they do. */
 function readMessage(answer: Answer): string | undefined {
   const { body } = answer;
   if (typeof body !== "object" || body === null || !("error" in body)) return undefined;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { FailureCode } from "../../src/protocol/index.ts";
-import { classify as classifyCliA } from "../../src/daemon/executors/cli-a/failure.ts";
-import { toErrorFact } from "../../src/daemon/executors/cli-a/facts.ts";
-import { toProviderFact } from "../../src/daemon/executors/cli-b/facts.ts";
-import { classify as classifyCliB } from "../../src/daemon/executors/cli-b/failure.ts";
+import { classify as classifyCliA } from "../../src/daemon/executors/cli-a/failures/failure.ts";
+import { toErrorFact } from "../../src/daemon/executors/cli-a/failures/facts.ts";
+import { toProviderFact } from "../../src/daemon/executors/cli-b/failures/facts.ts";
+import { classify as classifyCliB } from "../../src/daemon/executors/cli-b/failures/failure.ts";
 
 /** Every text that the contract of CLI B lists for `turn.failed`, with the code a person would give. Source: sections 5 and 7. */
 const CLI_B: readonly (readonly [string, FailureCode])[] = [

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createDriftBook } from "../../src/daemon/executors/drift.ts";
+import { createDriftBook } from "../../src/daemon/executors/drift/drift.ts";
 import { EXECUTORS, findExecutor } from "../../src/daemon/executors/registry.ts";
-import type { Executor } from "../../src/daemon/executors/executor.ts";
-import { renderShapes, shapesPath } from "../../scripts/shapes.ts";
+import type { Executor } from "../../src/daemon/executors/contract/executor.ts";
+import { renderShapes, shapesPath } from "../../scripts/generate/shapes.ts";
 import type { Drift } from "../../src/protocol/index.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 import { listRecordings, readLines } from "./recordings.ts";
@@ -48,7 +48,7 @@ function recordOf(executor: Executor, name: string, type: string, change: (recor
 }
 
 describe.each(EXECUTORS)("$id", (executor) => {
-  test("its shapes are what the schema and the recordings say; `node scripts/shapes.ts` writes them", async () => {
+  test("its shapes are what the schema and the recordings say; `node scripts/generate/shapes.ts` writes them", async () => {
     expect(readFileSync(shapesPath(executor.id), "utf8")).toBe(await renderShapes(executor.id));
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../src/daemon/executors/cli-a/adapter.ts";
 import { cliB } from "../../src/daemon/executors/cli-b/adapter.ts";
-import type { FailureDraft, Outcome } from "../../src/daemon/executors/executor.ts";
+import type { FailureDraft, Outcome } from "../../src/daemon/executors/contract/executor.ts";
 import { error, stepFinish, stepStart, tool, translate } from "./cli-a/lines.ts";
 
 const SESSIONS = {

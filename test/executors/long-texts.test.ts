@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { CODES, WORDS } from "../../src/daemon/executors/answer-words.ts";
+import { CODES, WORDS } from "../../src/daemon/executors/providers/answer-words.ts";
 import { cliA } from "../../src/daemon/executors/cli-a/adapter.ts";
-import { RULES as CLI_A_RULES } from "../../src/daemon/executors/cli-a/failure.ts";
+import { RULES as CLI_A_RULES } from "../../src/daemon/executors/cli-a/failures/failure.ts";
 import { cliB } from "../../src/daemon/executors/cli-b/adapter.ts";
-import { RULES as CLI_B_RULES } from "../../src/daemon/executors/cli-b/failure.ts";
-import { explainTurn } from "../../src/daemon/turns/decision.ts";
+import { RULES as CLI_B_RULES } from "../../src/daemon/executors/cli-b/failures/failure.ts";
+import { explainTurn } from "../../src/daemon/turns/outcome/decision.ts";
 import { error, log } from "./cli-a/lines.ts";
 
 const CHARACTERS = 1_000_000;

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../src/daemon/executors/cli-a/adapter.ts";
 import { cliB } from "../../src/daemon/executors/cli-b/adapter.ts";
-import type { Executor } from "../../src/daemon/executors/executor.ts";
-import { secretsOfServers } from "../../src/daemon/executors/server-secrets.ts";
+import type { Executor } from "../../src/daemon/executors/contract/executor.ts";
+import { secretsOfServers } from "../../src/daemon/executors/secrets/server-secrets.ts";
 import { McpServers } from "../../src/protocol/index.ts";
 
 const KEY = "LAB-KEY-1234567890";

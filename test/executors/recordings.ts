@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Ending, Executor, OutputLine, TranslatedEvent } from "../../src/daemon/executors/executor.ts";
+import type { Ending, Executor, OutputLine, TranslatedEvent } from "../../src/daemon/executors/contract/executor.ts";
 
 /** Recordings shared by the project's sessions, beside the checkout; absent on other machines. */
 export const SHARED_RECORDINGS = resolve(import.meta.dirname, "../../../shared/recordings");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRepeatFilter } from "../../src/daemon/executors/repeats.ts";
+import { createRepeatFilter } from "../../src/daemon/executors/classification/repeats.ts";
 
 test("after a retry the messages of the attempt that was cut are repeats, once each", () => {
   const repeats = createRepeatFilter();

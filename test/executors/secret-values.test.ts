@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { isSecretName } from "../../src/daemon/executors/secret-names.ts";
+import { isSecretName } from "../../src/daemon/executors/secrets/secret-names.ts";
 import {
   isPlaceholder,
   secretsIn,
   secretsInArguments,
   secretsInEnvironment,
-} from "../../src/daemon/executors/secret-values.ts";
+} from "../../src/daemon/executors/secrets/secret-values.ts";
 
 describe("names", () => {
   test.each(

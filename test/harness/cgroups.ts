@@ -1,4 +1,8 @@
-import { findGroupPlaces, GroupsUnusableError, type GroupPlace } from "../../src/daemon/process/cgroup-places.ts";
+import {
+  findGroupPlaces,
+  GroupsUnusableError,
+  type GroupPlace,
+} from "../../src/daemon/process/cgroup/cgroup-places.ts";
 
 /**
  * Where this machine lets the tests make control groups; undefined where it does not, which is said loudly.

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { startDaemon } from "../../src/daemon/daemon.ts";
+import { startDaemon } from "../../src/daemon/serve/daemon.ts";
 import { readSettings } from "../../src/daemon/settings.ts";
-import { createSecretBook } from "../../src/daemon/turns/secret-book.ts";
+import { createSecretBook } from "../../src/daemon/turns/store/secret-book.ts";
 import { createClient, type Client } from "./client.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "./temporary.ts";
 

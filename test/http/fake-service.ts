@@ -9,7 +9,7 @@ import {
   type TurnResult,
   type TurnSnapshot,
 } from "../../src/protocol/index.ts";
-import type { LoggedLine, ReadEventsOptions, TurnService } from "../../src/daemon/turns/service.ts";
+import type { LoggedLine, ReadEventsOptions, TurnService } from "../../src/daemon/turns/turn-service.ts";
 
 export const AT = "2026-11-21T08:00:00.000Z";
 

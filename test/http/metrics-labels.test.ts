@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMetrics } from "../../src/daemon/http/metrics.ts";
+import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
 
 async function labelsOf(versions: readonly (string | undefined)[]): Promise<Set<string>> {
   const { observer, registry } = createMetrics();

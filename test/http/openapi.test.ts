@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { OPENAPI_PATH, renderOpenApi } from "../../scripts/openapi.ts";
+import { OPENAPI_PATH, renderOpenApi } from "../../scripts/generate/openapi.ts";
 import * as protocol from "../../src/protocol/index.ts";
 import { createTestApp } from "./test-app.ts";
 
@@ -10,7 +10,7 @@ const Document = z.looseObject({
   components: z.looseObject({ schemas: z.record(z.string(), z.unknown()) }),
 });
 
-test("openapi.json is what the sources say; `node scripts/openapi.ts` writes it", async () => {
+test("openapi.json is what the sources say; `node scripts/generate/openapi.ts` writes it", async () => {
   expect(readFileSync(OPENAPI_PATH, "utf8")).toBe(await renderOpenApi());
 });
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { SlimEvent } from "../../src/protocol/index.ts";
-import { slimLine } from "../../src/daemon/http/slim.ts";
-import { frameSse } from "../../src/daemon/http/sse.ts";
+import { slimLine } from "../../src/daemon/http/streaming/slim.ts";
+import { frameSse } from "../../src/daemon/http/streaming/sse.ts";
 import { logLine } from "./fake-service.ts";
 
 const MAX_FRAME_BYTES = 65_536;

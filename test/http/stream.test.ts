@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { AppOptions } from "../../src/daemon/http/app.ts";
-import { frameSse } from "../../src/daemon/http/sse.ts";
+import { frameSse } from "../../src/daemon/http/streaming/sse.ts";
 import type { FakeService } from "./fake-service.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { openStream, send } from "./stream-client.ts";

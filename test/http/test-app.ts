@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { pino } from "pino";
 import { Problem } from "../../src/protocol/index.ts";
 import { createApp, type AppOptions } from "../../src/daemon/http/app.ts";
-import { createMetrics } from "../../src/daemon/http/metrics.ts";
+import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
 import { createFakeService, type FakeService } from "./fake-service.ts";
 import { createFakeTerminal } from "./fake-terminal.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { locateGroups } from "../../src/daemon/process/cgroup-places.ts";
+import { locateGroups } from "../../src/daemon/process/cgroup/cgroup-places.ts";
 
 const BOTH = ["pids", "memory"];
 /** As `/proc/self/mountinfo` and `/proc/self/cgroup` have it, on a bare machine and in containers. */

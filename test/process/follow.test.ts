@@ -2,8 +2,8 @@ import { appendFileSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { followOutput, type OutputBatch, type TakenLine } from "../../src/daemon/process/follow.ts";
-import type { SplitLine } from "../../src/daemon/process/line-splitter.ts";
+import { followOutput, type OutputBatch, type TakenLine } from "../../src/daemon/process/output/follow.ts";
+import type { SplitLine } from "../../src/daemon/process/output/line-splitter.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

@@ -20,10 +20,10 @@ import {
   readExit,
   startKept,
   startKeptOnPipes,
-} from "../../src/daemon/process/keeper.ts";
+} from "../../src/daemon/process/keeper/keeper.ts";
 import { asUser } from "../../src/daemon/process/run-as.ts";
-import { sweepTree } from "../../src/daemon/process/tree.ts";
-import { waitForExit } from "../../src/daemon/process/wait-exit.ts";
+import { sweepTree } from "../../src/daemon/process/keeper/tree.ts";
+import { waitForExit } from "../../src/daemon/process/keeper/wait-exit.ts";
 import { ownUid } from "../harness/own-uid.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";

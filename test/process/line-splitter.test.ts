@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createLineSplitter, type SplitLine } from "../../src/daemon/process/line-splitter.ts";
+import { createLineSplitter, type SplitLine } from "../../src/daemon/process/output/line-splitter.ts";
 
 function split(chunks: readonly Buffer[], maxLineBytes: number): SplitLine[] {
   const splitter = createLineSplitter("stdout", maxLineBytes);

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { RemovalError, removeDirectory } from "../../src/daemon/process/remove-directory.ts";
+import { RemovalError, removeDirectory } from "../../src/daemon/process/user-files/remove-directory.ts";
 import { startAttack } from "../harness/attack.ts";
 import { CLI_USER, temporaryDirectory, userDirectory, userFile } from "../harness/temporary.ts";
 

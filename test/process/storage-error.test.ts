@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from "node:util";
 import { expect, test } from "vitest";
-import { isFull, isStorageError } from "../../src/daemon/process/storage-error.ts";
+import { isFull, isStorageError } from "../../src/daemon/storage/storage-error.ts";
 
 /** An error as Node makes it of a system call that failed. */
 function systemError(errno: number, syscall: string): Error {

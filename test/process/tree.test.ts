@@ -1,9 +1,9 @@
 import { chmodSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startKept } from "../../src/daemon/process/keeper.ts";
-import { listProcesses } from "../../src/daemon/process/process-table.ts";
-import { isCliRunning, stopTree, sweepTree, TURN_MARKER } from "../../src/daemon/process/tree.ts";
+import { startKept } from "../../src/daemon/process/keeper/keeper.ts";
+import { listProcesses } from "../../src/daemon/process/keeper/process-table.ts";
+import { isCliRunning, stopTree, sweepTree, TURN_MARKER } from "../../src/daemon/process/keeper/tree.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

@@ -1,8 +1,8 @@
 import { chmodSync, lstatSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { resolveProtectedPath } from "../../src/daemon/process/protected-path.ts";
-import { makeUserDirectory } from "../../src/daemon/process/user-directory.ts";
+import { resolveProtectedPath } from "../../src/daemon/process/user-files/protected-path.ts";
+import { makeUserDirectory } from "../../src/daemon/process/user-files/user-directory.ts";
 import { startAttack } from "../harness/attack.ts";
 import { CLI_USER, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 

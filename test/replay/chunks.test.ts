@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findExecutor } from "../../src/daemon/executors/registry.ts";
-import { createLineSplitter } from "../../src/daemon/process/line-splitter.ts";
+import { createLineSplitter } from "../../src/daemon/process/output/line-splitter.ts";
 import { listRecordings } from "../executors/recordings.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createDriftCount } from "../../src/daemon/drift-report.ts";
+import { createDriftCount } from "../../src/daemon/commands/drift-report.ts";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
 import { findExecutor } from "../../src/daemon/executors/registry.ts";
 

@@ -4,7 +4,7 @@ import { Readable, Writable } from "node:stream";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
-import { printReplays } from "../../src/daemon/replay-command.ts";
+import { printReplays } from "../../src/daemon/commands/replay.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 /** What `turnd replay --explain` prints of these directories. */

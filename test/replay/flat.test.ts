@@ -2,8 +2,8 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { MAX_PEAK_BYTES, peakOf } from "../../scripts/bench/peak-memory.ts";
-import { makeRecording } from "../../scripts/bench/recordings.ts";
+import { MAX_PEAK_BYTES, peakOf } from "../../scripts/measure/bench/peak-memory.ts";
+import { makeRecording } from "../../scripts/measure/bench/recordings.ts";
 import type { CliName } from "../../src/protocol/index.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 

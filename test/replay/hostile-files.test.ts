@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { printReplays } from "../../src/daemon/replay-command.ts";
+import { printReplays } from "../../src/daemon/commands/replay.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 const FIXTURE = join(REPOSITORY, "fixtures/cli-b/0.139.0/shell-succeeds");

@@ -1,6 +1,6 @@
 import { findExecutor } from "../../src/daemon/executors/registry.ts";
 import { openRecording } from "../../src/daemon/replay/recording.ts";
-import { replayRecording } from "../../src/daemon/turns/replay.ts";
+import { replayRecording } from "../../src/daemon/turns/replay/replay.ts";
 import type { TurnEndedData } from "../../src/protocol/index.ts";
 
 /** The time of every replayed fixture event, so that the committed lines stay the same. */

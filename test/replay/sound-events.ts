@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
-import { isBlank } from "../../src/daemon/executors/json-line.ts";
+import { isBlank } from "../../src/daemon/executors/contract/json-line.ts";
 import { LoggedEvent } from "../../src/protocol/index.ts";
 import type { Played } from "./play-bytes.ts";
 

@@ -7,7 +7,7 @@ import { Service, type IService } from "kubernetes-models/v1";
 import { execaSync } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
-import { renderKubernetesProfile } from "../../scripts/seccomp.ts";
+import { renderKubernetesProfile } from "../../scripts/generate/seccomp.ts";
 import { readSettings } from "../../src/daemon/settings.ts";
 
 const DEPLOY = "sandbox/deploy";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRemovals } from "../../src/daemon/sessions/removals.ts";
+import { createRemovals } from "../../src/daemon/storage/removals.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** A disk on which some directories cannot be removed for a number of times. */

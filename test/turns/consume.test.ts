@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { FailureDraft, OutputLine } from "../../src/daemon/executors/executor.ts";
+import type { FailureDraft, OutputLine } from "../../src/daemon/executors/contract/executor.ts";
 import { findExecutor } from "../../src/daemon/executors/registry.ts";
-import type { OutputBatch } from "../../src/daemon/process/follow.ts";
-import { consumeOutput } from "../../src/daemon/turns/consume.ts";
+import type { OutputBatch } from "../../src/daemon/process/output/follow.ts";
+import { consumeOutput } from "../../src/daemon/turns/run/consume.ts";
 
 const SESSION = "01a1fd18-0000-7000-8000-000000000000";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { RULES as RULES_A } from "../../src/daemon/executors/cli-a/failure.ts";
-import { RULES as RULES_B } from "../../src/daemon/executors/cli-b/failure.ts";
-import { decideFailure, type Fact } from "../../src/daemon/executors/rules.ts";
-import { ACTS, KEEPER_LOST, ownFailure, toDraft, type Act } from "../../src/daemon/turns/acts.ts";
-import { toFailure, toMessage } from "../../src/daemon/turns/failure.ts";
+import { RULES as RULES_A } from "../../src/daemon/executors/cli-a/failures/failure.ts";
+import { RULES as RULES_B } from "../../src/daemon/executors/cli-b/failures/failure.ts";
+import { decideFailure, type Fact } from "../../src/daemon/executors/classification/rules.ts";
+import { ACTS, KEEPER_LOST, ownFailure, toDraft, type Act } from "../../src/daemon/turns/outcome/acts.ts";
+import { toFailure, toMessage } from "../../src/daemon/turns/outcome/failure.ts";
 import { FAILURE_ADVICE, FailureCode } from "../../src/protocol/index.ts";
 
 /** What happened; what to do. Nothing else ends a sentence, outside of what others said. */

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, copyFileSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readStarted } from "../../src/daemon/process/keeper.ts";
+import { readStarted } from "../../src/daemon/process/keeper/keeper.ts";
 import { startBehind } from "../harness/behind.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";

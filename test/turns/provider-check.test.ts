@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import { expect, onTestFinished, test } from "vitest";
-import { createProviderCheck, type ProviderCheck } from "../../src/daemon/turns/provider-check.ts";
+import { createProviderCheck, type ProviderCheck } from "../../src/daemon/turns/readiness/provider-check.ts";
 
 /** A server of this test's own. */
 async function serve(listener: RequestListener): Promise<{ url: string; asked: IncomingMessage[] }> {

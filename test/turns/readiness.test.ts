@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "n
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
-import { childrenOf } from "../../src/daemon/process/process-table.ts";
+import { childrenOf } from "../../src/daemon/process/keeper/process-table.ts";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { processesNaming } from "../harness/processes.ts";

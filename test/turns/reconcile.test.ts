@@ -5,11 +5,11 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openEventLog } from "../../src/daemon/event-log/event-log.ts";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
 import { createTail } from "../../src/daemon/event-log/tail.ts";
-import type { OutputLine, TranslatedEvent, Translator } from "../../src/daemon/executors/executor.ts";
-import { followOutput, joinRuns } from "../../src/daemon/process/follow.ts";
-import { consumeOutput } from "../../src/daemon/turns/consume.ts";
-import { createEmitter } from "../../src/daemon/turns/emitter.ts";
-import { readProgress, takenLines } from "../../src/daemon/turns/progress.ts";
+import type { OutputLine, TranslatedEvent, Translator } from "../../src/daemon/executors/contract/executor.ts";
+import { followOutput, joinRuns } from "../../src/daemon/process/output/follow.ts";
+import { consumeOutput } from "../../src/daemon/turns/run/consume.ts";
+import { createEmitter } from "../../src/daemon/turns/run/emitter.ts";
+import { readProgress, takenLines } from "../../src/daemon/turns/crash-recovery/progress.ts";
 import { LoggedEvent, type Native } from "../../src/protocol/index.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 

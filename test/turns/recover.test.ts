@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readProcess } from "../../src/daemon/process/process-table.ts";
+import { readProcess } from "../../src/daemon/process/keeper/process-table.ts";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { fakeCliA } from "../harness/fake-env.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { readStarted, type Started } from "../../src/daemon/process/keeper.ts";
-import { readProcess } from "../../src/daemon/process/process-table.ts";
+import { readStarted, type Started } from "../../src/daemon/process/keeper/keeper.ts";
+import { readProcess } from "../../src/daemon/process/keeper/process-table.ts";
 import { fakeDaemon } from "../harness/fake-daemon.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

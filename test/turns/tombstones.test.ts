@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSy
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
-import { openTombstones, type Tombstone } from "../../src/daemon/turns/tombstones.ts";
+import { openTombstones, type Tombstone } from "../../src/daemon/turns/store/tombstones.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,12 +1,12 @@
 import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { CliName } from "../../protocol/index.ts";
-import type { ConfigFile, ConfigurationFault } from "../executors/executor.ts";
+import type { ConfigFile, ConfigurationFault } from "../executors/contract/executor.ts";
 import { EXECUTORS } from "../executors/registry.ts";
-import { PERL } from "../process/keeper.ts";
+import { PERL } from "../process/keeper/keeper.ts";
 import { runTool } from "../process/run-tool.ts";
-import type { ExecutorRuntime } from "../turns/executor-runtime.ts";
-import { changeHome } from "../turns/home.ts";
+import type { ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
+import { changeHome } from "../turns/run/home.ts";
 import { fault, ok, warn, worst, type Check, type Subject, type Verdict } from "./check.ts";
 
 const CHECK_TIMEOUT_MS = 60_000;

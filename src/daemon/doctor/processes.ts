@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { findGroupPlaces, GroupsUnusableError } from "../process/cgroup-places.ts";
-import { MIB } from "../process/cgroup.ts";
-import { probeKeeper } from "../process/probe-keeper.ts";
-import { readProcess } from "../process/process-table.ts";
+import { findGroupPlaces, GroupsUnusableError } from "../process/cgroup/cgroup-places.ts";
+import { MIB } from "../process/cgroup/cgroup.ts";
+import { probeKeeper } from "../process/keeper/keeper-check.ts";
+import { readProcess } from "../process/keeper/process-table.ts";
 import { runTool } from "../process/run-tool.ts";
 import { fault, ok, warn, type Subject, type Verdict } from "./check.ts";
 

@@ -1,6 +1,6 @@
 import { cliA } from "./cli-a/adapter.ts";
 import { cliB } from "./cli-b/adapter.ts";
-import type { Executor } from "./executor.ts";
+import type { Executor } from "./contract/executor.ts";
 
 /** The CLIs turnd drives; a third one is one more line. */
 export const EXECUTORS: readonly Executor[] = [cliA, cliB];

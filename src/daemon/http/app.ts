@@ -1,23 +1,23 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { ProblemError } from "../../protocol/index.ts";
 import type { TerminalService } from "../terminal/service.ts";
-import type { TurnService } from "../turns/service.ts";
+import type { TurnService } from "../turns/turn-service.ts";
 import { registerGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
 import { limitConnections } from "./connections.ts";
-import { eventRoutes } from "./events.ts";
-import { executorRoutes } from "./executors.ts";
-import { metricsRoutes, type Metrics } from "./metrics.ts";
+import { eventRoutes } from "./routes/events.ts";
+import { executorRoutes } from "./routes/executors.ts";
+import { metricsRoutes, type Metrics } from "./routes/metrics.ts";
 import type { RedactText } from "./problem.ts";
-import { createOpenStreams } from "./open-streams.ts";
-import { registerDocs, registerOpenApi } from "./openapi.ts";
-import { recordingRoutes } from "./recordings.ts";
-import { replayRoutes } from "./replays.ts";
-import { sandboxRoutes } from "./sandbox.ts";
-import { sessionRoutes } from "./sessions.ts";
-import { shellOutputRoutes } from "./shell-output.ts";
-import { shellRoutes } from "./shell.ts";
-import { turnRoutes } from "./turns.ts";
+import { createOpenStreams } from "./streaming/open-streams.ts";
+import { registerDocs, registerOpenApi } from "./openapi/openapi.ts";
+import { recordingRoutes } from "./routes/recordings.ts";
+import { replayRoutes } from "./routes/replays.ts";
+import { sandboxRoutes } from "./routes/sandbox.ts";
+import { sessionRoutes } from "./routes/sessions.ts";
+import { shellOutputRoutes } from "./routes/shell-output.ts";
+import { shellRoutes } from "./routes/shell.ts";
+import { turnRoutes } from "./routes/turns.ts";
 
 export interface AppOptions {
   readonly service: TurnService;

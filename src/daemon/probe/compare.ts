@@ -1,4 +1,4 @@
-import { readField, type KnownShapes } from "../executors/shapes.ts";
+import { readField, type KnownShapes } from "../executors/drift/shapes.ts";
 import type { Observation } from "./observation.ts";
 
 /** One thing a version does otherwise in a scenario. */

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { LoggedEvent, TurnResult } from "../../protocol/index.ts";
-import { readJsonLine } from "../executors/json-line.ts";
-import type { RecordTable } from "../executors/drift.ts";
-import { collectFields, isObject, kindOf } from "../executors/shapes.ts";
+import { readJsonLine } from "../executors/contract/json-line.ts";
+import type { RecordTable } from "../executors/drift/drift.ts";
+import { collectFields, isObject, kindOf } from "../executors/drift/shapes.ts";
 
 /** What a turn showed, without what differs from run to run: texts, ids, times, how often. */
 export const Observation = z.object({

@@ -2,7 +2,7 @@ import { lchown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { LoggedEvent, TurnRequest, type CliName, type TurnResult } from "../../protocol/index.ts";
-import type { TurnService } from "../turns/service.ts";
+import type { TurnService } from "../turns/turn-service.ts";
 import type { ProbeScenario } from "./scenarios.ts";
 
 /** Where scenarios are played. */

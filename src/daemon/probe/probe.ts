@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { CliName } from "../../protocol/index.ts";
-import type { RecordTable } from "../executors/drift.ts";
+import type { RecordTable } from "../executors/drift/drift.ts";
 import { findExecutor } from "../executors/registry.ts";
 import cliABaseline from "./baseline/cli-a.json" with { type: "json" };
 import cliBBaseline from "./baseline/cli-b.json" with { type: "json" };

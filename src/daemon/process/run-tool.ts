@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import { throwIfExhausted } from "./exhausted.ts";
-import { childrenOf, scanForChildren } from "./process-table.ts";
+import { childrenOf, scanForChildren } from "./keeper/process-table.ts";
 import { asUser, type RunAs } from "./run-as.ts";
 
 /** How a short helper command ended; output is cut at 64 KiB. */

@@ -4,11 +4,11 @@ import { chmod, lchown, lstat, readdir, rename, rm, rmdir, stat } from "node:fs/
 import { join } from "node:path";
 import { z } from "zod";
 import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
-import { syncDirectory, writeFileAtomic } from "./atomic-file.ts";
-import { closeToOthers } from "./close-to-others.ts";
-import { makeDirectory } from "./directories.ts";
-import { readRegular } from "./read-regular.ts";
-import { createRemovals, type RemovalsOptions } from "./removals.ts";
+import { syncDirectory, writeFileAtomic } from "../storage/atomic-file.ts";
+import { closeToOthers } from "../storage/close-to-others.ts";
+import { makeDirectory } from "../storage/directories.ts";
+import { readRegular } from "../storage/read-regular.ts";
+import { createRemovals, type RemovalsOptions } from "../storage/removals.ts";
 
 /** `session.json`: what is known of a session besides its turns. */
 export const SessionFile = z.object({

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { CommandGroups } from "../process/cgroup.ts";
+import type { CommandGroups } from "../process/cgroup/cgroup.ts";
 import type { RunAs } from "../process/run-as.ts";
 
 /** Bounds of the terminal; times in milliseconds. */

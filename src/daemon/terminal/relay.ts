@@ -3,10 +3,10 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { TerminalSize } from "../../protocol/index.ts";
-import { PERL, startKeptOnPipes } from "../process/keeper.ts";
-import { sweepLeftovers } from "../process/leftovers.ts";
+import { PERL, startKeptOnPipes } from "../process/keeper/keeper.ts";
+import { sweepLeftovers } from "../process/keeper/leftovers.ts";
 import { asUser } from "../process/run-as.ts";
-import type { ProcessTree } from "../process/tree.ts";
+import type { ProcessTree } from "../process/keeper/tree.ts";
 import type { TerminalContext } from "./context.ts";
 import { SHELL, SHELL_MARKER, shellEnvironment } from "./environment.ts";
 

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { ProblemError, type TerminalSize } from "../../protocol/index.ts";
-import { GroupError } from "../process/cgroup.ts";
+import { GroupError } from "../process/cgroup/cgroup.ts";
 import { ResourcesExhaustedError } from "../process/exhausted.ts";
-import { KeeperDiskError } from "../process/keeper.ts";
-import { isStorageError } from "../process/storage-error.ts";
+import { KeeperDiskError } from "../process/keeper/keeper.ts";
+import { isStorageError } from "../storage/storage-error.ts";
 import type { TerminalContext } from "./context.ts";
 import { shellLabel } from "./shell-label.ts";
 import { startShell, type Shell } from "./shell.ts";

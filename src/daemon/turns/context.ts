@@ -1,12 +1,12 @@
 import type { Logger } from "pino";
-import type { Executor } from "../executors/executor.ts";
-import type { GroupsState } from "../process/cgroup.ts";
+import type { Executor } from "../executors/contract/executor.ts";
+import type { GroupsState } from "../process/cgroup/cgroup.ts";
 import type { RunAs } from "../process/run-as.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
-import type { ExecutorRuntime } from "./executor-runtime.ts";
+import type { ExecutorRuntime } from "./readiness/executor-runtime.ts";
 import type { TurnObserver } from "./observer.ts";
 import type { Redact } from "../event-log/redact.ts";
-import type { SecretBook } from "./secret-book.ts";
+import type { SecretBook } from "./store/secret-book.ts";
 
 /** Bounds of a turn; times in milliseconds, 0 switches a time-out off. Source: DESIGN section 9. */
 export interface TurnLimits {

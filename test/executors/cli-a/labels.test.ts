@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../../src/daemon/executors/cli-a/adapter.ts";
-import type { Ending, FailureDraft } from "../../../src/daemon/executors/executor.ts";
-import { concludeTurn } from "../../../src/daemon/turns/classify.ts";
-import { EndedBy } from "../../../src/daemon/turns/turn-file.ts";
+import type { Ending, FailureDraft } from "../../../src/daemon/executors/contract/executor.ts";
+import { concludeTurn } from "../../../src/daemon/turns/outcome/classify.ts";
+import { EndedBy } from "../../../src/daemon/turns/store/turn-file.ts";
 import { listRecordings, play, SHARED_RECORDINGS, type Recording } from "../recordings.ts";
 
 const shared = listRecordings(SHARED_RECORDINGS, "cli-a");

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { readLogLine } from "../../../src/daemon/executors/cli-a/log-line.ts";
+import { readLogLine } from "../../../src/daemon/executors/cli-a/translate/log-line.ts";
 import { SESSION, translate } from "./lines.ts";
 
-/** The log as 1.18.33 writes it (seen with `node scripts/matrix.ts`): pairs alone, and no status. */
+/** The log as 1.18.33 writes it (seen with `node scripts/generate/matrix.ts`): pairs alone, and no status. */
 const pairs = (message: string, rest: string, level = "INFO"): string =>
   `timestamp=2026-11-21T08:00:00.861Z level=${level} run=6304ff2d message=${message} ${rest}`;
 const LLM = `providerID=lab modelID=m session.id=${SESSION} small=false agent=build mode=primary`;

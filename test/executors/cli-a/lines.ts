@@ -1,5 +1,10 @@
 import { cliA } from "../../../src/daemon/executors/cli-a/adapter.ts";
-import type { Ending, OutputLine, TranslatedEvent, Translation } from "../../../src/daemon/executors/executor.ts";
+import type {
+  Ending,
+  OutputLine,
+  TranslatedEvent,
+  Translation,
+} from "../../../src/daemon/executors/contract/executor.ts";
 
 export const SESSION = "ses_e02e5a526ffe2BVx71Fctcaay6";
 export const OTHER_SESSION = "ses_e02e5a1f8ffeWJeDihpD4io4s9";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { RULES } from "../../../src/daemon/executors/cli-a/failure.ts";
+import { RULES } from "../../../src/daemon/executors/cli-a/failures/failure.ts";
 import { FailureCode } from "../../../src/protocol/index.ts";
 
 const FIXTURES = resolve(import.meta.dirname, "../../../fixtures");

@@ -1,7 +1,7 @@
 import toml from "@iarna/toml";
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { Configuration, Invocation } from "../../../src/daemon/executors/executor.ts";
+import type { Configuration, Invocation } from "../../../src/daemon/executors/contract/executor.ts";
 
 const THREAD = "01a1fd1a-5463-7e72-9eca-765c0aaffeed";
 

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import { toProviderFact, WITHOUT_COMPLETION } from "../../../src/daemon/executors/cli-b/facts.ts";
-import { toExitFacts } from "../../../src/daemon/executors/rules.ts";
-import { classify, RULES } from "../../../src/daemon/executors/cli-b/failure.ts";
-import type { FailureDraft, Outcome } from "../../../src/daemon/executors/executor.ts";
+import { toProviderFact, WITHOUT_COMPLETION } from "../../../src/daemon/executors/cli-b/failures/facts.ts";
+import { toExitFacts } from "../../../src/daemon/executors/classification/rules.ts";
+import { classify, RULES } from "../../../src/daemon/executors/cli-b/failures/failure.ts";
+import type { FailureDraft, Outcome } from "../../../src/daemon/executors/contract/executor.ts";
 import { listRecordings, play } from "../recordings.ts";
 
 const FIXTURES = resolve(import.meta.dirname, "../../../fixtures");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { TranslatorInput } from "../../../src/daemon/executors/executor.ts";
+import type { TranslatorInput } from "../../../src/daemon/executors/contract/executor.ts";
 import type { Usage } from "../../../src/protocol/index.ts";
 
 const THREAD = "01a1fd1a-5463-7e72-9eca-765c0aaffeed";

@@ -1,15 +1,15 @@
-import { namesOf } from "../binary-names.ts";
-import type { Executor, NativeBinary } from "../executor.ts";
+import { namesOf } from "../contract/binary-names.ts";
+import type { Executor, NativeBinary } from "../contract/executor.ts";
 import { buildArgs } from "./command.ts";
-import { configure, VARIABLES } from "./config.ts";
+import { configure, VARIABLES } from "./config/variables.ts";
 import { BUILT_AS, readDetails } from "./details.ts";
-import { FAILURE_RULES } from "./failure.ts";
-import { CONFIGURATION_CHECK } from "./configuration-check.ts";
-import { planHome } from "./home.ts";
-import { RECORDS } from "./records.ts";
-import { CORRUPT_ON_RESUME } from "./stderr-rules.ts";
-import { createCliATranslator } from "./translate.ts";
-import { findPackageFault } from "./whole-config.ts";
+import { FAILURE_RULES } from "./failures/failure.ts";
+import { CONFIGURATION_CHECK } from "./config/configuration-check.ts";
+import { planHome } from "./config/home.ts";
+import { RECORDS } from "./known-records.ts";
+import { CORRUPT_ON_RESUME } from "./failures/stderr-rules.ts";
+import { createCliATranslator } from "./translate/translate.ts";
+import { findPackageFault } from "./config/whole-config.ts";
 
 const SESSION_ID = /^ses_[0-9A-Za-z]{26}$/;
 

@@ -1,4 +1,4 @@
-import type { Invocation } from "../executor.ts";
+import type { Invocation } from "../contract/executor.ts";
 import { readDetails, resolveModel } from "./details.ts";
 
 /** Any title keeps the CLI from asking the model for one. Source: contract section 1.2. */

@@ -1,14 +1,14 @@
-import { namesOf } from "../binary-names.ts";
-import type { Executor, NativeBinary } from "../executor.ts";
+import { namesOf } from "../contract/binary-names.ts";
+import type { Executor, NativeBinary } from "../contract/executor.ts";
 import { buildArgs } from "./command.ts";
-import { checkConfiguration } from "./configuration-check.ts";
-import { configure, VARIABLES } from "./config.ts";
+import { checkConfiguration } from "./config/configuration-check.ts";
+import { configure, VARIABLES } from "./config/variables.ts";
 import { BUILT_AS, chooseSandboxMode, readDetails } from "./details.ts";
-import { FAILURE_RULES } from "./failure.ts";
-import { planHome } from "./home.ts";
-import { RECORDS } from "./records.ts";
-import { probeProvider } from "./provider-probe.ts";
-import { createCliBTranslator } from "./translate.ts";
+import { FAILURE_RULES } from "./failures/failure.ts";
+import { planHome } from "./config/home.ts";
+import { RECORDS } from "./known-records.ts";
+import { probeProvider } from "./config/provider-request.ts";
+import { createCliBTranslator } from "./translate/translate.ts";
 
 const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

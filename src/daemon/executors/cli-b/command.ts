@@ -1,9 +1,9 @@
 import type { Permissions } from "../../../protocol/index.ts";
-import type { Invocation } from "../executor.ts";
+import type { Invocation } from "../contract/executor.ts";
 import { type CliBDetails, chooseSandboxMode, readDetails } from "./details.ts";
-import { toPair } from "./given-toml.ts";
-import { tomlString } from "./toml.ts";
-import { ALWAYS } from "./unasked.ts";
+import { toPair } from "./config/given-toml.ts";
+import { tomlString } from "./config/toml.ts";
+import { ALWAYS } from "./config/unasked.ts";
 
 /**
  * The arguments of one turn; the prompt is read from stdin (`-`).

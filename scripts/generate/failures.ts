@@ -1,0 +1,104 @@
+import { writeFileSync } from "node:fs";
+import type { DescribedRule, FailureDraft } from "../../src/daemon/executors/contract/executor.ts";
+import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
+import { ACTS, KEEPER_LOST, OWN_FAILURES } from "../../src/daemon/turns/outcome/acts.ts";
+import { listCandidates, type Candidate } from "../../src/daemon/turns/outcome/classify.ts";
+import { FAILURE_ADVICE, FailureCode } from "../../src/protocol/index.ts";
+import { table } from "./reference-tables.ts";
+
+/** Where the failure table is kept. */
+export const FAILURES_PATH = new URL("../../docs/failures.md", import.meta.url);
+
+/** The failure table as the sources have it now: codes, the order of deciding, and every rule with where it was seen. */
+export function renderFailures(): string {
+  return `${[
+    "# Failures",
+    "Made from the source by `node scripts/generate/failures.ts`; a test fails when it is stale.",
+    "Every turn that does not complete has one code of a closed list. The code says whether a retry can help (`retryable`) and who has to act (`user_action`); `message` says in a sentence what happened and what to do; `evidence` quotes the lines that decided, with file and number.",
+    "## How an end is decided",
+    "Rules are tried in order, and the first that matches wins. `GET /v1/turns/{turn_id}/result` names it in `decision`, with `?explain=true` all that were tried; `turnd replay --explain <dir>…` shows the same for a recording. What the CLI left behind is tried rule by rule, in the order of its table below: fields of its records, then how it ended, then its stderr, and last what only guesses.",
+    table(
+      ["", "rule", "looks at", "ends the turn as", "when"],
+      orderRows().map((row, index) => [String(index + 1), ...row]),
+    ),
+    "A proven cause outweighs the watchdog that noticed it; a guess does not.",
+    "## Codes",
+    ...FailureCode.options.map(renderCode),
+    "## Tables",
+    ...EXECUTORS.flatMap(({ id, failureRules }) => [
+      `### ${id}`,
+      "In deciding order.",
+      table(
+        ["", "rule", "looks at", "code", "seen in"],
+        failureRules.map((rule, index) => [
+          String(index + 1),
+          `\`${rule.rule}\``,
+          rule.on,
+          linkTo(rule.code),
+          seen(rule),
+        ]),
+      ),
+    ]),
+  ].join("\n\n")}\n`;
+}
+
+function renderCode(code: FailureCode): string {
+  const { meaning, remedy, retryable, userAction } = FAILURE_ADVICE[code];
+  const rows = [
+    ...ownRows(code),
+    ...EXECUTORS.flatMap(({ id, failureRules }) =>
+      failureRules.filter((rule) => rule.code === code).map((rule) => [id, `\`${rule.rule}\``, rule.on, seen(rule)]),
+    ),
+  ];
+  return [
+    `### ${code}`,
+    `The turn failed because ${meaning}. Retryable: ${retryable ? "yes" : "no"}. User action: \`${userAction}\`. What to do: ${remedy}.`,
+    table(["by", "rule", "looks at", "seen in"], rows),
+  ].join("\n\n");
+}
+
+function ownRows(code: FailureCode): string[][] {
+  const acts = Object.entries(ACTS).filter(([, act]) => act.code === code);
+  const own = OWN_FAILURES[code];
+  return [
+    ...acts.map(([act, { message }]) => ["turnd", `\`turnd/${act}\``, "turnd", message]),
+    ...(KEEPER_LOST.code === code ? [["turnd", `\`${KEEPER_LOST.rule}\``, "turnd", KEEPER_LOST.message]] : []),
+    ...(own === undefined ? [] : [["turnd", `\`turnd/${code}\``, "turnd", own]]),
+  ];
+}
+
+/** The order, from the code that decides: what it lists for a turn whose process left a proven cause, and for a guess. */
+function orderRows(): string[][] {
+  const said = new Map<string, string>(Object.entries(ACTS).map(([act, { message }]) => [`turnd/${act}`, message]));
+  said.set(KEEPER_LOST.rule, KEEPER_LOST.message);
+  said.set("turnd/halt", "turnd could not run the turn, or stopped its process for what it printed.");
+  said.set("completed", "The last record and the exit prove that the turn was completed.");
+  const proven = listWith({ ...KEEPER_LOST, rule: "the CLI's table", on: "record", isProven: true });
+  const guess = listWith({
+    ...KEEPER_LOST,
+    rule: "the CLI's table, where it only guesses",
+    on: "exit",
+    isProven: false,
+  });
+  return [...proven, ...guess.slice(-1)].map(({ rule, on, verdict }) => {
+    const message = said.get(rule);
+    if (message === undefined)
+      return [rule, "record, exit, stderr", "the rule's code", "A rule of the table below matches."];
+    return [`\`${rule}\``, on, verdict === undefined ? "its own code" : `\`${verdict}\``, message];
+  });
+}
+
+function listWith(failure: FailureDraft): readonly Candidate[] {
+  const ending = { events: [], output: null, nativeSessionId: null, isResumed: false, failure };
+  return listCandidates({ endedBy: null, exit: { code: 1, signal: null }, isDegraded: false, ending });
+}
+
+function seen({ seenIn }: DescribedRule): string {
+  return seenIn.startsWith("cli-") ? `[${seenIn}](../fixtures/${seenIn})` : seenIn;
+}
+
+function linkTo(code: FailureCode): string {
+  return `[\`${code}\`](#${code})`;
+}
+
+if (import.meta.main) writeFileSync(FAILURES_PATH, renderFailures());

@@ -1,0 +1,42 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { pino } from "pino";
+import { createApp } from "../../src/daemon/http/app.ts";
+import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
+import { describeApi } from "../../src/daemon/http/openapi/openapi.ts";
+import { createFakeService } from "../../test/http/fake-service.ts";
+import { createFakeTerminal } from "../../test/http/fake-terminal.ts";
+
+/** Where the description of the API is kept. */
+export const OPENAPI_PATH = new URL("../../openapi.json", import.meta.url);
+
+/** The description of the API as the sources have it now, as the text of `openapi.json`. */
+export async function renderOpenApi(): Promise<string> {
+  const app = await createApp({
+    service: createFakeService(),
+    terminal: createFakeTerminal(),
+    host: "127.0.0.1",
+    logger: pino({ level: "silent" }),
+    redact: (text) => text,
+    maxBodyBytes: 1,
+    maxStreams: 1,
+    heartbeatMs: 1,
+    metrics: createMetrics(),
+    version: readVersion(),
+    uptimeMs: () => 0,
+    isShuttingDown: () => false,
+  });
+  await app.ready();
+  const text = `${JSON.stringify(describeApi(app), null, 2)}\n`;
+  await app.close();
+  return text;
+}
+
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  if (typeof manifest !== "object" || manifest === null || !("version" in manifest)) {
+    throw new Error("package.json has no version");
+  }
+  return String(manifest.version);
+}
+
+if (import.meta.main) writeFileSync(OPENAPI_PATH, await renderOpenApi());

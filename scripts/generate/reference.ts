@@ -1,0 +1,94 @@
+import { writeFileSync } from "node:fs";
+import { z } from "zod";
+import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
+import { CHECKS } from "../../src/daemon/doctor/checks.ts";
+import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
+import { SettingsSchema } from "../../src/daemon/settings.ts";
+import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS, WARNINGS } from "../../src/protocol/index.ts";
+import { OPENAPI_PATH } from "./openapi.ts";
+import { metricTable, problemTable, routeTable, settingTable, table } from "./reference-tables.ts";
+
+/** Where the reference is kept. */
+export const REFERENCE_PATH = new URL("../../docs/reference.md", import.meta.url);
+
+const JsonSchema = z.looseObject({
+  anyOf: z.array(z.unknown()).optional(),
+  oneOf: z.array(z.unknown()).optional(),
+  properties: z.record(z.string(), z.unknown()).optional(),
+  required: z.array(z.string()).optional(),
+  const: z.unknown().optional(),
+  $ref: z.string().optional(),
+});
+
+/** The reference as the sources have it now: settings, routes, events, warnings, failures, problems, metrics, checks. */
+export function renderReference(): string {
+  return `${[
+    "# Reference",
+    "Made from the source by `node scripts/generate/reference.ts`; a test fails when it is stale. Shapes of bodies: `openapi.json`.",
+    "## Settings",
+    "All from the environment, checked once at the start. A bad value stops turnd with its name, its value and what is allowed. An empty variable counts as not set.",
+    settingTable(SettingsSchema),
+    "### Configuration of the CLIs",
+    table(
+      ["variable", "meaning"],
+      EXECUTORS.flatMap(({ variables }) => variables.map(({ name, meaning }) => [`\`${name}\``, meaning])),
+    ),
+    "## Routes",
+    routeTable(OPENAPI_PATH),
+    "## Events",
+    "One JSON line each; `v`, `seq`, `at`, `turn_id`, `session_id`, `executor` and `type` in every one, `native` where it comes from a line of the CLI's. `?` marks what may be absent.",
+    table(["type", "data"], eventRows()),
+    "## Warnings",
+    "What a turn got over: `data.code` of a `warning`.",
+    table(
+      ["code", "tells that"],
+      Object.entries(WARNINGS).map(([code, meaning]) => [`\`${code}\``, meaning]),
+    ),
+    "## Failures",
+    "Why a turn did not complete: `failure.code` of its result. [failures.md](failures.md) has the rules that decide.",
+    table(
+      ["code", "because", "retryable", "user_action"],
+      Object.entries(FAILURE_ADVICE).map(([code, advice]) => [
+        `\`${code}\``,
+        advice.meaning,
+        advice.retryable ? "yes" : "no",
+        `\`${advice.userAction}\``,
+      ]),
+    ),
+    "## Problems",
+    "Why a request was refused: `detail.code` of the body.",
+    problemTable(PROBLEM_STATUS),
+    "## Metrics",
+    "`GET /metrics`, Prometheus text, with the token as everything else; besides these what `prom-client` tells of the process. No label holds an id.",
+    metricTable(createMetrics().registry),
+    "## Checks",
+    "What `turnd doctor` looks at, after the settings; docs/doctor.md says how to read it.",
+    table(
+      ["check", "looks at"],
+      CHECKS.map(({ name, about }) => [`\`${name}\``, about]),
+    ),
+  ].join("\n\n")}\n`;
+}
+
+function eventRows(): string[][] {
+  const schema = z.toJSONSchema(LoggedEvent, { reused: "inline" });
+  const members = resolve(schema, schema);
+  return (members.oneOf ?? members.anyOf ?? []).map((member) => {
+    const { properties = {} } = JsonSchema.parse(member);
+    const type = JsonSchema.parse(properties["type"]).const;
+    const data = resolve(properties["data"], schema);
+    const required = new Set(data.required);
+    const fields = Object.keys(data.properties ?? {}).map((name) => (required.has(name) ? name : `${name}?`));
+    return [`\`${String(type)}\``, fields.map((field) => `\`${field}\``).join(" ")];
+  });
+}
+
+function resolve(part: unknown, root: unknown): z.infer<typeof JsonSchema> {
+  const parsed = JsonSchema.parse(part);
+  const name = parsed.$ref?.split("/").at(-1);
+  if (name === undefined) return parsed;
+  const { $defs } = z.looseObject({ $defs: z.record(z.string(), z.unknown()) }).parse(root);
+  return JsonSchema.parse($defs[name]);
+}
+
+if (import.meta.main) writeFileSync(REFERENCE_PATH, renderReference());

@@ -1,0 +1,175 @@
+import { chmod, mkdir, mkdtemp, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Writable } from "node:stream";
+import { readConfigurations } from "./render.ts";
+import type { Check, OwnPort, Subject, Verdict } from "../doctor/check.ts";
+import { CHECKS } from "../doctor/checks.ts";
+import type { Redact } from "../event-log/redact.ts";
+import { SettingsError, type Settings } from "../settings.ts";
+import { createLendHome } from "../process/user-files/lent-home.ts";
+import { assertPlaces } from "../serve/places.ts";
+import { resolveProtectedPath } from "../process/user-files/protected-path.ts";
+import { removeDirectory } from "../process/user-files/remove-directory.ts";
+import { makeUserDirectory } from "../process/user-files/user-directory.ts";
+import { createExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
+import { limitsOf } from "../serve/turn-groups.ts";
+import { VERSION } from "../version.ts";
+
+export interface DoctorOptions {
+  /** Reads and checks the environment; what it throws is the first finding. */
+  readonly readSettings: () => Settings;
+  /** `sandbox/`: the keeper and the home writer. */
+  readonly sandboxDirectory: string;
+  /** Takes secrets out of what is printed. */
+  readonly redact: Redact;
+  readonly isJson: boolean;
+  readonly out: Writable;
+  /** Stops it; what was started and made for the checks is gone when it has stopped. */
+  readonly signal: AbortSignal;
+}
+
+/** Where the image's front listens. */
+const FRONT_PORT: OwnPort = { what: "front", host: "0.0.0.0", port: 8080, isNeeded: false };
+
+interface Finding extends Verdict {
+  readonly name: string;
+}
+
+/**
+ * Looks at everything turnd needs of an image or a machine, and tells a line about each.
+ *
+ * Changes nothing that stays, starts no turn, asks no provider and prints no secret.
+ * @returns 1 when there is a fault, else 0
+ * @throws the signal's reason, once it has aborted
+ */
+export async function runDoctor(options: DoctorOptions): Promise<0 | 1> {
+  const findings = (await examine(options)).map((finding) => withoutSecrets(finding, options.redact));
+  const hasFault = findings.some(({ level }) => level === "fault");
+  const text = options.isJson
+    ? `${JSON.stringify({ ok: !hasFault, version: VERSION, checks: findings }, null, 2)}\n`
+    : findings.map(toLine).join("");
+  options.out.write(text);
+  return hasFault ? 1 : 0;
+}
+
+async function examine(options: DoctorOptions): Promise<Finding[]> {
+  let settings: Settings;
+  let configured: ReturnType<typeof readConfigurations>;
+  try {
+    settings = options.readSettings();
+    assertPlaces(settings, dirname(options.sandboxDirectory));
+    configured = readConfigurations(settings);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const message = error.message.replaceAll("\n", "; ");
+    const remedy = "change the variables it names; the other checks go by them";
+    return [{ name: "settings", level: "fault", message, remedy }];
+  }
+  const directory = await makeScratch(settings);
+  try {
+    const described = await describeSubject(options.sandboxDirectory, settings, configured, directory);
+    const subject = { ...described, signal: options.signal };
+    const findings = await Promise.all(CHECKS.map((check) => examineOne(check, subject)));
+    options.signal.throwIfAborted();
+    const settled: Finding = { name: "settings", level: "ok", message: "every variable is allowed" };
+    return [settled, ...findings];
+  } finally {
+    await removeDirectory(directory, { runAs: settings.runAs });
+  }
+}
+
+function withoutSecrets(finding: Finding, redact: Redact): Finding {
+  const { message, remedy } = finding;
+  return { ...finding, message: redact(message), ...(remedy === undefined ? {} : { remedy: redact(remedy) }) };
+}
+
+async function examineOne(check: Check, subject: Subject): Promise<Finding> {
+  try {
+    return { name: check.name, ...(await check.look(subject)) };
+  } catch (error) {
+    // One thing that cannot be looked at must not hide the others.
+    const message = `could not be checked: ${error instanceof Error ? error.message : String(error)}`;
+    return { name: check.name, level: "fault", message };
+  }
+}
+
+function toLine({ level, name, message, remedy }: Finding): string {
+  const told = remedy === undefined ? message : `${message}; ${remedy}`;
+  return `${level.padEnd(5)} ${name}: ${told.replaceAll("\n", " ")}\n`;
+}
+
+/** A directory that the CLIs' user can reach and not replace, wherever one can be made. */
+async function makeScratch({ values, runAs }: Settings): Promise<string> {
+  let last: unknown;
+  for (const parent of [tmpdir(), "/run", "/dev/shm", values.TURND_STATE_DIR]) {
+    try {
+      const place = runAs.isSelf ? parent : await resolveProtectedPath(parent, runAs);
+      if (place === undefined) throw new Error(`uid ${runAs.uid} could change ${parent}`);
+      const directory = await mkdtemp(join(place, `turnd-doctor-${process.pid}-`));
+      await chmod(directory, 0o711);
+      await mkdir(join(directory, "own"), { mode: 0o700 });
+      await makeUserDirectory(join(directory, "user"), runAs);
+      return directory;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new SettingsError([
+    `no directory can be made anywhere: ${last instanceof Error ? last.message : String(last)}`,
+  ]);
+}
+
+async function describeSubject(
+  sandboxDirectory: string,
+  settings: Settings,
+  configured: ReturnType<typeof readConfigurations>,
+  directory: string,
+): Promise<Omit<Subject, "signal">> {
+  const { values, runAs } = settings;
+  const env = { SHELL: "/bin/bash", ...settings.passedEnv };
+  const scratch = join(directory, "user");
+  // As the daemon does; a home that is left goes with the directory around it.
+  const lendHome = createLendHome({ places: [directory], runAs, onLeft: () => undefined });
+  return {
+    home: values.TURND_HOME,
+    stateDirectory: values.TURND_STATE_DIR,
+    workspace: values.TURND_WORKSPACE,
+    workspaceRoots: settings.workspaceRoots,
+    runAs,
+    env,
+    executors: configured.map(({ executor, cliName, configuration, explicitBinary }) =>
+      createExecutorRuntime({
+        executor,
+        cliName,
+        configuration,
+        env,
+        runAs,
+        lendHome,
+        redact: (text) => text,
+        isProviderProbed: false,
+        now: () => new Date(),
+        ...(explicitBinary === undefined ? {} : { explicitBinary }),
+      }),
+    ),
+    ports: listPorts(values),
+    hasToken: settings.token !== undefined,
+    tokenFile: values.TURND_TOKEN === undefined ? values.TURND_TOKEN_FILE : undefined,
+    turnLimits: { ...limitsOf(settings), isOff: values.TURND_TURN_CGROUPS === "off" },
+    keeperPath: join(sandboxDirectory, "keeper"),
+    homeWriter: await readFile(join(sandboxDirectory, "write-home"), "utf8"),
+    ownScratch: join(directory, "own"),
+    scratch,
+    now: new Date(),
+  };
+}
+
+/** Port 0 is any port: there is nothing to look at. */
+function listPorts(values: Settings["values"]): OwnPort[] {
+  const api: OwnPort = { what: "/v1", host: values.TURND_HOST, port: values.TURND_PORT, isNeeded: true };
+  const terminal: OwnPort[] =
+    values.TURND_TERMINAL_PORT === "off"
+      ? []
+      : [{ what: "terminal", host: values.TURND_TERMINAL_HOST, port: values.TURND_TERMINAL_PORT, isNeeded: true }];
+  return [api, ...terminal, FRONT_PORT].filter(({ port }) => port !== 0);
+}

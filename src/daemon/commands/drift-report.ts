@@ -1,0 +1,46 @@
+import type { CliName, Drift } from "../../protocol/index.ts";
+import { createDriftBook, type DriftBook, type DriftWatch } from "../executors/drift/drift.ts";
+import type { Redact } from "../event-log/redact.ts";
+import type { Executor } from "../executors/contract/executor.ts";
+
+/** Counts what recordings of all CLIs hold that we do not know. */
+export interface DriftCount {
+  watch(executor: Executor, version: string | undefined, directory: string): DriftWatch;
+  /** Lines for people, newline included: a version each, and below it what is unknown, secrets taken out. */
+  format(redact: Redact): string;
+}
+
+/** Starts counting; nothing is counted yet. */
+export function createDriftCount(): DriftCount {
+  const books = new Map<CliName, DriftBook>();
+  return {
+    watch(executor, version, directory) {
+      const book = books.get(executor.id) ?? createDriftBook(executor.records);
+      books.set(executor.id, book);
+      return book.watch(version, directory);
+    },
+    format: (redact) =>
+      [...books].flatMap(([id, book]) => book.report().map((drift) => redact(formatDrift(id, drift, redact)))).join(""),
+  };
+}
+
+function formatDrift(
+  id: CliName,
+  { cli_version, known_version, records, entries, more }: Drift,
+  redact: Redact,
+): string {
+  const version = cli_version === known_version ? cli_version : `${cli_version} beside ${known_version}`;
+  const lines = [
+    `drift ${id} ${version}: ${entries.length === 0 ? "nothing" : entries.length} unknown in ${records} records`,
+  ];
+  for (const { what, name, count, first_seen: first } of entries) {
+    lines.push(`  ${what.padEnd(5)}  ${printable(redact(name))}  ${count}x, first in ${first.in}:${first.line}`);
+  }
+  if (more > 0) lines.push(`  and ${more} sightings of more than can be listed`);
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** A CLI's words must not act on the terminal. */
+function printable(name: string): string {
+  return /^[\x20-\x7e]*$/.test(name) ? name : JSON.stringify(name).replaceAll(/[^\x20-\x7e]/g, "?");
+}

@@ -1,0 +1,151 @@
+import { chmod, mkdir, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Writable } from "node:stream";
+import { pino } from "pino";
+import type { CliName } from "../../protocol/index.ts";
+import { startScriptedModel } from "../../scripted-model/server.ts";
+import { readConfigurations } from "./render.ts";
+import { createTurnContext } from "../serve/daemon.ts";
+import { secretsInEnvironment } from "../executors/secrets/secret-values.ts";
+import type { ProbeStage } from "../probe/play.ts";
+import { probe, type Finding } from "../probe/probe.ts";
+import { formatFinding, isBroken } from "../probe/report.ts";
+import { removeDirectory } from "../process/user-files/remove-directory.ts";
+import { makeUserDirectory } from "../process/user-files/user-directory.ts";
+import { readSettings, type Identity, type Settings } from "../settings.ts";
+import type { TurnObserver } from "../turns/observer.ts";
+import { createSecretBook } from "../turns/store/secret-book.ts";
+import { startTurnService } from "../turns/create-turn-service.ts";
+
+export interface ProbeOptions {
+  /** turnd's own environment: which CLIs there are, and who they run as. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly self: Identity;
+  /** `sandbox/`: the keeper and the home writer. */
+  readonly sandboxDirectory: string;
+  /** Findings as one JSON document instead of lines. */
+  readonly isJson: boolean;
+  readonly out: Writable;
+  readonly err: Writable;
+  /** Ends the turns that run and clears everything away. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Puts the installed CLIs through the scenarios and prints what they do otherwise than the versions that turnd knows.
+ *
+ * @returns 0, or 1 when something that changed breaks us, or a CLI cannot be run
+ */
+export async function printProbe(executors: readonly CliName[], options: ProbeOptions): Promise<0 | 1> {
+  const findings: Finding[] = [];
+  await withProbeStage(options, async (stage) => {
+    for (const executor of executors) {
+      const finding = await probe(stage, executor, (scenario) => {
+        if (!options.isJson) options.err.write(`turnd: played ${executor} ${scenario}\n`);
+      });
+      findings.push(finding);
+      if (!options.isJson) options.out.write(formatFinding(finding));
+    }
+  });
+  if (options.isJson) options.out.write(`${JSON.stringify(findings, null, 2)}\n`);
+  return findings.some(isBroken) ? 1 : 0;
+}
+
+/**
+ * Sets a stage like the daemon's own, with a model on loopback and everything on disk in one temporary directory. When
+ * this resolves, nothing of it is left: no process, no file, no port.
+ */
+export async function withProbeStage(
+  options: Pick<ProbeOptions, "env" | "self" | "sandboxDirectory" | "err" | "signal">,
+  use: (stage: ProbeStage) => Promise<void>,
+): Promise<void> {
+  const { env, self } = options;
+  const isRoot = self.uid === 0;
+  const model = await startScriptedModel();
+  try {
+    // The CLIs' user has to reach it, which it need not reach in the directory of TMPDIR.
+    const base = await mkdtemp(join(isRoot ? "/tmp" : tmpdir(), `turnd-probe-${process.pid}-`));
+    await chmod(base, 0o711);
+    const settings = readSettings(probeEnv(env, { base, modelUrl: model.url, isRoot }), self);
+    try {
+      await play(options, settings, base, use);
+    } finally {
+      await removeDirectory(base, { runAs: settings.runAs });
+    }
+  } finally {
+    await model.close();
+  }
+}
+
+async function play(
+  { env, sandboxDirectory, err, signal }: Pick<ProbeOptions, "env" | "sandboxDirectory" | "err" | "signal">,
+  settings: Settings,
+  base: string,
+  use: (stage: ProbeStage) => Promise<void>,
+): Promise<void> {
+  const { runAs, values } = settings;
+  const workspaces = join(base, "workspaces");
+  for (const path of [values.TURND_STATE_DIR, workspaces]) await mkdir(path, { mode: 0o711 });
+  for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) await makeUserDirectory(path, runAs, 0o755);
+  const context = await createTurnContext(
+    {
+      settings,
+      sandboxDirectory,
+      logger: pino({ name: "turnd", level: "error" }, err),
+      secrets: createSecretBook(secretsInEnvironment(env)),
+    },
+    readConfigurations(settings),
+    UNOBSERVED,
+  );
+  const service = await startTurnService(context);
+  try {
+    await use({ service, stateDirectory: values.TURND_STATE_DIR, workspaces, owner: runAs, signal });
+  } finally {
+    await service.shutDown();
+  }
+}
+
+/** Of the given environment only who and what is probed; providers, keys and places are the probe's own. */
+function probeEnv(
+  given: ProbeOptions["env"],
+  { base, modelUrl, isRoot }: { base: string; modelUrl: string; isRoot: boolean },
+): Record<string, string | undefined> {
+  const kept = Object.entries(given).filter(
+    ([name]) => !/^(TURND_|CLI_[AB]_)|_proxy$/i.test(name) || /^(TURND_RUN_AS|CLI_[AB]_(NAME|BIN))$/.test(name),
+  );
+  // Nobody listens there: what a CLI wants from anywhere but loopback fails at once.
+  const nowhere = "http://127.0.0.1:9";
+  return {
+    ...(isRoot ? {} : { TURND_RUN_AS: "self" }),
+    ...Object.fromEntries(kept),
+    TURND_STATE_DIR: join(base, "state"),
+    TURND_HOME: join(base, "home"),
+    TURND_WORKSPACE: join(base, "workspace"),
+    TURND_WORKSPACE_ROOTS: join(base, "workspaces"),
+    // In version 2 turnd would move itself, and the shell that runs the probe is no service.
+    TURND_TURN_CGROUPS: "off",
+    HTTP_PROXY: nowhere,
+    HTTPS_PROXY: nowhere,
+    ALL_PROXY: nowhere,
+    NO_PROXY: "127.0.0.1",
+    CLI_A_PROVIDER: "scripted",
+    CLI_A_MODEL: "scripted",
+    CLI_A_BASE_URL: modelUrl,
+    CLI_A_API_KEY: "no-key-needed",
+    CLI_B_MODEL: "scripted",
+    CLI_B_BASE_URL: modelUrl,
+    CLI_B_API_KEY: "no-key-needed",
+    // What the model asks for is harmless, and not every machine allows CLI B's sandbox.
+    CLI_B_SANDBOX_MODE: "danger-full-access",
+  };
+}
+
+/** Nobody looks at figures here. */
+const UNOBSERVED: TurnObserver = {
+  eventsWritten() {},
+  eventsPassedOver() {},
+  firstEvent() {},
+  processesSwept() {},
+  turnEnded() {},
+};

@@ -1,0 +1,15 @@
+import type { ConfigurationCheck } from "../../contract/executor.ts";
+import { stripEscapes } from "../../contract/json-line.ts";
+
+/** Prints the merged configuration, key and all: its stdout is for nobody. Source: contract sections 4 and 13. */
+export const CONFIGURATION_CHECK: ConfigurationCheck = {
+  unacceptable: "{turnd: no CLI reads this and goes on",
+  args: ["debug", "config"],
+  judge({ code, stderr }) {
+    if (code === 0) return undefined;
+    const plain = stripEscapes(stderr);
+    const said = /^\s*Error: (.+)$/m.exec(plain)?.[1] ?? `exit code ${code ?? "none"}`;
+    const keys = [...plain.matchAll(/^\s*↳ (.+)$/gm)].map(([, key = ""]) => key.trim());
+    return { message: [said.trim(), ...keys].join(" "), keepsFromRunning: true };
+  },
+};

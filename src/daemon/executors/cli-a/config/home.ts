@@ -1,0 +1,94 @@
+import { namesOf, variableOf } from "../../contract/binary-names.ts";
+import type { ConfigFile, HomeInput, HomePlan } from "../../contract/executor.ts";
+import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails } from "../details.ts";
+import { addServers } from "./mcp-servers.ts";
+import { tightenConfig } from "./permissions.ts";
+import { renderConfig } from "./rendered-config.ts";
+import { quietConfig } from "./unasked.ts";
+
+/** What the CLI reads beside its `config.json`; a tool of an earlier turn could have put it there. */
+const FORBIDDEN = [
+  "opencode.json",
+  "opencode.jsonc",
+  "config",
+  "AGENTS.md",
+  ...["agent", "command", "mode", "plugin", "skill", "tool"].flatMap((name) => [name, `${name}s`]),
+] as const;
+
+/** Switches that keep a run to its own home: no repository's or user's files, no downloads. Source: contract section 8. */
+const SWITCHES = [
+  "DISABLE_AUTOUPDATE",
+  "DISABLE_CLAUDE_CODE",
+  "DISABLE_DEFAULT_PLUGINS",
+  "DISABLE_EXTERNAL_SKILLS",
+  "DISABLE_LSP_DOWNLOAD",
+  "DISABLE_MODELS_FETCH",
+  "DISABLE_PROJECT_CONFIG",
+  "DISABLE_SHARE",
+] as const;
+
+/**
+ * What makes the CLI believe that its plugin package is installed: otherwise 1.14.34 fetches 58 MB from npm into every home
+ * that is new, and 1.3.2, which wants its own version there, asks npm in every turn (measured).
+ */
+function pluginStubs(version: string): Record<string, Record<string, unknown>> {
+  const dependencies = { "@opencode-ai/plugin": version };
+  return {
+    "package.json": { dependencies },
+    "package-lock.json": { lockfileVersion: 3, packages: { "": { dependencies } } },
+  };
+}
+
+/**
+ * Lays out CLI A's part of a session's home: four directories and the configuration, tightened for this turn.
+ *
+ * @see contract sections 4, 7 and 8
+ */
+export function planHome(input: HomeInput): HomePlan {
+  const { home, cliName } = input;
+  const details = readDetails(input.configuration);
+  const names = namesOf(cliName, BUILT_AS);
+  const config = details.source === "none" ? undefined : tighten(details, input);
+  const stubs = pluginStubs(input.cliVersion ?? "*");
+  const files = Object.entries(config === undefined ? {} : { "config.json": config, ...stubs });
+  return {
+    directories: ["data", "cache", "state", ...names.map((name) => `config/${name}/node_modules`)],
+    files: names.flatMap((name) => files.map(([file, content]) => toFile(`config/${name}/${file}`, content))),
+    forbidden: names.flatMap((name) => [
+      ...FORBIDDEN.map((file) => `config/${name}/${file}`),
+      `data/${name}/auth.json`,
+      `.${name}`,
+    ]),
+    env: {
+      XDG_DATA_HOME: `${home}/data`,
+      XDG_CONFIG_HOME: `${home}/config`,
+      XDG_CACHE_HOME: `${home}/cache`,
+      XDG_STATE_HOME: `${home}/state`,
+      ...Object.fromEntries(names.flatMap((name) => switchesOf(name, home, config?.["permission"]))),
+    },
+  };
+}
+
+function switchesOf(name: string, home: string, permission: unknown): [string, string][] {
+  return [
+    ...SWITCHES.map((end): [string, string] => [variableOf(name, end), "1"]),
+    // Even without project configuration the CLI reads `~/.opencode`, which any tool can write (measured on both
+    // versions): it looks for it here instead. The CLI's tools keep their HOME.
+    [variableOf(name, "TEST_HOME"), home],
+    ...(permission === undefined
+      ? []
+      : [[variableOf(name, "PERMISSION"), JSON.stringify(permission)] satisfies [string, string]]),
+  ];
+}
+
+function tighten(details: Exclude<CliADetails, { source: "none" }>, input: HomeInput): Record<string, unknown> {
+  const { model, permissions, mode, mcpServers = {} } = input;
+  const requested = model === undefined ? undefined : resolveModel(details, model);
+  const config = requested === undefined ? details.config : addModel(details.config, requested);
+  const tightened = tightenConfig(addServers(config, mcpServers), permissions, mode);
+  return quietConfig(tightened, { permissions, mode, ...(requested === undefined ? {} : { requested }) });
+}
+
+function toFile(path: string, content: Record<string, unknown>): ConfigFile {
+  return { path, content: renderConfig(content) };
+}

@@ -1,0 +1,73 @@
+import { readAnswerBody, type AnswerBody } from "../../providers/answer-body.ts";
+import type { Fact } from "../../classification/rules.ts";
+import type { ModelError } from "../translate/log-line.ts";
+import type { CliAError } from "../translate/record.ts";
+
+/** Names of facts that are no error record: rules ask for them. */
+export const FINISH = "step_finish";
+export const FINISH_EMPTY = "step_finish without content";
+export const REJECTED_TOOL = "auto-rejected tool";
+export const USAGE_TEXT = "usage text";
+export const REJECTED_ASK = "auto-rejected permission";
+export const REQUEST_FAILED = "failed request";
+export const ERROR_IN_STREAM = "error inside the answer";
+export const START_UP = "start-up message";
+export const START_UP_OF_RESUME = "start-up message of a resume";
+export const LAST_WORDS = "last words";
+export const AFTER_COMPLETION = "after the last step";
+export const WITHOUT_COMPLETION = "without a last step";
+
+const MAX_BODY_CHARACTERS = 300;
+
+/** An `error` record as something rules can look at. What the provider said inside its answer is the whole message. */
+export function toErrorFact({ name, data }: CliAError, line: number): Fact {
+  const at = { on: "record", source: "stdout", line } as const;
+  const { message, statusCode, responseBody, metadata } = data;
+  const isBody = statusCode === undefined && /^["{]/.test(message);
+  const inStream = isBody ? readAnswerBody(message) : undefined;
+  if (inStream === undefined) {
+    const reason = metadata?.code === undefined || message.includes(metadata.code) ? [] : [metadata.code];
+    return { ...at, name, ...describe([message === "" ? name : message, ...reason], statusCode, responseBody) };
+  }
+  const { said = message, codes, status } = inStream;
+  return {
+    ...at,
+    name: ERROR_IN_STREAM,
+    text: said,
+    words: message,
+    ...(status === undefined ? {} : { status }),
+    ...(codes === undefined ? {} : { code: codes }),
+  };
+}
+
+/** A failed request of the log, under the name of its own so that no rule for plain text is tried on it. */
+export function toRequestFact(error: ModelError, line: number): Fact {
+  const reason = error.cause?.code ?? error.code;
+  const said = [error.name, error.statusCode?.toString(), error.message, reason].filter((part) => part !== undefined);
+  const fact = { on: "stderr", source: "stderr", line, name: REQUEST_FAILED } as const;
+  const described = describe(said, error.statusCode, error.responseBody);
+  // A line that was cut, or that says nothing: that a request failed is known all the same.
+  if (described.text === "") return { ...fact, text: "a request to the model failed", words: "service=llm" };
+  return { ...fact, ...described };
+}
+
+function describe(
+  parts: readonly string[],
+  statusCode: number | undefined,
+  body: string | undefined,
+): Pick<Fact, "text" | "words" | "status" | "code"> {
+  // A body that is no JSON is a proxy's page, of which the beginning says enough.
+  const { codes, said, status }: AnswerBody = readAnswerBody(body ?? "") ?? {
+    said: body?.slice(0, MAX_BODY_CHARACTERS) ?? "",
+  };
+  const message = parts.join(" ");
+  const unsaid = said === undefined || said === "" || message.includes(said) ? [] : [said];
+  const known = statusCode ?? status;
+  return {
+    text: [message, ...unsaid].filter((part) => part !== "").join(": "),
+    // The parts stand apart in the line.
+    words: [...parts, ...unsaid].join(" … "),
+    ...(known === undefined ? {} : { status: known }),
+    ...(codes === undefined ? {} : { code: codes }),
+  };
+}

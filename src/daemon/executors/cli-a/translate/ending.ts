@@ -1,0 +1,67 @@
+import type { Ending, Outcome } from "../../contract/executor.ts";
+import { toEvidence, toExitFacts, type Fact } from "../../classification/rules.ts";
+import { AFTER_COMPLETION, FINISH, FINISH_EMPTY, WITHOUT_COMPLETION } from "../failures/facts.ts";
+import { classify, explainLostResume } from "../failures/failure.ts";
+
+/** What the records of a process come to, kept up to date while they are read. */
+export interface Ended {
+  /** Type of the last record; "unknown" for one this version does not know, or that was cut off. */
+  lastRecord: string | undefined;
+  /** Timestamp of the last record, milliseconds. */
+  lastRecordMs: number | undefined;
+  /** The last step that ended. */
+  finish: { readonly reason: string; readonly line: number; readonly hasContent: boolean } | undefined;
+  /** The last error, until a step ends with a full answer after it. */
+  error: Fact | undefined;
+  /** A tool of the last step that asked for a permission. */
+  rejectedTool: Fact | undefined;
+  /** Help text in place of records. */
+  usageText: Fact | undefined;
+}
+
+interface EndingInput {
+  readonly ended: Ended;
+  readonly outcome: Outcome;
+  readonly stderr: readonly Fact[];
+  readonly requestedSession: string | null;
+  readonly nativeSessionId: string | null;
+}
+
+/**
+ * Decides whether a process completed its turn, and if not, why.
+ *
+ * Law 4: CLI A exits with 0 for nearly every failure, so the proof is a last record `step_finish` with reason `stop`,
+ * and no error after the last answer. Where turnd ended the process itself, neither its exit nor what is missing proves
+ * anything; the CLI's own words still do.
+ * @see contract sections 0 and 5
+ */
+export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "proof"> {
+  const { ended, outcome, stderr, requestedSession, nativeSessionId } = input;
+  const { exit, wasStopped } = outcome;
+  const { finish } = ended;
+  const isProperlyLast = ended.lastRecord === FINISH && finish?.reason === "stop" && ended.error === undefined;
+  const exits = toExitFacts(exit, isProperlyLast ? AFTER_COMPLETION : WITHOUT_COMPLETION);
+  if (isProperlyLast && exit?.code === 0) {
+    return { proof: { evidence: [toFinishFact(finish), ...exits].map(toEvidence), seenIn: "cli-a/1.3.2/text-answer" } };
+  }
+  const said = isProperlyLast ? [] : toRecordFacts(ended);
+  const facts = [...said, ...(wasStopped ? [] : exits), ...(isProperlyLast ? [] : stderr)];
+  const failure = classify(facts);
+  if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
+  if (requestedSession === null || nativeSessionId !== null) return { failure };
+  // A malformed id, for one, leaves neither a record nor a word. Source: contract section 3.
+  return { failure: explainLostResume(requestedSession, facts) };
+}
+
+function toRecordFacts({ error, rejectedTool, usageText, finish, lastRecord }: Ended): Fact[] {
+  const facts = [error, rejectedTool, usageText].filter((fact) => fact !== undefined);
+  return finish === undefined || finish.reason === "stop" || lastRecord !== FINISH
+    ? facts
+    : [...facts, toFinishFact(finish)];
+}
+
+function toFinishFact({ reason, line, hasContent }: NonNullable<Ended["finish"]>): Fact {
+  const name = hasContent ? FINISH : FINISH_EMPTY;
+  const words = `"reason":${JSON.stringify(reason)}`;
+  return { on: "record", source: "stdout", line, name, code: reason, text: `step_finish, reason ${reason}`, words };
+}

@@ -1,0 +1,44 @@
+import type { McpServers } from "../../../../protocol/index.ts";
+import type { RenderedSettings, SandboxMode } from "../details.ts";
+import { addServers } from "./mcp-servers.ts";
+import { formatToml, type TomlTable, writePath } from "./toml.ts";
+import { ALWAYS, BY_DEFAULT, NO_REPOSITORY, type Setting } from "./unasked.ts";
+
+/** Never a built-in id: those cannot be overridden and ignore the key variable. Source: contract section 5. */
+const PROVIDER = "turnd";
+
+/** The configuration as a tree, as it is rendered and as it is shown. */
+export function buildConfig({ model, baseUrl, envKey }: RenderedSettings, sandboxMode: SandboxMode): TomlTable {
+  const settings: Setting[] = [
+    ...ALWAYS,
+    ...BY_DEFAULT,
+    // Tools do not see the key: by the default patterns, and by its name where that matches none of them.
+    { path: "shell_environment_policy.exclude", value: [envKey, ...Object.keys(NO_REPOSITORY)] },
+  ];
+  return settings.reduce<TomlTable>((table, { path, value }) => writePath(table, path, value), {
+    model,
+    model_provider: PROVIDER,
+    sandbox_mode: sandboxMode,
+    model_providers: {
+      [PROVIDER]: {
+        name: PROVIDER,
+        base_url: baseUrl,
+        wire_api: "responses",
+        env_key: envKey,
+        request_max_retries: 2,
+        stream_max_retries: 2,
+        stream_idle_timeout_ms: 120_000,
+      },
+    },
+  });
+}
+
+/**
+ * Renders `config.toml`, accepted by the CLI under `--strict-config`. The key's value is not in it.
+ *
+ * @see contract section 14
+ */
+export function renderConfig(settings: RenderedSettings, sandboxMode: SandboxMode, servers: McpServers = {}): string {
+  const config = addServers(buildConfig(settings, sandboxMode), servers);
+  return `# Written by turnd; changes are lost.\n${formatToml(config)}`;
+}

@@ -1,0 +1,39 @@
+import { readAnswerBody } from "../../providers/answer-body.ts";
+import type { Fact } from "../../classification/rules.ts";
+
+/** Said of a provider's message: whether the turn had an item before it. */
+export const AFTER_ITEMS = "after items";
+export const BEFORE_ITEMS = "before any item";
+/** Said of an exit: whether the last record was `turn.completed`. */
+export const AFTER_COMPLETION = "after turn.completed";
+export const WITHOUT_COMPLETION = "without turn.completed";
+
+/** Every sentence that names an HTTP status. */
+const STATUS = /(?:unexpected status|last status:|\(status) (\d{3})\b/;
+/** What the provider said, between the CLI's words around it. */
+const REFUSED = /^unexpected status \d{3}[^:,]*(?:: (.*?))?(?:, url: .*)?$/s;
+/** A 400 is handed on as its raw body. Source: contract section 5. */
+const RAW_BODY = /^\s*(?:[{[]|<!doctype|<html)/i;
+
+/**
+ * Reads what a provider's failure says: CLI B puts the HTTP status into the sentence, and hands a 400 on as the raw body.
+ *
+ * @param at - where it stands; whether items came before it
+ */
+export function toProviderFact(message: string, at: { line: number; hasItems: boolean }): Fact {
+  const isRawBody = RAW_BODY.test(message);
+  const handedOn = isRawBody ? message : REFUSED.exec(message)?.[1] || undefined;
+  const body = handedOn === undefined ? undefined : readAnswerBody(handedOn);
+  const named = STATUS.exec(message)?.[1];
+  const status = named !== undefined ? Number(named) : isRawBody ? 400 : undefined;
+  return {
+    on: "record",
+    source: "stdout",
+    line: at.line,
+    text: body?.said ?? handedOn ?? message,
+    words: message,
+    name: at.hasItems ? AFTER_ITEMS : BEFORE_ITEMS,
+    ...(status === undefined ? {} : { status }),
+    ...(body?.codes === undefined ? {} : { code: body.codes }),
+  };
+}

@@ -1,0 +1,150 @@
+import type { DescribedRule, FailureDraft } from "../../contract/executor.ts";
+import {
+  decideFailure,
+  describeRules,
+  NOTHING_KNOWN,
+  quote,
+  type Fact,
+  type FailureRule,
+} from "../../classification/rules.ts";
+import { AFTER_COMPLETION } from "./facts.ts";
+import { PROVIDER_RULES } from "./provider-rules.ts";
+import { STDERR_RULES } from "./stderr-rules.ts";
+
+/** How the process ended, where that alone decides. */
+const EXIT_RULES: readonly FailureRule[] = [
+  {
+    id: "stdout-disk-full",
+    on: "stderr",
+    pattern: /panicked at [^]{0,2000}No space left on device/,
+    code: "storage_error",
+    message: "CLI B could not print: the disk that holds the turn's output is full.",
+    seenIn: "cli-b/0.139.0/panic-stdout-disk-full",
+  },
+  {
+    id: "exit-after-completion",
+    on: "exit",
+    name: new RegExp(`^${AFTER_COMPLETION}$`),
+    code: "crashed",
+    message: (fact) => `CLI B finished the turn and then ended abnormally (${fact.text}).`,
+    seenIn: "DESIGN section 6",
+  },
+  {
+    id: "exit-fault",
+    on: "exit",
+    field: /^SIG(?:SEGV|ABRT|BUS|ILL|TRAP|FPE|SYS)$/,
+    code: "crashed",
+    message: (fact) => `CLI B crashed (${fact.code}).`,
+    seenIn: "cli-b/0.139.0/segmentation-fault",
+  },
+  {
+    id: "exit-signal",
+    on: "exit",
+    field: /^SIG/,
+    code: "crashed",
+    message: (fact) => `Something outside turnd ended CLI B (${fact.code}).`,
+    seenIn: "cli-b/0.139.0/killed-from-outside",
+  },
+  {
+    // A shell or a wrapper around it says so with a number; 137 is SIGKILL, which the kernel sends when memory runs out.
+    id: "exit-signal-number",
+    on: "exit",
+    status: (code) => code > 128 && code < 160,
+    code: "crashed",
+    message: (fact) => `CLI B was ended by signal ${(fact.status ?? 128) - 128} (exit code ${fact.status}).`,
+    seenIn: "DESIGN section 6",
+  },
+  {
+    id: "exit-panic",
+    on: "exit",
+    status: [101],
+    code: "crashed",
+    message: "CLI B panicked (exit code 101).",
+    seenIn: "cli-b/0.139.0/panic-reader-gone",
+  },
+];
+
+/** What is left when nobody says why. */
+const FALLBACK_RULES: readonly FailureRule[] = [
+  {
+    id: "arguments-exit",
+    on: "exit",
+    status: [2],
+    code: "invalid_request",
+    message: "CLI B does not take these arguments (exit code 2).",
+    seenIn: "cli-b/0.139.0/unknown-flag",
+    isProven: false,
+  },
+  {
+    id: "incomplete",
+    on: "exit",
+    status: [0],
+    code: "output_incomplete",
+    message: "CLI B ended with exit code 0 but without turn.completed.",
+    seenIn: "contract section 0 [20e]",
+    isProven: false,
+  },
+  {
+    id: "unexplained-message",
+    on: "record",
+    code: "unknown",
+    message: (fact) => `CLI B failed: ${quote(fact)}`,
+    seenIn: "contract section 5 [10o4]",
+    isProven: false,
+  },
+  {
+    id: "unexplained-error",
+    on: "stderr",
+    pattern: /^(?:fatal |uncaught |unhandled )?(?:\w*Error|\w*Exception|error)\b/i,
+    code: "crashed",
+    message: (fact) => `CLI B ended abnormally: ${quote(fact)}`,
+    seenIn: "contract section 6",
+    isProven: false,
+  },
+  {
+    id: "unexplained-exit",
+    on: "exit",
+    code: "crashed",
+    message: (fact) => `CLI B ended abnormally and did not say why (${fact.text}).`,
+    seenIn: "contract section 2.5",
+    isProven: false,
+  },
+];
+
+/** The failure table, in deciding order: what the provider answered, how the process ended, what stderr says. */
+export const RULES: readonly FailureRule[] = [...PROVIDER_RULES, ...EXIT_RULES, ...STDERR_RULES, ...FALLBACK_RULES];
+
+/** Decides why a process did not complete its turn; facts are looked at in the order of the table. */
+export function classify(facts: readonly Fact[]): FailureDraft {
+  return decideFailure(RULES, facts, "Nothing CLI B left behind shows how the turn ended.");
+}
+
+/** Where the table only guesses why a resume failed, that the thread never answered says more. */
+export function explainLostResume(requested: string, facts: readonly Fact[]): FailureDraft {
+  const message = `CLI B ended before it continued thread ${JSON.stringify(requested)}.`;
+  return decideFailure([{ ...CAME_TO_NOTHING, message }, ...RULES], facts, message);
+}
+
+const CAME_TO_NOTHING: FailureRule = {
+  id: "resume-came-to-nothing",
+  on: "exit",
+  code: "resume_degraded",
+  message: "CLI B ended before it continued the thread.",
+  seenIn: "contract section 4",
+  isProven: false,
+};
+
+/** Decided while the CLI still runs: it must not go on. */
+export const STRANGER_THREAD = {
+  rule: "stranger-thread",
+  code: "resume_degraded",
+  on: "record",
+  seenIn: "cli-b/0.139.0/resume-malformed-id",
+} as const;
+
+/** Every rule of CLI B, in deciding order. */
+export const FAILURE_RULES: readonly DescribedRule[] = [
+  STRANGER_THREAD,
+  ...describeRules([CAME_TO_NOTHING, ...RULES]),
+  NOTHING_KNOWN,
+];

@@ -1,0 +1,101 @@
+import { quote, type FailureRule } from "../../classification/rules.ts";
+
+/** What CLI B says of itself, not of an answer. Source: contract section 7. */
+export const OWN_RULES: readonly FailureRule[] = [
+  {
+    id: "usage-limit",
+    on: "record",
+    pattern: /hit your (?:\w+ )?usage limit|upgrade to (?:Plus|Pro)\b/,
+    code: "quota_exceeded",
+    message: (fact) => `The account's usage limit is reached: ${quote(fact)}`,
+    seenIn: "cli-b/0.139.0/usage-limit",
+  },
+  {
+    id: "missing-key-variable",
+    on: "record",
+    pattern: /^Missing environment variable: /,
+    code: "credential_missing",
+    message: (fact) => `The variable that holds the provider's key is not set: ${quote(fact)}`,
+    seenIn: "cli-b/0.139.0/key-variable-missing",
+  },
+  {
+    id: "base-url-invalid",
+    on: "record",
+    pattern: /: builder error/,
+    code: "config_invalid",
+    message: "The provider's base_url is not a URL.",
+    remedy: "correct CLI_B_BASE_URL",
+    seenIn: "cli-b/0.139.0/base-url-invalid",
+  },
+  {
+    // What a command in the sandbox did is no word about the sandbox, but for what creates it.
+    id: "sandbox-error",
+    on: "record",
+    pattern:
+      /linux-sandbox was required but not provided|seccomp setup error|Landlock was not able to fully enforce|^(?:sandbox error: [^]{0,400})?bwrap: /,
+    code: "sandbox_unavailable",
+    message: (fact) => `CLI B's sandbox cannot work here: ${quote(fact)}`,
+    seenIn: "contract section 7",
+  },
+  {
+    id: "sandbox-denied",
+    on: "record",
+    pattern: /^(?:sandbox error: )?sandbox denied exec error/,
+    code: "permission_denied",
+    message: (fact) => `CLI B's sandbox denied a command: ${quote(fact)}`,
+    seenIn: "contract section 7",
+  },
+  {
+    id: "thread-unknown",
+    on: "record",
+    pattern: /^no thread with id: /,
+    code: "resume_degraded",
+    message: (fact) => `CLI B does not know the thread: ${quote(fact)}`,
+    seenIn: "contract section 7",
+  },
+  {
+    id: "agent-limit",
+    on: "record",
+    pattern: /^agent thread limit reached/,
+    code: "invalid_request",
+    message: (fact) => `CLI B runs no more sub-agents at once: ${quote(fact)}`,
+    remedy: "ask for fewer at once or have the operator raise the limit in CLI_B_CONFIG_TOML",
+    seenIn: "contract section 7",
+  },
+  {
+    id: "image-refused",
+    on: "record",
+    pattern: /^Image poisoning/,
+    code: "invalid_request",
+    message: (fact) => `An image cannot be used: ${quote(fact)}`,
+    remedy: "leave it out or send another",
+    seenIn: "contract section 7",
+  },
+  {
+    id: "operation-unsupported",
+    on: "record",
+    pattern: /^unsupported operation: /,
+    code: "invalid_request",
+    message: (fact) => `CLI B cannot do what it was asked for: ${quote(fact)}`,
+    seenIn: "contract section 7",
+  },
+  {
+    // Whoever sent the signal: where turnd did, that is what ended the turn.
+    id: "interrupted",
+    on: "record",
+    pattern: /^interrupted \(Ctrl-C\)/,
+    code: "crashed",
+    message: "Something outside turnd interrupted CLI B.",
+    seenIn: "contract section 7",
+    isProven: false,
+  },
+  {
+    id: "agent-died",
+    on: "record",
+    pattern:
+      /agent loop died unexpectedly|turn aborted\. Something went wrong|^Fatal error: |^spawn failed: |^timeout waiting for child process to exit|^sandbox error: /,
+    code: "crashed",
+    message: (fact) => `CLI B gave up: ${quote(fact)}`,
+    seenIn: "contract section 7",
+  },
+];

@@ -1,0 +1,92 @@
+import { WORDS } from "../../providers/answer-words.ts";
+import { quote, type FailureRule } from "../../classification/rules.ts";
+import { AFTER_ITEMS, BEFORE_ITEMS } from "./facts.ts";
+
+const STREAM_CLOSED = /stream closed before response\.completed/;
+const TIMED_OUT = new RegExp(`idle timeout waiting for|${WORDS.slow.source}`, "i");
+const NETWORK = new RegExp(
+  `error sending request|error decoding response body|error while reading the server response|${WORDS.network.source}`,
+  "i",
+);
+
+/** What is left of an answer without a status: errors inside its stream, and connections that fail. */
+export const STREAM_RULES: readonly FailureRule[] = [
+  {
+    id: "rate-text",
+    on: "record",
+    pattern: WORDS.rate,
+    code: "rate_limited",
+    message: (fact) => `The provider limits the rate of requests: ${quote(fact)}`,
+    seenIn: "cli-b/0.139.0/rate-limited-in-stream",
+  },
+  {
+    id: "not-a-responses-stream",
+    on: "record",
+    name: new RegExp(`^${BEFORE_ITEMS}$`),
+    pattern: STREAM_CLOSED,
+    code: "executor_unavailable",
+    message: "The provider answered with something that is not a Responses API stream.",
+    remedy: "have the operator choose a provider that speaks the Responses API",
+    seenIn: "cli-b/0.139.0/not-a-responses-stream",
+  },
+  {
+    id: "stream-closed-early",
+    on: "record",
+    name: new RegExp(`^${AFTER_ITEMS}$`),
+    pattern: STREAM_CLOSED,
+    code: "network_error",
+    message: "The provider closed the stream before the answer was complete.",
+    seenIn: "cli-b/0.139.0/stream-cut-after-message",
+  },
+  {
+    id: "provider-timeout",
+    on: "record",
+    pattern: TIMED_OUT,
+    code: "provider_timeout",
+    message: "The provider began to answer and then sent nothing more in time.",
+    seenIn: "cli-b/0.139.0/stream-idle-timeout",
+  },
+  {
+    // The whole text a 500 leaves, and what an overloaded model says.
+    id: "provider-overloaded",
+    on: "record",
+    pattern: WORDS.failed,
+    code: "provider_error",
+    message: (fact) => `The provider is overloaded or failed: ${quote(fact)}`,
+    seenIn: "cli-b/0.139.0/server-error",
+  },
+  {
+    id: "network",
+    on: "record",
+    pattern: NETWORK,
+    code: "network_error",
+    message: "The provider could not be reached or the connection broke (refused, DNS, TLS or reset).",
+    seenIn: "cli-b/0.139.0/connection-refused",
+  },
+  {
+    // The body of a 400 is handed on as it is, also where it is a sentence or nothing.
+    id: "request-refused-words",
+    on: "record",
+    pattern:
+      /^(?:bad request|(?:invalid|unsupported|unknown|missing|unrecognized) (?:\w+ )?(?:request|parameter|value|argument|field|type|json|body)|400\b)/i,
+    code: "invalid_request",
+    message: (fact) => `The provider refused the request: ${quote(fact)}`,
+    seenIn: "cli-b/0.139.0/bad-request-plain",
+  },
+  {
+    id: "request-refused-silently",
+    on: "record",
+    pattern: /^\s*$/,
+    code: "invalid_request",
+    message: "The provider refused the request (400) and did not say why.",
+    seenIn: "cli-b/0.139.0/bad-request-empty",
+  },
+  {
+    id: "stream-failed",
+    on: "record",
+    pattern: /^stream disconnected before completion: /,
+    code: "provider_error",
+    message: (fact) => `The provider broke the answer off: ${quote(fact)}`,
+    seenIn: "cli-b/0.139.0/stream-failed",
+  },
+];

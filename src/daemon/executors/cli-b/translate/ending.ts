@@ -1,0 +1,53 @@
+import type { Ending, Outcome, TranslatorInput } from "../../contract/executor.ts";
+import { toEvidence, toExitFacts, type Fact } from "../../classification/rules.ts";
+import { AFTER_COMPLETION, WITHOUT_COMPLETION } from "../failures/facts.ts";
+import { classify, explainLostResume } from "../failures/failure.ts";
+import type { CliBRecord } from "./record.ts";
+
+/** What the records of a process come to, kept up to date while they are read. */
+export interface Ended {
+  /** Type of the last record; "unknown" for one this version does not know. */
+  lastRecord: CliBRecord["type"] | "unknown" | undefined;
+  /** The last `turn.completed`. */
+  completed: Pick<Fact, "source" | "line" | "text"> | undefined;
+  /** A final `error` whose `turn.failed` has not been seen. */
+  error: Fact | undefined;
+  /** The message of `turn.failed`. */
+  failed: Fact | undefined;
+  /** The cause of a reconnect notice with nothing after it. */
+  retryCause: Fact | undefined;
+}
+
+interface EndingInput {
+  readonly ended: Ended;
+  readonly outcome: Outcome;
+  readonly stderr: readonly Fact[];
+  readonly input: TranslatorInput;
+  readonly nativeSessionId: string | null;
+}
+
+/**
+ * Decides whether a process completed its turn, and if not, why.
+ *
+ * Law 4: only exit code 0 and `turn.completed` as the last record are proof of success. Where turnd ended the process
+ * itself, neither its exit nor what is missing proves anything; its own words still do.
+ * @see contract section 2.5
+ */
+export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | "proof"> {
+  const { ended, outcome, stderr, input, nativeSessionId } = explained;
+  const { exit, wasStopped } = outcome;
+  const completed = ended.lastRecord === "turn.completed" ? ended.completed : undefined;
+  const exits = toExitFacts(exit, completed !== undefined ? AFTER_COMPLETION : WITHOUT_COMPLETION);
+  if (completed !== undefined && exit?.code === 0) {
+    return { proof: { evidence: [completed, ...exits].map(toEvidence), seenIn: "cli-b/0.139.0/text-answer" } };
+  }
+  const said = ended.failed ?? ended.error;
+  const records = said ?? (wasStopped ? ended.retryCause : undefined);
+  const facts = [...(records === undefined ? [] : [records]), ...(wasStopped ? [] : exits), ...stderr];
+  const failure = classify(facts);
+  if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
+  const { requestedSession } = input;
+  const isExplained = failure.code !== "unknown" && failure.code !== "crashed";
+  if (requestedSession === null || nativeSessionId !== null || isExplained) return { failure };
+  return { failure: explainLostResume(requestedSession, facts) };
+}

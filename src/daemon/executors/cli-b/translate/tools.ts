@@ -1,0 +1,52 @@
+import { warningEvent, type Native } from "../../../../protocol/index.ts";
+import type { TranslatedEvent } from "../../contract/executor.ts";
+import { toToolCall, toToolEnd, type ToolCall, type ToolItem } from "./items.ts";
+
+/** The tool calls of one process: which are open, and what happened to them. */
+export interface ToolTracker {
+  start(item: ToolItem, native: Native): TranslatedEvent[];
+  end(item: ToolItem, native: Native): TranslatedEvent[];
+  isIdle(): boolean;
+  /** Closes what never ended. */
+  interrupt(): TranslatedEvent[];
+}
+
+/** Creates a tracker for one process. */
+export function createToolTracker(): ToolTracker {
+  const open = new Map<string, ToolCall>();
+  let hasWarnedOfSandbox = false;
+
+  function start(item: ToolItem, native: Native): TranslatedEvent[] {
+    if (open.has(item.id)) return [];
+    const call = toToolCall(item);
+    open.set(item.id, call);
+    return [{ type: "tool.started", data: call, native }];
+  }
+
+  /** Commands fail one by one where the sandbox cannot be created, and the turn goes on. Source: contract section 8. */
+  function warnOfSandbox(item: ToolItem, native: Native): TranslatedEvent[] {
+    if (hasWarnedOfSandbox || item.type !== "command_execution" || item.status !== "failed") return [];
+    const reason = /^bwrap: .*/m.exec(item.aggregated_output)?.[0];
+    if (reason === undefined) return [];
+    hasWarnedOfSandbox = true;
+    const message = `the CLI's own sandbox cannot work here, its commands fail: ${reason.slice(0, 300)}`;
+    return [{ ...warningEvent("sandbox_unavailable", message), native }];
+  }
+
+  return {
+    start,
+    end(item, native) {
+      // A call can be printed by its end alone; every end has a start in our stream.
+      const started = start(item, native);
+      open.delete(item.id);
+      const data = { ...toToolCall(item), ...toToolEnd(item) };
+      return [...started, { type: "tool.ended", data, native }, ...warnOfSandbox(item, native)];
+    },
+    isIdle: () => open.size === 0,
+    interrupt() {
+      const calls = [...open.values()];
+      open.clear();
+      return calls.map((call) => ({ type: "tool.ended", data: { ...call, status: "interrupted" } }));
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import type { Drift, DriftEntry } from "../../../protocol/index.ts";
+import { createKnownTree } from "./known-tree.ts";
+import { isObject, kindOf, type KnownShapes } from "./shapes.ts";
+
+/** What tells whether a record of a CLI is one we know. */
+export interface RecordTable {
+  readonly known: KnownShapes;
+  /** The field whose own type tells records of one type apart: `item`. */
+  readonly refinedBy?: string;
+  /** The tool of a call that no table knows: the kind of its events is a guess. */
+  unmappedTool(record: object): string | undefined;
+}
+
+/** Looks at one record, as parsed, and the number of its line. */
+export type DriftWatch = (record: unknown, line: number) => void;
+
+/** Counts what the versions of one CLI print that we do not know. */
+export interface DriftBook {
+  /**
+   * @param version - of the CLI that printed; undefined when nobody knows
+   * @param place - the turn or recording, for `first_seen`
+   */
+  watch(version: string | undefined, place: string): DriftWatch;
+  /** By version, in the order in which they came. */
+  report(): Drift[];
+}
+
+/** Different things a version is told of; what a hostile CLI makes up beyond them is only counted. */
+const MAX_ENTRIES = 200;
+/** Versions come from the CLI or a recording; those beyond are counted as one. */
+const MAX_VERSIONS = 50;
+const MAX_NAME_CHARACTERS = 200;
+
+/** Opens a book for one CLI. */
+export function createDriftBook(table: RecordTable): DriftBook {
+  const tree = createKnownTree(table.known, table.refinedBy);
+  const pages = new Map<string, Page>();
+
+  return {
+    watch(version = "unknown", place) {
+      const name = pages.has(version) || pages.size < MAX_VERSIONS ? version : "further versions";
+      const page = pages.get(name) ?? createPage();
+      pages.set(name, page);
+      return (record, line) => {
+        const tell = (what: DriftEntry["what"], found: string): void => note(page, what, found, { in: place, line });
+        page.records += 1;
+        if (!isObject(record)) return tell("type", "(none)");
+        const kind = (): string => kindOf(record, table.refinedBy) ?? "(none)";
+        const isKnown = tree.findUnknown(record, (path) => tell("field", `${kind()} ${path}`));
+        if (!isKnown) return tell("type", kind());
+        const tool = table.unmappedTool(record);
+        if (tool !== undefined) tell("tool", tool);
+      };
+    },
+    report: () =>
+      [...pages].map(([version, { records, entries, more }]) => ({
+        cli_version: version,
+        known_version: table.known.version,
+        records,
+        entries: [...entries.values()].map((entry) => ({ ...entry })),
+        more,
+      })),
+  };
+}
+
+interface Page {
+  records: number;
+  readonly entries: Map<string, DriftEntry>;
+  more: number;
+}
+
+function createPage(): Page {
+  return { records: 0, entries: new Map(), more: 0 };
+}
+
+function note(page: Page, what: DriftEntry["what"], given: string, seen: DriftEntry["first_seen"]): void {
+  const name = given.slice(0, MAX_NAME_CHARACTERS);
+  const entry = page.entries.get(`${what} ${name}`);
+  if (entry !== undefined) entry.count += 1;
+  else if (page.entries.size >= MAX_ENTRIES) page.more += 1;
+  else page.entries.set(`${what} ${name}`, { what, name, count: 1, first_seen: seen });
+}

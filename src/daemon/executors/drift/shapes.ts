@@ -1,0 +1,85 @@
+/**
+ * The fields that records of one kind are known to have: path to what is there, as `"number|null read"`.
+ *
+ * A path is `part.state.metadata.files[].type`; `*` stands for any key. First come the JSON types that recordings show
+ * (`unseen` when none does), then marks: `read`, the translator uses it; `open`, what lies below is not the CLI's own, such
+ * as the arguments of a tool; `map`, its keys are names, not fields.
+ */
+export type KnownFields = Readonly<Record<string, string>>;
+
+/** What the recordings of a pinned version show and the translator reads: `shapes.json`, written by `scripts/generate/shapes.ts`. */
+export interface KnownShapes {
+  readonly version: string;
+  readonly kinds: Readonly<Record<string, KnownFields>>;
+}
+
+/** A known field, its text taken apart. */
+export interface Field {
+  /** Joined by `|`, in order. */
+  readonly types: string;
+  readonly isRead: boolean;
+  readonly isOpen: boolean;
+  readonly isMap: boolean;
+}
+
+/** Reads what a table says of a field. */
+export function readField(text: string): Field {
+  const [types = "", ...marks] = text.split(" ");
+  return {
+    types,
+    isRead: marks.includes("read"),
+    isOpen: marks.includes("open"),
+    isMap: marks.includes("map"),
+  };
+}
+
+/** The path of a field of an object, or of the elements of a list (`[]`). */
+export function joinPath(path: string, key: string): string {
+  if (key === "[]") return `${path}[]`;
+  // A key that holds the marks of a path, or what a terminal would act on, is quoted.
+  const name = /^[\w$*-]+$/.test(key) ? key : JSON.stringify(key);
+  return path === "" ? name : `${path}.${name}`;
+}
+
+/** An object or a list of JSON. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Whether a value has fields or elements. */
+export function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null;
+}
+
+/**
+ * The kind of a record: its type, `text`, or with the type of the field that refines it, `item.completed/error`.
+ *
+ * @returns undefined for what has no type
+ */
+export function kindOf(record: Fields, refinedBy: string | undefined): string | undefined {
+  const part = refinedBy === undefined ? undefined : record[refinedBy];
+  const { type } = record;
+  if (typeof type !== "string" || !isObject(part)) return typeof type === "string" ? type : undefined;
+  return `${type}/${typeof part["type"] === "string" ? part["type"] : "(none)"}`;
+}
+
+/** What JSON calls a value. */
+export function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
+/**
+ * Notes every field of a record and its JSON type, but nothing below an open one.
+ *
+ * @param into - path to types; what is there is added to
+ */
+export function collectFields(record: unknown, known: KnownFields, into: Map<string, Set<string>>): void {
+  function visit(value: unknown, path: string): void {
+    if (path !== "") into.set(path, (into.get(path) ?? new Set()).add(typeOf(value)));
+    if (typeof value !== "object" || value === null) return;
+    const field = readField(known[path] ?? "");
+    if (field.isOpen) return;
+    if (Array.isArray(value)) for (const element of value) visit(element, joinPath(path, "[]"));
+    else for (const [key, inner] of Object.entries(value)) visit(inner, joinPath(path, field.isMap ? "*" : key));
+  }
+  visit(record, "");
+}

@@ -1,0 +1,168 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import {
+  EventsHeaders,
+  EventsQuery,
+  LoggedEvent,
+  ProblemError,
+  SessionEventsQuery,
+  SessionPath,
+  SlimEvent,
+  TurnPath,
+} from "../../../protocol/index.ts";
+import type { LoggedLine, TurnService } from "../../turns/turn-service.ts";
+import { readCursor, readSessionCursor } from "../streaming/cursor.ts";
+import type { Metrics } from "./metrics.ts";
+import type { OpenStreams } from "../streaming/open-streams.ts";
+import { refusals } from "../refusals.ts";
+import { sendStream, type StreamFormat } from "../streaming/send-stream.ts";
+import { slimLine } from "../streaming/slim.ts";
+import { frameNdjson, frameSse, frameSseError, HEARTBEAT_FRAME, STREAM_FAILED, wantsSse } from "../streaming/sse.ts";
+
+export interface EventRoutesOptions {
+  readonly service: TurnService;
+  readonly streams: OpenStreams;
+  readonly heartbeatMs: number;
+  readonly metrics: Metrics;
+}
+
+const schema = {
+  tags: ["turns"],
+  summary: "Read a turn's events",
+  description:
+    "Server-sent events with `Accept: text/event-stream`, following the turn to its end: `id` is the event's `seq`, " +
+    "`event` its `type` (`end` for `turn.ended`, `error` only when the stream itself fails), `data` byte for byte " +
+    "the logged line. Else NDJSON of what is there. Go on with `Last-Event-ID` or `after_seq`.",
+  params: TurnPath,
+  querystring: EventsQuery,
+  headers: EventsHeaders,
+  response: {
+    200: {
+      description: "The events in order of `seq`; slim ones with `verbose=false`.",
+      content: {
+        "application/x-ndjson": { schema: z.union([LoggedEvent, SlimEvent]) },
+        "text/event-stream": { schema: z.string() },
+      },
+    },
+    204: z.undefined().describe("The turn has ended and the cursor is at its end: nothing will ever follow."),
+    ...refusals("turn_not_found", "cursor_beyond_end", "bad_cursor", "too_many_streams"),
+  },
+} as const;
+
+const sessionSchema = {
+  tags: ["sessions"],
+  summary: "Read the events of all turns of a session",
+  description:
+    "As for a turn, one turn after the other in the order of their admission; `id` is `<turn_id>:<seq>`. " +
+    "Server-sent events stay open for the turns still to come, until the client leaves or the session is deleted.",
+  params: SessionPath,
+  querystring: SessionEventsQuery,
+  headers: EventsHeaders,
+  response: {
+    200: schema.response[200],
+    ...refusals("session_not_found", "cursor_beyond_end", "bad_cursor", "too_many_streams"),
+  },
+} as const;
+
+/** `GET /v1/turns/{turn_id}/events` and `GET /v1/sessions/{session_id}/events`. */
+export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, options) => {
+  const { service, streams, heartbeatMs, metrics } = options;
+
+  app.get("/v1/turns/:turn_id/events", { schema, exposeHeadRoute: false }, async (request, reply) => {
+    const { query } = request;
+    const turn = service.getTurn(request.params.turn_id);
+    const afterSeq = readCursor(request.headers["last-event-id"], query.after_seq);
+    if (afterSeq > turn.last_seq) {
+      const message = `the cursor ${afterSeq} is beyond the last event, ${turn.last_seq}`;
+      throw new ProblemError("cursor_beyond_end", message, { turn_id: turn.turn_id, last_seq: turn.last_seq });
+    }
+    const hasEnded = turn.status !== "queued" && turn.status !== "running";
+    if (hasEnded && afterSeq === turn.last_seq) return reply.code(204).send();
+
+    const isSse = wantsSse(request.headers.accept);
+    const isSlim = query.verbose === "false";
+    const format = isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim);
+    const stream = streams.open(turn.turn_id, request.raw.socket);
+    const isFollowing = isSse || query.follow === "true";
+    // From here on the connection is ours: no serialisation, no buffering, nothing between the log and the socket.
+    reply.hijack();
+    await sendStream(reply.raw, stream, {
+      format,
+      read: (signal) => service.readEvents(turn.turn_id, { afterSeq, isFollowing, signal }),
+      onSent: (lines) => countSent(metrics, lines, (line) => line.seq <= turn.last_seq),
+      onFailure: (error) => request.log.error({ err: error, turnId: turn.turn_id }, "event stream failed"),
+    });
+    return reply;
+  });
+
+  app.get(
+    "/v1/sessions/:session_id/events",
+    { schema: sessionSchema, exposeHeadRoute: false },
+    async (request, reply) => {
+      const { session_id: sessionId } = request.params;
+      const cursor = readSessionCursor(request.headers["last-event-id"], request.query.after);
+      const isSse = wantsSse(request.headers.accept);
+      const isSlim = request.query.verbose === "false";
+      const isFollowing = isSse || request.query.follow === "true";
+      const stream = streams.open(sessionId, request.raw.socket);
+      const { signal } = stream.controller;
+      let lines: ReturnType<TurnService["readSessionEvents"]>;
+      try {
+        // Refused before the connection is taken over, while a problem can still be answered.
+        lines = service.readSessionEvents(sessionId, {
+          isFollowing,
+          signal,
+          ...(cursor === undefined ? {} : { cursor }),
+        });
+      } catch (error) {
+        stream.release();
+        throw error;
+      }
+      const logged = new Map(
+        service.listTurns({ sessionId, limit: Infinity }).map((turn) => [turn.turn_id, turn.last_seq]),
+      );
+      reply.hijack();
+      await sendStream(reply.raw, stream, {
+        format: isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim),
+        read: () => lines,
+        onSent: (batch) => countSent(metrics, batch, (line) => line.seq <= (logged.get(turnOf(line)) ?? 0)),
+        onFailure: (error) => request.log.error({ err: error, sessionId }, "event stream failed"),
+      });
+      return reply;
+    },
+  );
+};
+
+/** A session's cursor is `<turn_id>:<seq>`. */
+function turnOf({ id = "" }: LoggedLine): string {
+  return id.slice(0, id.lastIndexOf(":"));
+}
+
+/** Within a batch the late lines come first. */
+function countSent<Line extends LoggedLine>(
+  metrics: Metrics,
+  lines: readonly Line[],
+  isLate: (line: Line) => boolean,
+): void {
+  const firstLive = lines.findIndex((line) => !isLate(line));
+  const late = firstLive === -1 ? lines.length : firstLive;
+  if (late > 0) metrics.countSent("late", late);
+  if (late < lines.length) metrics.countSent("live", lines.length - late);
+}
+
+function sseFormat(isSlim: boolean, heartbeatMs: number): StreamFormat {
+  return {
+    contentType: "text/event-stream; charset=utf-8",
+    frame: isSlim ? slim(frameSse) : frameSse,
+    heartbeat: { bytes: HEARTBEAT_FRAME, everyMs: heartbeatMs },
+    failure: frameSseError(STREAM_FAILED),
+  };
+}
+
+function ndjsonFormat(isSlim: boolean): StreamFormat {
+  return { contentType: "application/x-ndjson; charset=utf-8", frame: isSlim ? slim(frameNdjson) : frameNdjson };
+}
+
+function slim(frame: StreamFormat["frame"]): StreamFormat["frame"] {
+  return (lines: readonly LoggedLine[]) => frame(lines.map(slimLine));
+}

@@ -1,0 +1,157 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { z } from "zod";
+import type { TurnObserver } from "../../turns/observer.ts";
+import type { TurnService } from "../../turns/turn-service.ts";
+import { refusals } from "../refusals.ts";
+
+/**
+ * turnd's figures. Labels are closed lists, and a few versions of CLIs: no id, no path and no secret can be one, and nobody
+ * can add to them without a limit.
+ */
+export interface Metrics {
+  readonly registry: Registry;
+  /** What the turns report to. */
+  readonly observer: TurnObserver;
+  /** Events were handed to a client: `late` ones had been logged before it asked, `live` ones came while it listened. */
+  countSent(kind: "live" | "late", count: number): void;
+  /** Where the gauges look; nothing before this is called. */
+  observeLoad(look: () => Load): void;
+}
+
+/** How much there is to do at this moment. */
+export interface Load {
+  readonly queued: number;
+  readonly running: number;
+  readonly streams: number;
+}
+
+const TURN_SECONDS = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
+const FIRST_EVENT_SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60];
+
+/** Makes the figures, all at zero. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const versionLabel = createVersionLabel();
+  let look: () => Load = () => ({ queued: 0, running: 0, streams: 0 });
+
+  const turns = new Counter({
+    name: "turnd_turns_total",
+    help: "Turns that have ended; code is the failure's, or none",
+    labelNames: ["executor", "status", "code"],
+    registers,
+  });
+  const duration = new Histogram({
+    name: "turnd_turn_duration_seconds",
+    help: "From the start of a turn to its end",
+    labelNames: ["executor", "status"],
+    buckets: TURN_SECONDS,
+    registers,
+  });
+  const firstEvent = new Histogram({
+    name: "turnd_first_event_seconds",
+    help: "From the start of the CLI to its first event",
+    labelNames: ["executor"],
+    buckets: FIRST_EVENT_SECONDS,
+    registers,
+  });
+  const written = new Counter({
+    name: "turnd_events_written_total",
+    help: "Events written to the logs of turns",
+    labelNames: ["executor"],
+    registers,
+  });
+  const passedOver = new Counter({
+    name: "turnd_events_passed_over_total",
+    help: "Events of turns taken up again that an earlier daemon had logged",
+    registers,
+  });
+  const sent = new Counter({
+    name: "turnd_events_sent_total",
+    help: "Events handed to clients: late ones had been logged before the client asked, live ones came while it listened",
+    labelNames: ["kind"],
+    registers,
+  });
+  const unknown = new Counter({
+    name: "turnd_records_unknown_total",
+    help: "Records of ended turns that the translator did not know: a CLI that has changed",
+    labelNames: ["executor", "cli_version"],
+    registers,
+  });
+  const swept = new Counter({
+    name: "turnd_processes_swept_total",
+    help: "Processes ended because their CLI had left them behind or was stopped",
+    registers,
+  });
+  addGauge("turnd_turns_queued", "Turns that wait", ({ queued }) => queued);
+  addGauge("turnd_turns_running", "Turns that run", ({ running }) => running);
+  addGauge("turnd_streams_open", "Event streams that are open", ({ streams }) => streams);
+
+  function addGauge(name: string, help: string, read: (load: Load) => number): void {
+    const gauge: Gauge = new Gauge({ name, help, registers, collect: () => gauge.set(read(look())) });
+  }
+
+  return {
+    registry,
+    observer: {
+      eventsWritten: (executor, count) => written.inc({ executor }, count),
+      eventsPassedOver: (count) => passedOver.inc(count),
+      firstEvent: (executor, afterMs) => firstEvent.observe({ executor }, afterMs / 1_000),
+      processesSwept: (count) => swept.inc(count),
+      turnEnded({ executor, status, code, durationMs, cliVersion, unknownRecords }) {
+        turns.inc({ executor, status, code: code ?? "none" });
+        duration.observe({ executor, status }, durationMs / 1_000);
+        if (unknownRecords > 0) unknown.inc({ executor, cli_version: versionLabel(cliVersion) }, unknownRecords);
+      },
+    },
+    countSent: (kind, count) => sent.inc({ kind }, count),
+    observeLoad(from) {
+      look = from;
+    },
+  };
+}
+
+/** Versions that are told apart; a replay's is whatever its recording says. */
+const MAX_VERSIONS = 20;
+const VERSION = /^\d{1,9}\.\d{1,9}\.\d{1,9}(?![\d.])/;
+
+/** Makes the value of the `cli_version` label: the first versions that come by their three numbers, all others as `other`. */
+function createVersionLabel(): (version: string | undefined) => string {
+  const known = new Set<string>();
+  return (version) => {
+    if (version === undefined) return "unknown";
+    const numbers = VERSION.exec(version)?.[0];
+    if (numbers === undefined) return "other";
+    if (known.size < MAX_VERSIONS) known.add(numbers);
+    return known.has(numbers) ? numbers : "other";
+  };
+}
+
+/** Adds what Node tells of the process: memory, CPU, event loop, open files. Once a process. */
+export function addProcessMetrics({ registry }: Metrics): void {
+  collectDefaultMetrics({ register: registry });
+}
+
+export interface MetricsRoutesOptions {
+  readonly metrics: Metrics;
+  readonly service: TurnService;
+  readonly openStreams: () => number;
+}
+
+/** `/metrics`. */
+export const metricsRoutes: FastifyPluginAsyncZod<MetricsRoutesOptions> = async (app, options) => {
+  const { metrics, service, openStreams } = options;
+  metrics.observeLoad(() => ({ ...service.load(), streams: openStreams() }));
+  const schema = {
+    tags: ["sandbox"],
+    summary: "Read the figures of turnd, as Prometheus text",
+    response: {
+      200: { description: "The figures.", content: { "text/plain": { schema: z.string() } } },
+      ...refusals(),
+    },
+  };
+  app.get("/metrics", { schema }, async (_request, reply) => {
+    return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+  });
+};

@@ -1,0 +1,58 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { Session, SessionList, SessionPath, SessionRequest } from "../../../protocol/index.ts";
+import type { TurnService } from "../../turns/turn-service.ts";
+import { refusals } from "../refusals.ts";
+
+export interface SessionRoutesOptions {
+  readonly service: TurnService;
+  /** @throws {ProblemError} shutting_down */
+  readonly refuseWhenStopping: () => void;
+}
+
+const tags = ["sessions"];
+
+/** `/v1/sessions`. */
+export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async (app, options) => {
+  const { service, refuseWhenStopping } = options;
+
+  const create = {
+    tags,
+    summary: "Make a session",
+    body: SessionRequest,
+    response: {
+      201: Session,
+      ...refusals(
+        ...(["invalid_json", "session_exists", "body_too_large", "unsupported_media_type"] as const),
+        ...(["workspace_unusable", "shutting_down", "resources_exhausted", "storage_full"] as const),
+      ),
+    },
+  };
+  app.post("/v1/sessions", { schema: create }, async (request, reply) => {
+    refuseWhenStopping();
+    return reply.code(201).send(await service.createSession(request.body));
+  });
+
+  const list = { tags, summary: "List sessions", response: { 200: SessionList, ...refusals() } };
+  app.get("/v1/sessions", { schema: list }, async () => ({ sessions: service.listSessions() }));
+
+  const get = {
+    tags,
+    summary: "Look at a session",
+    params: SessionPath,
+    response: { 200: Session, ...refusals("session_not_found") },
+  };
+  app.get("/v1/sessions/:session_id", { schema: get }, async ({ params }) => service.getSession(params.session_id));
+
+  const remove = {
+    tags,
+    summary: "Delete a session",
+    description: "Cancels its turns, ends what is left of their processes, and removes its state.",
+    params: SessionPath,
+    response: { 204: z.undefined().describe("It is gone."), ...refusals("session_not_found") },
+  };
+  app.delete("/v1/sessions/:session_id", { schema: remove }, async ({ params }, reply) => {
+    await service.deleteSession(params.session_id);
+    return reply.code(204).send();
+  });
+};

@@ -1,0 +1,111 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import {
+  SessionPath,
+  ShellInput,
+  ShellInputReceipt,
+  ShellList,
+  ShellRequest,
+  ShellSession,
+  TerminalSize,
+  TerminalUrlEnvelope,
+  TerminalUrlQuery,
+} from "../../../protocol/index.ts";
+import type { TerminalService } from "../../terminal/service.ts";
+import { refusals } from "../refusals.ts";
+
+export interface ShellRoutesOptions {
+  readonly terminal: TerminalService;
+}
+
+const tags = ["shell"];
+const bodies = ["invalid_json", "body_too_large", "unsupported_media_type"] as const;
+
+/** `/v1/shell`, without a shell's output. */
+export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app, { terminal }) => {
+  const url = {
+    tags,
+    summary: "Get the URL of a terminal",
+    description:
+      "Of a new one, whose URL opens it without a token; or with `session_id` of a turn session's, which asks for it.",
+    querystring: TerminalUrlQuery,
+    response: { 200: TerminalUrlEnvelope, ...refusals("session_not_found") },
+  };
+  app.get("/v1/shell/terminal-url", { schema: url }, async ({ query }) => ({
+    success: true,
+    // Law 7: whether something else serves the page at that address, turnd cannot know.
+    message: terminal.isServed ? "ok" : "this turnd does not serve the page: TURND_TERMINAL_PORT is off",
+    data: terminal.url(query.session_id),
+  }));
+
+  const create = {
+    tags,
+    summary: "Start a shell",
+    description: "201 for a new one; 200 where the `session_id` has one that runs, which is left as it is.",
+    body: ShellRequest.default({ cols: 80, rows: 24 }),
+    response: {
+      200: ShellSession,
+      201: ShellSession,
+      ...refusals(
+        ...bodies,
+        ...([
+          "session_not_found",
+          "workspace_unusable",
+          "too_many_shells",
+          "shutting_down",
+          "resources_exhausted",
+          "storage_full",
+        ] as const),
+      ),
+    },
+  };
+  app.post("/v1/shell/sessions", { schema: create }, async ({ body }, reply) => {
+    const { session, isNew } = await terminal.open(body);
+    return reply.code(isNew ? 201 : 200).send(session);
+  });
+
+  const list = { tags, summary: "List shells", response: { 200: ShellList, ...refusals() } };
+  app.get("/v1/shell/sessions", { schema: list }, async () => ({ sessions: terminal.list() }));
+
+  const get = {
+    tags,
+    summary: "Look at a shell",
+    params: SessionPath,
+    response: { 200: ShellSession, ...refusals("shell_not_found") },
+  };
+  app.get("/v1/shell/sessions/:session_id", { schema: get }, async ({ params }) => terminal.get(params.session_id));
+
+  const input = {
+    tags,
+    summary: "Type into a shell",
+    params: SessionPath,
+    body: ShellInput,
+    response: { 200: ShellInputReceipt, ...refusals(...bodies, "shell_not_found", "shell_ended", "shell_busy") },
+  };
+  app.post("/v1/shell/sessions/:session_id/input", { schema: input }, async ({ params, body }) => ({
+    next_offset: terminal.input(params.session_id, body.text),
+  }));
+
+  const resize = {
+    tags,
+    summary: "Resize a shell's terminal",
+    params: SessionPath,
+    body: TerminalSize,
+    response: { 200: ShellSession, ...refusals(...bodies, "shell_not_found", "shell_ended") },
+  };
+  app.post("/v1/shell/sessions/:session_id/resize", { schema: resize }, async ({ params, body }) =>
+    terminal.resize(params.session_id, body),
+  );
+
+  const close = {
+    tags,
+    summary: "Close a shell",
+    description: "Answers when nothing of what it started is left.",
+    params: SessionPath,
+    response: { 204: z.undefined().describe("It is gone."), ...refusals("shell_not_found") },
+  };
+  app.delete("/v1/shell/sessions/:session_id", { schema: close }, async ({ params }, reply) => {
+    await terminal.close(params.session_id);
+    return reply.code(204).send();
+  });
+};

@@ -1,0 +1,106 @@
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import {
+  AdmitHeaders,
+  AdmitQuery,
+  CancelReceipt,
+  RequestPath,
+  ResultQuery,
+  TurnAdmission,
+  TurnList,
+  TurnPath,
+  TurnRequest,
+  TurnResult,
+  TurnSnapshot,
+  TurnsQuery,
+} from "../../../protocol/index.ts";
+import { answerAdmission, type AdmissionOptions } from "./answer-admission.ts";
+import { refusals } from "../refusals.ts";
+import { readTraceId } from "../trace-id.ts";
+
+const tags = ["turns"];
+
+/** `/v1/turns` and `/v1/requests`, without a turn's events. */
+export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, options) => {
+  const { service, refuseWhenStopping } = options;
+
+  const admit = {
+    tags,
+    summary: "Admit a turn",
+    description:
+      "202 for a new turn, 200 for a repeated `request_id`. With `wait_ms` 200 and the result of a turn that has ended by " +
+      "then, or 202 and the turn as it stands: its `result_url` has the result later, also where an ended turn's log cannot be " +
+      "read at that moment.",
+    headers: AdmitHeaders,
+    querystring: AdmitQuery,
+    body: TurnRequest,
+    response: {
+      200: z.union([TurnResult, TurnAdmission]),
+      202: z.union([TurnSnapshot, TurnAdmission]),
+      ...refusals(
+        ...(["invalid_json", "session_not_found", "session_busy", "request_id_conflict", "executor_mismatch"] as const),
+        ...(["session_exists", "body_too_large", "unsupported_media_type", "workspace_unusable"] as const),
+        ...(["mode_unsupported", "queue_full", "shutting_down", "resources_exhausted", "storage_full"] as const),
+      ),
+    },
+  };
+  app.post("/v1/turns", { schema: admit }, async (request, reply) => {
+    refuseWhenStopping();
+    const traceId = readTraceId(request.headers.traceparent);
+    const admitted = await service.admit(request.body, traceId === undefined ? {} : { traceId });
+    return answerAdmission(admitted, options, { reply, waitMs: request.query.wait_ms });
+  });
+
+  const list = { tags, summary: "List turns", querystring: TurnsQuery, response: { 200: TurnList, ...refusals() } };
+  app.get("/v1/turns", { schema: list }, async ({ query: { session_id: sessionId, status, limit } }) => ({
+    turns: service.listTurns({
+      ...(sessionId === undefined ? {} : { sessionId }),
+      ...(status === undefined ? {} : { status }),
+      limit,
+    }),
+  }));
+
+  const get = {
+    tags,
+    summary: "Look at a turn",
+    params: TurnPath,
+    response: { 200: TurnSnapshot, ...refusals("turn_not_found") },
+  };
+  app.get("/v1/turns/:turn_id", { schema: get }, async ({ params }) => service.getTurn(params.turn_id));
+
+  const result = {
+    tags,
+    summary: "Get an ended turn's result",
+    description:
+      "What `turn.ended` says, and `decision`: the rule that decided it, with `explain=true` all that were tried.",
+    params: TurnPath,
+    querystring: ResultQuery,
+    response: {
+      200: TurnResult,
+      ...refusals("turn_not_found", "turn_not_ended", "resources_exhausted", "storage_full"),
+    },
+  };
+  app.get("/v1/turns/:turn_id/result", { schema: result }, async ({ params, query }) =>
+    service.getResult(params.turn_id, { isExplained: query.explain === "true" }),
+  );
+
+  const cancel = {
+    tags,
+    summary: "Cancel a turn",
+    description:
+      "Answers when no process of the turn is left, with a receipt of what was ended. Safe to repeat. Where the turn had " +
+      "printed more than could be logged within two seconds of that, the receipt's `status` is still `running`: its " +
+      "processes are gone, the rest is being logged, and `turn.ended` follows.",
+    params: TurnPath,
+    response: { 200: CancelReceipt, ...refusals("turn_not_found") },
+  };
+  app.post("/v1/turns/:turn_id/cancel", { schema: cancel }, async ({ params }) => service.cancel(params.turn_id));
+
+  const find = {
+    tags,
+    summary: "Find the turn of a request",
+    params: RequestPath,
+    response: { 200: TurnSnapshot, ...refusals("request_not_found", "session_not_found") },
+  };
+  app.get("/v1/requests/:request_id", { schema: find }, async ({ params }) => service.findRequest(params.request_id));
+};

@@ -1,0 +1,79 @@
+import type { Duplex } from "node:stream";
+import { ProblemError } from "../../../protocol/index.ts";
+
+/** Seconds after which a client may try again for a place. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** One client reading one turn's events. */
+export interface OpenStream {
+  /** Ends the reading: when the client has gone, or turnd is stopping. */
+  readonly controller: AbortController;
+  /** Gives the place back. Safe to call twice. */
+  release(): void;
+}
+
+/** The event streams open at this moment, and the requests that wait for a turn to end. */
+export interface OpenStreams {
+  /**
+   * @param connection - what the stream will be sent on
+   * @throws {ProblemError} too_many_streams
+   */
+  open(turnId: string, connection: Duplex): OpenStream;
+  /** How many are open now. */
+  count(): number;
+  /** Aborts when turnd is stopping. */
+  readonly closing: AbortSignal;
+  /**
+   * Ends all streams and waits. Those `isEnding` says have only their last events to send get time to send them.
+   *
+   * Shape: resolves when every place has been given back.
+   */
+  closeAll(isEnding: (turnId: string) => boolean, graceMs: number): Promise<void>;
+}
+
+/**
+ * @param limit - most streams at once of each way in; the requests that wait are not counted
+ * @param isFromSocket - by which way a connection has come in: streams on the port take none of the front's places
+ */
+export function createOpenStreams(limit: number, isFromSocket: (connection: Duplex) => boolean): OpenStreams {
+  const streams = new Map<OpenStream, string>();
+  const counts = { port: 0, socket: 0 };
+  const closing = new AbortController();
+  let onRelease: (() => void) | undefined;
+
+  return {
+    count: () => streams.size,
+    closing: closing.signal,
+    open(turnId, connection) {
+      const wayIn = isFromSocket(connection) ? "socket" : "port";
+      if (counts[wayIn] >= limit) {
+        const message = `${limit} event streams are open, as many as TURND_MAX_STREAMS allows`;
+        throw new ProblemError("too_many_streams", message, {}, RETRY_AFTER_SECONDS);
+      }
+      const stream: OpenStream = {
+        controller: new AbortController(),
+        release() {
+          if (streams.delete(stream)) counts[wayIn] -= 1;
+          onRelease?.();
+        },
+      };
+      streams.set(stream, turnId);
+      counts[wayIn] += 1;
+      return stream;
+    },
+    async closeAll(isEnding, graceMs) {
+      closing.abort();
+      for (const [stream, turnId] of streams) if (!isEnding(turnId)) stream.controller.abort();
+      const timer = setTimeout(() => {
+        for (const stream of streams.keys()) stream.controller.abort();
+      }, graceMs);
+      await new Promise<void>((resolve) => {
+        onRelease = () => {
+          if (streams.size === 0) resolve();
+        };
+        onRelease();
+      });
+      clearTimeout(timer);
+    },
+  };
+}

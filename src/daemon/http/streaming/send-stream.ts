@@ -1,0 +1,113 @@
+import type { ServerResponse } from "node:http";
+import type { LoggedLine } from "../../turns/turn-service.ts";
+import type { OpenStream } from "./open-streams.ts";
+
+/** How a stream of events is sent. */
+export interface StreamFormat {
+  readonly contentType: string;
+  /** A batch in one piece. */
+  readonly frame: (lines: readonly LoggedLine[]) => Buffer;
+  /** Sent when nothing else was for `everyMs`; absent where the format has no comments. */
+  readonly heartbeat?: { readonly bytes: Buffer; readonly everyMs: number };
+  /** What a client is told when the stream fails; absent where an answer broken off is all the format can say. */
+  readonly failure?: Buffer;
+}
+
+export interface SendOptions {
+  readonly format: StreamFormat;
+  /** Begins to read; ends quietly when the signal aborts. */
+  readonly read: (signal: AbortSignal) => AsyncIterable<readonly LoggedLine[]>;
+  /** Told of every batch that was handed to the connection. */
+  readonly onSent?: (lines: readonly LoggedLine[]) => void;
+  /** Told of a fault of the reading itself, not of a connection that breaks. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** A client that takes nothing for so long is cut off; it can come back with its cursor. */
+const STALLED_MS = 600_000;
+
+/**
+ * Sends batches of events as they come, at the client's speed.
+ *
+ * What a slow client has not taken stays in the log: the next batch is asked for when this one has left for the
+ * socket, so a client costs one batch of memory and no other client anything (law 2).
+ *
+ * Shape: resolves when the answer has ended or the client has gone; the stream's place is then free.
+ */
+export async function sendStream(response: ServerResponse, stream: OpenStream, options: SendOptions): Promise<void> {
+  const { format, read, onSent, onFailure } = options;
+  const { controller } = stream;
+  response.once("close", () => controller.abort());
+  if (response.destroyed) controller.abort();
+  // A write that finds the connection gone says so here too; `close` has said it already.
+  response.on("error", () => controller.abort());
+  response.writeHead(200, {
+    "content-type": format.contentType,
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
+    "x-content-type-options": "nosniff",
+  });
+  response.flushHeaders();
+  const heartbeat = startHeartbeat(response, format.heartbeat);
+  try {
+    for await (const lines of read(controller.signal)) {
+      if (controller.signal.aborted) break;
+      heartbeat?.refresh();
+      onSent?.(lines);
+      if (!response.write(format.frame(lines))) await settled(response, "drain", controller.signal);
+    }
+    await finish(response, controller.signal);
+  } catch (error) {
+    if (!controller.signal.aborted) onFailure(error);
+    if (format.failure === undefined) response.destroy();
+    else response.end(format.failure);
+  } finally {
+    clearTimeout(heartbeat);
+    stream.release();
+  }
+}
+
+/**
+ * Ends the answer and waits until the system has all of it: a server that closes drops what is still with us.
+ *
+ * One that is broken off because turnd stops is ended properly too, unless its client is not taking anything.
+ */
+async function finish(response: ServerResponse, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) {
+    response.end();
+    if (!response.writableFinished) await settled(response, "finish", signal);
+    if (!response.writableFinished) response.destroy();
+  } else if (response.writableLength === 0) {
+    response.end();
+  } else {
+    response.destroy();
+  }
+}
+
+function startHeartbeat(response: ServerResponse, heartbeat: StreamFormat["heartbeat"]): NodeJS.Timeout | undefined {
+  if (heartbeat === undefined) return undefined;
+  const timer = setTimeout(() => {
+    // A client that has not taken what it was sent needs no sign of life on top.
+    if (response.writableLength === 0 && !response.writableEnded) response.write(heartbeat.bytes);
+    timer.refresh();
+  }, heartbeat.everyMs);
+  return timer;
+}
+
+/** Resolves at the event, which says that the client has taken what was written, when it has gone, or at an abort. */
+function settled(response: ServerResponse, event: "drain" | "finish", signal: AbortSignal): Promise<void> {
+  if (signal.aborted || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => response.destroy(), STALLED_MS);
+    const done = (): void => {
+      clearTimeout(timer);
+      response.off(event, done);
+      response.off("close", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    response.on(event, done);
+    response.on("close", done);
+    signal.addEventListener("abort", done);
+  });
+}

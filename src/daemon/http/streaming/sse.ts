@@ -1,0 +1,50 @@
+import { ProblemError, type Problem } from "../../../protocol/index.ts";
+import type { LoggedLine } from "../../turns/turn-service.ts";
+import { renderProblem } from "../problem.ts";
+
+/** A comment: shows a client and everything between that the connection lives. */
+export const HEARTBEAT_FRAME = Buffer.from(":\n\n");
+
+/** What a client is told when a stream itself fails. */
+export const STREAM_FAILED: Problem = renderProblem(
+  new ProblemError("internal_error", "the stream failed; come back with the last id"),
+  (text) => text,
+);
+
+const FRAME_END = Buffer.from("\n\n");
+const NEWLINE = Buffer.from("\n");
+
+/** Whether a client asks for server-sent events. */
+export function wantsSse(accept: string | undefined): boolean {
+  return /\btext\/event-stream\b/i.test(accept ?? "");
+}
+
+/** The name an event has on the wire. The last one is `end`, which a client can wait for whatever the turn's status. */
+function eventName(type: string): string {
+  return type === "turn.ended" ? "end" : type;
+}
+
+/** Everything of a frame that comes before its data. */
+export function frameHead(line: LoggedLine): string {
+  return `id: ${line.id ?? line.seq}\nevent: ${eventName(line.type)}\ndata: `;
+}
+
+/** Bytes a frame adds to its data. */
+export function frameOverhead(line: LoggedLine): number {
+  return frameHead(line).length + FRAME_END.length;
+}
+
+/** A batch as one piece; `data` is byte for byte the line, which has no newline in it since JSON escapes them. */
+export function frameSse(lines: readonly LoggedLine[]): Buffer {
+  return Buffer.concat(lines.flatMap((line) => [Buffer.from(frameHead(line)), line.bytes, FRAME_END]));
+}
+
+/** A batch as lines of JSON, byte for byte as logged. */
+export function frameNdjson(lines: readonly LoggedLine[]): Buffer {
+  return Buffer.concat(lines.flatMap((line) => [line.bytes, NEWLINE]));
+}
+
+/** Says that the stream itself has failed; the turn may well go on. It has no id, so a client resumes where it was. */
+export function frameSseError(data: unknown): Buffer {
+  return Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`);
+}

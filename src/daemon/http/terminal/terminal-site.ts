@@ -1,0 +1,96 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { PROBLEM_STATUS, ProblemError, Ticket, TicketRequest } from "../../../protocol/index.ts";
+import type { TerminalService } from "../../terminal/service.ts";
+import { createHostCheck, createTokenCheck, type HostRules } from "../auth.ts";
+import { createBareApp } from "../bare-app.ts";
+import { limitConnections } from "../connections.ts";
+import { renderProblem, type RedactText } from "../problem.ts";
+import { pathOf } from "../request-path.ts";
+import { readTerminalFiles } from "./terminal-files.ts";
+
+export interface TerminalSiteOptions extends HostRules {
+  readonly terminal: TerminalService;
+  /** `sandbox/terminal`: the page. */
+  readonly pageDirectory: string;
+  readonly logger: FastifyBaseLogger;
+  readonly redact: RedactText;
+}
+
+const MAX_BODY_BYTES = 4_096;
+const MAX_CONNECTIONS = 1_000;
+
+/**
+ * The page loads from here alone and is framed by nobody. xterm.js sets styles of its own; its ids and colours are in them.
+ * What the page shows is a program's output: it must find nothing to run here.
+ */
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "cross-origin-opener-policy": "same-origin",
+  "cache-control": "no-cache",
+};
+
+/**
+ * Makes the app of the terminal's own port: the page, its files, its tickets and its WebSocket, all below `/terminal`.
+ *
+ * The page and its files are anyone's; what opens a shell is the ticket.
+ */
+export async function createTerminalSite(options: TerminalSiteOptions): Promise<FastifyInstance> {
+  const { terminal, logger, redact } = options;
+  const app = createBareApp({ logger, redact, maxBodyBytes: MAX_BODY_BYTES });
+  limitConnections(app, { max: MAX_CONNECTIONS, hasToken: options.token !== undefined });
+  const typed = app.withTypeProvider<ZodTypeProvider>();
+  const checkHost = createHostCheck(options);
+  app.addHook("onRequest", async ({ headers }) => checkHost(headers));
+  app.addHook("onSend", async (_request, reply) => void reply.headers(HEADERS));
+
+  for (const { path, contentType, bytes } of await readTerminalFiles(options.pageDirectory)) {
+    app.get(path, async (_request, reply) => reply.type(contentType).send(bytes));
+  }
+
+  const isTrusted = createTokenCheck(options.token);
+  const schema = { body: TicketRequest, response: { 201: Ticket } };
+  typed.post("/terminal/tickets", { schema }, async ({ body, headers }, reply) =>
+    reply.code(201).send(terminal.issueTicket(body.session_id, isTrusted(headers.authorization))),
+  );
+
+  app.server.on("upgrade", (request, socket, head) => {
+    try {
+      checkHost(request.headers);
+      if (pathOf(request.url ?? "") !== "/terminal/ws") {
+        throw new ProblemError("route_not_found", "the WebSocket is at /terminal/ws");
+      }
+      terminal.upgrade(request, socket, head);
+      // By its ticket.
+      app.connections.trust(socket);
+    } catch (error) {
+      refuseUpgrade(request, socket, error, options);
+    }
+  });
+  return app;
+}
+
+function refuseUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  error: unknown,
+  { logger, redact }: TerminalSiteOptions,
+): void {
+  if (!(error instanceof ProblemError)) logger.error({ err: error, path: pathOf(request.url ?? "") }, "upgrade failed");
+  const problem =
+    error instanceof ProblemError ? error : new ProblemError("internal_error", "turnd failed; its log says why");
+  const body = JSON.stringify(renderProblem(problem, redact));
+  const head = `HTTP/1.1 ${PROBLEM_STATUS[problem.code]} Refused\r\nContent-Type: application/json\r\n`;
+  // A connection that breaks while it is refused is gone.
+  socket.on("error", () => {});
+  // Whoever keeps its own end open must not keep the site from closing.
+  socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`, () =>
+    socket.destroy(),
+  );
+}

@@ -1,0 +1,52 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { CommandGroup } from "../cgroup/cgroup.ts";
+import { KeeperError, startKept } from "./keeper.ts";
+import type { RunAs } from "../run-as.ts";
+import { sweepTree, waitForTree } from "./tree.ts";
+
+/** What a keeper can do on this machine. */
+export type KeeperState =
+  | { readonly works: true; readonly isSubreaper: boolean }
+  | { readonly works: false; readonly reason: string };
+
+/** `true` takes milliseconds; the rest is for a loaded machine. */
+const PROBE_LIMIT_MS = 5_000;
+
+/** Runs `true` under a keeper, for real: shows that perl, the user switch, the subreaper and a control group work here. */
+export async function probeKeeper(
+  keeperPath: string,
+  stateDirectory: string,
+  runAs: RunAs,
+  group?: CommandGroup,
+): Promise<KeeperState> {
+  let directory: string | undefined;
+  try {
+    directory = await mkdtemp(join(stateDirectory, "probe-"));
+    await writeFile(join(directory, "prompt.txt"), "");
+    const started = await startKept({
+      keeperPath,
+      directory,
+      command: ["/bin/true"],
+      env: {},
+      cwd: "/",
+      runAs,
+      ...(group === undefined ? {} : { group }),
+    });
+    // Left to itself first: root without CAP_KILL may signal nothing of another user's, and that is no fault of the keeper.
+    if (!(await waitForTree(started, PROBE_LIMIT_MS))) await sweepTree({ started, marker: directory });
+    return { works: true, isSubreaper: started.isSubreaper };
+  } catch (error) {
+    // A full or read-only disk among the reasons: turnd serves what is there all the same.
+    const isOfTheDisk = error instanceof Error && "code" in error;
+    if (error instanceof KeeperError || isOfTheDisk) return { works: false, reason: error.message };
+    throw error;
+  } finally {
+    if (directory !== undefined) await remove(directory);
+  }
+}
+
+/** What a broken disk keeps of it matters to nobody. */
+async function remove(directory: string): Promise<void> {
+  await rm(directory, { recursive: true, force: true }).catch(() => undefined);
+}

@@ -1,0 +1,272 @@
+import { constants } from "node:fs";
+import { lstat, open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
+import { execa } from "execa";
+import { z } from "zod";
+import { GroupError, type CommandGroup } from "../cgroup/cgroup.ts";
+import { ResourcesExhaustedError, throwIfExhausted } from "../exhausted.ts";
+import { readTail } from "../../storage/read-bounded.ts";
+import { asUser, type RunAs } from "../run-as.ts";
+
+/** What a keeper writes into `started`. Start times are in clock ticks since boot: with the pid they name a process for good. */
+export interface Started {
+  readonly keeperPid: number;
+  readonly keeperStart: number;
+  readonly pid: number;
+  readonly pidStart: number;
+  readonly isSubreaper: boolean;
+}
+
+/** What is started, and where its files are. */
+export interface KeptCommand {
+  /** Absolute path of `sandbox/keeper`. */
+  readonly keeperPath: string;
+  /** Holds `prompt.txt`; the keeper adds the other files of DESIGN section 4. */
+  readonly directory: string;
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Entered with that user's rights: a link there leads no further than that user could go. */
+  readonly cwd: string;
+  readonly runAs: RunAs;
+  /** The control group that the command is put into before it runs; absent: it stays in turnd's. */
+  readonly group?: CommandGroup;
+}
+
+/** perl-base is part of every Debian. */
+export const PERL = "/usr/bin/perl";
+
+const StartedFile = z.object({
+  keeper: z.int().positive(),
+  keeper_start: z.int().nonnegative(),
+  pid: z.int().positive(),
+  pid_start: z.int().nonnegative(),
+  subreaper: z.boolean(),
+});
+
+const ExitFile = z.object({ code: z.int().nullable(), signal: z.string().nullable() });
+
+/** The command could not be started; nothing of it runs. */
+export class KeeperError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "KeeperError";
+  }
+}
+
+/** The same, because the disk is full, read-only or broken. */
+export class KeeperDiskError extends KeeperError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "KeeperDiskError";
+  }
+}
+
+/**
+ * Starts a command under a keeper of its own: prompt on stdin, stdout and stderr into files (law 1).
+ *
+ * The keeper is tied to nothing of this process and outlives it. Where a keeper that an earlier daemon had called up
+ * is first, its start counts and nothing is started again (law 10).
+ * @returns once `started` names both processes
+ * @throws {KeeperError} if the keeper could not do its work
+ * @throws {GroupError} if the command could not be put into its control group
+ * @throws {ResourcesExhaustedError} if no process could be had for it or for the command
+ */
+export async function startKept(kept: KeptCommand): Promise<Started> {
+  const files = await Promise.all([
+    open(join(kept.directory, "prompt.txt"), constants.O_RDONLY | constants.O_NONBLOCK),
+    open(join(kept.directory, "stdout.jsonl"), APPEND, 0o600),
+    open(join(kept.directory, "stderr.log"), APPEND, 0o600),
+  ]);
+  try {
+    const [prompt, stdout, stderr] = files;
+    const command = asUser(kept.runAs, kept.command);
+    const keeper = execa(PERL, keeperArgs({ ...kept, command }, ["--killed-first"]), {
+      ...keeperOptions(kept),
+      // Streams over open files: the descriptors themselves are handed on, nothing is piped through this process.
+      stdin: prompt.createReadStream(),
+      stdout: stdout.createWriteStream(),
+      stderr: stderr.createWriteStream(),
+    });
+    keeper.nodeChildProcess.unref();
+    return await waitForStart(kept.directory, keeper);
+  } finally {
+    await Promise.all(files.map((file) => file.close()));
+  }
+}
+
+/** A command under a keeper whose stdin and stdout are ours. */
+export interface PipedCommand {
+  readonly started: Started;
+  readonly stdin: Writable;
+  /** Paused at first. Ends when nothing of the tree holds it any more; the keeper itself does not. */
+  readonly stdout: Readable;
+}
+
+/**
+ * Starts a command under a keeper of its own with pipes to it, in turnd's own user: what it runs as another is its part.
+ * The working directory is entered with the rights of `runAs` all the same.
+ *
+ * The keeper outlives this process as any does; the pipes tell the command that this process has gone.
+ * @throws {KeeperError} if the keeper could not do its work
+ * @throws {GroupError} if the command could not be put into its control group
+ * @throws {ResourcesExhaustedError} if no process could be had for it or for the command
+ */
+export async function startKeptOnPipes(kept: KeptCommand): Promise<PipedCommand> {
+  const keeper = execa(PERL, keeperArgs(kept), {
+    ...keeperOptions(kept),
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  // A command that has ended takes nothing more; its end is told by the other pipe.
+  keeper.stdin.on("error", () => {});
+  // Until its reader is there nothing may flow: execa would throw away what nobody reads.
+  keeper.stdout.pause();
+  try {
+    const started = await waitForStart(kept.directory, keeper);
+    return { started, stdin: keeper.stdin, stdout: keeper.stdout };
+  } catch (error) {
+    keeper.stdin.destroy();
+    keeper.stdout.destroy();
+    throw error;
+  }
+}
+
+function keeperArgs(kept: KeptCommand, flags: readonly string[] = []): string[] {
+  const { keeperPath, directory, runAs, cwd, command, group } = kept;
+  const joined = group?.directories.flatMap((path) => ["--group", path]) ?? [];
+  return [keeperPath, directory, `${runAs.uid}`, `${runAs.gid}`, cwd, ...flags, ...joined, "--", ...command];
+}
+
+/** Tied to nothing of this process but what it is given as descriptors. */
+function keeperOptions({ env }: Pick<KeptCommand, "env">) {
+  return { detached: true, cleanup: false, reject: false, buffer: false, extendEnv: false, env, cwd: "/" } as const;
+}
+
+/** Reads `started`; undefined when the turn was never started or its keeper died before it had written its pids. */
+export async function readStarted(directory: string): Promise<Started | undefined> {
+  const parsed = StartedFile.safeParse(await readJson(join(directory, "started")));
+  if (!parsed.success) return undefined;
+  const { keeper, keeper_start, pid, pid_start, subreaper } = parsed.data;
+  return { keeperPid: keeper, keeperStart: keeper_start, pid, pidStart: pid_start, isSubreaper: subreaper };
+}
+
+/** Reads `exit.json`: how the command ended; undefined while it runs, or when nobody was there to write it. */
+export async function readExit(directory: string): Promise<z.infer<typeof ExitFile> | undefined> {
+  const parsed = ExitFile.safeParse(await readJson(join(directory, "exit.json")));
+  return parsed.success ? { code: parsed.data.code, signal: parsed.data.signal } : undefined;
+}
+
+/** Whether the turn's keeper lives: it holds a kernel lock on `started` for as long as it does. */
+export async function isKeeperAlive(directory: string): Promise<boolean> {
+  // A keeper has made a file of it. flock(1) would wait for a pipe, and make what a dangling link names.
+  if (!(await isFile(join(directory, "started")))) return false;
+  // Node has no flock(2); 66 is ours, to tell "held by another" from a fault of the tool.
+  const result = await execa(
+    "/usr/bin/flock",
+    ["--nonblock", "--conflict-exit-code", "66", join(directory, "started"), "/bin/true"],
+    { reject: false, stdin: "ignore" },
+  );
+  if (result.exitCode === 0) return false;
+  if (result.exitCode === 66) return true;
+  throwIfExhausted(result.code);
+  throw new Error(`flock failed on ${directory}/started: ${result.stderr}`);
+}
+
+const MAX_DAMAGED_LOOKS = 100;
+
+async function isFile(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return lstat(path).then(
+    (found) => found.size,
+    () => 0,
+  );
+}
+
+/**
+ * Waits for what a keeper has begun to write into `started`, as long as that keeper lives.
+ *
+ * @returns undefined when it died first: then its command was never let go; or where what it wrote is damaged
+ */
+export async function adoptStarted(directory: string): Promise<Started | undefined> {
+  // A keeper takes its lock right after it has made the file; two looks keep that instant from being taken for its end.
+  for (let [freeLooks, damagedLooks] = [0, 0]; freeLooks < 2;) {
+    const started = await readStarted(directory);
+    if (started !== undefined) return started;
+    // It is written at once: what is there by now and says nothing will never say anything.
+    damagedLooks += (await sizeOf(join(directory, "started"))) > 0 ? 1 : 0;
+    if (damagedLooks > MAX_DAMAGED_LOOKS) return undefined;
+    freeLooks = (await isKeeperAlive(directory)) ? 0 : freeLooks + 1;
+    await delay(freeLooks === 0 ? 5 : 100);
+  }
+  return readStarted(directory);
+}
+
+/** Never waits for the reader of a pipe that stands where the file should be. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+
+interface KeeperEnd {
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
+  /** Of the system, where perl could not be started. */
+  readonly code?: string | undefined;
+  /** What the system says where perl could not be started. */
+  readonly originalMessage?: string | undefined;
+}
+
+/** Exit codes of the keeper: another one has made `started` before it; the disk would not take its files; its fork failed; no group. */
+const ALREADY_STARTED = 3;
+const DISK_FAULT = 5;
+const NO_PROCESS = 6;
+const NO_GROUP = 7;
+const MAX_QUOTED_CHARACTERS = 500;
+const MAX_TAIL_BYTES = 65_536;
+
+async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): Promise<Started> {
+  let ended: KeeperEnd | undefined;
+  const end = Promise.resolve(keeper).then((result) => (ended = result));
+  for (;;) {
+    // Asked before the look: a keeper that ends at once may still have started its command.
+    const hasEnded = ended !== undefined;
+    const started = await readStarted(directory);
+    if (started !== undefined) return started;
+    if (hasEnded) break;
+    await Promise.race([end, delay(2)]);
+  }
+  const other = ended?.exitCode === ALREADY_STARTED ? await adoptStarted(directory) : undefined;
+  if (other !== undefined) return other;
+  throwIfExhausted(ended?.code);
+  if (ended?.exitCode === NO_PROCESS) throw new ResourcesExhaustedError("the turn's keeper could not fork");
+  const isDisk = ended?.exitCode === DISK_FAULT;
+  // Its command line would tell nothing, and on a full disk its own words are lost.
+  const why = (await readLastLine(join(directory, "stderr.log"))) ?? (isDisk ? undefined : ended?.originalMessage);
+  const how = ended?.signal === undefined ? `exit code ${ended?.exitCode ?? "none"}` : ended.signal;
+  if (isDisk) throw new KeeperDiskError(`the keeper's files could not be written: ${why ?? how}`);
+  if (ended?.exitCode === NO_GROUP) throw new GroupError(`the control group could not be used: ${why ?? how}`);
+  throw new KeeperError(`the keeper could not start the command: ${why ?? how}`);
+}
+
+/** What a program that ended at once has said last. */
+async function readLastLine(path: string): Promise<string | undefined> {
+  const text = (await readTail(path, MAX_TAIL_BYTES).catch(() => "")).toString();
+  return text.trimEnd().split("\n").at(-1)?.slice(0, MAX_QUOTED_CHARACTERS) || undefined;
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    // A pipe in its place is empty, and is not waited for.
+    const flag = constants.O_RDONLY | constants.O_NONBLOCK;
+    return JSON.parse(await readFile(path, { encoding: "utf8", flag }));
+  } catch {
+    // Not there, or still being written: both mean that there is nothing to know yet.
+    return undefined;
+  }
+}

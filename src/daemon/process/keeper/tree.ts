@@ -1,0 +1,208 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { CommandGroup } from "../cgroup/cgroup.ts";
+import { createPatience, type KeeperPatience } from "./keeper-patience.ts";
+import { childrenOf, findMarked, isRunning, readProcess, scanForChildren, type ProcessEntry } from "./process-table.ts";
+import type { Started } from "./keeper.ts";
+
+/** The environment variable that marks every process of a turn. */
+export const TURN_MARKER = "TURND_TURN_ID";
+
+/** A turn's processes, or a shell's: the keeper, the CLI under it, and everything that came of it. */
+export interface ProcessTree {
+  readonly started: Started;
+  /** Value of the marking variable in the environment of its processes. */
+  readonly marker: string;
+  /** That variable, where it is not `TURND_TURN_ID`. */
+  readonly markerName?: string;
+  /** Its control group, where it has one: finds what no list of children leads to. */
+  readonly group?: CommandGroup;
+}
+
+/** One process that was ended, and the last signal it was sent. */
+export interface EndedProcess {
+  readonly pid: number;
+  readonly command: string;
+  readonly signal: string;
+}
+
+/** A quarter of a second on a quiet machine; the rest is for a loaded one. */
+const SWEEP_DEADLINE_MS = 30_000;
+/** So many scans in a row must be empty before a keeper is given up. */
+const LEAST_EMPTY_SCANS = 500;
+/** For a killed keeper to go: one that waits for a disk without an answer cannot. */
+const KEEPER_END_MS = 5_000;
+
+/** Something of a turn would not die within the deadline: stuck in the kernel, most likely. */
+export class SweepError extends Error {
+  constructor(survivors: readonly ProcessEntry[]) {
+    super(`processes did not end: ${survivors.map((entry) => `${entry.pid} (${entry.command})`).join(", ")}`);
+    this.name = "SweepError";
+  }
+}
+
+/**
+ * Asks the CLI to stop, then ends everything it started (law 6).
+ *
+ * @param signals - sent to the CLI in order; they share the grace time
+ * @param graceMs - milliseconds in all; 0 goes straight to SIGKILL
+ * @returns what was ended; the exit status is written by then
+ */
+export async function stopTree(
+  tree: ProcessTree,
+  signals: readonly ("SIGINT" | "SIGTERM")[],
+  graceMs: number,
+): Promise<EndedProcess[]> {
+  const ended = new Map<number, EndedProcess>();
+  for (const name of graceMs === 0 ? [] : signals) {
+    const cli = findRunning(tree.started.pid, tree.started.pidStart);
+    if (cli === undefined) break;
+    signal(cli.pid, name);
+    ended.set(cli.pid, { pid: cli.pid, command: cli.command, signal: name });
+    if (await waitUntilGone(tree.started, graceMs / signals.length)) break;
+  }
+  for (const entry of await sweepTree(tree)) ended.set(entry.pid, entry);
+  return [...ended.values()];
+}
+
+/**
+ * Ends whatever is left of a turn.
+ *
+ * Stops what it finds until a scan finds nothing new, then kills; a process that forks faster than one scan is frozen
+ * by the next. An empty scan proves nothing: it is over when the keeper has ended, which it does by itself as soon as
+ * the kernel tells it that it has no child any more.
+ * @throws {SweepError} if something survives the deadline
+ */
+export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
+  const ended = new Map<number, EndedProcess>();
+  const deadline = Date.now() + SWEEP_DEADLINE_MS;
+  for (let patience: KeeperPatience | undefined; ;) {
+    const hadKeeper = isKeeperRunning(tree.started);
+    // First: what can start nothing more is found in one look, however fast it forks.
+    tree.group?.close();
+    const found = freeze(tree);
+    for (const entry of found) {
+      signal(entry.pid, "SIGKILL");
+      ended.set(entry.pid, { pid: entry.pid, command: entry.command, signal: "SIGKILL" });
+    }
+    if (found.length === 0) {
+      if (!hadKeeper) return [...ended.values()];
+      patience ??= createPatience(tree.started.keeperPid, LEAST_EMPTY_SCANS);
+      // It has no tree and stays: nothing of the turn is left all the same.
+      if (patience.isOver()) {
+        await endKeeper(tree.started);
+        return [...ended.values()];
+      }
+    } else {
+      patience = undefined;
+      if (Date.now() > deadline) throw new SweepError(found);
+    }
+    await delay(2);
+  }
+}
+
+/**
+ * Waits until a tree has ended by itself, keeper and all, without a signal to anything of it.
+ *
+ * @returns whether it has, within the limit
+ */
+export async function waitForTree(started: Started, limitMs: number): Promise<boolean> {
+  const deadline = Date.now() + limitMs;
+  while (isKeeperRunning(started)) {
+    if (Date.now() >= deadline) return false;
+    await delay(5);
+  }
+  return true;
+}
+
+/** Ends a keeper that does not end by itself; only after its tree is empty. */
+async function endKeeper(started: Started): Promise<void> {
+  const deadline = Date.now() + KEEPER_END_MS;
+  for (let keeper = findKeeper(started); keeper !== undefined; keeper = findKeeper(started)) {
+    signal(keeper.pid, "SIGKILL");
+    if (Date.now() > deadline) throw new SweepError([keeper]);
+    await delay(2);
+  }
+}
+
+function isKeeperRunning(started: Started): boolean {
+  return findKeeper(started) !== undefined;
+}
+
+function findKeeper(started: Started): ProcessEntry | undefined {
+  return findRunning(started.keeperPid, started.keeperStart);
+}
+
+/** Whether the CLI's own process runs. */
+export function isCliRunning(started: Started): boolean {
+  return findRunning(started.pid, started.pidStart) !== undefined;
+}
+
+/** A pid alone may have been given to another process since. */
+function findRunning(pid: number, startTime: number): ProcessEntry | undefined {
+  const entry = readProcess(pid);
+  return entry !== undefined && isRunning(entry) && entry.startTime === startTime ? entry : undefined;
+}
+
+async function waitUntilGone(started: Started, graceMs: number): Promise<boolean> {
+  const deadline = Date.now() + graceMs;
+  while (isCliRunning(started)) {
+    if (Date.now() >= deadline) return false;
+    await delay(5);
+  }
+  return true;
+}
+
+/**
+ * Stops everything it can find of a tree, level by level, until a look finds nothing new.
+ *
+ * The looks are bounded: what outruns even these is met again by the next round, when its parents are dead.
+ */
+function freeze(tree: ProcessTree): ProcessEntry[] {
+  const frozen = new Map<number, ProcessEntry>();
+  for (let looks = 0, hasNew = true; hasNew && looks < MAX_LOOKS; looks += 1) {
+    hasNew = false;
+    const level = new Set<number>();
+    for (const root of rootsOf(tree)) {
+      level.add(root);
+      hasNew = stopNew(root) || hasNew;
+    }
+    for (const pid of level) {
+      // A process that is stopped before its children are listed can have no more of them.
+      for (const child of childrenOf(pid) ?? scanForChildren(pid)) {
+        level.add(child);
+        hasNew = stopNew(child) || hasNew;
+      }
+    }
+  }
+  return [...frozen.values()];
+
+  function stopNew(pid: number): boolean {
+    if (frozen.has(pid) || pid === tree.started.keeperPid) return false;
+    signal(pid, "SIGSTOP");
+    const entry = readProcess(pid);
+    if (entry === undefined || !isRunning(entry)) return false;
+    frozen.set(pid, entry);
+    return true;
+  }
+}
+
+const MAX_LOOKS = 20;
+
+/** Where a tree is entered: what is in its control group, its keeper, or without one the CLI and whatever still carries the turn's mark. */
+function* rootsOf({ started, marker, markerName = TURN_MARKER, group }: ProcessTree): Generator<number> {
+  if (group !== undefined) yield* group.members();
+  const isKept = isKeeperRunning(started);
+  if (isKept) yield started.keeperPid;
+  if (isKept && started.isSubreaper) return;
+  if (isCliRunning(started)) yield started.pid;
+  yield* findMarked(markerName, marker);
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    // ESRCH: it ended by itself, which is what was wanted.
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}

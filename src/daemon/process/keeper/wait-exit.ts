@@ -1,0 +1,54 @@
+import { watchIfPossible } from "../output/change-notices.ts";
+import { createPatience, type KeeperPatience } from "./keeper-patience.ts";
+import { isKeeperAlive, readExit, type Started } from "./keeper.ts";
+import { isCliRunning } from "./tree.ts";
+
+/** How a kept command ended. */
+export interface KeptExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+const POLL_MS = 250;
+/** At the poll's pace, before a living keeper is given up. */
+const LEAST_LOOKS = 20;
+
+/**
+ * Waits for a kept command to end.
+ *
+ * @param signal - gives the wait up
+ * @returns null when nobody wrote down how: the keeper is gone too, cannot write, or has long been silent
+ */
+export async function waitForExit(directory: string, started: Started, signal: AbortSignal): Promise<KeptExit | null> {
+  let wake: () => void = () => {};
+  const unwatch = watchIfPossible(directory, (name) => {
+    if (name === "exit.json") wake();
+  });
+  try {
+    let patience: KeeperPatience | undefined;
+    while (!signal.aborted) {
+      const notice = new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, POLL_MS);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      const isRunning = isCliRunning(started);
+      const exit = await readExit(directory);
+      if (exit !== undefined) return exit;
+      if (!isRunning) {
+        patience ??= createPatience(started.keeperPid, LEAST_LOOKS);
+        if (patience.isOver() || !(await isKeeperAlive(directory))) {
+          // The keeper may have written it between the two looks.
+          return (await readExit(directory)) ?? null;
+        }
+      }
+      await notice;
+    }
+    return null;
+  } finally {
+    wake();
+    unwatch();
+  }
+}

@@ -1,0 +1,160 @@
+import { constants } from "node:fs";
+import { chmod, open, readdir, rmdir, unlink, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import type { RunAs } from "../run-as.ts";
+import { runTool, type ToolResult } from "../run-tool.ts";
+
+export interface RemoveOptions {
+  /** The CLIs' user: what is that user's is emptied with that user's rights alone. */
+  readonly runAs: RunAs;
+  /** Milliseconds for all of it: a process of that user may go on filling what is being emptied. */
+  readonly limitMs?: number;
+  /** Gives it up. */
+  readonly signal?: AbortSignal;
+}
+
+/** Something of a directory is left. Trying again later is safe. */
+export class RemovalError extends Error {
+  constructor(path: string, reason: string, options?: ErrorOptions) {
+    super(`${path} cannot be removed: ${reason}`, options);
+    this.name = "RemovalError";
+  }
+}
+
+/** A large home takes seconds; more is somebody filling it. */
+const LIMIT_MS = 60_000;
+/** How often a directory that has got something new meanwhile is emptied again. */
+const MAX_TRIES = 3;
+/** turnd's own directories are not half as deep; each level holds a descriptor. */
+const MAX_DEPTH = 32;
+/** Not in Node's list: a handle on a directory that need not be readable. @see open(2) */
+const O_PATH = 0o10_000_000;
+const MAX_REASON_CHARACTERS = 300;
+
+/**
+ * Removes a directory of turnd's own, with what the CLIs' user owns below it. The one way to do so.
+ *
+ * Use it for every directory that holds, or may hold, one that the CLIs' user can write: a session, a fresh home for a
+ * probe, a test stage. Make such a directory in a place where that user can neither rename nor replace it (`<state>`, or
+ * `/tmp` with its sticky bit), keep its outer level root's (`mkdtemp`, mode 0700 or 0711), and give that user a directory
+ * inside it (`makeUserDirectory`): then `removeDirectory(outer, { runAs })` is all that clearing up takes, links, closed
+ * directories and living processes of that user notwithstanding.
+ *
+ * Root walks no path that the user can change. It goes down, by descriptors and never through a link, only into
+ * directories that are turnd's own and that nobody else can write. Any other directory is emptied by a process with the
+ * user's rights, and root removes no more of it than its name, which succeeds only where it is empty.
+ *
+ * Shape: resolves when nothing is left, also where nothing was there; goes on past what cannot be removed.
+ * @throws {RemovalError} if something is left: not that user's to remove, still being filled when the time was over, or
+ * busy. It has been emptied as far as it could be
+ */
+export async function removeDirectory(path: string, options: RemoveOptions): Promise<void> {
+  const { runAs, limitMs = LIMIT_MS, signal } = options;
+  const timeout = AbortSignal.timeout(limitMs);
+  await removeEntry(path, {
+    runAs,
+    shown: path,
+    depth: 0,
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+  });
+}
+
+interface Walk {
+  readonly runAs: RunAs;
+  /** What messages call the entry. */
+  readonly shown: string;
+  readonly depth: number;
+  readonly signal: AbortSignal;
+}
+
+/** @param path - names an entry of a directory that only turnd can change */
+async function removeEntry(path: string, walk: Walk): Promise<void> {
+  const directory = await openDirectory(path);
+  try {
+    if (directory === undefined) return await ignoreMissing(unlink(path));
+    for (let tries = 1; ; tries += 1) {
+      await emptyDirectory(directory, walk);
+      try {
+        return await ignoreMissing(rmdir(path));
+      } catch (error) {
+        if (!isCode(error, "ENOTEMPTY") || tries === MAX_TRIES) throw error;
+      }
+    }
+  } catch (error) {
+    throw error instanceof RemovalError ? error : new RemovalError(walk.shown, reasonOf(error), { cause: error });
+  } finally {
+    await directory?.close();
+  }
+}
+
+async function emptyDirectory(directory: FileHandle, walk: Walk): Promise<void> {
+  walk.signal.throwIfAborted();
+  const { uid, mode } = await directory.stat();
+  const isOurs = uid === process.getuid?.() && (mode & 0o022) === 0;
+  if (walk.runAs.isSelf || !isOurs) return emptyAsUser(directory, walk);
+  if (walk.depth === MAX_DEPTH) throw new RemovalError(walk.shown, "it is nested too deeply");
+  const held = pathOf(directory);
+  const errors: RemovalError[] = [];
+  for (const name of await readdir(held)) {
+    const below = { ...walk, shown: join(walk.shown, name), depth: walk.depth + 1 };
+    await removeEntry(`${held}/${name}`, below).catch((error: unknown) => {
+      if (!(error instanceof RemovalError)) throw error;
+      errors.push(error);
+    });
+  }
+  const [first] = errors;
+  if (first !== undefined) throw first;
+}
+
+/** As the user, a link leads nowhere that user could not go; which directory is emptied, the descriptor says. */
+async function emptyAsUser(directory: FileHandle, { runAs, shown, signal }: Walk): Promise<void> {
+  const held = pathOf(directory);
+  // A directory that turnd itself cannot enter, nobody else opens for it. The others need not be entered to be opened.
+  if (runAs.isSelf) await chmod(held, 0o700);
+  const run = (...command: readonly string[]): Promise<ToolResult> =>
+    runTool(command, { runAs, timeoutMs: LIMIT_MS, cwd: held, signal });
+  const find = (...expression: readonly string[]): Promise<ToolResult> =>
+    run("/usr/bin/find", ".", "-ignore_readdir_race", "-mindepth", "1", ...expression);
+  if ((await find("-delete")).code === 0) return;
+  await run("/bin/chmod", "u+rwx", "/proc/self/cwd");
+  await find(...OPEN);
+  const { code, stderr } = await find("-delete");
+  signal.throwIfAborted();
+  if (code !== 0) throw new RemovalError(shown, stderr.slice(0, MAX_REASON_CHARACTERS) || `exit code ${code}`);
+}
+
+/** What the descriptor stands for, whatever its path has become. @see proc(5) */
+function pathOf({ fd }: FileHandle): string {
+  return `/proc/self/fd/${fd}`;
+}
+
+/** Opens directories that their owner may not read, each before find goes on into it, or not write: as `sandbox/write-home`. */
+const OPEN =
+  "-type d ( ! -perm -u=rx -exec /bin/chmod u+rwx -- {} ; -o ! -perm -u=w -exec /bin/chmod u+w -- {} + )".split(" ");
+
+/** @returns undefined for what is no directory, a link to one among it, or is not there */
+async function openDirectory(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  } catch (error) {
+    if (isCode(error, "ENOENT") || isCode(error, "ENOTDIR")) return undefined;
+    throw error;
+  }
+}
+
+async function ignoreMissing(removing: Promise<void>): Promise<void> {
+  try {
+    await removing;
+  } catch (error) {
+    if (!isCode(error, "ENOENT")) throw error;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (isCode(error, "ENOTEMPTY")) return "it is being filled";
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

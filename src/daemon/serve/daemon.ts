@@ -1,0 +1,256 @@
+import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import type { Logger } from "pino";
+import { readConfigurations, renderConfigurations, type ConfiguredExecutor } from "../commands/render.ts";
+import type { Executor } from "../executors/contract/executor.ts";
+import { createApp } from "../http/app.ts";
+import { addProcessMetrics, createMetrics } from "../http/routes/metrics.ts";
+import { holdLock } from "../storage/lock.ts";
+import { assertPlaces, assertStateIsOurs } from "./places.ts";
+import { removeDirectory } from "../process/user-files/remove-directory.ts";
+import { createLendHome, removeLeftHomes } from "../process/user-files/lent-home.ts";
+import { probeKeeper, type KeeperState } from "../process/keeper/keeper-check.ts";
+import { openSessionStore } from "../sessions/session-store.ts";
+import type { Settings } from "../settings.ts";
+import { checkDirectories } from "./start-directories.ts";
+import { openGroups } from "./turn-groups.ts";
+import { reportExecutors } from "./report-executors.ts";
+import { stopWithin } from "./stop.ts";
+import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
+import type { TurnContext } from "../turns/context.ts";
+import { createExecutorRuntime, type ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
+import { HomeError } from "../turns/run/home.ts";
+import type { TurnObserver } from "../turns/observer.ts";
+import type { SecretBook } from "../turns/store/secret-book.ts";
+import { startTurnService } from "../turns/create-turn-service.ts";
+import { VERSION } from "../version.ts";
+
+/** A daemon that serves. */
+export interface Daemon {
+  /** Where `/v1` answers. */
+  readonly url: string;
+  /**
+   * Ends running turns, shells and streams, and lets go of the state directory.
+   *
+   * Settles within `TURND_SHUTDOWN_MS`, and a second more where clients hold on to their connections.
+   * @throws {AggregateError} of what could not be ended or closed; all else has been
+   */
+  stop(): Promise<void>;
+}
+
+export interface DaemonOptions {
+  readonly settings: Settings;
+  /** `sandbox/`: the keeper and the home writer. */
+  readonly sandboxDirectory: string;
+  readonly logger: Logger;
+  readonly secrets: SecretBook;
+}
+
+/** For the connections of clients, where turns or shells took all the time there is. */
+const LAST_MS = 1_000;
+
+/**
+ * Wires the rooms and serves.
+ *
+ * @throws {SettingsError} for what a person has to change in the environment
+ * @throws {LockedError} if another daemon has the state directory
+ * @throws whatever else keeps it from serving. Turns of an earlier daemon may have been taken up by then, so the caller has to
+ * end this process at once: what runs is the next start's, as after `kill -9`
+ */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { settings, logger } = options;
+  const { values } = settings;
+  assertPlaces(settings, dirname(options.sandboxDirectory));
+  const configured = readConfigurations(settings);
+  await checkDirectories(settings);
+  assertStateIsOurs(settings);
+  const lock = await holdLock(join(values.TURND_STATE_DIR, "lock"), `pid ${process.pid}`);
+  let terminal: WiredTerminal | undefined;
+  let hasTurns = false;
+  try {
+    const metrics = createMetrics();
+    addProcessMetrics(metrics);
+    const context = await createTurnContext(options, configured, metrics.observer);
+    for (const warning of context.warnings) logger.warn(warning);
+    terminal = await wireTerminal({ ...options, context });
+    const { service: shells, site, close: closeTerminal } = terminal;
+    if (site !== undefined) logger.info({ url: describeAddress(site) }, "terminal listening");
+    hasTurns = true;
+    const service = await startTurnService(context);
+    let isShuttingDown = false;
+    const app = await createApp({
+      service,
+      terminal: shells,
+      host: values.TURND_HOST,
+      hosts: values.TURND_HOSTS,
+      logger,
+      redact: options.secrets.redact,
+      maxBodyBytes: values.TURND_MAX_BODY_BYTES,
+      maxStreams: values.TURND_MAX_STREAMS,
+      maxFiles: await readMaxFiles(),
+      heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
+      metrics,
+      version: VERSION,
+      uptimeMs: () => Math.round(process.uptime() * 1000),
+      isShuttingDown: () => isShuttingDown,
+      ...(settings.token === undefined ? {} : { token: settings.token }),
+    });
+    // Fastify passes on to Node what its types do not name.
+    const address = { host: values.TURND_HOST, port: values.TURND_PORT, reusePort: values.TURND_REUSE_PORT === "on" };
+    await app.listen(address);
+    if (values.TURND_SOCKET !== undefined) await app.connections.openSocket(values.TURND_SOCKET);
+    await reportExecutors(context, logger);
+    const url = describeAddress(app);
+    logger.info({ url, pid: process.pid }, "listening");
+    return {
+      url,
+      async stop() {
+        isShuttingDown = true;
+        const boundMs = values.TURND_SHUTDOWN_MS;
+        try {
+          await stopWithin({
+            ends: [service.shutDown, shells.shutDown],
+            closes: [() => app.close(), closeTerminal],
+            boundMs,
+            lastMs: LAST_MS,
+            onLate(what) {
+              // What is left is taken up by the next start: its files and its keeper are there.
+              if (what === "ends") logger.error({ boundMs }, "turns or shells did not end in time");
+              else logger.warn({ boundMs }, "connections were cut off");
+            },
+          });
+        } finally {
+          context.groups.groups?.removeEmpty();
+          await lock.release();
+        }
+      },
+    };
+  } catch (error) {
+    // A page that was waiting for turnd may have come back already.
+    await terminal?.service.shutDown();
+    await terminal?.close();
+    // Turns that were taken up go on as long as this process: whoever took the lock now would tell them twice (law 3).
+    if (!hasTurns) await lock.release();
+    throw error;
+  }
+}
+
+/** Wires what turns run with, for a daemon or a probe; makes the directories it needs below the state directory. */
+export async function createTurnContext(
+  { settings, sandboxDirectory, logger, secrets }: DaemonOptions,
+  configured: readonly ConfiguredExecutor[],
+  observer: TurnObserver,
+): Promise<TurnContext> {
+  const { values, runAs } = settings;
+  const stateDirectory = values.TURND_STATE_DIR;
+  const keeperPath = join(sandboxDirectory, "keeper");
+  const homeWriter = await readFile(join(sandboxDirectory, "write-home"), "utf8");
+  const onLeft = (path: string, error: unknown): void => logger.warn({ path, err: error }, "probe home is left");
+  await removeLeftHomes(stateDirectory, { runAs, onLeft });
+  const lendHome = createLendHome({ places: [stateDirectory, tmpdir()], runAs, onLeft });
+  const groups = await openGroups(settings, keeperPath);
+  if (groups.reason !== undefined) logger.info({ reason: groups.reason }, "turns have no limits of their own");
+  const keeper = await probeKeeper(keeperPath, stateDirectory, runAs);
+  const warnings = [
+    ...configured.flatMap(({ configuration }) => configuration.warnings),
+    ...describeKeeper(keeper, runAs.isSelf),
+    ...(await renderAtStart(configured, { home: values.TURND_HOME, runAs, homeWriter })),
+  ];
+  const baseEnv = { SHELL: "/bin/bash", ...settings.passedEnv };
+  const sessions = await openSessionStore({
+    stateDirectory,
+    owner: runAs,
+    removeTree: (path, bounds) => removeDirectory(path, { runAs, ...bounds }),
+    onUnreadable: (path, reason) => logger.error({ path, reason }, "session cannot be read and is left alone"),
+    onExposed: (path, error) => logger.warn({ path, err: error }, "directory of the sessions may be listed by others"),
+    onLeft: (path, error) => logger.error({ path, err: error }, "something of a deleted session is left"),
+  });
+  const executors = new Map<Executor["id"], ExecutorRuntime>();
+  for (const { executor, cliName, configuration, explicitBinary } of configured) {
+    executors.set(
+      executor.id,
+      createExecutorRuntime({
+        executor,
+        cliName,
+        configuration,
+        env: baseEnv,
+        runAs,
+        lendHome,
+        redact: secrets.redact,
+        isProviderProbed: values.TURND_PROBE_PROVIDER === "on",
+        now: () => new Date(),
+        ...(explicitBinary === undefined ? {} : { explicitBinary }),
+      }),
+    );
+  }
+  return {
+    version: VERSION,
+    stateDirectory,
+    keeperPath,
+    homeWriter,
+    homeDirectory: values.TURND_HOME,
+    workspace: values.TURND_WORKSPACE,
+    workspaceRoots: settings.workspaceRoots,
+    runAs,
+    limits: {
+      maxTurns: values.TURND_MAX_TURNS,
+      maxQueued: values.TURND_MAX_QUEUED,
+      turnTimeoutMs: values.TURND_TURN_TIMEOUT_MS,
+      idleTimeoutMs: values.TURND_IDLE_TIMEOUT_MS,
+      startTimeoutMs: values.TURND_START_TIMEOUT_MS,
+      cancelGraceMs: values.TURND_CANCEL_GRACE_MS,
+      shutdownMs: values.TURND_SHUTDOWN_MS,
+      steerWaitMs: values.TURND_STEER_WAIT_MS,
+      maxOutputBytes: values.TURND_MAX_OUTPUT_BYTES,
+      maxLineBytes: values.TURND_MAX_LINE_BYTES,
+      minFreeBytes: values.TURND_MIN_FREE_BYTES,
+    },
+    baseEnv,
+    groups,
+    hasSubreaper: keeper.works && keeper.isSubreaper,
+    warnings,
+    sessions,
+    executors,
+    redact: secrets.redact,
+    secrets,
+    now: () => new Date(),
+    logger,
+    observer,
+  };
+}
+
+/** Most files this process may have open; Node has raised its soft limit to the hard one. */
+async function readMaxFiles(): Promise<number> {
+  const limits = await readFile("/proc/self/limits", "utf8");
+  return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
+}
+
+function describeKeeper(keeper: KeeperState, isSelf: boolean): string[] {
+  if (!keeper.works) return [`no turn can run: ${keeper.reason}`];
+  return [
+    ...(keeper.isSubreaper ? [] : ["no subreaper here: what escapes a turn is found by its environment alone"]),
+    ...(isSelf ? ["the CLIs run as turnd's own user: they could read its state and end it"] : []),
+  ];
+}
+
+/** A home that cannot be written is told of; the sessions' own homes hold what their turns need. */
+async function renderAtStart(
+  configured: readonly ConfiguredExecutor[],
+  target: Parameters<typeof renderConfigurations>[1],
+): Promise<string[]> {
+  try {
+    await renderConfigurations(configured, target);
+    return [];
+  } catch (error) {
+    if (!(error instanceof HomeError) && !(error instanceof Error && "code" in error)) throw error;
+    return [`configurations could not be rendered: ${error.message}`];
+  }
+}
+
+function describeAddress({ server }: FastifyInstance): string {
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") throw new Error("the server listens on no port");
+  return `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
+}

@@ -1,0 +1,20 @@
+import type { Logger } from "pino";
+import type { TurnContext } from "../turns/context.ts";
+
+/**
+ * Logs which CLI can run turns as far as it is configured and installed, and of the others what to set.
+ *
+ * No process is started for it: what only asking the CLI or its provider shows is in `GET /v1/executors` and in `turnd doctor`.
+ */
+export async function reportExecutors(context: TurnContext, logger: Logger): Promise<void> {
+  const runtimes = [...context.executors.values()];
+  const faults = await Promise.all(runtimes.map((runtime) => runtime.findStaticFault()));
+  runtimes.forEach(({ executor, cliName }, index) => {
+    const fault = faults[index];
+    const fields = { executor: executor.id, cli: cliName };
+    if (fault === undefined) logger.info(fields, "executor is configured");
+    else logger.warn({ ...fields, code: fault.code, reason: fault.message }, "executor cannot run turns");
+  });
+  if (faults.includes(undefined)) return;
+  logger.warn("no executor can run turns yet: each needs its program and a provider, as the reasons above say");
+}

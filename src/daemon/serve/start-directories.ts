@@ -1,0 +1,44 @@
+import { stat } from "node:fs/promises";
+import { makeDirectories } from "../storage/directories.ts";
+import { SettingsError, type Settings } from "../settings.ts";
+
+/**
+ * Makes the state directory, and looks whether the other directories that the settings name can be directories.
+ *
+ * One of the CLIs' user that is not there yet is no fault here: it is made later, or readiness says so.
+ * @throws {SettingsError} naming each variable that is wrong, its value and why
+ */
+export async function checkDirectories({ values }: Pick<Settings, "values">): Promise<void> {
+  const faults = await Promise.all([
+    findFault("TURND_STATE_DIR", values.TURND_STATE_DIR, async (path) => {
+      await makeDirectories(path, 0o711);
+      return (await stat(path)).isDirectory();
+    }),
+    findFault("TURND_HOME", values.TURND_HOME, isDirectoryOrMissing),
+    findFault("TURND_WORKSPACE", values.TURND_WORKSPACE, isDirectoryOrMissing),
+  ]);
+  const found = faults.flatMap((fault) => fault ?? []);
+  if (found.length > 0) throw new SettingsError(found);
+}
+
+async function findFault(
+  variable: string,
+  path: string,
+  isDirectory: (path: string) => Promise<boolean>,
+): Promise<string | undefined> {
+  try {
+    if (await isDirectory(path)) return undefined;
+    return `${variable} is "${path}": must be a directory, and is a file`;
+  } catch (error) {
+    return `${variable} is "${path}": cannot be used as a directory (${error instanceof Error ? error.message : String(error)})`;
+  }
+}
+
+async function isDirectoryOrMissing(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return true;
+    throw error;
+  }
+}

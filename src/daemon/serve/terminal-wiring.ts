@@ -1,0 +1,94 @@
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import type { Logger } from "pino";
+import { createTerminalSite } from "../http/terminal/terminal-site.ts";
+import { SettingsError, type Settings } from "../settings.ts";
+import { startTerminal, type RunningTerminal } from "../terminal/terminal.ts";
+import type { TurnContext } from "../turns/context.ts";
+import { checkWorkspace } from "../turns/admission/workspace.ts";
+
+/** The terminal of a daemon. */
+export interface WiredTerminal {
+  readonly service: RunningTerminal;
+  /** Where the page is served; undefined where it is not. */
+  readonly site: FastifyInstance | undefined;
+  /** Says goodbye to the viewers and closes that port, which waits for them. */
+  readonly close: () => Promise<void>;
+}
+
+export interface TerminalWiring {
+  readonly settings: Settings;
+  /** `sandbox/`: the keeper, the relay, the page. */
+  readonly sandboxDirectory: string;
+  readonly context: TurnContext;
+  readonly logger: Logger;
+}
+
+/**
+ * Ends the shells of an earlier daemon, and lets the page's port listen where it is on.
+ *
+ * @throws {SettingsError} if the port cannot be had
+ */
+export async function wireTerminal({
+  settings,
+  sandboxDirectory,
+  context,
+  logger,
+}: TerminalWiring): Promise<WiredTerminal> {
+  const { values, runAs, token } = settings;
+  const { TURND_TERMINAL_PORT: port, TURND_TERMINAL_HOST: host, TURND_TERMINAL_URL: baseUrl } = values;
+  const socket = values.TURND_TERMINAL_SOCKET;
+  const service = await startTerminal({
+    stateDirectory: values.TURND_STATE_DIR,
+    keeperPath: context.keeperPath,
+    relayPath: join(sandboxDirectory, "pty-relay"),
+    homeDirectory: values.TURND_HOME,
+    workspace: values.TURND_WORKSPACE,
+    runAs,
+    baseEnv: settings.shellEnv,
+    baseUrl,
+    isServed: port !== "off",
+    groups: context.groups.groups,
+    limits: {
+      maxShells: values.TURND_MAX_SHELLS,
+      maxViewers: values.TURND_SHELL_MAX_VIEWERS,
+      scrollbackBytes: values.TURND_SHELL_SCROLLBACK_BYTES,
+      idleMs: values.TURND_SHELL_IDLE_MS,
+      stallMs: values.TURND_SHELL_STALL_MS,
+      ticketMs: values.TURND_TERMINAL_TICKET_MS,
+      graceMs: values.TURND_CANCEL_GRACE_MS,
+      shutdownMs: values.TURND_SHUTDOWN_MS,
+      heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
+    },
+    findWorkspace: (sessionId) => context.sessions.get(sessionId)?.workspace,
+    checkWorkspace: (path) => checkWorkspace(path, { roots: context.workspaceRoots, runAs }),
+    logger,
+  });
+  if (port === "off") return { service, site: undefined, close: service.disconnect };
+  const site = await createTerminalSite({
+    terminal: service,
+    pageDirectory: join(sandboxDirectory, "terminal"),
+    logger,
+    redact: context.redact,
+    host,
+    hosts: values.TURND_HOSTS,
+    token,
+    origins: [baseUrl, ...values.TURND_TERMINAL_ORIGINS],
+  });
+  try {
+    const address = { host, port, reusePort: values.TURND_REUSE_PORT === "on" };
+    await site.listen(address);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError([`TURND_TERMINAL_PORT is ${port}: ${reason}`]);
+  }
+  if (socket !== undefined) await site.connections.openSocket(socket);
+  return {
+    service,
+    site,
+    async close() {
+      await service.disconnect();
+      await site.close();
+    },
+  };
+}

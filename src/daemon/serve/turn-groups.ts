@@ -1,0 +1,45 @@
+import { totalmem } from "node:os";
+import type { GroupLimits } from "../process/cgroup/cgroup-files.ts";
+import { openCommandGroups, removeCommandGroups } from "../process/cgroup/cgroup-open.ts";
+import { GroupError, MIB, type GroupsState } from "../process/cgroup/cgroup.ts";
+import { ResourcesExhaustedError } from "../process/exhausted.ts";
+import { probeKeeper } from "../process/keeper/keeper-check.ts";
+import type { Settings } from "../settings.ts";
+
+const OFF = "TURND_TURN_CGROUPS is off";
+const PROBE = "probe";
+
+/** The limits of a turn and of a shell, by the settings and the memory there is. */
+export function limitsOf({ values }: Settings): GroupLimits {
+  const megabytes = values.TURND_TURN_MEMORY_MB ?? Math.floor(availableBytes() / 2 / MIB);
+  return { maxProcesses: values.TURND_TURN_MAX_PROCESSES, memoryBytes: megabytes * MIB };
+}
+
+/** Of the machine, or of the control group that turnd was started in. */
+function availableBytes(): number {
+  const constrained = process.constrainedMemory();
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+}
+
+/** Opens turnd's control groups, and runs a program in one, for real. Never throws for what the system does not allow. */
+export async function openGroups(settings: Settings, keeperPath: string): Promise<GroupsState> {
+  const { values, runAs } = settings;
+  const stateDirectory = values.TURND_STATE_DIR;
+  if (values.TURND_TURN_CGROUPS === "off") {
+    removeCommandGroups(stateDirectory);
+    return { reason: OFF };
+  }
+  const state = openCommandGroups({ stateDirectory, limits: limitsOf(settings) });
+  if (state.groups === undefined) return state;
+  const { groups } = state;
+  try {
+    // A keeper that does not work in any group is reported where it is looked at by itself.
+    await probeKeeper(keeperPath, stateDirectory, runAs, groups.make(PROBE));
+    await groups.remove(PROBE);
+    return state;
+  } catch (error) {
+    groups.removeEmpty();
+    if (error instanceof GroupError || error instanceof ResourcesExhaustedError) return { reason: error.message };
+    throw error;
+  }
+}

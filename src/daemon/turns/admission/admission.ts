@@ -1,0 +1,310 @@
+import PQueue from "p-queue";
+import { v7 as uuidv7 } from "uuid";
+import {
+  ProblemError,
+  type CliName,
+  type ReplayRequest,
+  type SessionRequest,
+  type TurnRequest,
+} from "../../../protocol/index.ts";
+import type { SessionFile } from "../../sessions/session-store.ts";
+import { refusePrograms, refuseWhatItCannot } from "./capabilities.ts";
+import { executorOf, type TurnContext } from "../context.ts";
+import { isStorageError } from "../../storage/storage-error.ts";
+import { draftReplay } from "./new-replay.ts";
+import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
+import type { TurnQueue } from "../scheduling/queue.ts";
+import { findKnown, refuseIfUncertain } from "./known-request.ts";
+import { hashRequest } from "./request-hash.ts";
+import type { Tombstones } from "../store/tombstones.ts";
+import { findShortage } from "../readiness/state-disk.ts";
+import { toSnapshot, type Turn } from "../store/turn.ts";
+import { permissionsOf } from "./turn-permissions.ts";
+import type { TurnStore } from "../store/turn-store.ts";
+import { checkWorkspace } from "./workspace.ts";
+
+/** Lets requests in, each at most once (law 10). */
+export interface Admission {
+  admit(request: TurnRequest, traceId: string | undefined): Promise<Admitted>;
+  admitReplay(request: ReplayRequest, traceId: string | undefined): Promise<Admitted>;
+  createSession(request: SessionRequest): Promise<SessionFile>;
+  /** Resolves when what is being admitted at this moment has been. */
+  settled(): Promise<void>;
+  /** Refuses everything from now on; resolves when what was being admitted has been. */
+  close(): Promise<void>;
+}
+
+/** A turn that was let in, now or before. */
+export interface Admitted {
+  readonly turn: Turn;
+  readonly isRepeat: boolean;
+}
+
+export interface AdmissionParts {
+  readonly context: TurnContext;
+  readonly store: TurnStore;
+  readonly queue: TurnQueue;
+  readonly tombstones: Tombstones;
+  /** Whether a session is being deleted: nothing is let into it any more. */
+  readonly isLeaving: (sessionId: string) => boolean;
+  /** Puts an admitted turn in line by its policy. */
+  readonly enqueue: (turn: Turn) => void;
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * Makes the admission. One request at a time passes it, so two that race for an id, a session or the last place in the
+ * queue are decided in the order in which they came.
+ */
+export function createAdmission(parts: AdmissionParts): Admission {
+  const { context, store, enqueue } = parts;
+  const gate = new PQueue({ concurrency: 1 });
+  const underWay = new Map<string, Promise<unknown>>();
+  let isClosed = false;
+  /** The session that the request in the gate has made: nothing must be left of one that is refused. */
+  let madeSession: string | undefined;
+
+  /** Lets a new request in, inside the gate: `draft` decides on the session and makes the turn. */
+  async function admitNow({ requestId, hash }: Asked, draft: () => Promise<TurnDraft>): Promise<Admitted> {
+    const known = findKnown(parts, requestId, hash);
+    if (known !== undefined) return { turn: known, isRepeat: true };
+    refuseIfUncertain(parts, requestId);
+    await refuseIfNotStorable();
+    madeSession = undefined;
+    const turn = await addTurn(draft).catch(async (error: unknown) => {
+      if (madeSession !== undefined) {
+        context.secrets.forgetSession(madeSession);
+        await context.sessions.withdraw(madeSession);
+      }
+      throw error;
+    });
+    context.logger.info({ turnId: turn.file.turn_id, sessionId: turn.file.session_id }, "turn admitted");
+    enqueue(turn);
+    return { turn, isRepeat: false };
+  }
+
+  async function addTurn(draft: () => Promise<TurnDraft>): Promise<Turn> {
+    const { file, files } = await draft();
+    // Before anything can be said of it.
+    context.secrets.add(file, { hasEnded: false });
+    return store.add(file, files).catch((error: unknown) => {
+      context.secrets.end(file.turn_id);
+      throw error;
+    });
+  }
+
+  async function refuseIfNotStorable(): Promise<void> {
+    const fault = context.sessions.fault();
+    if (fault !== undefined) throw new ProblemError("storage_full", fault);
+    const shortage = await findShortage(context);
+    if (shortage !== undefined) throw new ProblemError("storage_full", shortage);
+  }
+
+  function begin(session: SessionFile, hash: string, traceId: string | undefined): NewTurn {
+    const createdAt = context.now().toISOString();
+    return { sessionId: session.session_id, hash, traceId, createdAt, order: store.nextOrder() };
+  }
+
+  /** Last of all it makes a session. */
+  async function resolveSession(request: TurnRequest, workspace: string): Promise<SessionFile> {
+    const { session_id: sessionId, executor } = request;
+    findExisting(sessionId);
+    // Once more, inside the gate: a request before this one may have made it, with another executor.
+    const existing = findSession(context, request);
+    if (existing !== undefined) refuseIfBusy(parts, request, existing.session_id);
+    refuseIfFull(parts, sessionId);
+    if (existing !== undefined) return existing;
+    if (executor === undefined) throw sessionNotFound(sessionId);
+    const id = sessionId === undefined ? {} : { session_id: sessionId };
+    return makeSession({ executor, permissions: {}, workspace, ...id });
+  }
+
+  async function resolveReplaySession({ session_id: sessionId }: ReplayRequest): Promise<SessionFile> {
+    const existing = findExisting(sessionId);
+    if (existing === undefined) {
+      const { workspace } = context;
+      const id = sessionId === undefined ? {} : { session_id: sessionId };
+      return makeSession({ executor: "replay", permissions: {}, workspace, ...id });
+    }
+    if (existing.executor === "replay") return existing;
+    const message = `session ${sessionId} belongs to ${existing.executor}; leave session_id out or name a session of replays`;
+    throw new ProblemError("executor_mismatch", message);
+  }
+
+  /** Nobody is let into a session that is being deleted. */
+  function findExisting(sessionId: string | undefined): SessionFile | undefined {
+    if (sessionId === undefined) return undefined;
+    if (context.sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
+    const existing = context.sessions.get(sessionId);
+    if (existing !== undefined && parts.isLeaving(existing.session_id)) throw sessionNotFound(sessionId);
+    return existing;
+  }
+
+  async function makeSession(request: NewSession): Promise<SessionFile> {
+    const session: SessionFile = {
+      v: 1,
+      session_id: request.session_id ?? uuidv7(),
+      executor: request.executor,
+      workspace: request.workspace,
+      permissions: request.permissions,
+      ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
+      created_at: context.now().toISOString(),
+    };
+    await context.sessions.create(session);
+    madeSession = session.session_id;
+    return session;
+  }
+
+  function enter<T>(work: () => Promise<T>): Promise<T> {
+    return gate.add(async () => {
+      if (isClosed) throw new ProblemError("shutting_down", "turnd is stopping; try again after its next start");
+      try {
+        return await work();
+      } catch (error) {
+        if (!isStorageError(error)) throw error;
+        context.logger.error({ err: error }, "admission could not be written");
+        throw new ProblemError("storage_full", `the state directory cannot be written: ${error.message}`);
+      }
+    });
+  }
+
+  async function admitTurn(request: TurnRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
+    const session = findSession(context, request);
+    const executor = executorOf(context, session === undefined ? (request.executor ?? "cli-a") : cliOf(session));
+    refuseWhatItCannot(request, executor.executor.id, executor.executor.capabilities);
+    const workspace = await checkWorkspace(request.workspace ?? session?.workspace ?? context.workspace, {
+      roots: context.workspaceRoots,
+      runAs: context.runAs,
+    });
+    return enter(() =>
+      admitNow(asked, async () => {
+        const found = await resolveSession(request, workspace);
+        refusePrograms(request.mcp_servers ?? {}, permissionsOf(found, request));
+        const made = begin(found, asked.hash, traceId);
+        return draftTurn(made, { request, executor: cliOf(found), workspace, limits: context.limits });
+      }),
+    );
+  }
+
+  async function admitRecording(request: ReplayRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
+    const { workspace, limits } = context;
+    const draft = draftReplay({ request, workspace, maxOutputBytes: limits.maxOutputBytes });
+    return enter(() =>
+      admitNow(asked, async () => {
+        refuseIfFull(parts, request.session_id);
+        return draft(begin(await resolveReplaySession(request), asked.hash, traceId));
+      }),
+    );
+  }
+
+  /** The first of several at once decides; the others see what became of it. */
+  async function admitOnce(asked: Asked, admitNew: () => Promise<Admitted>): Promise<Admitted> {
+    const { requestId: id, hash } = asked;
+    if (id !== undefined) await underWay.get(id)?.catch(() => undefined);
+    // A repeat is answered even where its workspace has gone since.
+    const known = findKnown(parts, id, hash);
+    if (known !== undefined) return { turn: known, isRepeat: true };
+    const admitted = admitNew();
+    if (id === undefined || underWay.has(id)) return admitted;
+    underWay.set(id, admitted);
+    return admitted.finally(() => underWay.delete(id));
+  }
+
+  return {
+    admit(request, traceId) {
+      const asked = { requestId: request.request_id, hash: hashRequest(request) };
+      return admitOnce(asked, () => admitTurn(request, asked, traceId));
+    },
+    admitReplay(request, traceId) {
+      const asked = { requestId: request.request_id, hash: hashRequest(request) };
+      return admitOnce(asked, () => admitRecording(request, asked, traceId));
+    },
+    async createSession(request) {
+      const workspace = await checkWorkspace(request.workspace ?? context.workspace, {
+        roots: context.workspaceRoots,
+        runAs: context.runAs,
+      });
+      return enter(async () => {
+        const { session_id: id = "" } = request;
+        if (context.sessions.get(id) !== undefined) {
+          throw new ProblemError("session_exists", `session ${id} exists already`);
+        }
+        if (context.sessions.isUnreadable(id)) throw unreadableSession("session_exists", id);
+        await refuseIfNotStorable();
+        return makeSession({ ...request, workspace });
+      });
+    },
+    settled: () => gate.add(() => Promise.resolve()),
+    async close() {
+      isClosed = true;
+      await gate.onIdle();
+    },
+  };
+}
+
+/** A request as far as it matters whether it is a repeat. */
+interface Asked {
+  readonly requestId: string | undefined;
+  readonly hash: string;
+}
+
+interface NewSession extends Pick<SessionFile, "executor" | "permissions" | "workspace"> {
+  readonly session_id?: string | undefined;
+  readonly metadata?: SessionFile["metadata"];
+}
+
+/** A session's files are damaged: none of it is served, and its id is not free. */
+export function unreadableSession(code: "session_not_found" | "session_exists", sessionId: string): ProblemError {
+  const message = `session ${sessionId} is there and cannot be read; turnd's log says why, and DELETE removes it`;
+  return new ProblemError(code, message);
+}
+
+function findSession(context: TurnContext, request: TurnRequest): SessionFile | undefined {
+  const session = request.session_id === undefined ? undefined : context.sessions.get(request.session_id);
+  if (session === undefined && request.executor === undefined) throw sessionNotFound(request.session_id);
+  if (session !== undefined && request.executor !== undefined && request.executor !== session.executor) {
+    throw new ProblemError(
+      "executor_mismatch",
+      `session ${session.session_id} belongs to ${session.executor}; leave executor out or begin a new session`,
+    );
+  }
+  return session;
+}
+
+/** The CLI of a session's turns. */
+function cliOf({ session_id: id, executor }: SessionFile): CliName {
+  if (executor !== "replay") return executor;
+  throw new ProblemError(
+    "executor_mismatch",
+    `session ${id} holds replays and no CLI runs in it; POST /v1/replays adds one, or begin a session with an executor`,
+  );
+}
+
+function sessionNotFound(sessionId: string | undefined): ProblemError {
+  return new ProblemError(
+    "session_not_found",
+    `there is no session ${sessionId}; name an executor to begin one with that id`,
+  );
+}
+
+function refuseIfBusy({ queue, store }: AdmissionParts, request: TurnRequest, sessionId: string): void {
+  if (request.queue_policy === "reject" && queue.isBusy(sessionId)) {
+    const running = queue.running(sessionId) ?? store.ofSession(sessionId).at(-1);
+    const extras = running === undefined ? {} : { turn_id: running.file.turn_id, turn: toSnapshot(running, 0) };
+    throw new ProblemError("session_busy", `session ${sessionId} is busy; wait for its turn or enqueue`, extras);
+  }
+}
+
+/** A turn that can start at once is let in, however few may wait. */
+function refuseIfFull({ queue, context }: AdmissionParts, sessionId: string | undefined): void {
+  const { maxQueued } = context.limits;
+  if (queue.waitingCount() >= maxQueued && queue.wouldWait(sessionId)) {
+    throw new ProblemError(
+      "queue_full",
+      `the turn would have to wait, and no more than ${maxQueued} may (TURND_MAX_QUEUED)`,
+      {},
+      RETRY_AFTER_SECONDS,
+    );
+  }
+}

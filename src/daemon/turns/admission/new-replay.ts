@@ -1,0 +1,114 @@
+import { ProblemError, type ReplayRequest, type TimelineEntry } from "../../../protocol/index.ts";
+import { bytesOf } from "../../replay/pieces.ts";
+import { hasRun } from "../../replay/recording.ts";
+import { schedule, spanMs } from "../../replay/schedule.ts";
+import { TIMELINE_FILE } from "../../replay/timeline.ts";
+import { beginTurnFile, type NewTurn, type TurnDraft } from "./new-turn.ts";
+import { OUTPUT, RECORDED } from "../replay/player.ts";
+
+export interface ReplayDetails {
+  readonly request: ReplayRequest;
+  /** Shown, and not used: nothing is started. */
+  readonly workspace: string;
+  readonly maxOutputBytes: number;
+}
+
+/** Longest time a recording may take to play: the longest time-out a turn can ask for. */
+const MAX_PLAY_MS = 86_400_000;
+/** Nothing waits for it. */
+const EPOCH = new Date(0).toISOString();
+
+/**
+ * Checks a recording and makes the turn that plays it: its directory gets the recording's files (law 1).
+ *
+ * At `max` these are complete; else they begin empty, and a player fills them from copies. The clocks that watch a CLI are
+ * off: a pause of the recording is no fault of this daemon's, and its length has been checked.
+ * @throws {ProblemError} invalid_request, naming the field
+ */
+export function draftReplay({ request, workspace, maxOutputBytes }: ReplayDetails): (made: NewTurn) => TurnDraft {
+  const { recording, speed } = request;
+  const { turn } = recording;
+  const { requested_session: requested } = turn;
+  const stdout = Buffer.concat(recording.stdout.map(bytesOf));
+  const stderr = Buffer.concat(recording.stderr.map(bytesOf));
+  if (stdout.length > maxOutputBytes) {
+    throw refuse("recording.stdout", `is larger than TURND_MAX_OUTPUT_BYTES allows, ${maxOutputBytes} bytes`);
+  }
+  checkLines(recording.timeline ?? [], { stdout: countLines(stdout), stderr: countLines(stderr) });
+  const timeline = (speed === "max" ? recording.timeline : schedule(recording.timeline, stdout)) ?? [];
+  checkLength(timeline, speed);
+  // Without a timeline: the output belongs to a fresh session, and the word about the lost one came before it.
+  const isDegradedFirst =
+    recording.timeline === undefined && turn.degraded !== undefined && (requested ?? null) === null;
+  const first: TimelineEntry[] = isDegradedFirst ? [{ type: "degraded", at: timeline[0]?.at ?? EPOCH }] : [];
+
+  const output = speed === "max" ? OUTPUT : RECORDED;
+  return (made) => ({
+    file: {
+      ...beginTurnFile({ ...made, traceId: made.traceId ?? turn.trace_id }, request),
+      executor: turn.executor,
+      mode: turn.mode ?? "execute",
+      ...(turn.model === undefined ? {} : { model: turn.model }),
+      ...(turn.cli_name === undefined ? {} : { cli_name: turn.cli_name }),
+      ...(turn.cli_version === undefined ? {} : { cli_version: turn.cli_version }),
+      ...(turn.args === undefined ? {} : { args: [...turn.args] }),
+      requested_session: requested ?? null,
+      ...(turn.usage_before === undefined ? {} : { usage_before: turn.usage_before }),
+      ...(turn.degraded === undefined ? {} : { degraded: { ...turn.degraded, set_aside: [] } }),
+      ...(turn.halted === undefined ? {} : { halted: turn.halted }),
+      queue_policy: "enqueue",
+      resume_policy: "continue",
+      timeout_ms: 0,
+      idle_timeout_ms: 0,
+      images: [],
+      workspace,
+      replay: {
+        speed,
+        ended_by: turn.ended_by ?? null,
+        exit: recording.exit,
+        has_run: hasRun(turn),
+        is_played: false,
+      },
+    },
+    files: [
+      { name: "prompt.txt", content: recording.input ?? "" },
+      { name: TIMELINE_FILE, content: renderLines([...first, ...timeline]) },
+      ...(speed === "max" ? [] : Object.values(OUTPUT).map((name) => ({ name, content: "" }))),
+      { name: output.stdout, content: stdout },
+      { name: output.stderr, content: stderr },
+    ],
+  });
+}
+
+function checkLines(timeline: readonly TimelineEntry[], lines: Readonly<Record<"stdout" | "stderr", number>>): void {
+  for (const [index, entry] of timeline.entries()) {
+    if (entry.type !== "line") continue;
+    const source = entry.source ?? "stdout";
+    if (entry.line <= lines[source]) continue;
+    throw refuse(`recording.timeline.${index}.line`, `${source} has ${lines[source]} lines, not ${entry.line}`);
+  }
+}
+
+function checkLength(timeline: readonly TimelineEntry[], speed: ReplayRequest["speed"]): void {
+  const ms = speed === "max" ? 0 : spanMs(timeline) / speed;
+  if (ms <= MAX_PLAY_MS) return;
+  const seconds = (value: number): number => Math.ceil(value / 1_000);
+  throw refuse(
+    "speed",
+    `the recording would take ${seconds(ms)} s to play, and ${seconds(MAX_PLAY_MS)} s are allowed; play it faster`,
+  );
+}
+
+function refuse(path: string, message: string): ProblemError {
+  return new ProblemError("invalid_request", `${path}: ${message}`, { fields: [{ path, message }] });
+}
+
+function countLines(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(0x0a); at !== -1; at = bytes.indexOf(0x0a, at + 1)) count += 1;
+  return bytes.length > 0 && bytes.at(-1) !== 0x0a ? count + 1 : count;
+}
+
+function renderLines(entries: readonly TimelineEntry[]): string {
+  return entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+}

@@ -1,0 +1,79 @@
+import { v7 as uuidv7 } from "uuid";
+import type { CliName, TurnRequest } from "../../../protocol/index.ts";
+import type { TurnLimits } from "../context.ts";
+import type { TurnFile } from "../store/turn-file.ts";
+import type { NewFile } from "../store/turn-store.ts";
+
+/** What every turn is made with, whatever was asked for. */
+export interface NewTurn {
+  readonly sessionId: string;
+  readonly hash: string;
+  readonly traceId: string | undefined;
+  readonly createdAt: string;
+  readonly order: number;
+}
+
+/** A turn before it is admitted: what is written of it. */
+export interface TurnDraft {
+  readonly file: TurnFile;
+  readonly files: readonly NewFile[];
+}
+
+export interface TurnDetails {
+  readonly request: TurnRequest;
+  readonly executor: CliName;
+  readonly workspace: string;
+  readonly limits: Pick<TurnLimits, "turnTimeoutMs" | "idleTimeoutMs">;
+}
+
+/** The fields that a turn and a replay have in common. */
+export function beginTurnFile(
+  { sessionId, hash, traceId, createdAt, order }: NewTurn,
+  { request_id: requestId, metadata }: Pick<TurnRequest, "request_id" | "metadata">,
+) {
+  const turnId = uuidv7();
+  return {
+    v: 1 as const,
+    turn_id: turnId,
+    request_id: requestId ?? turnId,
+    request_hash: hash,
+    session_id: sessionId,
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(traceId === undefined ? {} : { trace_id: traceId }),
+    created_at: createdAt,
+    order,
+  };
+}
+
+/** Makes the turn of a request. */
+export function draftTurn(made: NewTurn, { request, executor, workspace, limits }: TurnDetails): TurnDraft {
+  const parts = typeof request.input === "string" ? [{ type: "text" as const, text: request.input }] : request.input;
+  const images = parts
+    .filter((part) => part.type === "image")
+    .map(({ data_url }, index) => ({
+      name: `image-${index + 1}.${/^data:image\/(\w+);/.exec(data_url)?.[1] ?? "png"}`,
+      content: Buffer.from(data_url.slice(data_url.indexOf(",") + 1), "base64"),
+    }));
+  const prompt = parts
+    .filter((part) => part.type === "text")
+    .map((part) => part.text)
+    .join("\n\n");
+  const file: TurnFile = {
+    ...beginTurnFile(made, request),
+    executor,
+    mode: request.mode,
+    ...(request.model === undefined ? {} : { model: request.model }),
+    ...(request.agent === undefined ? {} : { agent: request.agent }),
+    ...(request.effort === undefined ? {} : { effort: request.effort }),
+    queue_policy: request.queue_policy,
+    resume_policy: request.resume_policy,
+    timeout_ms: request.timeout_ms ?? limits.turnTimeoutMs,
+    idle_timeout_ms: request.idle_timeout_ms ?? limits.idleTimeoutMs,
+    ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
+    images: images.map((image) => image.name),
+    workspace,
+    ...(request.permissions === undefined ? {} : { permissions: request.permissions }),
+    ...(request.mcp_servers === undefined ? {} : { mcp_servers: request.mcp_servers }),
+  };
+  return { file, files: [{ name: "prompt.txt", content: prompt }, ...images] };
+}

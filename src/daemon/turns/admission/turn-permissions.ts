@@ -1,0 +1,11 @@
+import type { Permissions } from "../../../protocol/index.ts";
+import type { SessionFile } from "../../sessions/session-store.ts";
+import type { TurnFile } from "../store/turn-file.ts";
+
+/** What a turn may not do: what its session may not, and what it may not itself. Neither gives back what the other denies. */
+export function permissionsOf(
+  session: Pick<SessionFile, "permissions"> | undefined,
+  { permissions = {} }: Pick<TurnFile, "permissions">,
+): Permissions {
+  return { ...session?.permissions, ...permissions };
+}

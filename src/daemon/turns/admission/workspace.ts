@@ -1,0 +1,56 @@
+import { realpath } from "node:fs/promises";
+import { sep } from "node:path";
+import PQueue from "p-queue";
+import { ProblemError } from "../../../protocol/index.ts";
+import { ResourcesExhaustedError } from "../../process/exhausted.ts";
+import type { RunAs } from "../../process/run-as.ts";
+import { runTool } from "../../process/run-tool.ts";
+import { exhaustedFailure } from "../outcome/acts.ts";
+import { toMessage } from "../outcome/failure.ts";
+
+export interface WorkspaceOptions {
+  /** Absolute paths; a workspace lies under one of them, links resolved. */
+  readonly roots: readonly string[];
+  readonly runAs: RunAs;
+  readonly signal?: AbortSignal;
+}
+
+/** Checks of all requests together: each is a process of its own. */
+const MAX_CHECKS = 4;
+const checks = new PQueue({ concurrency: MAX_CHECKS });
+const CHECK_TIMEOUT_MS = 10_000;
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * Checks that a directory can be a turn's workspace.
+ *
+ * @returns its path with links resolved
+ * @throws {ProblemError} workspace_unusable, which says what to change; resources_exhausted, where no process is left to ask with
+ */
+export async function checkWorkspace(path: string, { roots, runAs, signal }: WorkspaceOptions): Promise<string> {
+  const resolved = await realpath(path).catch(() => undefined);
+  if (resolved === undefined) throw new ProblemError("workspace_unusable", `workspace ${path} does not exist`);
+  const realRoots = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
+  if (!realRoots.some((root) => resolved === root || resolved.startsWith(root.endsWith(sep) ? root : root + sep))) {
+    throw new ProblemError(
+      "workspace_unusable",
+      `workspace ${path} lies outside ${roots.join(":")}; TURND_WORKSPACE_ROOTS names where workspaces may be`,
+    );
+  }
+  // Asked of the system as that user: modes, groups, ACLs and read-only mounts all count.
+  const test = ["/usr/bin/test", "-d", resolved, "-a", "-r", resolved, "-a", "-w", resolved, "-a", "-x", resolved];
+  const limits = { timeoutMs: CHECK_TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
+  const usable = await checks
+    .add(() => runTool(test, { runAs, ...limits }))
+    .catch((error: unknown) => {
+      if (!(error instanceof ResourcesExhaustedError)) throw error;
+      throw new ProblemError("resources_exhausted", toMessage(exhaustedFailure(error)), {}, RETRY_AFTER_SECONDS);
+    });
+  if (usable.code !== 0) {
+    throw new ProblemError(
+      "workspace_unusable",
+      `workspace ${path} is not a directory that uid ${runAs.uid} can read, write and enter; change its owner or mode`,
+    );
+  }
+  return resolved;
+}

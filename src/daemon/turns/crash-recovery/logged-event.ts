@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { Native } from "../../../protocol/index.ts";
+import { readEvents } from "../../event-log/read-events.ts";
+import { stringifyRedacted } from "../../event-log/redact-value.ts";
+import { MASK, type Redact } from "../../event-log/redact.ts";
+import type { TranslatedEvent } from "../../executors/contract/executor.ts";
+
+/** An event as a log has it, as far as a recovery needs it: another version of turnd may have written the rest. */
+const LoggedEvent = z.object({
+  at: z.string(),
+  type: z.string(),
+  native: Native.loose().optional(),
+  data: z.looseObject({}),
+});
+export type LoggedEvent = z.infer<typeof LoggedEvent>;
+
+/** The events of a log that an earlier daemon left, which may be empty. */
+export async function* readLogged(path: string): AsyncGenerator<LoggedEvent> {
+  const signal = new AbortController().signal;
+  for await (const lines of readEvents(path, { afterSeq: 0, isFollowing: false, signal })) {
+    for (const line of lines) yield LoggedEvent.parse(JSON.parse(line.bytes.toString("utf8")));
+  }
+}
+
+/** Whether an event came from a translator, not from turnd itself. What a translator adds at the end names no line. */
+export function isTranslated({ native, type }: Pick<LoggedEvent, "native" | "type">): boolean {
+  return native !== undefined || type === "tool.ended";
+}
+
+/**
+ * Whether a translation says what is logged.
+ *
+ * Secrets were taken out of what is logged: by those of now, or by those an earlier daemon knew.
+ */
+export function isSameEvent(logged: LoggedEvent, event: TranslatedEvent, redact: Redact): boolean {
+  if (logged.type !== event.type || !isSameNative(logged.native, event.native)) return false;
+  const json = JSON.stringify(logged.data);
+  if (json === JSON.stringify(event.data)) return true;
+  if (!json.includes(MASK)) return false;
+  return json === stringifyRedacted(event.data, redact) || isSameText(json, JSON.stringify(event.data));
+}
+
+function isSameNative(logged: LoggedEvent["native"], native: Native | undefined): boolean {
+  if (logged?.line !== native?.line || logged?.source !== native?.source) return false;
+  return isSameText(logged?.type ?? "", native?.type ?? "") && isSameText(logged?.id ?? "", native?.id ?? "");
+}
+
+/** Whether a text is what a logged one was before secrets were taken out of that; few secrets have a space in them. */
+export function isSameText(logged: string, text: string): boolean {
+  if (logged === text) return true;
+  const [first = "", ...parts] = logged.split(MASK);
+  const last = parts.pop();
+  if (last === undefined || !text.startsWith(first) || !text.endsWith(last)) return false;
+  let from = first.length;
+  for (const [index, part] of [...parts, last].entries()) {
+    const at = index === parts.length ? text.length - part.length : text.indexOf(part, from + 1);
+    if (at <= from || /\s/.test(text.slice(from, at))) return false;
+    from = at + part.length;
+  }
+  return true;
+}

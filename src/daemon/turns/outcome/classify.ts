@@ -1,0 +1,114 @@
+import type { DecidedOn, Evidence, Exit, TurnEndedData, Verdict } from "../../../protocol/index.ts";
+import type { Ending, FailureDraft } from "../../executors/contract/executor.ts";
+import { ACTS, KEEPER_LOST, ownFailure, toDraft, type Act } from "./acts.ts";
+import { toFailure } from "./failure.ts";
+import type { EndedBy } from "../store/turn-file.ts";
+
+/** Everything that decides how a turn is told to have ended. */
+export interface TurnFacts {
+  /** What turnd did. */
+  readonly endedBy: EndedBy;
+  /** What the process left behind; undefined when none ran. */
+  readonly ending?: Ending;
+  /** Decided by turnd before a process started, or while it ran: the turn failed with this. */
+  readonly halt?: FailureDraft;
+  /** null when nobody saw the process end. */
+  readonly exit: Exit | null;
+  readonly isDegraded: boolean;
+}
+
+/** The part of `turn.ended` that says what became of the turn. */
+export type Conclusion = Omit<TurnEndedData, "counts" | "duration_ms" | "digest">;
+
+/** Something that can decide how a turn ended. */
+export interface Candidate {
+  readonly rule: string;
+  readonly on: DecidedOn;
+  readonly verdict?: Verdict;
+  readonly seenIn?: string;
+  /** What speaks for it; absent when it does not apply. */
+  readonly evidence?: readonly Evidence[];
+  /** Of a failure. */
+  readonly draft?: FailureDraft;
+  /** Of a cancelled turn. */
+  readonly cancelledBy?: NonNullable<TurnEndedData["cancelled_by"]>;
+}
+
+/** Decides how a turn ended, by the first candidate that applies (laws 3 and 4). */
+export function concludeTurn(facts: TurnFacts): Conclusion {
+  const { cancelledBy, draft } = decide(facts);
+  const common = {
+    output: facts.ending?.output ?? null,
+    ...(facts.ending?.nativeSessionId ? { native_session_id: facts.ending.nativeSessionId } : {}),
+    resumed: facts.ending?.isResumed ?? false,
+    degraded: facts.isDegraded,
+    ...usageOf(facts.ending),
+    ...(facts.exit === null ? {} : { exit: facts.exit }),
+  };
+  if (cancelledBy !== undefined) return { status: "cancelled", cancelled_by: cancelledBy, ...common };
+  return draft === undefined
+    ? { status: "completed", ...common }
+    : { status: "failed", failure: toFailure(draft), ...common };
+}
+
+/** The candidate that decides. */
+export function decide(facts: TurnFacts): Candidate {
+  const applying = listCandidates(facts).find(({ evidence }) => evidence !== undefined);
+  return applying ?? fromDraft(ownFailure("unknown", "Nothing shows how the turn ended."));
+}
+
+/**
+ * Everything that can decide how a turn ended, in deciding order: what turnd itself did, then what the process left behind.
+ *
+ * Proof of completion outweighs a steer, a watchdog or a shutdown that came too late; a proven cause outweighs the
+ * watchdog that noticed it. A cancel is a cancel.
+ */
+export function listCandidates({ endedBy, ending, halt, exit }: TurnFacts): readonly Candidate[] {
+  const acts = (...names: readonly Act[]): Candidate[] => names.map((name) => fromAct(name, name === endedBy));
+  const failure = ending?.failure;
+  // A halt is what the process's end says too.
+  const cause = failure === undefined || failure === halt ? [] : [fromDraft(failure)];
+  const isProven = failure?.isProven === true;
+  return [
+    ...acts("cancel", "session_deleted"),
+    halt === undefined ? { rule: "turnd/halt", on: "turnd" } : fromDraft(halt),
+    ...acts("output_limit"),
+    fromProof(exit?.code === 0 ? ending?.proof : undefined),
+    ...acts("steer", "shutdown"),
+    ...(isProven ? cause : []),
+    ...acts("start_timeout", "idle_timeout", "turn_timeout"),
+    fromDraft(KEEPER_LOST, endedBy === null && exit === null),
+    ...(isProven ? [] : cause),
+  ];
+}
+
+function fromAct(act: Act, hasHappened: boolean): Candidate {
+  const { code, cancelledBy, message } = ACTS[act];
+  if (cancelledBy === undefined) return fromDraft(toDraft(act, code), hasHappened);
+  const cancelled = { rule: `turnd/${act}`, on: "turnd", verdict: "cancelled", cancelledBy } as const;
+  return hasHappened ? { ...cancelled, evidence: [{ source: "turnd", text: message }] } : cancelled;
+}
+
+function fromProof(proof: Ending["proof"]): Candidate {
+  const { evidence, seenIn } = proof ?? {};
+  return {
+    rule: "completed",
+    on: "record",
+    verdict: "completed",
+    ...(seenIn === undefined ? {} : { seenIn }),
+    ...(evidence === undefined ? {} : { evidence }),
+  };
+}
+
+function fromDraft(draft: FailureDraft, applies = true): Candidate {
+  const { rule, on, code, seenIn, evidence } = draft;
+  const described = { rule, on, verdict: code, ...(seenIn === undefined ? {} : { seenIn }), draft };
+  return applies ? { ...described, evidence } : described;
+}
+
+function usageOf(ending: Ending | undefined): { usage?: TurnEndedData["usage"]; cost_usd?: number } {
+  return {
+    ...(ending?.usage === undefined ? {} : { usage: ending.usage }),
+    ...(ending?.costUsd === undefined ? {} : { cost_usd: ending.costUsd }),
+  };
+}

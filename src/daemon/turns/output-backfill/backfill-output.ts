@@ -1,0 +1,111 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Recovery } from "../../executors/contract/executor.ts";
+import { startKept } from "../../process/keeper/keeper.ts";
+import { readHead } from "../../storage/read-bounded.ts";
+import { sweepLeftovers } from "../../process/keeper/leftovers.ts";
+import { waitForExit } from "../../process/keeper/wait-exit.ts";
+import { surroundingsOf } from "../run/cli-surroundings.ts";
+import { executorOf, type TurnContext } from "../context.ts";
+import { appendLines, finishAppending } from "./pending-lines.ts";
+import type { Turn } from "../store/turn.ts";
+import { makeGroup } from "../run/turn-group.ts";
+
+/** CLI A takes a second on a quiet machine. The turn's own time-out holds besides. */
+const LIMIT_MS = 30_000;
+/** A session's whole history: read at once, so bounded. */
+const MAX_STORED_BYTES = 33_554_432;
+/** A keeper's directory of its own: `started` and `exit.json` of the turn tell of the turn's process. */
+const DIRECTORY = "recovery";
+
+/**
+ * Appends to a turn's `stdout.jsonl` what its CLI has stored and not printed (law 5), once the CLI has ended.
+ *
+ * What is appended is read like any other line, now, after a restart and in a replay. A daemon that is killed on the way
+ * leaves the rest to `finishRecovery`.
+ * @param signal - gives it up: the turn is to end now
+ * @returns whether there is more to read; never throws for what the CLI or the disk does
+ */
+export async function recoverOutput(
+  context: TurnContext,
+  turn: Turn,
+  recovery: Recovery,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const log = context.logger.child({ turnId: turn.file.turn_id });
+  try {
+    const stored = await readStored(context, turn, recovery.args, signal);
+    if (stored === undefined) {
+      log.warn("output may be incomplete and the CLI's store could not be read");
+      return false;
+    }
+    const lines = recovery.readLines(stored, Date.parse(turn.file.started_at ?? turn.file.created_at));
+    if (lines.length === 0 || !(await appendLines(turn.directory, lines))) return false;
+    log.info({ lines: lines.length }, "output recovered from the CLI's store");
+    return true;
+  } catch (error) {
+    log.warn({ err: error }, "output could not be recovered");
+    return false;
+  }
+}
+
+/**
+ * Finishes what a daemon that was killed in `recoverOutput` had begun, before `stdout.jsonl` is read.
+ *
+ * Never throws: what the CLI printed is told all the same, and the store is asked once more where it can be.
+ */
+export async function finishRecovery(context: TurnContext, turn: Turn): Promise<void> {
+  try {
+    await finishAppending(turn.directory);
+    await clear(turn);
+  } catch (error) {
+    context.logger.warn({ turnId: turn.file.turn_id, err: error }, "output could not be recovered");
+  }
+}
+
+/** @returns undefined when the command fails, takes too long or prints too much */
+async function readStored(
+  context: TurnContext,
+  turn: Turn,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const located = await executorOf(context, turn.file.executor).locate();
+  if (!located.ok) return undefined;
+  const directory = join(turn.directory, DIRECTORY);
+  try {
+    await mkdir(directory, { mode: 0o700 });
+    await writeFile(join(directory, "prompt.txt"), "", { mode: 0o600 });
+    const started = await startKept({
+      keeperPath: context.keeperPath,
+      directory,
+      command: [located.path, ...args],
+      env: surroundingsOf(context, turn).env,
+      cwd: turn.file.workspace,
+      runAs: context.runAs,
+      ...makeGroup(context, turn.file.turn_id),
+    });
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs(context, turn))]);
+    const exit = await waitForExit(directory, started, limit);
+    const output = join(directory, "stdout.jsonl");
+    if (exit?.code !== 0) return undefined;
+    // What the command started may still run, and write.
+    const stored = await readHead(output, MAX_STORED_BYTES + 1);
+    return stored.length > MAX_STORED_BYTES ? undefined : stored.toString("utf8");
+  } finally {
+    await clear(turn);
+  }
+}
+
+function limitMs(context: TurnContext, { file }: Turn): number {
+  const { timeout_ms: timeoutMs, started_at: startedAt } = file;
+  if (timeoutMs === 0 || startedAt === undefined) return LIMIT_MS;
+  return Math.max(0, Math.min(LIMIT_MS, Date.parse(startedAt) + timeoutMs - context.now().getTime()));
+}
+
+/** Ends what runs there, and removes what it has left. */
+async function clear(turn: Turn): Promise<void> {
+  const directory = join(turn.directory, DIRECTORY);
+  turn.ended.push(...(await sweepLeftovers(directory, { marker: turn.file.turn_id })));
+  await rm(directory, { recursive: true, force: true });
+}

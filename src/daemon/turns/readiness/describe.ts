@@ -1,0 +1,100 @@
+import { ProblemError, type Readiness, type SandboxInfo } from "../../../protocol/index.ts";
+import { MIB, type GroupsState } from "../../process/cgroup/cgroup.ts";
+import type { TurnContext } from "../context.ts";
+import type { ExecutorLook } from "./look-at-executor.ts";
+import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
+import { checkStateDisk } from "./state-disk.ts";
+import { checkWorkspace } from "../admission/workspace.ts";
+
+/** The name of the check that fails where no process can be started. */
+const PROCESSES = "processes";
+
+/** What `GET /v1/sandbox` tells. */
+export function describeSandbox(context: TurnContext): SandboxInfo {
+  return {
+    version: context.version,
+    home_dir: context.homeDirectory,
+    workspace: context.workspace,
+    run_as: { uid: context.runAs.uid, gid: context.runAs.gid },
+    subreaper: context.hasSubreaper,
+    turn_limits: describeLimits(context.groups),
+    warnings: [...context.warnings],
+  };
+}
+
+function describeLimits({ groups, reason }: GroupsState): SandboxInfo["turn_limits"] {
+  if (groups === undefined) return { enforced: false, reason };
+  const { maxProcesses, memoryBytes } = groups.limits;
+  return {
+    enforced: true,
+    ...(maxProcesses === 0 ? {} : { max_processes: maxProcesses }),
+    ...(memoryBytes === 0 ? {} : { memory_mb: memoryBytes / MIB }),
+  };
+}
+
+/** Anyone may ask for it, without a token: so many milliseconds old an answer may be, and no more than one is made at once. */
+const READINESS_KEPT_MS = 1_000;
+
+/**
+ * How long a CLI is waited for: less than the 5 s that a probe of `kubernetes.yaml` waits. It is asked on, and known later. One CLI
+ * that does not answer must not keep a probe waiting, nor hide that the other can run; no provider is waited for.
+ */
+const EXECUTOR_WAIT_MS = 4_000;
+
+/**
+ * Makes the question whether a turn could run now: state writable, workspace usable, at least one executor available.
+ *
+ * @param looks - one for each executor
+ */
+export function createReadiness(
+  context: TurnContext,
+  damage: Damage,
+  looks: readonly ExecutorLook[],
+): SharedAnswer<Readiness> {
+  return shareAnswer({
+    ask: (signal) => checkReadiness(context, { damage, looks, signal }),
+    keptMs: () => READINESS_KEPT_MS,
+  });
+}
+
+/** What is damaged among the files of the state, as one text; undefined where nothing is. */
+export type Damage = () => string | undefined;
+
+async function checkReadiness(
+  context: TurnContext,
+  { damage, looks, signal }: { damage: Damage; looks: readonly ExecutorLook[]; signal: AbortSignal },
+): Promise<Readiness> {
+  const { workspaceRoots: roots, runAs } = context;
+  const executors = await Promise.all(looks.map(({ look }) => look({ provider: "known", waitMs: EXECUTOR_WAIT_MS })));
+  const checks = [
+    await check("state", () => checkStateDisk(context)),
+    // Told, and no obstacle: the other sessions are served.
+    await check("files", async () => {
+      const found = damage();
+      if (found !== undefined) throw new Error(found);
+    }),
+    await check("workspace", () => checkWorkspace(context.workspace, { roots, runAs, signal })),
+    ...executors.map(({ id, available, unavailable }) => ({
+      name: id,
+      ok: available,
+      ...(unavailable === undefined ? {} : { message: unavailable.message }),
+    })),
+  ];
+  const required = checks.filter(({ name }) => ["state", "workspace", PROCESSES].includes(name));
+  return { ready: required.every(({ ok }) => ok) && executors.some(({ available }) => available), checks };
+}
+
+async function check(name: string, ask: () => Promise<unknown>): Promise<Readiness["checks"][number]> {
+  try {
+    await ask();
+    return { name, ok: true };
+  } catch (error) {
+    // That it could not be asked says nothing against it.
+    const isExhausted = error instanceof ProblemError && error.code === "resources_exhausted";
+    return {
+      name: isExhausted ? PROCESSES : name,
+      ok: false,
+      message: error instanceof Error ? error.message : String(error),
+    };
+  }
+}

@@ -1,0 +1,302 @@
+import { stat } from "node:fs/promises";
+import { ExecutorInfo, type Mode, type Permissions } from "../../../protocol/index.ts";
+import type { Redact } from "../../event-log/redact.ts";
+import { createDriftBook, type DriftBook } from "../../executors/drift/drift.ts";
+import type { Configuration, Executor, FailureDraft } from "../../executors/contract/executor.ts";
+import { ResourcesExhaustedError } from "../../process/exhausted.ts";
+import { findProgram, type FoundProgram } from "../../process/find-program.ts";
+import type { RunAs } from "../../process/run-as.ts";
+import { type LendHome, ProbeHomeError } from "../../process/user-files/lent-home.ts";
+import { runTool, type ToolResult } from "../../process/run-tool.ts";
+import { exhaustedFailure, ownFailure } from "../outcome/acts.ts";
+import { toMessage } from "../outcome/failure.ts";
+import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
+import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
+import { withoutSecrets } from "../store/without-secrets.ts";
+
+/** An executor in this sandbox: its binary, its configuration, and whether it can run. */
+export interface ExecutorRuntime {
+  readonly executor: Executor;
+  readonly cliName: string;
+  readonly configuration: Configuration;
+  /** What the turns since the start printed that we do not know; a turn taken up again is looked at from its beginning. */
+  readonly drift: DriftBook;
+  /** Finds the binary, and asks its version when it is another file than last time. */
+  readonly locate: SharedAnswer<Located>;
+  /** Tries the CLI's own sandbox; only for an executor that has a `sandboxProbe`. */
+  readonly probeSandbox: SharedAnswer<SandboxState>;
+  /** What keeps a turn from running, decided before a process is started; undefined when nothing does. */
+  findObstacle(wanted: Wanted, signal?: AbortSignal): Promise<FailureDraft | undefined>;
+  /** What keeps every turn from running as far as files and configuration show it; starts no process and asks nobody. */
+  findStaticFault(): Promise<Configuration["fault"]>;
+  /** @param provider - `known`: returned without waiting for the provider, by its last answer if there is one */
+  describe(provider: "asked" | "known", signal?: AbortSignal): Promise<ExecutorInfo>;
+  /** The same without asking the CLI anything, for as long as it has not answered: not available. */
+  describeUnknown(): ExecutorInfo;
+}
+
+/** A turn, as far as it decides whether it can run. */
+export interface Wanted {
+  readonly mode: Mode;
+  /** Of its session. */
+  readonly permissions: Permissions;
+  /** As its request gave it; absent for the configured one. */
+  readonly model?: string;
+}
+
+export type Located =
+  | { readonly ok: true; readonly path: string; readonly version: string; readonly warning?: string }
+  | { readonly ok: false; readonly reason: string };
+
+/** Whether the CLI's own sandbox can work here, and what it said if not. */
+export interface SandboxState {
+  readonly works: boolean;
+  readonly message: string;
+}
+
+export interface ExecutorRuntimeOptions {
+  readonly executor: Executor;
+  readonly cliName: string;
+  readonly configuration: Configuration;
+  /** `CLI_A_BIN`, `CLI_B_BIN`. */
+  readonly explicitBinary?: string;
+  /** The allow-listed environment, PATH among it. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly runAs: RunAs;
+  /** Lends a home of that user's: a CLI writes even when it is asked for its version alone. */
+  readonly lendHome: LendHome;
+  /** Whether the provider is asked if it speaks the API that the CLI needs: `TURND_PROBE_PROVIDER`. */
+  readonly isProviderProbed: boolean;
+  /** Takes secrets out of what is told of it: providers and CLIs quote them. */
+  readonly redact: Redact;
+  readonly now: () => Date;
+}
+
+/** CLI A alone takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
+const VERSION_TIMEOUT_MS = 60_000;
+const PROBE_TIMEOUT_MS = 30_000;
+/** An empty request is refused in a round trip; whoever takes longer proves nothing. */
+const PROVIDER_TIMEOUT_MS = 5_000;
+/** How long each is known without looking again: readiness is no older, and requests for it start no more processes. */
+const LOCATED_KEPT_MS = 1_000;
+const SANDBOX_KEPT_MS = { works: 600_000, fails: 5_000 } as const;
+/** What stands behind the numbers is bounded: it goes into every turn's files. */
+const VERSION = /\d{1,9}\.\d{1,9}\.\d{1,9}\S{0,40}/;
+const MAX_EVIDENCE_CHARACTERS = 300;
+
+/** Where the mode of an execution is what asks for the sandbox, it can be another; a plan's and a review's cannot. */
+function describeSandboxRemedy(isChosenMode: boolean): string {
+  const profile =
+    "start the container with --security-opt seccomp=sandbox/seccomp.json, in Kubernetes with sandbox/deploy/seccomp-kubernetes.json " +
+    "as its localhostProfile; elsewhere allow user namespaces";
+  return isChosenMode
+    ? `${profile}; or set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary`
+    : profile;
+}
+
+/** Makes the runtime side of an executor. Nothing is looked up before it is asked for. */
+export function createExecutorRuntime(options: ExecutorRuntimeOptions): ExecutorRuntime {
+  const { executor, configuration, cliName, env, now } = options;
+  const drift = createDriftBook(executor.records);
+  const locate = createLocate(options);
+  const probe = shareAnswer({
+    ask: (signal) => probeSandbox(options, locate, signal),
+    keptMs: ({ works }: SandboxState) => (works ? SANDBOX_KEPT_MS.works : SANDBOX_KEPT_MS.fails),
+  });
+
+  const question = options.isProviderProbed ? executor.probeProvider?.(configuration) : undefined;
+  const check = question && createProviderCheck({ probe: question, env, now, timeoutMs: PROVIDER_TIMEOUT_MS });
+
+  async function decide(
+    wanted: Wanted,
+    provider: "asked" | "known",
+    signal: AbortSignal | undefined,
+  ): Promise<FailureDraft | undefined> {
+    try {
+      return await findFirst(wanted, provider, signal);
+    } catch (error) {
+      if (error instanceof ResourcesExhaustedError) return exhaustedFailure(error);
+      throw error;
+    }
+  }
+
+  async function findFirst(
+    { mode, permissions, model }: Wanted,
+    provider: "asked" | "known",
+    signal: AbortSignal | undefined,
+  ): Promise<FailureDraft | undefined> {
+    const located = await locate(signal);
+    if (!located.ok) return ownFailure("executor_unavailable", `${cliName} cannot be run: ${located.reason}.`);
+    // The message of a fault names the variable to set.
+    const fault = executor.findFault === undefined ? configuration.fault : executor.findFault(configuration, model);
+    if (fault !== undefined) return ownFailure(fault.code, fault.message, "");
+    const state = provider === "asked" ? await check?.ask(signal) : check?.known();
+    if (state?.api === "absent") return toObstacle(state);
+    if (executor.sandboxProbe?.isNeeded(configuration, mode, permissions) !== true) return undefined;
+    const sandbox = await probe(signal);
+    return sandbox.works
+      ? undefined
+      : ownFailure(
+          "sandbox_unavailable",
+          `The sandbox of ${cliName} cannot work here (${sandbox.message}).`,
+          describeSandboxRemedy(executor.sandboxProbe.isNeeded(configuration, "execute") && mode === "execute"),
+        );
+  }
+
+  async function describe(provider: "asked" | "known", signal?: AbortSignal): Promise<ExecutorInfo> {
+    const located = await locate(signal).catch(toUnknown);
+    const obstacle = await decide({ mode: "execute", permissions: {} }, provider, signal);
+    const state = check?.known();
+    const isSandboxed = executor.sandboxProbe?.isNeeded(configuration, "execute") === true;
+    const info: ExecutorInfo = {
+      id: executor.id,
+      name: cliName,
+      available: obstacle === undefined,
+      ...(obstacle === undefined ? {} : { unavailable: { code: obstacle.code, message: toMessage(obstacle) } }),
+      ...(located.ok ? { binary: located.path, version: located.version } : {}),
+      contract_version: executor.contractVersion,
+      capabilities: executor.capabilities,
+      ...(isSandboxed && located.ok ? { sandbox: describeSandbox(await probe(signal).catch(toUnknown)) } : {}),
+      ...(state === undefined ? {} : { provider: describeProvider(state) }),
+      configuration: [...configuration.effective],
+      warnings: [...configuration.warnings, ...(located.ok && located.warning !== undefined ? [located.warning] : [])],
+      drift: drift.report(),
+    };
+    return withoutSecrets(options.redact, ExecutorInfo, info);
+  }
+
+  function describeUnknown(): ExecutorInfo {
+    const message = `${cliName} has not answered yet: whether it can run is not known.`;
+    const info: ExecutorInfo = {
+      id: executor.id,
+      name: cliName,
+      available: false,
+      unavailable: { code: "executor_unavailable", message },
+      contract_version: executor.contractVersion,
+      capabilities: executor.capabilities,
+      configuration: [...configuration.effective],
+      warnings: [...configuration.warnings],
+      drift: drift.report(),
+    };
+    return withoutSecrets(options.redact, ExecutorInfo, info);
+  }
+
+  async function findStaticFault(): Promise<Configuration["fault"]> {
+    const found = await findCli(options);
+    if (found.ok) return configuration.fault;
+    return { code: "executor_unavailable", message: `${cliName} cannot be run: ${found.reason}.` };
+  }
+
+  return {
+    executor,
+    cliName,
+    findStaticFault,
+    configuration,
+    drift,
+    locate,
+    probeSandbox: probe,
+    findObstacle: (wanted, signal) => decide(wanted, "asked", signal),
+    describe,
+    describeUnknown,
+  };
+}
+
+function toObstacle({ message, remedy, url, answer }: ProviderState): FailureDraft {
+  const failure = ownFailure("executor_unavailable", message, remedy);
+  const said = `POST ${url} was answered ${answer?.status}: ${answer?.body.slice(0, MAX_EVIDENCE_CHARACTERS)}`;
+  return { ...failure, evidence: [{ source: "turnd", text: said }], rule: "turnd/provider_api_absent" };
+}
+
+/** A file that was asked for its version, as the system tells it from any other. */
+interface Asked {
+  readonly identity: string;
+  readonly located: Located & { readonly ok: true };
+}
+
+/** Looks every time whether the binary is still there and the same; asks it for its version only when it is not. */
+function createLocate(options: ExecutorRuntimeOptions): SharedAnswer<Located> {
+  let last: Asked | undefined;
+  return shareAnswer({
+    async ask(signal): Promise<Located> {
+      const found = await findCli(options);
+      if (!found.ok) return found;
+      const identity = await identify(found.path);
+      if (identity !== undefined && last?.identity === identity) return last.located;
+      const located = await askVersion(options, found, signal);
+      if (located.ok && identity !== undefined) last = { identity, located };
+      return located;
+    },
+    keptMs: () => LOCATED_KEPT_MS,
+  });
+}
+
+function findCli(options: ExecutorRuntimeOptions): Promise<FoundProgram> {
+  return findProgram({
+    name: options.cliName,
+    ...(options.explicitBinary === undefined ? {} : { explicit: options.explicitBinary }),
+    searchPath: options.env["PATH"] ?? "",
+    native: options.executor.nativeBinaries(options.cliName),
+  });
+}
+
+/** @returns undefined for a file that has gone since it was found */
+async function identify(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  if (found === undefined) return undefined;
+  const { dev, ino, size, mtimeNs, ctimeNs } = found;
+  return [path, dev, ino, size, mtimeNs, ctimeNs].join(" ");
+}
+
+async function askVersion(
+  options: ExecutorRuntimeOptions,
+  { path, warning }: FoundProgram & { readonly ok: true },
+  signal: AbortSignal,
+): Promise<Located> {
+  const result = await askCli(options, [path, "--version"], { timeoutMs: VERSION_TIMEOUT_MS, signal });
+  const version = VERSION.exec(result.stdout)?.[0];
+  if (result.code === 0 && version !== undefined) {
+    return { ok: true, path, version, ...(warning === undefined ? {} : { warning }) };
+  }
+  const said = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] || "it printed nothing";
+  const ended = result.code === 0 ? "printed no version" : `ended with ${result.code ?? "no exit code"}`;
+  const cause = warning === undefined ? "" : ` (${warning})`;
+  return { ok: false, reason: `${path} --version ${ended}: ${said}${cause}` };
+}
+
+async function probeSandbox(
+  options: ExecutorRuntimeOptions,
+  locate: SharedAnswer<Located>,
+  signal: AbortSignal,
+): Promise<SandboxState> {
+  const located = await locate(signal);
+  if (!located.ok) return { works: false, message: located.reason };
+  const command = [located.path, ...(options.executor.sandboxProbe?.args ?? [])];
+  const result = await askCli(options, command, { timeoutMs: PROBE_TIMEOUT_MS, signal });
+  const said = result.stderr.trim().split("\n").at(-1) ?? "";
+  return { works: result.code === 0, message: result.code === 0 ? "" : said || `exit code ${result.code ?? "none"}` };
+}
+
+async function askCli(
+  { env, runAs, lendHome }: ExecutorRuntimeOptions,
+  command: readonly string[],
+  bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<ToolResult> {
+  try {
+    return await lendHome((home) =>
+      runTool(command, { ...bounds, runAs, env: { PATH: env["PATH"] ?? "", HOME: home, TMPDIR: home } }),
+    );
+  } catch (error) {
+    if (!(error instanceof ProbeHomeError)) throw error;
+    return { code: null, stdout: "", stderr: error.message };
+  }
+}
+
+/** For now: it is asked again. */
+function toUnknown(error: unknown): { readonly ok: false; readonly works: false; reason: string; message: string } {
+  if (!(error instanceof ResourcesExhaustedError)) throw error;
+  return { ok: false, works: false, reason: error.message, message: error.message };
+}
+
+function describeSandbox({ works, message }: SandboxState): NonNullable<ExecutorInfo["sandbox"]> {
+  return { works, ...(works ? {} : { message }) };
+}

@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import { open, rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { ownFailure } from "../outcome/acts.ts";
+import type { TurnFacts } from "../outcome/classify.ts";
+import type { TurnContext } from "../context.ts";
+
+/** So little is left where a disk is full: what a CLI writes next does not fit, whatever the block size. */
+const FULL_BYTES = 262_144;
+
+/** What keeps a turn from being let in, as one sentence; undefined where there is room for one. Costs one system call. */
+export async function findShortage({ stateDirectory, limits }: TurnContext): Promise<string | undefined> {
+  const free = await freeBytes(stateDirectory);
+  if (free >= limits.minFreeBytes) return undefined;
+  return `${free} bytes are free on the disk of the state directory, fewer than TURND_MIN_FREE_BYTES (${limits.minFreeBytes}); delete sessions or enlarge it`;
+}
+
+/**
+ * Makes sure that the state directory takes what a turn would write: by writing.
+ *
+ * @throws {Error} that says what is wrong
+ */
+export async function checkStateDisk(context: TurnContext): Promise<void> {
+  const shortage = context.sessions.fault() ?? (await findShortage(context));
+  if (shortage !== undefined) throw new Error(shortage);
+  // A name of its own: what is left by a daemon that was killed is nobody's.
+  const path = join(context.stateDirectory, `probe-${randomUUID()}`);
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile("turnd\n");
+    await file.sync();
+  } finally {
+    await file.close();
+    await rm(path, { force: true });
+  }
+}
+
+/**
+ * The failure of a turn whose process failed beside a full disk, where its own words show no other cause.
+ *
+ * @param facts - what decides the turn's end as far as it is known
+ */
+export async function findFullDisk(context: TurnContext, facts: TurnFacts): Promise<TurnFacts["halt"]> {
+  const { endedBy, ending } = facts;
+  if (facts.halt !== undefined || endedBy !== null) return facts.halt;
+  if (ending?.failure === undefined || ending.failure.isProven) return undefined;
+  const free = await freeBytes(context.stateDirectory).catch(() => Infinity);
+  if (free >= FULL_BYTES) return undefined;
+  return ownFailure(
+    "storage_error",
+    `${ending.failure.message} The disk of the state directory is full: ${free} bytes are free.`,
+  );
+}
+
+async function freeBytes(path: string): Promise<number> {
+  // What is free for those who are not root: the CLIs.
+  const { bavail, bsize } = await statfs(path);
+  return bavail * bsize;
+}

@@ -1,0 +1,176 @@
+import { join } from "node:path";
+import type { TimelineEntry } from "../../../protocol/index.ts";
+import type { NewEvent } from "../../event-log/sequence.ts";
+import type { OutputBatch } from "../../process/output/follow.ts";
+import { openRecording } from "../../replay/recording.ts";
+import { fromEvents } from "../../replay/timeline.ts";
+import { writeFileAtomic } from "../../storage/atomic-file.ts";
+import type { StopReason } from "../run/attempt.ts";
+import { executorOf, type TurnContext } from "../context.ts";
+import type { Emitter } from "../run/emitter.ts";
+import { keepLines } from "./growing-copy.ts";
+import { OUTPUT, playTimeline } from "./player.ts";
+import { isSameText } from "../crash-recovery/logged-event.ts";
+import type { Progress } from "../crash-recovery/progress.ts";
+import { retellTurn } from "./retell.ts";
+import { storageFault, type RunOutcome } from "../outcome/run-outcome.ts";
+import type { Turn } from "../store/turn.ts";
+import { writeTurnFile, type TurnFile } from "../store/turn-file.ts";
+
+export interface PlayOptions {
+  readonly context: TurnContext;
+  readonly turn: Turn;
+  readonly emitter: Emitter;
+  /** What an earlier daemon has logged. */
+  readonly progress: Progress;
+  readonly logPath: string;
+}
+
+/**
+ * Plays the recording of a turn of executor `replay`, or goes on where an earlier daemon was killed.
+ *
+ * No process is started, so there is no keeper, no `started` and nothing to adopt: what has been played is in the files,
+ * what has been told is in the log, and telling the same lines in the same order again gives the same events.
+ * @returns undefined when the daemon stops before anything was played: the turn waits for the next start
+ */
+export async function playTurn(options: PlayOptions): Promise<RunOutcome | undefined> {
+  const { context, turn, emitter, progress } = options;
+  const { replay } = turn.file;
+  if (replay === undefined) throw new Error(`turn ${turn.file.turn_id} is no replay`);
+  const hasBegun = turn.file.started_at !== undefined;
+  if (!hasBegun && turn.stopRequested === "shutdown") return undefined;
+  if (!hasBegun && turn.stopRequested !== undefined) {
+    return { facts: { endedBy: turn.stopRequested, exit: null, isDegraded: false } };
+  }
+  if (!hasBegun && replay.has_run) await save(turn, { started_at: context.now().toISOString() });
+
+  const playing = startPlaying(options, replay);
+  const isNews = newsAfter(progress);
+  const recording = await openRecording(turn.directory);
+  const { facts, consumed } = await retellTurn(recording, {
+    executor: executorOf(context, turn.file.executor).executor,
+    maxLineBytes: context.limits.maxLineBytes,
+    timeline: playing.timeline,
+    finished: playing.finished,
+    cut: playing.cut,
+    onBatch: playing.onBatch,
+    own: (events) => emitter.own(events.filter(isNews)),
+    translated: emitter.translated,
+    outcome: playing.outcome,
+  });
+  await playing.close();
+  // What was stopped half-way has not told again all that is logged.
+  if (!playing.cut.aborted) await emitter.finish();
+  const fault = storageFault(emitter);
+  return {
+    facts: fault === undefined ? facts : { ...facts, halt: fault },
+    ...(consumed === undefined
+      ? {}
+      : {
+          attempt: {
+            ...consumed,
+            counts: { ...consumed.counts, ...emitter.counts() },
+            exit: facts.exit,
+            sweepError: undefined,
+          },
+        }),
+  };
+}
+
+interface Playing {
+  readonly timeline: AsyncIterable<TimelineEntry>;
+  readonly finished: AbortSignal;
+  readonly cut: AbortSignal;
+  onBatch(batch: OutputBatch): void;
+  outcome(): Promise<Pick<RunOutcome["facts"], "endedBy" | "exit">>;
+  /** Makes the turn's directory the equal of what has been played. */
+  close(): Promise<void>;
+}
+
+/** Begins to play, and hands the turn the switch that ends it. */
+function startPlaying({ context, turn, logPath }: PlayOptions, replay: NonNullable<TurnFile["replay"]>): Playing {
+  const cut = new AbortController();
+  const finished = new AbortController();
+  const taken = { stdout: 0, stderr: 0 };
+  // Stopped by an earlier daemon: what is logged is told, and no more.
+  const wasStopped = !replay.is_played && (turn.file.ended_by ?? null) !== null;
+  let stopping: Promise<void> | undefined;
+  let isOver = wasStopped;
+
+  function end(): void {
+    cut.abort();
+    finished.abort();
+  }
+  turn.stop = (reason) => {
+    // What has come to its end by itself is not stopped any more.
+    if (!isOver) stopping ??= noteStop(context, turn, reason).finally(end);
+  };
+  // Asked for while it waited to be taken up again.
+  if (turn.stopRequested !== undefined) turn.stop(turn.stopRequested);
+
+  async function* timeline(): AsyncGenerator<TimelineEntry> {
+    if (wasStopped) {
+      yield* fromEvents(logPath);
+      end();
+    } else {
+      yield* playTimeline({ directory: turn.directory, speed: replay.speed, stopped: cut.signal });
+      finished.abort();
+    }
+  }
+  return {
+    timeline: timeline(),
+    finished: finished.signal,
+    cut: cut.signal,
+    onBatch({ lines }) {
+      for (const { source, number } of lines) taken[source] = number;
+    },
+    async outcome() {
+      await stopping;
+      isOver = true;
+      if (cut.signal.aborted) return { endedBy: turn.file.ended_by ?? null, exit: null };
+      return { endedBy: replay.ended_by, exit: replay.exit };
+    },
+    async close() {
+      turn.stop = undefined;
+      if (cut.signal.aborted) {
+        await keepLines(join(turn.directory, OUTPUT.stdout), taken.stdout);
+        await keepLines(join(turn.directory, OUTPUT.stderr), taken.stderr);
+      } else if (!replay.is_played) {
+        if (replay.exit !== null) {
+          await writeFileAtomic(join(turn.directory, "exit.json"), `${JSON.stringify(replay.exit)}\n`);
+        }
+        await save(turn, { ended_by: replay.ended_by, replay: { ...replay, is_played: true } });
+      }
+    },
+  };
+}
+
+/** First the reason, then the stop: a daemon that is killed in between must not play on. */
+async function noteStop(context: TurnContext, turn: Turn, reason: StopReason): Promise<void> {
+  if (reason === "halt" || reason === "storage") return;
+  try {
+    await save(turn, { ended_by: reason });
+  } catch (error) {
+    context.logger.error({ turnId: turn.file.turn_id, err: error }, "reason of a stop could not be written");
+  }
+}
+
+async function save(turn: Turn, change: Partial<TurnFile>): Promise<void> {
+  turn.file = { ...turn.file, ...change };
+  await writeTurnFile(turn.directory, turn.file);
+}
+
+/** Passes over what turnd itself has said before an earlier daemon was killed. */
+function newsAfter(progress: Progress): (event: NewEvent) => boolean {
+  const warnings = [...progress.warnings];
+  return ({ type, data }) => {
+    if (type === "turn.started") return !progress.hasStarted;
+    if (type === "session.degraded") return !progress.isDegraded;
+    if (type !== "warning") return true;
+    const at = warnings.findIndex(
+      ({ code, message }) => code === data.code && isSameText(String(message), data.message),
+    );
+    if (at !== -1) warnings.splice(at, 1);
+    return at === -1;
+  };
+}

@@ -1,0 +1,171 @@
+import type { Exit, TimelineEntry } from "../../../protocol/index.ts";
+import type { NewEvent } from "../../event-log/sequence.ts";
+import type { DriftWatch } from "../../executors/drift/drift.ts";
+import type { Executor } from "../../executors/contract/executor.ts";
+import { followOutput, type OutputBatch, type TakenLine } from "../../process/output/follow.ts";
+import { hasRun, type Recording } from "../../replay/recording.ts";
+import { ownFailure } from "../outcome/acts.ts";
+import type { TurnFacts } from "../outcome/classify.ts";
+import { consumeOutput, type Consumed, type ConsumeOptions } from "../run/consume.ts";
+import { degradedEvent, startedEvent } from "../run/own-events.ts";
+import type { EndedBy } from "../store/turn-file.ts";
+
+export interface RetellOptions {
+  readonly executor: Executor;
+  /** Shown every record. */
+  readonly drift?: DriftWatch;
+  readonly maxLineBytes: number;
+  /** What was taken when, in order; undefined where nothing tells: then stdout comes before stderr. */
+  readonly timeline: AsyncIterable<TimelineEntry> | undefined;
+  /** Aborted when nothing will be appended to the files any more. */
+  readonly finished: AbortSignal;
+  /** Once aborted, no more of the output is passed on. */
+  readonly cut?: AbortSignal;
+  /** Told of every batch that is passed on. */
+  readonly onBatch?: (batch: OutputBatch) => void;
+  /** Takes what turnd itself said. */
+  readonly own: (events: readonly NewEvent[]) => Promise<void>;
+  /** Takes what lines were translated to. */
+  readonly translated: ConsumeOptions["emit"];
+  /** Asked once the output has ended. */
+  readonly outcome: () => Promise<{ readonly endedBy: EndedBy; readonly exit: Exit | null }>;
+}
+
+/** What a recording came to. */
+export interface Retold {
+  readonly facts: TurnFacts;
+  /** Absent when no process ever ran. */
+  readonly consumed?: Consumed;
+}
+
+/**
+ * Tells a recorded turn once more: the same files and lines, and so the same events and end, without a process (law 1).
+ *
+ * Whether the files are complete or being written by a player makes no difference.
+ */
+export async function retellTurn(recording: Recording, options: RetellOptions): Promise<Retold> {
+  const { turn } = recording;
+  const { cut } = options;
+  const halted =
+    turn.halted === undefined ? undefined : ownFailure(turn.halted.code, turn.halted.message, turn.halted.remedy);
+  const halts = (halt: TurnFacts["halt"]) => (halt === undefined ? {} : { halt });
+  if (!hasRun(turn)) {
+    const { endedBy } = await options.outcome();
+    return { facts: { endedBy, ...halts(halted), exit: null, isDegraded: turn.degraded !== undefined } };
+  }
+
+  await options.own([describeStart(recording, options.executor)]);
+  const places = placeOwnEvents(recording, options);
+  let isHalted = false;
+  const consumed = await consumeOutput({
+    translator: options.executor.createTranslator({
+      requestedSession: turn.requested_session,
+      ...(turn.cli_version === undefined ? {} : { cliVersion: turn.cli_version }),
+      ...(turn.usage_before === undefined ? {} : { usageBefore: turn.usage_before }),
+      ...(options.drift === undefined ? {} : { drift: options.drift }),
+    }),
+    output: passUntil(
+      followOutput({
+        stdoutPath: recording.stdoutPath,
+        stderrPath: recording.stderrPath,
+        maxLineBytes: options.maxLineBytes,
+        taken: places.lines(),
+        finished: options.finished,
+      }),
+      cut,
+    ),
+    isHeldUntilBound: turn.requested_session !== null,
+    emit: options.translated,
+    ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
+    // As when it was recorded: turnd ended that process at this line.
+    onHalt: () => (isHalted = true),
+    async outcome() {
+      const { endedBy, exit } = await options.outcome();
+      return { exit, wasStopped: endedBy !== null || isHalted };
+    },
+  });
+  const isLost = !consumed.hasEmitted && turn.requested_session !== null;
+  await options.own(places.rest(isLost ? consumed.degradedReason : undefined));
+  const { endedBy, exit } = await options.outcome();
+  return {
+    facts: {
+      endedBy,
+      ending: consumed.ending,
+      // What turnd once decided belongs to the end of the recording, which a replay that was cut has not come to.
+      ...halts(cut?.aborted === true ? consumed.halt : (halted ?? consumed.halt)),
+      exit,
+      isDegraded: turn.degraded !== undefined || isLost,
+    },
+    consumed,
+  };
+}
+
+function describeStart({ turn }: Recording, executor: Executor): NewEvent {
+  return startedEvent({
+    cliName: turn.cli_name ?? executor.defaultName,
+    cliVersion: turn.cli_version,
+    mode: turn.mode,
+    model: turn.model,
+    requested: turn.degraded?.requested ?? turn.requested_session,
+    traceId: turn.trace_id,
+  });
+}
+
+interface OwnPlaces {
+  /** The lines in the order in which they were taken; on the way, what turnd said between them. */
+  lines(): AsyncGenerator<TakenLine>;
+  /** What turnd said after the last line that gave an event. */
+  rest(lostReason: string | undefined): readonly NewEvent[];
+}
+
+/** Puts the warnings of turnd's own, and its word about a lossy resume, where they stood among the lines. */
+function placeOwnEvents({ turn }: Recording, { timeline, own }: RetellOptions): OwnPlaces {
+  const { degraded } = turn;
+  const waiting: NewEvent[] = [];
+  let isDegradedTold = false;
+  let hasLines = false;
+
+  function tellDegraded(): void {
+    if (degraded === undefined || isDegradedTold) return;
+    isDegradedTold = true;
+    waiting.push(degradedEvent(degraded.requested, degraded.reason));
+  }
+  // Without a timeline: the plain files belong to a fresh session then, and it was said before its first line.
+  if (timeline === undefined && turn.requested_session === null) tellDegraded();
+
+  return {
+    async *lines() {
+      await own(waiting.splice(0));
+      for await (const entry of timeline ?? []) {
+        if (entry.type === "warning") {
+          waiting.push({ type: "warning", data: { code: entry.code, message: entry.message } });
+        } else if (entry.type === "degraded") {
+          tellDegraded();
+        } else if (entry.type === "line") {
+          hasLines = true;
+          await own(waiting.splice(0));
+          yield { source: entry.source ?? "stdout", line: entry.line };
+        }
+      }
+      // What stands after the last line was said when the output had ended; without lines it stands before all of it.
+      if (!hasLines) await own(waiting.splice(0));
+    },
+    rest(lostReason) {
+      tellDegraded();
+      if (!isDegradedTold && lostReason !== undefined) {
+        waiting.push(degradedEvent(turn.requested_session ?? "", lostReason));
+      }
+      return waiting.splice(0);
+    },
+  };
+}
+
+async function* passUntil(
+  output: AsyncIterable<OutputBatch>,
+  cut: AbortSignal | undefined,
+): AsyncGenerator<OutputBatch> {
+  for await (const batch of output) {
+    if (cut?.aborted === true) return;
+    yield batch;
+  }
+}

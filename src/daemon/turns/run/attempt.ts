@@ -1,0 +1,204 @@
+import type { FailureDraft, Outcome } from "../../executors/contract/executor.ts";
+import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
+import { readExit, type Started } from "../../process/keeper/keeper.ts";
+import { stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
+import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
+import { consumeOutput, type Consumed, type ConsumeOptions } from "./consume.ts";
+import { executorOf, type TurnContext, type TurnLimits } from "../context.ts";
+import { recoverOutput } from "../output-backfill/backfill-output.ts";
+import { boundOutput } from "./output-bound.ts";
+import { LAST_LINES_MS, type Turn } from "../store/turn.ts";
+import { markOf } from "./turn-group.ts";
+import { writeTurnFile, type EndedBy } from "../store/turn-file.ts";
+import { startWatch } from "./watch.ts";
+
+/** Why turnd ends a process: what the turn is told to have ended by, or a reason of its own. */
+export type StopReason = NonNullable<EndedBy> | "halt" | "storage";
+
+export interface AttemptOptions {
+  readonly started: Started;
+  /** Where an earlier daemon had got to; absent for a process that was just started. */
+  readonly taken?: AsyncIterable<TakenLine>;
+  readonly requestedSession: string | null;
+  readonly emit: ConsumeOptions["emit"];
+  /** Handed the switch that ends this process, before anything else happens. */
+  readonly onStop: (stop: (reason: StopReason) => void) => void;
+  readonly onStepBoundary: () => void;
+  /** Whether what an earlier daemon had logged has been read again: what comes now is added to the log. */
+  readonly isCaughtUp: () => boolean;
+  /** Called where the log was full before all was read, before the rest is cut off: a daemon that dies in between leaves both to do. */
+  readonly onOutputCut: () => Promise<void>;
+}
+
+/** What became of one process. */
+export interface AttemptResult extends Consumed {
+  readonly exit: KeptExit | null;
+  /** Something of the tree would not die. */
+  readonly sweepError: SweepError | undefined;
+}
+
+/**
+ * Follows one process of a turn to its end: translates, watches, stops when told to, sweeps (laws 1 and 6).
+ *
+ * Shape: resolves when the last line is translated and the tree is empty.
+ */
+export async function followAttempt(context: TurnContext, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
+  const { executor, drift } = executorOf(context, turn.file.executor);
+  const { limits } = context;
+  const tree: ProcessTree = { started: options.started, ...markOf(turn.file.turn_id, context.groups.groups) };
+  const finished = new AbortController();
+  const stopped = new AbortController();
+  const output = boundOutput({
+    maxBytes: limits.maxOutputBytes,
+    // What is read again was let in before, and takes no more room.
+    logBytes: () => (options.isCaughtUp() ? turn.tail.size() : 0),
+    onBeyond: () => stop("output_limit"),
+  });
+  const gone = Promise.withResolvers<void>();
+  let recovering: Promise<boolean> | undefined;
+  let stopping: Promise<void> | undefined;
+
+  function stop(reason: StopReason): void {
+    // What is being deleted needs no log of all that was printed, where that takes long.
+    if (reason === "session_deleted") void whenGone().then(() => setTimeout(output.abandon, LAST_LINES_MS).unref());
+    if (stopping !== undefined) return;
+    stopped.abort();
+    stopping = stopProcess(context, turn, tree, executor.stopSignals, reason);
+    // What cannot even be killed must not keep the turn from ending (law 3).
+    stopping.catch(() => finished.abort());
+    void whenGone().then(turn.markStopped);
+  }
+  async function whenGone(): Promise<void> {
+    await gone.promise;
+    await Promise.allSettled([stopping, recovering]);
+  }
+  const watch = startWatch({
+    startTimeoutMs: limits.startTimeoutMs,
+    idleTimeoutMs: turn.file.idle_timeout_ms,
+    turnRemainingMs: remainingMs(context, turn),
+    onFire: stop,
+  });
+  options.onStop(stop);
+
+  async function waitForEnd(): Promise<{ exit: KeptExit | null; sweepError: SweepError | undefined }> {
+    try {
+      const exit = await waitForExit(turn.directory, options.started, finished.signal);
+      watch.stop();
+      const sweepError = await sweepAll(context, tree, stopping);
+      // A sweep waits for the keeper, which may have come to write it meanwhile.
+      return { exit: exit ?? (await readExit(turn.directory)) ?? null, sweepError };
+    } finally {
+      finished.abort();
+      gone.resolve();
+    }
+  }
+  const ended = waitForEnd();
+  // It may fail long before it is asked for.
+  ended.catch(() => undefined);
+  const translator = executor.createTranslator({
+    requestedSession: options.requestedSession,
+    ...(turn.file.cli_version === undefined ? {} : { cliVersion: turn.file.cli_version }),
+    ...(turn.file.usage_before === undefined ? {} : { usageBefore: turn.file.usage_before }),
+    drift: drift.watch(turn.file.cli_version, turn.file.turn_id),
+  });
+  const outcome = async (): Promise<Outcome> => ({ exit: (await ended).exit, wasStopped: stopping !== undefined });
+
+  let hasAskedStore = false;
+  async function hasMore(): Promise<boolean> {
+    const lost = hasAskedStore ? undefined : translator.findLost?.(await outcome());
+    hasAskedStore = true;
+    if (lost === undefined || stopped.signal.aborted) return false;
+    recovering = recoverOutput(context, turn, lost, stopped.signal);
+    return recovering;
+  }
+
+  const consuming = consumeOutput({
+    translator,
+    output: followOutput({
+      stdoutPath: `${turn.directory}/stdout.jsonl`,
+      stderrPath: `${turn.directory}/stderr.log`,
+      maxLineBytes: limits.maxLineBytes,
+      maxBytes: limits.maxOutputBytes,
+      ...(options.taken === undefined ? {} : { taken: joinRuns(options.taken) }),
+      finished: finished.signal,
+      abandoned: output.abandoned,
+      hasMore,
+    }),
+    isHeldUntilBound: options.requestedSession !== null,
+    emit: options.emit,
+    onBatch(batch) {
+      watch.observe(batch);
+      output.observe(batch);
+    },
+    onHalt: (halt: FailureDraft) => {
+      context.logger.warn({ turnId: turn.file.turn_id, rule: halt.rule }, "process halted");
+      stop("halt");
+    },
+    onStepBoundary: options.onStepBoundary,
+    outcome,
+  });
+  // A bug of ours must not leave the process to itself (law 6).
+  const consumed = await consuming.catch(async (error: unknown) => {
+    stop("halt");
+    await Promise.allSettled([ended, stopping]);
+    throw error;
+  });
+  const end = await ended;
+  if (output.isLogFull()) await options.onOutputCut();
+  await output
+    .cut(turn.directory)
+    .catch((error: unknown) =>
+      context.logger.warn({ turnId: turn.file.turn_id, err: error }, "output that was not read could not be cut off"),
+    );
+  return { ...consumed, ...end };
+}
+
+async function stopProcess(
+  context: TurnContext,
+  turn: Turn,
+  tree: ProcessTree,
+  signals: readonly ("SIGINT" | "SIGTERM")[],
+  reason: StopReason,
+): Promise<void> {
+  if (reason !== "halt" && reason !== "storage") {
+    turn.file = { ...turn.file, ended_by: reason };
+    try {
+      // First the reason, then the signal: a daemon that is killed in between must not call it a crash of the CLI.
+      await writeTurnFile(turn.directory, turn.file);
+    } catch (error) {
+      context.logger.error({ turnId: turn.file.turn_id, err: error }, "reason of a stop could not be written");
+    }
+  }
+  const ended = await stopTree(tree, signals, graceOf(reason, context.limits));
+  context.observer.processesSwept(ended.filter(({ pid }) => pid !== tree.started.pid).length);
+  turn.ended.push(...ended);
+}
+
+function graceOf(reason: StopReason, { cancelGraceMs, shutdownMs }: TurnLimits): number {
+  // A stranger's session must not print another line.
+  if (reason === "halt") return 0;
+  // Half of the bound is for what comes after: sweeping, and telling the end.
+  return reason === "shutdown" ? Math.min(cancelGraceMs, shutdownMs / 2) : cancelGraceMs;
+}
+
+/** A sweep that fails is told of, not thrown: the turn ends all the same (law 3). */
+async function sweepAll(
+  context: TurnContext,
+  tree: ProcessTree,
+  stopping: Promise<void> | undefined,
+): Promise<SweepError | undefined> {
+  try {
+    await stopping;
+    context.observer.processesSwept((await sweepTree(tree)).length);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SweepError) return error;
+    throw error;
+  }
+}
+
+function remainingMs(context: TurnContext, turn: Turn): number | undefined {
+  if (turn.file.timeout_ms === 0) return undefined;
+  const startedAt = turn.file.started_at === undefined ? context.now() : new Date(turn.file.started_at);
+  return turn.file.timeout_ms - (context.now().getTime() - startedAt.getTime());
+}

@@ -1,0 +1,133 @@
+import type {
+  Ending,
+  FailureDraft,
+  Outcome,
+  OutputLine,
+  TranslatedEvent,
+  Translator,
+} from "../../executors/contract/executor.ts";
+import { isBlank } from "../../executors/contract/json-line.ts";
+import type { OutputBatch } from "../../process/output/follow.ts";
+import { ownFailure } from "../outcome/acts.ts";
+
+/** What a resumed process may print before it names its session (law 9): both CLIs name it in their first record. */
+const MAX_HELD_EVENTS = 10_000;
+const MAX_HELD_CHARACTERS = 33_554_432;
+
+/** What is counted of a turn's events. */
+export interface EventCounts {
+  unknown: number;
+  tools: number;
+  retries: number;
+}
+
+/** What is counted while a turn's lines are translated. */
+export interface Counts extends EventCounts {
+  records: number;
+}
+
+export interface ConsumeOptions {
+  readonly translator: Translator;
+  readonly output: AsyncIterable<OutputBatch>;
+  /** Nothing is passed on before the requested session has come back. */
+  readonly isHeldUntilBound: boolean;
+  /** @param lines - the line each event was translated from; none for those of the end */
+  readonly emit: (events: readonly TranslatedEvent[], lines: readonly OutputLine[]) => Promise<void>;
+  /** Told of every batch, before its events are passed on. */
+  readonly onBatch?: (batch: OutputBatch) => void;
+  /** The process must not go on; what it prints after this is not passed on. */
+  readonly onHalt?: (halt: FailureDraft) => void;
+  readonly onStepBoundary?: () => void;
+  /** Asked once the output has ended. */
+  readonly outcome: () => Promise<Outcome>;
+}
+
+export interface Consumed {
+  readonly ending: Ending;
+  readonly halt: FailureDraft | undefined;
+  readonly counts: Counts;
+  /** False when everything was held back: then nothing of this process has been seen by anyone. */
+  readonly hasEmitted: boolean;
+  /** Why, in that case. */
+  readonly degradedReason: string;
+}
+
+/**
+ * Turns a process's output into events: the one code path of live turns, turns taken up again, and replays (law 1).
+ *
+ * Events of a resumed session are held back until the right session has answered; where it never does, they are
+ * returned to nobody.
+ */
+export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> {
+  const counts: Counts = { records: 0, unknown: 0, tools: 0, retries: 0 };
+  let held: Translated | undefined = options.isHeldUntilBound ? { events: [], lines: [] } : undefined;
+  let heldCharacters = 0;
+  let halt: FailureDraft | undefined;
+
+  function stop(why: FailureDraft): void {
+    halt = why;
+    options.onHalt?.(why);
+  }
+
+  async function pass({ events, lines }: Translated): Promise<void> {
+    if (held !== undefined) {
+      held.events.push(...events);
+      held.lines.push(...lines);
+      const isBound = events.some((event) => event.type === "session.bound");
+      const isTooMuch = held.events.length > MAX_HELD_EVENTS || heldCharacters > MAX_HELD_CHARACTERS;
+      if (!isBound && isTooMuch && halt === undefined) stop(ownFailure("resume_degraded", NEVER_NAMED));
+      if (!isBound) return;
+      ({ events, lines } = held);
+      held = undefined;
+    }
+    for (const { type } of events) countEvent(counts, type);
+    if (events.length > 0) await options.emit(events, lines);
+  }
+
+  for await (const batch of options.output) {
+    options.onBatch?.(batch);
+    const translated: Translated = { events: [], lines: [] };
+    // Of what was printed since the last look only the last line tells where the process is now.
+    let isAtBoundary = false;
+    for (const line of batch.lines) {
+      const isRecord = line.source === "stdout" && !isBlank(line.text);
+      if (isRecord) counts.records += 1;
+      const translation = options.translator.push(line);
+      if (halt !== undefined) continue;
+      for (const event of translation.events) {
+        translated.events.push(event);
+        translated.lines.push(line);
+      }
+      if (held !== undefined && translation.events.length > 0) heldCharacters += line.text.length;
+      if (isRecord) isAtBoundary = translation.isStepBoundary === true;
+      if (translation.halt !== undefined) stop(translation.halt);
+    }
+    if (isAtBoundary) options.onStepBoundary?.();
+    await pass(translated);
+  }
+  const ending = options.translator.end(await options.outcome());
+  // A resume that never bound but was no stranger either has failed for another reason: then its events count.
+  const isLost = held !== undefined && (halt ?? ending.failure)?.code === "resume_degraded";
+  if (!isLost) {
+    const rest = { events: [...(held?.events ?? []), ...ending.events], lines: held?.lines ?? [] };
+    held = undefined;
+    await pass(rest);
+  }
+  const degradedReason = (halt ?? ending.failure)?.message ?? "The native session did not come back.";
+  return { ending, halt, counts, hasEmitted: !isLost, degradedReason };
+}
+
+const NEVER_NAMED = "The CLI printed more than a session's beginning and never named the session it was to go on with.";
+
+interface Translated {
+  events: TranslatedEvent[];
+  /** The line of each, but for those of the end. */
+  lines: OutputLine[];
+}
+
+/** Counts an event by its type. */
+export function countEvent(counts: EventCounts, type: string): void {
+  if (type === "record.unknown") counts.unknown += 1;
+  else if (type === "tool.started") counts.tools += 1;
+  else if (type === "retry") counts.retries += 1;
+}

@@ -1,0 +1,30 @@
+import type { Mode } from "../../../protocol/index.ts";
+import type { NewEvent } from "../../event-log/sequence.ts";
+
+export interface StartedFacts {
+  readonly cliName: string;
+  readonly cliVersion: string | undefined;
+  readonly mode: Mode;
+  readonly model: string | undefined;
+  readonly requested: string | null;
+  readonly traceId: string | undefined;
+}
+
+/** The first event of a turn that ran. */
+export function startedEvent(facts: StartedFacts): NewEvent {
+  return {
+    type: "turn.started",
+    data: {
+      cli: { name: facts.cliName, ...(facts.cliVersion === undefined ? {} : { version: facts.cliVersion }) },
+      mode: facts.mode,
+      ...(facts.model === undefined ? {} : { model: facts.model }),
+      resume: facts.requested === null ? {} : { requested: facts.requested },
+      ...(facts.traceId === undefined ? {} : { trace_id: facts.traceId }),
+    },
+  };
+}
+
+/** The honest word about a resume that was lossy (law 7). */
+export function degradedEvent(requested: string, reason: string): NewEvent {
+  return { type: "session.degraded", data: { code: "resume_degraded", requested, reason } };
+}

@@ -1,0 +1,152 @@
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { warningEvent } from "../../../protocol/index.ts";
+import type { TranslatedEvent } from "../../executors/contract/executor.ts";
+import { startKept, type Started } from "../../process/keeper/keeper.ts";
+import { FRESH } from "../../storage/atomic-file.ts";
+import { surroundingsOf } from "./cli-surroundings.ts";
+import { executorOf, type TurnContext } from "../context.ts";
+import { changeHome, type HomeCommand } from "./home.ts";
+import type { Turn } from "../store/turn.ts";
+import { makeGroup } from "./turn-group.ts";
+import { writeTurnFile } from "../store/turn-file.ts";
+import { permissionsOf } from "../admission/turn-permissions.ts";
+
+/** A turn's process, ready to be started. */
+export interface Prepared {
+  /** Told once the turn has started: what had to be removed or set aside. */
+  readonly warnings: readonly TranslatedEvent[];
+  readonly start: () => Promise<Started>;
+}
+
+export interface PrepareOptions {
+  readonly binary: string;
+  readonly version: string;
+  readonly requestedSession: string | null;
+  readonly prompt: string;
+  /** Aborts when the turn is to end. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes everything a process needs: its home, its configuration, its prompt, and what `turn.json` says of the start.
+ *
+ * @throws {HomeError} or the system's error when something cannot be written, the signal's reason once it has aborted;
+ * nothing runs then
+ */
+export async function prepareTurn(context: TurnContext, turn: Turn, options: PrepareOptions): Promise<Prepared> {
+  const { executor, cliName, configuration } = executorOf(context, turn.file.executor);
+  const session = context.sessions.get(turn.file.session_id);
+  if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
+  const { file } = turn;
+  const { home, plan, env } = surroundingsOf(context, turn, options.version);
+  const attachments = await readAttachments(turn);
+  const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
+  const commands: HomeCommand[] = [
+    ...setAside.map((path): HomeCommand => ({ do: "set_aside", path })),
+    ...["tmp", ...plan.directories].map((path): HomeCommand => ({ do: "make", path })),
+    ...plan.forbidden.map((path): HomeCommand => ({ do: "remove", path })),
+    ...plan.files.map(({ path, content }): HomeCommand => ({ do: "write", path, content })),
+    ...attachments.map(({ name, content }): HomeCommand => ({
+      do: "write",
+      path: `turn/${file.turn_id}/${name}`,
+      content,
+    })),
+  ];
+  const changed = await changeHome(context, home, commands, options.signal);
+  const attached = (name: string): string => join(home, "turn", file.turn_id, name);
+  const args = executor.buildArgs({
+    mode: file.mode,
+    configuration,
+    workspace: file.workspace,
+    permissions: permissionsOf(session, file),
+    images: file.images.map(attached),
+    ...(file.output_schema === undefined ? {} : { outputSchema: attached(SCHEMA) }),
+    ...(file.model === undefined ? {} : { model: file.model }),
+    ...(file.agent === undefined ? {} : { agent: file.agent }),
+    ...(file.effort === undefined ? {} : { effort: file.effort }),
+    ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
+  });
+  await replaceFile(join(turn.directory, "prompt.txt"), options.prompt);
+  turn.file = {
+    ...file,
+    started_at: file.started_at ?? context.now().toISOString(),
+    cli_name: cliName,
+    cli_version: options.version,
+    args,
+    requested_session: options.requestedSession,
+    ...(session.native_usage === undefined || options.requestedSession === null
+      ? {}
+      : { usage_before: session.native_usage }),
+  };
+  if (options.requestedSession === null) delete turn.file.usage_before;
+  options.signal.throwIfAborted();
+  await writeTurnFile(turn.directory, turn.file);
+
+  return {
+    warnings: changed.map((path) =>
+      setAside.includes(path)
+        ? warningEvent("state_set_aside", `${path} in the session's home cannot be read and was moved aside.`)
+        : warningEvent("configuration_removed", `${path} in the session's home is not turnd's and was removed.`),
+    ),
+    start: () =>
+      startKept({
+        keeperPath: context.keeperPath,
+        directory: turn.directory,
+        command: [options.binary, ...args],
+        env,
+        cwd: file.workspace,
+        runAs: context.runAs,
+        ...makeGroup(context, file.turn_id),
+      }),
+  };
+}
+
+/**
+ * Removes what a turn leaves in the session's home: CLI A alone leaves 4.7 MB of temporary files a run.
+ *
+ * @param hasHome - false for a turn that ended while it waited in line: what else lies there is another turn's
+ *
+ * Never throws: what cannot be removed is told of, and the next turn tries again.
+ */
+export async function tidyHome(
+  context: TurnContext,
+  turn: Turn,
+  { hasHome }: { readonly hasHome: boolean },
+): Promise<void> {
+  const { file } = turn;
+  // Nothing was put there for a turn that was never prepared, and a replay leaves nothing.
+  if (file.replay !== undefined || (!hasHome && file.started_at === undefined)) return;
+  try {
+    const tidy: readonly HomeCommand[] = hasHome
+      ? // What a daemon that was killed had not come to remove goes with it.
+        [{ do: "empty", path: "tmp" }, { do: "remove", path: "turn" }, ...listGiven(context, turn)]
+      : [{ do: "remove", path: `turn/${file.turn_id}` }];
+    await changeHome(context, context.sessions.paths(file.session_id).home, tidy);
+  } catch (error) {
+    context.logger.warn({ turnId: file.turn_id, err: error }, "home could not be tidied");
+  }
+}
+
+/** Configuration with what the request brought in it, keys of its MCP servers too: the next turn gets another. */
+function listGiven(context: TurnContext, turn: Turn): HomeCommand[] {
+  if (Object.keys(turn.file.mcp_servers ?? {}).length === 0) return [];
+  return surroundingsOf(context, turn).plan.files.map(({ path }) => ({ do: "remove", path }));
+}
+
+/** As a whole: a keeper that an earlier daemon has called up may have the old file open. */
+export async function replaceFile(path: string, content: string): Promise<void> {
+  await writeFile(`${path}.new`, content, { mode: 0o600, flag: FRESH });
+  await rename(`${path}.new`, path);
+}
+
+const SCHEMA = "output-schema.json";
+
+async function readAttachments({ file, directory }: Turn): Promise<{ name: string; content: string | Buffer }[]> {
+  const images = await Promise.all(
+    file.images.map(async (name) => ({ name, content: await readFile(join(directory, name)) })),
+  );
+  const schema =
+    file.output_schema === undefined ? [] : [{ name: SCHEMA, content: JSON.stringify(file.output_schema) }];
+  return [...images, ...schema];
+}

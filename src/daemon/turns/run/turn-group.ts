@@ -1,0 +1,85 @@
+import type { FailureDraft } from "../../executors/contract/executor.ts";
+import type { GroupHits } from "../../process/cgroup/cgroup-files.ts";
+import { MIB, type CommandGroup, type CommandGroups } from "../../process/cgroup/cgroup.ts";
+import type { ProcessTree } from "../../process/keeper/tree.ts";
+import type { KeptExit } from "../../process/keeper/wait-exit.ts";
+import { ownFailure } from "../outcome/acts.ts";
+import type { TurnContext } from "../context.ts";
+import type { TurnFile } from "../store/turn-file.ts";
+
+type WithGroups = Pick<TurnContext, "groups" | "logger">;
+
+/** What tells a turn's processes from all others. */
+export function markOf(marker: string, groups: CommandGroups | undefined): Omit<ProcessTree, "started"> {
+  return groups === undefined ? { marker } : { marker, group: groups.find(marker) };
+}
+
+/** Makes the control group of a turn, where there are any; one that is there already is the turn's too. */
+export function makeGroup({ groups: { groups } }: WithGroups, turnId: string): { readonly group?: CommandGroup } {
+  return groups === undefined ? {} : { group: groups.make(turnId) };
+}
+
+/** Removes the control group of a turn whose processes have ended. Never throws: the next start tries again. */
+export async function removeGroup({ groups: { groups }, logger }: WithGroups, file: TurnFile): Promise<void> {
+  if (groups === undefined || file.replay !== undefined) return;
+  try {
+    if (!(await groups.remove(file.turn_id))) logger.warn({ turnId: file.turn_id }, "control group is left");
+  } catch (error) {
+    logger.warn({ turnId: file.turn_id, err: error }, "control group could not be removed");
+  }
+}
+
+/** How a turn came to its own limits, for people; undefined when it did not. */
+export function describeHits(context: WithGroups, file: TurnFile): string | undefined {
+  const { groups } = context.groups;
+  if (groups === undefined) return undefined;
+  const { killed, refused } = readHits(context, groups, file);
+  const { maxProcesses } = groups.limits;
+  const told = [
+    ...(killed > 0
+      ? [`${describeMemory(groups)}, and the system killed ${count(killed, "process", "processes")}`]
+      : []),
+    ...(refused > 0 && maxProcesses > 0
+      ? [
+          `its limit of ${maxProcesses} processes and threads (TURND_TURN_MAX_PROCESSES), and ${count(refused, "start of one was", "starts of one were")} refused`,
+        ]
+      : []),
+  ];
+  return told.length === 0 ? undefined : `The turn came to ${told.join("; and to ")}.`;
+}
+
+/** The failure of a turn whose CLI the kernel has killed for want of memory; undefined when that cannot be said. */
+export function findMemoryKill(context: WithGroups, file: TurnFile, exit: KeptExit | null): FailureDraft | undefined {
+  const { groups } = context.groups;
+  // What turnd ended itself says nothing of memory.
+  if (groups === undefined || exit?.signal !== "SIGKILL" || (file.ended_by ?? null) !== null) return undefined;
+  if (readHits(context, groups, file).killed === 0) return undefined;
+  return ownFailure(
+    "resources_exhausted",
+    `The turn came to ${describeMemory(groups)}, and the system killed the CLI.`,
+    "ask for less at once or have the operator raise the limit",
+  );
+}
+
+function describeMemory({ limits: { memoryBytes } }: CommandGroups): string {
+  return memoryBytes === 0
+    ? "the sandbox's limit of memory"
+    : `its limit of ${memoryBytes / MIB} MiB of memory (TURND_TURN_MEMORY_MB)`;
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+const NONE: GroupHits = { killed: 0, refused: 0 };
+
+/** What cannot be read says nothing, and must not keep the turn from ending (law 3). */
+function readHits({ logger }: WithGroups, groups: CommandGroups, file: TurnFile): GroupHits {
+  if (file.replay !== undefined) return NONE;
+  try {
+    return groups.readHits(file.turn_id);
+  } catch (error) {
+    logger.warn({ turnId: file.turn_id, err: error }, "control group could not be read");
+    return NONE;
+  }
+}

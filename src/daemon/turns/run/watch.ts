@@ -1,0 +1,62 @@
+import type { OutputBatch } from "../../process/output/follow.ts";
+
+/** Why a watchdog barked. */
+export type WatchReason = "start_timeout" | "idle_timeout" | "turn_timeout";
+
+export interface WatchOptions {
+  /** Milliseconds; 0 switches one off. */
+  readonly startTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  /** What is left of the whole turn's time; negative when it is over already, undefined when it has no bound. */
+  readonly turnRemainingMs: number | undefined;
+  /** Called once. */
+  readonly onFire: (reason: WatchReason) => void;
+}
+
+/** Three clocks over one process. */
+export interface Watch {
+  /** Tells it of what was read. */
+  observe(batch: Pick<OutputBatch, "stdoutBytes" | "stderrBytes">): void;
+  /** Stops the clocks. Safe to call twice. */
+  stop(): void;
+}
+
+/**
+ * Starts the watchdogs of a process: no first byte on stdout or stderr, no new byte on stdout, and the
+ * whole turn. Each is separate; the first to bark is the one that is told.
+ */
+export function startWatch(options: WatchOptions): Watch {
+  let stdoutBytes = 0;
+  let isStopped = false;
+  const timers = new Map<WatchReason, NodeJS.Timeout>();
+
+  function stop(): void {
+    isStopped = true;
+    for (const timer of timers.values()) clearTimeout(timer);
+    timers.clear();
+  }
+  function fire(reason: WatchReason): void {
+    stop();
+    options.onFire(reason);
+  }
+  function arm(reason: WatchReason, delayMs: number): void {
+    timers.set(reason, setTimeout(fire, Math.max(0, delayMs), reason));
+  }
+
+  if (options.startTimeoutMs > 0) arm("start_timeout", options.startTimeoutMs);
+  if (options.idleTimeoutMs > 0) arm("idle_timeout", options.idleTimeoutMs);
+  if (options.turnRemainingMs !== undefined) arm("turn_timeout", options.turnRemainingMs);
+
+  return {
+    observe(batch) {
+      if (isStopped) return;
+      clearTimeout(timers.get("start_timeout"));
+      timers.delete("start_timeout");
+      if (batch.stdoutBytes > stdoutBytes) {
+        stdoutBytes = batch.stdoutBytes;
+        timers.get("idle_timeout")?.refresh();
+      }
+    },
+    stop,
+  };
+}

@@ -1,0 +1,63 @@
+import { join } from "node:path";
+import { readEvents, type LoggedLine } from "../../event-log/read-events.ts";
+import { hasEnded, type Turn } from "./turn.ts";
+import type { TurnStore } from "./turn-store.ts";
+
+/** A line of a session's stream; `id` is the cursor that goes on after it. */
+export interface SessionLine extends LoggedLine {
+  readonly id: string;
+}
+
+/** The last event a client has: everything after it is to come. */
+export interface SessionCursor {
+  readonly turnId: string;
+  readonly seq: number;
+}
+
+export interface SessionEventsOptions {
+  readonly cursor?: SessionCursor;
+  /** Go on with every turn that is still to be admitted, until the signal aborts or the session is gone. */
+  readonly isFollowing: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads the events of all turns of a session, one after the other in the order in which they were admitted.
+ *
+ * Each turn is read as its own stream is (law 2); the next begins when `turn.ended` has been given.
+ */
+export async function* readSessionEvents(
+  store: TurnStore,
+  sessionId: string,
+  { cursor, isFollowing, signal }: SessionEventsOptions,
+): AsyncGenerator<readonly SessionLine[]> {
+  let last: Turn | undefined;
+  while (!signal.aborted) {
+    const grown = store.grown(sessionId, signal);
+    const turns = store.ofSession(sessionId);
+    const next =
+      last === undefined && cursor !== undefined
+        ? turns.find((turn) => turn.file.turn_id === cursor.turnId)
+        : turns[last === undefined ? 0 : turns.indexOf(last) + 1];
+    if (next === undefined || (!isFollowing && next.status === "queued")) {
+      if (!isFollowing || (turns.length === 0 && last !== undefined)) return;
+      await grown;
+      if (store.ofSession(sessionId).length === 0 && last !== undefined) return;
+      continue;
+    }
+    const turnId = next.file.turn_id;
+    const afterSeq = last === undefined && cursor !== undefined ? cursor.seq : 0;
+    const tail = next.tail.isEnded() ? {} : { tail: next.tail };
+    for await (const lines of readEvents(join(next.directory, "events.jsonl"), {
+      afterSeq,
+      isFollowing,
+      signal,
+      ...tail,
+    })) {
+      yield lines.map((line) => ({ ...line, id: `${turnId}:${line.seq}` }));
+    }
+    // Stopped before its end: the daemon is stopping, or there was no following.
+    if (!hasEnded(next)) return;
+    last = next;
+  }
+}

@@ -1,0 +1,106 @@
+import { join } from "node:path";
+import { z } from "zod";
+import {
+  CallerId,
+  CliName,
+  Exit,
+  FailureCode,
+  McpServers,
+  Metadata,
+  Mode,
+  Permissions,
+  ReplaySpeed,
+  TurnEndedBy,
+  Usage,
+} from "../../../protocol/index.ts";
+import { writeFileAtomic } from "../../storage/atomic-file.ts";
+import { readRegular } from "../../storage/read-regular.ts";
+
+/** What turnd itself did to end a turn; null when it did nothing. Source: DESIGN section 4. */
+export const EndedBy = TurnEndedBy.nullable();
+export type EndedBy = z.infer<typeof EndedBy>;
+
+/** `turn.json` of an admitted turn. Writing it, synced, is what admits the turn (law 10). */
+export const TurnFile = z.object({
+  v: z.literal(1),
+  turn_id: z.string(),
+  request_id: CallerId,
+  /** SHA-256 of the request after validation and defaults: the same id with another body is a conflict. */
+  request_hash: z.string(),
+  session_id: CallerId,
+  executor: CliName,
+  mode: Mode,
+  model: z.string().optional(),
+  agent: z.string().optional(),
+  effort: z.string().optional(),
+  queue_policy: z.enum(["enqueue", "reject", "steer"]),
+  resume_policy: z.enum(["continue", "fail"]),
+  timeout_ms: z.int().nonnegative(),
+  idle_timeout_ms: z.int().nonnegative(),
+  output_schema: z.record(z.string(), z.unknown()).optional(),
+  /** File names of the images in the turn's directory. */
+  images: z.array(z.string()),
+  workspace: z.string(),
+  /** Besides the session's. */
+  permissions: Permissions.optional(),
+  /** Secrets in them as they are: a later start has to render the same. */
+  mcp_servers: McpServers.optional(),
+  metadata: Metadata.optional(),
+  trace_id: z.string().optional(),
+  created_at: z.iso.datetime(),
+  /** Turns are taken in this order; it only grows, across restarts too. */
+  order: z.int().nonnegative(),
+  started_at: z.iso.datetime().optional(),
+  /** What the CLI is called in the image that ran it, and its version there. */
+  cli_name: z.string().optional(),
+  cli_version: z.string().optional(),
+  args: z.array(z.string()).optional(),
+  requested_session: z.string().nullable().optional(),
+  usage_before: Usage.optional(),
+  /** A resume that came to nothing: the plain files belong to a fresh native session. */
+  degraded: z
+    .object({
+      requested: z.string(),
+      reason: z.string(),
+      /** Files of the home that would keep that session from starting too; they are set aside first. */
+      set_aside: z.array(z.string()).default([]),
+    })
+    .optional(),
+  /** Why turnd itself failed the turn: nothing else in its directory shows it. */
+  halted: z.object({ code: FailureCode, message: z.string(), remedy: z.string().optional() }).optional(),
+  ended_by: EndedBy.optional(),
+  /**
+   * Of a replay alone: `executor` and what else is said of the process are the recording's then. Nothing is started for
+   * it, so it has no `started` and no keeper; where its directory stands is all that a later daemon needs to go on.
+   */
+  replay: z
+    .object({
+      speed: ReplaySpeed,
+      /** Of the recording; they become the turn's own when its end has been reached. */
+      ended_by: EndedBy,
+      exit: Exit.nullable(),
+      /** False when no process ever ran: then there is an end to tell and nothing else. */
+      has_run: z.boolean(),
+      /** Its end has been reached: the directory is the recording's equal. */
+      is_played: z.boolean(),
+    })
+    .optional(),
+});
+export type TurnFile = z.infer<typeof TurnFile>;
+
+/** Replaces `turn.json`; durable when it resolves. */
+export async function writeTurnFile(directory: string, file: TurnFile): Promise<void> {
+  await writeFileAtomic(join(directory, "turn.json"), `${JSON.stringify(file)}\n`);
+}
+
+/** Reads `turn.json`; undefined when there is none, which means that the turn was never admitted. */
+export async function readTurnFile(directory: string): Promise<TurnFile | undefined> {
+  let text: string;
+  try {
+    text = (await readRegular(join(directory, "turn.json"))).toString("utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+  return TurnFile.parse(JSON.parse(text));
+}
