@@ -92,5 +92,10 @@ export const TrajectorySummary = z
 export type TrajectorySummary = z.infer<typeof TrajectorySummary>;
 
 export const EvaluationResult = z
-  .union([RunResult.extend({ trajectory_summary: TrajectorySummary.optional() }), AgentCall])
+  .union([
+    RunResult.extend({
+      trajectory_summary: TrajectorySummary.nullish().describe("Null when the run's events were deleted."),
+    }),
+    AgentCall,
+  ])
   .meta({ id: "EvaluationResult" });

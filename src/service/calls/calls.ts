@@ -73,7 +73,7 @@ export function createCalls({ runs, events, syncWaitMs }: CallsOptions) {
   async function evaluate(
     body: EvaluationBody,
     context: CallContext,
-  ): Promise<(RunResult & { trajectory_summary?: TrajectorySummary }) | AgentCall> {
+  ): Promise<(RunResult & { trajectory_summary?: TrajectorySummary | null }) | AgentCall> {
     const { caller } = context;
     const intent = readEvaluation(body, context);
     const taken = await runs.take(caller, intent);
@@ -81,9 +81,19 @@ export function createCalls({ runs, events, syncWaitMs }: CallsOptions) {
     const details = await waitForEnd(caller, taken.run.id, syncWaitMs, context.signal);
     const shown = showResult(details);
     if (!body.include_trajectory_summary) return shown;
-    const source = { runId: details.run.id, threadId: details.threadId, requestId: details.request.request_id };
-    const { events: first, lastSeq } = await events.page(source, 0, SUMMARY_EVENTS);
-    return { ...shown, trajectory_summary: summarize(first, lastSeq) };
+    return { ...shown, trajectory_summary: await summaryOf(details) };
+  }
+
+  /** Null where the run's events were deleted: its result outlives them. */
+  async function summaryOf({ run, threadId, request }: RunDetails): Promise<TrajectorySummary | null> {
+    const source = { runId: run.id, threadId, requestId: request.request_id };
+    try {
+      const { events: first, lastSeq } = await events.page(source, 0, SUMMARY_EVENTS);
+      return summarize(first, lastSeq);
+    } catch (error) {
+      if (error instanceof ApiProblem && error.code === "events_expired") return null;
+      throw error;
+    }
   }
 
   return { call, result, evaluate };

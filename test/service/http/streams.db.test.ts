@@ -1,16 +1,15 @@
 import { sql } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { deleteExpiredEvents } from "../../../src/service/runs/sweep.ts";
-import type { AppOptions } from "../../../src/service/http/app.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { call, testApp } from "../harness/app.ts";
+import { call, testApp, type AppOverrides } from "../harness/app.ts";
 import { makeUser, testAuth } from "../harness/auth.ts";
 import { openRunDesk, outcomeOf } from "../harness/run-desk.ts";
 import { readAll, type SentEvent } from "../harness/service.ts";
 import { ENGINES, freshStorage, type EngineKind } from "../harness/storage.ts";
 
 /** An app that listens, a user with a key, and a running run whose attempt the test plays. */
-async function openStand(kind: EngineKind, overrides: Partial<AppOptions> = {}) {
+async function openStand(kind: EngineKind, overrides: AppOverrides = {}) {
   const storage = await freshStorage(kind);
   const auth = testAuth(storage);
   const actor = await makeUser(storage);
@@ -33,7 +32,7 @@ async function openStand(kind: EngineKind, overrides: Partial<AppOptions> = {}) 
     owner,
     stream,
     open: (path = stream, more: Record<string, string> = {}) => fetch(url + path, { headers: { ...headers, ...more } }),
-    call: (method: "GET" | "POST", path: string) => call(app, method, path, undefined, { token: secret }),
+    call: (method: "GET" | "POST", path: string, body?: object) => call(app, method, path, body, { token: secret }),
     write: () => desk.write(owner),
     finish: () => desk.finish(owner, outcomeOf("completed")),
     revoke: () => auth.keys.revoke(actor, key.id),
@@ -198,6 +197,36 @@ describe.each(ENGINES)("%s", (kind) => {
     }
     const result = await stand.call("GET", stand.stream.replace(/events$/, "result"));
     expect(result.body).toMatchObject({ status: "completed", final: true, output: "done", last_seq: 2 });
+  });
+
+  test("an evaluation that is repeated after its events were deleted gives its result, and no summary", async () => {
+    const stand = await openStand(kind, { syncWaitMs: 20 });
+    const { desk } = stand;
+    await stand.finish();
+    const evaluate = () =>
+      stand.call("POST", "/api/agent-invocation/eval/runs", {
+        agent_slug: "cli-b-plan",
+        thread_id: desk.threadId,
+        query: "x",
+        include_trajectory_summary: true,
+        meta: { request_id: "eval-0001" },
+      });
+    const late = await evaluate();
+    expect(late.status).toBe(504);
+    const owner = await desk.claim(late.body.detail.run.run_id);
+    if (owner === undefined) throw new Error("the run did not begin");
+    await desk.finish(owner, outcomeOf("completed"));
+    const { trajectory_summary, ...result } = (await evaluate()).body;
+    expect(trajectory_summary).toMatchObject({ event_count: 2, events_truncated: false });
+    await stand.storage.db
+      .updateTable("run")
+      .set({ events_expire_at: new Date(0) })
+      .execute();
+    await deleteExpiredEvents(stand.storage);
+    expect(await evaluate()).toMatchObject({
+      status: 200,
+      body: { ...result, output: "done", trajectory_summary: null },
+    });
   });
 
   test("a waiting request's stream tells what it is, each change, and closes with its end", async () => {

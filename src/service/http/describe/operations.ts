@@ -197,7 +197,7 @@ export const OPERATIONS: Readonly<Record<string, OperationText>> = {
   ...row(
     "POST /api/agent-invocation/eval/runs",
     "runEvaluation",
-    "Answers the run's result, and a summary of its first 500 events if wanted.",
+    "Answers the run's result, and a summary of its first 500 events if wanted; null once the events were deleted.",
   ),
   ...row(
     "GET /api/tasks",
