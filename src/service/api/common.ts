@@ -23,8 +23,11 @@ export const Page = {
 export function jsonObject(maxBytes: number) {
   return z
     .record(z.string(), z.unknown())
-    .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxBytes, `at most ${maxBytes} bytes as JSON`);
+    .refine((value) => countBytes(JSON.stringify(value)) <= maxBytes, `at most ${maxBytes} bytes as JSON`);
 }
+
+/** Of UTF-8. Nothing of Node's own here: the pages in a browser are checked against these schemas' types. */
+const countBytes = (text: string): number => new TextEncoder().encode(text).length;
 
 /** Soft limits of a user or a key; absent is unlimited. */
 export const Quota = z

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { readBrowserFiles } from "../../../src/service/http/pages/browser-files.ts";
 import { HAS_CHROMIUM } from "../../harness/terminal-page.ts";
 import { call, testApp } from "../harness/app.ts";
 import { PASSWORD } from "../harness/auth.ts";
@@ -19,7 +20,9 @@ async function startApp() {
 test("the pages let nothing of elsewhere in, and no other page frame them", async () => {
   const { app } = await startApp();
   const pages = ["/cli", "/cli/", "/cli?code=ABCD-EFGH", "/cli/page.js", "/cli/page.css"];
-  for (const path of [...pages, "/kb", "/kb/", "/kb/page.js", "/kb/page.css"]) {
+  const programs = (await readBrowserFiles()).map(({ path }) => path);
+  expect(programs.length).toBeGreaterThan(10);
+  for (const path of new Set([...pages, "/kb", "/kb/", "/kb/page.js", "/kb/page.css", ...programs])) {
     const { statusCode, headers, body } = await app.inject({ url: path });
     expect([path, statusCode]).toEqual([path, 200]);
     expect(headers["content-security-policy"]).toMatch(
@@ -32,7 +35,7 @@ test("the pages let nothing of elsewhere in, and no other page frame them", asyn
       "cache-control": "no-store",
     });
     expect(headers["set-cookie"]).toBeUndefined();
-    if (path.includes("/page.")) continue;
+    if (/\.(js|css)$/.test(path)) continue;
     expect(body).not.toMatch(/<script>|<script [^>]*>[^<]|style=|onclick|https?:/);
   }
   const index = await app.inject({ url: "/", headers: { accept: "application/json" } });

@@ -1,9 +1,9 @@
 import type { FastifyReply } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { CLI_HTML, CLI_SCRIPT, CLI_STYLE } from "../pages/cli-page.ts";
-import { KB_HTML, KB_STYLE } from "../pages/kb-page.ts";
-import { KB_SCRIPT } from "../pages/kb-script.ts";
+import { readBrowserFiles } from "../pages/browser-files.ts";
+import { CLI_HTML } from "../pages/cli-page.ts";
+import { KB_HTML } from "../pages/kb-page.ts";
 import { refusals } from "../refusals.ts";
 
 /** Only what this service serves itself, in no frame, and forms that go nowhere by themselves. */
@@ -54,12 +54,10 @@ export const pageRoutes: FastifyPluginAsyncZod<{ version: string }> = async (app
       info: "/api/system/info",
     };
   });
-  app.get("/kb", hidden, async (_request, reply) => send(reply, "text/html; charset=utf-8", KB_HTML));
-  app.get("/kb/page.js", hidden, async (_request, reply) => send(reply, "text/javascript; charset=utf-8", KB_SCRIPT));
-  app.get("/kb/page.css", hidden, async (_request, reply) => send(reply, "text/css; charset=utf-8", KB_STYLE));
-  app.get("/cli", hidden, async (_request, reply) => send(reply, "text/html; charset=utf-8", CLI_HTML));
-  app.get("/cli/page.js", hidden, async (_request, reply) => send(reply, "text/javascript; charset=utf-8", CLI_SCRIPT));
-  app.get("/cli/page.css", hidden, async (_request, reply) => send(reply, "text/css; charset=utf-8", CLI_STYLE));
+  for (const [path, html] of Object.entries({ "/kb": KB_HTML, "/cli": CLI_HTML }))
+    app.get(path, hidden, async (_request, reply) => send(reply, "text/html; charset=utf-8", html));
+  for (const { path, type, text } of await readBrowserFiles())
+    app.get(path, hidden, async (_request, reply) => send(reply, type, text));
 };
 
 function send(reply: FastifyReply, type: string, text: string): FastifyReply {
