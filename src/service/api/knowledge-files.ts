@@ -107,6 +107,10 @@ const addParams = {
   content_hashes: z.record(z.string().max(4_096), z.string().min(1).max(256)),
   source_paths: z.record(z.string().max(4_096), z.string().min(1).max(1_024)),
   content_type: z.string().max(64).meta({ description: "`file`, the only one." }),
+  once: z.boolean().meta({
+    description:
+      "An address that has a record gives that record instead of another: the call may be repeated, and arrive late.",
+  }),
 };
 const Items = z.array(Address).min(1).max(1_000);
 

@@ -1,8 +1,7 @@
 import { Added } from "../answers.ts";
-import { readAnswer } from "../client.ts";
+import { readAnswer, type Client } from "../client.ts";
 import { SvcError } from "../exit-codes.ts";
 import type { Entry, Journal } from "./journal.ts";
-import { settle, type SettleOptions } from "./settle.ts";
 
 /** What became of a batch. */
 export interface AddedBatch {
@@ -12,48 +11,26 @@ export interface AddedBatch {
   readonly expired: readonly string[];
 }
 
-export interface AddOptions extends SettleOptions {
+export interface AddOptions {
+  readonly client: Client;
+  readonly kbId: string;
   readonly journal: Journal;
 }
 
-const TRIES = 4;
+/** Calls that the service may leave without an answer. */
+const LATE_TRIES = 2;
 
 /**
  * Adds records of uploaded objects, each once.
  *
- * Adding is not repeatable: the same address twice is two records. So that a call is about to be made is written down
- * first, and what became of one without an answer is asked before it is made again.
+ * Every call says `once`: an address that has a record by then gets no other. So a call whose answer is lost is made again
+ * at once, and one that arrives late, after another run has added the same, adds nothing.
  */
-export async function addRecords(options: AddOptions, uploaded: readonly Entry[]): Promise<AddedBatch> {
-  const done: Entry[] = [];
-  let open = uploaded;
-  for (let tried = 1; ; tried += 1) {
-    try {
-      const batch = await addOnce(options, open);
-      return { ...batch, added: [...done, ...batch.added] };
-    } catch (error) {
-      if (tried === TRIES || !isDoubt(error)) throw error;
-      const adding = open.map((entry) => options.journal.entries.get(entry.path) ?? entry);
-      const settled = await settle(options, adding);
-      const isAdded = (entry: Entry): boolean => settled.get(entry.path)?.state === "added";
-      const found = adding.filter(isAdded).map((entry) => ({ ...entry, step: "added" as const, at: Date.now() }));
-      await options.journal.record(found);
-      done.push(...found);
-      open = adding.filter((entry) => !isAdded(entry));
-      if (open.length === 0) return { added: done, failed: [], expired: [] };
-    }
-  }
-}
-
-async function addOnce(options: AddOptions, entries: readonly Entry[]): Promise<AddedBatch> {
-  const { client, kbId, journal } = options;
-  await journal.record(entries.map((entry) => ({ ...entry, step: "adding", at: Date.now() })));
+export async function addRecords(options: AddOptions, entries: readonly Entry[]): Promise<AddedBatch> {
+  const { journal } = options;
   const byAddress = new Map(entries.map((entry) => [entry.file_path ?? "", entry]));
-  const sourcePaths = Object.fromEntries(entries.map(({ file_path: address = "", path }) => [address, path]));
   try {
-    const path = `/api/knowledge/databases/${encodeURIComponent(kbId)}/documents/add`;
-    const body = { items: [...byAddress.keys()], params: { source_paths: sourcePaths } };
-    const answer = readAnswer(Added, await client.call({ method: "POST", path, body }));
+    const answer = await addPatiently(options, byAddress);
     const added = answer.items.flatMap(({ item, file_id }) => {
       const entry = byAddress.get(item);
       return entry === undefined ? [] : [{ ...entry, step: "added" as const, file_id, at: Date.now() }];
@@ -72,8 +49,23 @@ async function addOnce(options: AddOptions, entries: readonly Entry[]): Promise<
     const left = entries.filter((entry) => !isGone(entry));
     if (expired.length === 0) throw error;
     if (left.length === 0) return { added: [], failed: [], expired };
-    const rest = await addOnce(options, left);
+    const rest = await addRecords(options, left);
     return { ...rest, expired: [...expired, ...rest.expired] };
+  }
+}
+
+/** The client asks again what was lost or refused for a moment; this also what was not answered in time. */
+async function addPatiently({ client, kbId }: AddOptions, byAddress: ReadonlyMap<string, Entry>) {
+  const path = `/api/knowledge/databases/${encodeURIComponent(kbId)}/documents/add`;
+  const sourcePaths = Object.fromEntries([...byAddress].map(([address, entry]) => [address, entry.path]));
+  const body = { items: [...byAddress.keys()], params: { source_paths: sourcePaths, once: true } };
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return readAnswer(Added, await client.call({ method: "POST", path, body, isRepeatable: true }));
+    } catch (error) {
+      const isLate = error instanceof SvcError && error.code === "timed_out";
+      if (!isLate || tried === LATE_TRIES) throw error;
+    }
   }
 }
 
@@ -82,10 +74,4 @@ function readUnknown(error: unknown): ReadonlySet<string> | undefined {
   if (!(error instanceof SvcError) || error.code !== "object_unknown") return undefined;
   const { items } = error.details;
   return new Set(Array.isArray(items) ? items.map(String) : []);
-}
-
-/** Whether the service may have done it all the same. */
-function isDoubt(error: unknown): boolean {
-  if (!(error instanceof SvcError)) return false;
-  return error.code === "unreachable" || error.code === "timed_out" || (error.status ?? 0) >= 500;
 }

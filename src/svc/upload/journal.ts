@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { z } from "zod";
 import { lockUpload, type UploadLock } from "./lock.ts";
 
-/** How far a file is. `adding` has no known end: the call may have been answered, or never sent. */
+/** How far a file is. One that is `uploaded` may have its record already: the call that adds it was perhaps not answered. */
 const Entry = z.object({
   path: z.string(),
   size: z.number(),
   mtime_ms: z.number(),
   sha256: z.string(),
-  step: z.enum(["uploaded", "adding", "added", "already_there"]),
+  step: z.enum(["uploaded", "added", "already_there"]),
   /** The object's address. */
   file_path: z.string().optional(),
   file_id: z.string().optional(),

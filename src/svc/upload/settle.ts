@@ -1,6 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { Records } from "../answers.ts";
-import { interrupted, readAnswer, type Client } from "../client.ts";
+import { readAnswer, type Client } from "../client.ts";
 import type { Entry } from "./journal.ts";
 
 /** What the service knows of a file that an upload before has had in hand. */
@@ -13,21 +12,21 @@ export type Settled =
 export interface SettleOptions {
   readonly client: Client;
   readonly kbId: string;
-  readonly signal: AbortSignal;
 }
 
 type FoundRecord = ReturnType<typeof Records.parse>["files"][number];
 
-/** A call that the service got and whose answer nobody read is done by then. */
-const DOUBT_MS = 10_000;
-const ASK_EVERY_MS = 500;
 /** Objects that no record names are kept for seven days. */
 const OBJECT_MS = 6 * 24 * 3_600_000;
 /** From so many on the records are listed instead of asked for one by one. */
 const MANY = 50;
 const PAGE = 500;
 
-/** Asks what became of entries, in doubt or not. What it does not name has to be uploaded. */
+/**
+ * Asks what became of entries. What it does not name has to be uploaded.
+ *
+ * The call that adds a record may still be under way: adding once more does no harm (`add-records.ts`).
+ */
 export async function settle(options: SettleOptions, entries: readonly Entry[]): Promise<Map<string, Settled>> {
   const listed = entries.length > MANY ? await listRecords(options) : undefined;
   const settled = new Map<string, Settled>();
@@ -43,21 +42,12 @@ async function settleOne(
   entry: Entry,
   listed: ReadonlyMap<string, readonly FoundRecord[]> | undefined,
 ): Promise<Settled | undefined> {
-  const doubtMs = entry.step === "adding" ? Math.min(DOUBT_MS, entry.at + DOUBT_MS - Date.now()) : 0;
   // The listing is a quick look: records that change while it is paged through can be missing from it.
-  let hasRecord = isAmong(entry, listed?.get(entry.sha256) ?? []);
-  const until = performance.now() + doubtMs;
-  while (!hasRecord) {
-    hasRecord = isAmong(entry, await findRecords(options, entry.sha256));
-    if (hasRecord || performance.now() >= until) break;
-    await delay(ASK_EVERY_MS, undefined, { signal: options.signal }).catch(() => {
-      throw interrupted();
-    });
-  }
+  const hasRecord =
+    isAmong(entry, listed?.get(entry.sha256) ?? []) || isAmong(entry, await findRecords(options, entry.sha256));
   if (hasRecord) return { state: "added", entry };
-  const isOnlyUploaded = entry.step === "uploaded" || entry.step === "adding";
   const isKept = Date.now() - entry.at < OBJECT_MS;
-  if (!isOnlyUploaded || !isKept || entry.file_path === undefined) return undefined;
+  if (entry.step !== "uploaded" || !isKept || entry.file_path === undefined) return undefined;
   return { state: "uploaded", entry, filePath: entry.file_path };
 }
 

@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { createServer, request as ask, type IncomingMessage } from "node:http";
+import { createServer, request as ask, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { onTestFinished } from "vitest";
 
 /**
  * What becomes of a request on its way to turnd: `cut` delivers it and loses the answer, `hold` delivers it and keeps the answer
- * for ever, `stall` takes nothing of it in, `refuse` loses it whole.
+ * for ever, `stall` takes nothing of it in, `refuse` loses it whole, `late` cuts its connection and delivers it when it is told to.
  */
-export type Fate = "pass" | "cut" | "hold" | "garble" | "stall" | "refuse";
+export type Fate = "pass" | "cut" | "hold" | "garble" | "stall" | "refuse" | "late";
 
 export interface LossyProxy {
   readonly url: string;
@@ -14,11 +14,14 @@ export interface LossyProxy {
   decide(fate: (method: string, path: string) => Fate): void;
   /** Requests so far, such as `POST /v1/turns`. */
   readonly asked: readonly string[];
+  /** Delivers the requests that are late, whoever has gone by now. @returns their statuses */
+  deliverLate(): Promise<number[]>;
 }
 
 /** Stands between a service and its turnd and loses what a test says. */
 export async function startLossyProxy(target: string): Promise<LossyProxy> {
   const asked: string[] = [];
+  const late: (() => Promise<number>)[] = [];
   let fateOf: (method: string, path: string) => Fate = () => "pass";
   const { hostname, port } = new URL(target);
   const server = createServer((incoming, outgoing) => {
@@ -30,6 +33,16 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
       return;
     }
     if (fate === "stall") return;
+    if (fate === "late") {
+      const pieces: Buffer[] = [];
+      incoming.on("data", (piece: Buffer) => pieces.push(piece));
+      incoming.on("end", () => {
+        const request = { method, headers: copyHeaders(headers), body: Buffer.concat(pieces) };
+        late.push(async () => (await fetch(`${target}${path}`, request)).status);
+        incoming.socket.destroy();
+      });
+      return;
+    }
     const upstream = ask({ hostname, port, method, path, headers }, (answer: IncomingMessage) => {
       if (fate === "pass") {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
@@ -60,8 +73,19 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
   return {
     url: `http://127.0.0.1:${address.port}`,
     asked,
+    deliverLate: () => Promise.all(late.splice(0).map((deliver) => deliver())),
     decide(fate) {
       fateOf = fate;
     },
   };
+}
+
+/** Without those that are of one connection. */
+function copyHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const ofConnection = new Set(["connection", "host", "content-length", "transfer-encoding", "keep-alive"]);
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      typeof value === "string" && !ofConnection.has(name) ? [[name, value]] : [],
+    ),
+  );
 }

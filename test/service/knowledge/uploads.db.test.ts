@@ -74,6 +74,39 @@ test("content that is there already is refused with the files that have it, unle
   expect(await keysOf(desk)).toHaveLength(before - 1);
 });
 
+test("asked to add once, an address gets one record however often and by however many at a time it is added", async () => {
+  const desk = await openDesk(await freshStorage("postgres"));
+  const { ask, path, upload } = desk;
+  const one = (await upload("a.md", "one")).body.file_path;
+  const two = (await upload("b.md", "two")).body.file_path;
+  const add = (items: readonly string[], params = {}) =>
+    ask("POST", `${path}/documents/add`, { items, params: { once: true, ...params } });
+  const atOnce = await Promise.all(Array.from({ length: 8 }, (_, at) => add(at % 2 === 0 ? [one, two] : [two, one])));
+  expect(atOnce.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  expect(atOnce.filter(({ body }) => body.added === 2)).toHaveLength(1);
+  expect(atOnce.filter(({ body }) => body.added === 0)).toHaveLength(7);
+  expect((await ask("GET", `${path}/documents`)).body.total).toBe(2);
+  const [{ body: first }] = [await add([one], { source_paths: { [one]: "elsewhere.md" } })];
+  // The record as it is: nothing of it is changed.
+  expect(first).toMatchObject({
+    status: "success",
+    added: 0,
+    items: [{ index: 0, item: one, file: { source_path: null } }],
+  });
+  const third = (await upload("c.md", "three")).body.file_path;
+  const { body: mixed } = await add([third, one, third]);
+  const [{ file_id: made }, { file_id: there }, { file_id: again }] = mixed.items;
+  expect([mixed.added, there, again]).toEqual([1, first.items[0].file_id, made]);
+  // Without it the same address is another record, also beside others.
+  const plain = await Promise.all([1, 2, 3].map(() => ask("POST", `${path}/documents/add`, { items: [third] })));
+  expect(plain.map(({ body }) => body.added)).toEqual([1, 1, 1]);
+  const imported = await ask("POST", `${path}/documents`, { items: [one], params: { once: true } });
+  expect(imported.body.file_ids).toEqual([there]);
+  // A record that was deleted does not come back with a call that arrives late.
+  await ask("POST", `${path}/documents/delete`, { file_ids: [there] });
+  expect(await codeOf(add([one]))).toEqual([400, "object_unknown"]);
+});
+
 test("addresses of nothing, of another knowledge base or of another kind add nothing", async () => {
   const desk = await openDesk(await freshStorage("postgres"));
   const { ask, path, upload } = desk;

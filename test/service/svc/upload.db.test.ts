@@ -144,28 +144,58 @@ describe("killed in mid-upload and run again, no file is added twice and none is
     await first.ended;
     desk.proxy.decide(() => "pass");
     expect(await desk.records()).toEqual([]);
-    const journal = readFileSync(desk.journal(), "utf8");
-    expect(journal).toContain('"adding"');
-    // As if the call were eleven seconds old, and one of the objects swept; the last line is torn.
-    const aged = journal
-      .replaceAll(/"at":(\d+)/g, (_all, at: string) => `"at":${Number(at) - 11_000}`)
-      .replaceAll(/kb:\/\/[^"]+\/3\.md/g, `kb://${desk.kbId}/${crypto.randomUUID()}/3.md`);
-    writeFileSync(desk.journal(), `${aged}{"path":"part/5.md","si`);
+    // As if one of the objects were swept; the last line is torn.
+    const journal = readFileSync(desk.journal(), "utf8").replaceAll(
+      /kb:\/\/[^"]+\/3\.md/g,
+      `kb://${desk.kbId}/${crypto.randomUUID()}/3.md`,
+    );
+    writeFileSync(desk.journal(), `${journal}{"path":"part/5.md","si`);
     expect(await desk.svc.run(desk.args)).toMatchObject({ code: 0, json: { added: 7, uploaded: 1, failed: [] } });
     expect(await desk.records()).toEqual(UPLOADED);
   });
 });
 
-test("an answer that is lost on the way is asked for, not sent again", async () => {
-  const desk = await openDesk(FILES);
-  let isCut = false;
-  desk.proxy.decide((method, path) => {
-    const cuts = method === "POST" && path.endsWith("/documents/add") && !isCut;
-    isCut ||= cuts;
-    return cuts ? "cut" : "pass";
+describe("records are added once, also by a call whose answer is lost or that arrives late", () => {
+  const isAdd = (call: string): boolean => call.startsWith("POST ") && call.endsWith("/documents/add");
+  const firstAdd = (fate: Fate) => {
+    let isDone = false;
+    return (method: string, path: string): Fate => {
+      if (isDone || !isAdd(`${method} ${path}`)) return "pass";
+      isDone = true;
+      return fate;
+    };
+  };
+
+  test("the connection is cut after the records are there", async () => {
+    const desk = await openDesk(FILES);
+    desk.proxy.decide(firstAdd("cut"));
+    expect(await desk.svc.run(desk.args)).toMatchObject({ code: 0, json: { added: 7, uploaded: 7 } });
+    expect(desk.proxy.asked.filter(isAdd)).toHaveLength(2);
+    expect(await desk.records()).toEqual(UPLOADED);
   });
-  expect(await desk.svc.run(desk.args)).toMatchObject({ code: 0, json: { added: 7, uploaded: 7 } });
-  expect(await desk.records()).toEqual(UPLOADED);
+
+  test("the call arrives after it was made again", async () => {
+    const desk = await openDesk(FILES);
+    desk.proxy.decide(firstAdd("late"));
+    expect(await desk.svc.run(desk.args)).toMatchObject({ code: 0, json: { added: 7, uploaded: 7 } });
+    expect(await desk.proxy.deliverLate()).toEqual([200]);
+    expect(await desk.records()).toEqual(UPLOADED);
+  });
+
+  test("the call arrives after its sender was killed and another run has added the same", async () => {
+    const desk = await openDesk(FILES);
+    desk.proxy.decide((method, path) => (isAdd(`${method} ${path}`) ? "late" : "pass"));
+    const first = desk.svc.start(desk.args);
+    await waitFor("the call", () => (desk.proxy.asked.some(isAdd) ? true : undefined));
+    first.kill("SIGKILL");
+    await first.ended;
+    desk.proxy.decide(() => "pass");
+    expect(await desk.svc.run(desk.args)).toMatchObject({ code: 0, json: { added: 7, uploaded: 0 } });
+    const late = await desk.proxy.deliverLate();
+    expect(late.length).toBeGreaterThan(0);
+    expect(new Set(late)).toEqual(new Set([200]));
+    expect(await desk.records()).toEqual(UPLOADED);
+  });
 });
 
 test("Ctrl-C ends it with 130 and says how to go on; two at once are refused", async () => {

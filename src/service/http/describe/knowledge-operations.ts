@@ -28,7 +28,7 @@ export const KNOWLEDGE_OPERATIONS = {
   ],
   "POST /api/knowledge/databases/{kb_id}/documents/add": [
     "addDocuments",
-    "All or nothing. Nothing is deduplicated: the same address twice is two records.",
+    "All or nothing. The same address twice is two records, unless `params.once` is true: then the call may be repeated.",
   ],
   "POST /api/knowledge/databases/{kb_id}/documents": [
     "importDocuments",
