@@ -34,8 +34,7 @@ function find(subject: Subject, id: CliName): ExecutorRuntime {
 async function checkBinary({ executor, cliName, locate }: ExecutorRuntime, signal: AbortSignal): Promise<Verdict> {
   const located = await locate(signal);
   if (!located.ok) {
-    const variable = executor.id === "cli-a" ? "CLI_A" : "CLI_B";
-    return fault(located.reason, `install ${cliName}, or name its binary in ${variable}_BIN`);
+    return fault(located.reason, `install ${cliName}, or name its binary in ${executor.variablePrefix}_BIN`);
   }
   const [oldest, newest] = executor.measuredVersions;
   const message = `${located.path} ${located.version}`;
@@ -70,7 +69,7 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
   const turn = { permissions: {}, mode: "execute" as const, cliVersion: located.version };
   const plan = executor.planHome({ home, cliName, configuration, ...turn });
   const check = executor.checkConfiguration(configuration);
-  const variable = executor.id === "cli-a" ? "CLI_A" : "CLI_B";
+  const prefix = executor.variablePrefix;
   const judge = async (files: readonly ConfigFile[]): Promise<ConfigurationFault | undefined> => {
     const commands = [
       ...["tmp", ...plan.directories].map((path) => ({ do: "make" as const, path: join(executor.id, path) })),
@@ -89,7 +88,7 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
   const found = await judge(plan.files);
   if (found !== undefined) {
     const message = `${cliName}: ${found.message}`;
-    const remedy = `change the ${variable}_ variables`;
+    const remedy = `change the ${prefix}_ variables`;
     return found.keepsFromRunning ? fault(message, remedy) : warn(message, remedy);
   }
   // A binary that reads other places accepts whatever is written here, and would run with its own defaults.
@@ -100,7 +99,7 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
   if ((await judge(unacceptable))?.keepsFromRunning === true) return ok(`${cliName} accepts its configuration`);
   return fault(
     `${located.path} does not read the configuration that turnd writes for ${cliName}`,
-    `name in ${variable}_NAME what this binary was built as, or another binary in ${variable}_BIN`,
+    `name in ${prefix}_NAME what this binary was built as, or another binary in ${prefix}_BIN`,
   );
 }
 
@@ -138,9 +137,10 @@ async function checkSandbox(runtime: ExecutorRuntime, signal: AbortSignal): Prom
   if (sandbox.works) return ok(`the sandbox of ${cliName} works`);
   const profile = "start the container with --security-opt seccomp=sandbox/seccomp.json";
   if (executor.sandboxProbe?.isNeeded(configuration, "execute") === true) {
+    const { switchOff } = executor.sandboxProbe;
     return fault(
       `the sandbox of ${cliName} cannot work here: ${sandbox.message}`,
-      `${profile}, or set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary`,
+      switchOff === undefined ? profile : `${profile}, or ${switchOff}`,
     );
   }
   return warn(

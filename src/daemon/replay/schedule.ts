@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { TimelineEntry } from "../../protocol/index.ts";
 
 /**
@@ -18,18 +17,23 @@ function isWaitedFor(type: TimelineEntry["type"]): boolean {
   return type === "line" || type === "ended";
 }
 
+/** When a line of stdout was printed, by the line itself, in milliseconds since 1970. */
+export type ReadTime = (line: string) => number | undefined;
+
 /**
- * Says when each line is to be played: by the recording's timeline where it tells of times, else by the records' own
- * timestamps where they have them. Without either all comes at once.
+ * Decides when each line is to be played: by the recording's timeline where that has times, otherwise by the records' own
+ * times where they have them. Without either all comes at once.
  *
  * The order stays what it was: without a timeline stdout comes before stderr.
+ * @param readTime - absent for a CLI whose records have no time
  */
 export function schedule(
   timeline: readonly TimelineEntry[] | undefined,
   stdout: Buffer,
+  readTime: ReadTime | undefined,
 ): readonly TimelineEntry[] | undefined {
-  if (timeline !== undefined && spanMs(timeline) > 0) return timeline;
-  const times = readRecordTimes(stdout);
+  if (readTime === undefined || (timeline !== undefined && spanMs(timeline) > 0)) return timeline;
+  const times = readTimes(stdout, readTime);
   const first = times.find((time) => time !== undefined);
   if (first === undefined) return timeline;
   const entries = timeline ?? times.map((_, index): TimelineEntry => ({ type: "line", at: first, line: index + 1 }));
@@ -40,24 +44,12 @@ export function schedule(
   });
 }
 
-/** CLI A's records have a time of their own, in milliseconds; CLI B's have none. Source: contracts/cli-a.md section 1. */
-const TimedRecord = z.object({ timestamp: z.number().nonnegative().max(Date.UTC(9999, 0)) });
-
 /** The time of each line, as far as it has one. */
-function readRecordTimes(stdout: Buffer): (string | undefined)[] {
+function readTimes(stdout: Buffer, readTime: ReadTime): (string | undefined)[] {
   const lines = stdout.toString("utf8").split("\n");
   if (lines.at(-1) === "") lines.pop();
   return lines.map((line) => {
-    const timed = TimedRecord.safeParse(parse(line));
-    return timed.success ? new Date(timed.data.timestamp).toISOString() : undefined;
+    const time = readTime(line);
+    return time === undefined ? undefined : new Date(time).toISOString();
   });
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    // Lines need not be JSON; those have no time.
-    return undefined;
-  }
 }

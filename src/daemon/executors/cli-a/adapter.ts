@@ -7,6 +7,7 @@ import { FAILURE_RULES } from "./failures/failure.ts";
 import { CONFIGURATION_CHECK } from "./config/configuration-check.ts";
 import { planHome } from "./config/home.ts";
 import { RECORDS } from "./known-records.ts";
+import { readTime } from "./translate/record-time.ts";
 import { CORRUPT_ON_RESUME } from "./failures/stderr-rules.ts";
 import { createCliATranslator } from "./translate/translate.ts";
 import { findPackageFault } from "./config/whole-config.ts";
@@ -22,7 +23,10 @@ const PLATFORMS: readonly { suffix: string; needs?: string }[] = [
 /** CLI A, driven through `run --format json`. */
 export const cliA: Executor = {
   id: "cli-a",
+  label: "CLI A",
   defaultName: "cli-a",
+  builtAs: BUILT_AS,
+  variablePrefix: "CLI_A",
   contractVersion: "1.4.6",
   measuredVersions: ["1.3.2", "1.14.34"],
   capabilities: {
@@ -60,6 +64,7 @@ export const cliA: Executor = {
   failureRules: FAILURE_RULES,
   records: RECORDS,
   createTranslator: createCliATranslator,
+  readTime,
   checkConfiguration: () => CONFIGURATION_CHECK,
   strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).flatMap((name) => [`/etc/${name}`, `~/.${name}`]),
   // The three belong together: what was written last may be in the log beside the database alone. Source: section 3.

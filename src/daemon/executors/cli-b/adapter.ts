@@ -22,7 +22,10 @@ const PLATFORMS = [
 /** CLI B, driven through `exec --json`. */
 export const cliB: Executor = {
   id: "cli-b",
+  label: "CLI B",
   defaultName: "cli-b",
+  builtAs: BUILT_AS,
+  variablePrefix: "CLI_B",
   contractVersion: "0.139.0",
   measuredVersions: ["0.139.0", "0.139.0"],
   capabilities: {
@@ -58,5 +61,6 @@ export const cliB: Executor = {
     args: ["sandbox", "-c", 'sandbox_mode="read-only"', "--", "/bin/true"],
     isNeeded: (configuration, mode, permissions = {}) =>
       chooseSandboxMode(readDetails(configuration).sandboxMode, mode, permissions) !== "danger-full-access",
+    switchOff: "set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary",
   },
 };

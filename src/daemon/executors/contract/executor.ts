@@ -22,8 +22,14 @@ import type { Fact, FailureRule } from "../classification/rules.ts";
  */
 export interface Executor {
   readonly id: CliName;
+  /** What people call it, in messages and documents: `CLI A`. */
+  readonly label: string;
   /** What the CLI is called when no setting says otherwise. */
   readonly defaultName: CliName;
+  /** The name its binary was built with; a binary of that name is served too. */
+  readonly builtAs: string;
+  /** What the names of its variables begin with: `CLI_A`. `<prefix>_NAME` and `<prefix>_BIN` are read for every executor. */
+  readonly variablePrefix: string;
   /** The version the contract was measured on. */
   readonly contractVersion: string;
   /** The oldest and the newest version whose recordings are in the repository. */
@@ -59,6 +65,12 @@ export interface Executor {
   readonly records: RecordTable;
   /** One translator a process. */
   createTranslator(input: TranslatorInput): Translator;
+  /**
+   * When the CLI printed a line of stdout, by the line itself, in milliseconds since 1970. Never throws.
+   *
+   * Absent for a CLI whose records have no time.
+   */
+  readTime?(line: string): number | undefined;
   /**
    * Which files keep every session from starting, after a resume that failed by this rule: a store that cannot be read.
    * They are set aside, not deleted, before a fresh session starts. Absent when such a store cannot come to be.
@@ -98,6 +110,8 @@ export interface SandboxProbe {
   readonly args: readonly string[];
   /** Whether a turn in this mode needs the sandbox under this configuration; a session's permissions can call for it. */
   isNeeded(configuration: Configuration, mode: Mode, permissions?: Permissions): boolean;
+  /** How an operator switches it off for execution turns, to be read after "or "; absent where that is impossible. */
+  readonly switchOff?: string;
 }
 
 /** How the CLI itself is made to check its configuration: without a prompt, a model or a network. */

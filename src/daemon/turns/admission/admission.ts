@@ -189,7 +189,13 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
   async function admitRecording(request: ReplayRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
     const { workspace, limits } = context;
-    const draft = draftReplay({ request, workspace, maxOutputBytes: limits.maxOutputBytes });
+    const { executor } = executorOf(context, request.recording.turn.executor);
+    const draft = draftReplay({
+      request,
+      workspace,
+      maxOutputBytes: limits.maxOutputBytes,
+      readTime: executor.readTime,
+    });
     return enter(() =>
       admitNow(asked, async () => {
         refuseIfFull(parts, request.session_id);

@@ -1,7 +1,7 @@
 import { ProblemError, type ReplayRequest, type TimelineEntry } from "../../../protocol/index.ts";
 import { bytesOf } from "../../replay/pieces.ts";
 import { hasRun } from "../../replay/recording.ts";
-import { schedule, spanMs } from "../../replay/schedule.ts";
+import { schedule, spanMs, type ReadTime } from "../../replay/schedule.ts";
 import { TIMELINE_FILE } from "../../replay/timeline.ts";
 import { beginTurnFile, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import { OUTPUT, RECORDED } from "../replay/player.ts";
@@ -11,6 +11,8 @@ export interface ReplayDetails {
   /** Shown, and not used: nothing is started. */
   readonly workspace: string;
   readonly maxOutputBytes: number;
+  /** Of the executor that the recording is of. */
+  readonly readTime: ReadTime | undefined;
 }
 
 /** Longest time a recording may take to play: the longest time-out a turn can ask for. */
@@ -25,7 +27,12 @@ const EPOCH = new Date(0).toISOString();
  * off: a pause of the recording is no fault of this daemon's, and its length has been checked.
  * @throws {ProblemError} invalid_request, naming the field
  */
-export function draftReplay({ request, workspace, maxOutputBytes }: ReplayDetails): (made: NewTurn) => TurnDraft {
+export function draftReplay({
+  request,
+  workspace,
+  maxOutputBytes,
+  readTime,
+}: ReplayDetails): (made: NewTurn) => TurnDraft {
   const { recording, speed } = request;
   const { turn } = recording;
   const { requested_session: requested } = turn;
@@ -35,7 +42,7 @@ export function draftReplay({ request, workspace, maxOutputBytes }: ReplayDetail
     throw refuse("recording.stdout", `is larger than TURND_MAX_OUTPUT_BYTES allows, ${maxOutputBytes} bytes`);
   }
   checkLines(recording.timeline ?? [], { stdout: countLines(stdout), stderr: countLines(stderr) });
-  const timeline = (speed === "max" ? recording.timeline : schedule(recording.timeline, stdout)) ?? [];
+  const timeline = (speed === "max" ? recording.timeline : schedule(recording.timeline, stdout, readTime)) ?? [];
   checkLength(timeline, speed);
   // Without a timeline: the output belongs to a fresh session, and the word about the lost one came before it.
   const isDegradedFirst =

@@ -2,7 +2,6 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { Decision, ProblemError, type TurnEndedData, type TurnResult } from "../../../protocol/index.ts";
-import { findExecutor } from "../../executors/registry.ts";
 import { isExhaustedCode } from "../../process/exhausted.ts";
 import { FRESH } from "../../storage/atomic-file.ts";
 import { readRegular } from "../../storage/read-regular.ts";
@@ -106,7 +105,7 @@ async function makeAgain(context: TurnContext, turn: Turn, end: TurnEnd): Promis
 
 async function replayDecision(context: TurnContext, { directory }: Turn): Promise<Decision | undefined> {
   const recording = await openRecording(directory);
-  const executor = findExecutor(recording.turn.executor);
+  const executor = context.executors.get(recording.turn.executor)?.executor;
   let decision: Decision | undefined;
   if (executor === undefined) return undefined;
   await replayRecording(recording, {

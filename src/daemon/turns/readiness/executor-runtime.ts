@@ -58,7 +58,7 @@ export interface ExecutorRuntimeOptions {
   readonly executor: Executor;
   readonly cliName: string;
   readonly configuration: Configuration;
-  /** `CLI_A_BIN`, `CLI_B_BIN`. */
+  /** `<prefix>_BIN`, such as `CLI_A_BIN`. */
   readonly explicitBinary?: string;
   /** The allow-listed environment, PATH among it. */
   readonly env: Readonly<Record<string, string>>;
@@ -84,14 +84,12 @@ const SANDBOX_KEPT_MS = { works: 600_000, fails: 5_000 } as const;
 const VERSION = /\d{1,9}\.\d{1,9}\.\d{1,9}\S{0,40}/;
 const MAX_EVIDENCE_CHARACTERS = 300;
 
-/** Where the mode of an execution is what asks for the sandbox, it can be another; a plan's and a review's cannot. */
-function describeSandboxRemedy(isChosenMode: boolean): string {
+/** @param switchOff - where the mode of an execution is what asks for the sandbox; a plan's and a review's cannot be another */
+function describeSandboxRemedy(switchOff: string | undefined): string {
   const profile =
     "start the container with --security-opt seccomp=sandbox/seccomp.json, in Kubernetes with sandbox/deploy/seccomp-kubernetes.json " +
     "as its localhostProfile; elsewhere allow user namespaces";
-  return isChosenMode
-    ? `${profile}; or set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary`
-    : profile;
+  return switchOff === undefined ? profile : `${profile}; or ${switchOff}`;
 }
 
 /** Makes the runtime side of an executor. Nothing is looked up before it is asked for. */
@@ -134,13 +132,13 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     if (state?.api === "absent") return toObstacle(state);
     if (executor.sandboxProbe?.isNeeded(configuration, mode, permissions) !== true) return undefined;
     const sandbox = await probe(signal);
-    return sandbox.works
-      ? undefined
-      : ownFailure(
-          "sandbox_unavailable",
-          `The sandbox of ${cliName} cannot work here (${sandbox.message}).`,
-          describeSandboxRemedy(executor.sandboxProbe.isNeeded(configuration, "execute") && mode === "execute"),
-        );
+    if (sandbox.works) return undefined;
+    const isChosenMode = mode === "execute" && executor.sandboxProbe.isNeeded(configuration, "execute");
+    return ownFailure(
+      "sandbox_unavailable",
+      `The sandbox of ${cliName} cannot work here (${sandbox.message}).`,
+      describeSandboxRemedy(isChosenMode ? executor.sandboxProbe.switchOff : undefined),
+    );
   }
 
   async function describe(provider: "asked" | "known", signal?: AbortSignal): Promise<ExecutorInfo> {
