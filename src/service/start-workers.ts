@@ -15,10 +15,10 @@ import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import type { ServiceOptions } from "./service.ts";
 import type { Settings } from "./settings.ts";
 import type { Storage } from "./storage/storage.ts";
-import { createTaskWorker, placesOfKinds } from "./tasks/attempt-task.ts";
 import type { AnyTaskKind } from "./tasks/define-task.ts";
 import { deleteExpiredTasks, ensureTaskJobs } from "./tasks/sweep.ts";
 import type { TaskControls } from "./tasks/task-controls.ts";
+import { workOnTasks } from "./tasks/work-on-tasks.ts";
 import { deliver, ensureDeliveryJobs } from "./webhooks/deliver.ts";
 
 /** Deliveries of one process: each mostly waits for its receiver. */
@@ -64,9 +64,7 @@ export async function startWorkers(
     defineThreadDeletion({ ...wiring, onStep: onDeletionStep }),
     ...knowledge.taskKinds(),
   ];
-  const attemptTask = createTaskWorker({ storage, kinds, controls: wiring.taskControls, logger });
-  const places = values.SERVICE_TASK_CONCURRENCY;
-  await storage.jobs.work("task", places, attemptTask, placesOfKinds(kinds, places));
+  await workOnTasks({ storage, kinds, controls: wiring.taskControls, logger }, values.SERVICE_TASK_CONCURRENCY);
   await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, (id, signal) => deliver({ ...wiring, logger }, id, signal));
   await storage.jobs.work("sweep", 1, async () => {
     await deleteExpiredEvents(storage);

@@ -1,4 +1,3 @@
-import PQueue from "p-queue";
 import type { Logger } from "pino";
 import type { Storage } from "../storage/storage.ts";
 import { claimTask, endTask, handOverTask, lockOwned, writeProgress, type TaskEnd } from "./claim.ts";
@@ -17,36 +16,20 @@ export interface TaskWorkerOptions {
 /** Works on a task until it has ended. @throws when another attempt has to go on */
 export type AttemptTask = (taskId: string, signal: AbortSignal) => Promise<void>;
 
-/**
- * How many tasks of each kind a process takes at once: one kind never takes all places, so a long row of its tasks delays no other.
- *
- * @param places - of all kinds together
- */
-export function placesOfKinds(kinds: readonly AnyTaskKind[], places: number): ReadonlyMap<string, number> {
-  return new Map(kinds.map(({ kind, concurrency }) => [kind, Math.min(concurrency, Math.max(1, places - 1))]));
-}
-
-/** One for each process: it keeps the kinds' own limits. */
-export function createTaskWorker(options: TaskWorkerOptions): AttemptTask {
+/** Attempts at tasks of these kinds. How many run at once is the caller's to limit, as `workOnTasks` does. */
+export function createAttempts(options: TaskWorkerOptions): AttemptTask {
   const { storage, logger } = options;
-  const kinds = new Map(
-    options.kinds.map((kind) => [kind.kind, { kind, places: new PQueue({ concurrency: kind.concurrency }) }]),
-  );
+  const kinds = new Map(options.kinds.map((kind) => [kind.kind, kind]));
   return async (taskId, signal) => {
     const row = await storage.db.selectFrom("task").select("kind").where("id", "=", taskId).executeTakeFirst();
     if (row === undefined) return;
-    const known = kinds.get(row.kind);
-    if (known === undefined) {
+    const kind = kinds.get(row.kind);
+    if (kind === undefined) {
       // Of a newer version's: the sweep makes its job again, for a worker that knows the kind.
       logger.warn({ taskId, kind: row.kind }, "task kind unknown here");
       return;
     }
-    const { kind, places } = known;
-    await places.add(async () => {
-      // The wait ends with the attempts before this one, which the same stop ends.
-      signal.throwIfAborted();
-      await attempt(options, kind, taskId, signal);
-    });
+    await attempt(options, kind, taskId, signal);
   };
 }
 

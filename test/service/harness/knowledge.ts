@@ -7,8 +7,8 @@ import type { Knowledge } from "../../../src/service/knowledge/knowledge.ts";
 import { openObjectDirectory } from "../../../src/service/storage/object-directory.ts";
 import type { Objects } from "../../../src/service/storage/objects.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
-import { createTaskWorker } from "../../../src/service/tasks/attempt-task.ts";
 import { createTaskControls } from "../../../src/service/tasks/task-controls.ts";
+import { workOnTasks } from "../../../src/service/tasks/work-on-tasks.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { makeKnowledge, type KnowledgeOverrides } from "./knowledge-room.ts";
@@ -50,7 +50,7 @@ export async function openDesk(storage: Storage, options: KnowledgeOverrides = {
   const logger = pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" });
   const controls = await createTaskControls(storage, logger);
   onTestFinished(() => controls.close());
-  await storage.jobs.work("task", 2, createTaskWorker({ storage, kinds: knowledge.taskKinds(), controls, logger }));
+  await workOnTasks({ storage, kinds: knowledge.taskKinds(), controls, logger }, 2);
   const ask = (method: "GET" | "POST" | "PUT" | "DELETE", url: string, body?: unknown, more: Call = {}) =>
     call(app, method, url, body, { token: admin.token, ...more });
   const made = await ask("POST", "/api/knowledge/databases", { name: `kb ${crypto.randomUUID()}` });

@@ -3,13 +3,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { json } from "../../../src/service/storage/storable.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
-import { createTaskWorker, placesOfKinds } from "../../../src/service/tasks/attempt-task.ts";
+import { createAttempts } from "../../../src/service/tasks/attempt-task.ts";
 import { defineTask, type AnyTaskKind, type TaskContext } from "../../../src/service/tasks/define-task.ts";
 import { TaskFailure } from "../../../src/service/tasks/failures.ts";
 import { startTask } from "../../../src/service/tasks/start-task.ts";
 import { deleteExpiredTasks, ensureTaskJobs } from "../../../src/service/tasks/sweep.ts";
 import { createTaskControls } from "../../../src/service/tasks/task-controls.ts";
 import { createTasks } from "../../../src/service/tasks/tasks.ts";
+import { workOnTasks } from "../../../src/service/tasks/work-on-tasks.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { call, testApp } from "../harness/app.ts";
 import { makeUser, PASSWORD } from "../harness/auth.ts";
@@ -40,7 +41,7 @@ function countTask(
 async function work(storage: Storage, ...kinds: AnyTaskKind[]): Promise<void> {
   const controls = await createTaskControls(storage, logger);
   onTestFinished(() => controls.close());
-  await storage.jobs.work("task", 4, createTaskWorker({ storage, kinds, controls, logger }));
+  await workOnTasks({ storage, kinds, controls, logger }, 4);
 }
 
 async function start(storage: Storage, kind: ReturnType<typeof countTask>, more: { key?: string } = {}) {
@@ -126,8 +127,7 @@ describe.each(ENGINES)("%s", (engine) => {
     const crowd = [];
     for (let each = 0; each < 12; each += 1) crowd.push(await start(storage, crowded));
     const { id } = await start(storage, other);
-    const worker = createTaskWorker({ storage, kinds, controls, logger });
-    await storage.jobs.work("task", 3, worker, placesOfKinds(kinds, 3));
+    await workOnTasks({ storage, kinds, controls, logger }, 3);
     expect(await ended(storage, id)).toMatchObject({ kind: "other", status: "success", result: 2 });
     expect(now).toBeLessThanOrEqual(2);
     resolve();
@@ -229,7 +229,7 @@ describe.each(ENGINES)("%s", (engine) => {
       refused.push(String(signal.aborted));
       return 1;
     });
-    const attempt = createTaskWorker({ storage, kinds: [kind], controls, logger });
+    const attempt = createAttempts({ storage, kinds: [kind], controls, logger });
     const { id } = await start(storage, kind);
     const first = attempt(id, new AbortController().signal);
     await old.begun.promise;
@@ -246,7 +246,7 @@ describe.each(ENGINES)("%s", (engine) => {
     onTestFinished(() => controls.close());
     let isDone = false;
     const kind = countTask(({ signal }) => (isDone ? Promise.resolve(7) : untilAborted(signal)));
-    const attempt = createTaskWorker({ storage, kinds: [kind], controls, logger });
+    const attempt = createAttempts({ storage, kinds: [kind], controls, logger });
     const { id } = await start(storage, kind);
     for (let stops = 0; stops < 5; stops += 1) {
       const stopping = new AbortController();

@@ -1,0 +1,16 @@
+import { createAttempts, type TaskWorkerOptions } from "./attempt-task.ts";
+
+/**
+ * Takes tasks from now on, as one process.
+ *
+ * A kind takes at most its own `concurrency`, and leaves one place free: a long row of its tasks delays no other kind. A
+ * job of a kind that is full stays in the queue, for another process or a later moment. With one place all kinds share it.
+ *
+ * @param places - of all kinds together, in this process: each process of a cluster has as many
+ */
+export async function workOnTasks(options: TaskWorkerOptions, places: number): Promise<void> {
+  const limits = options.kinds.map(
+    ({ kind, concurrency }) => [kind, Math.min(concurrency, Math.max(1, places - 1))] as const,
+  );
+  await options.storage.jobs.work("task", places, createAttempts(options), new Map(limits));
+}
