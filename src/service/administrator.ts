@@ -4,13 +4,13 @@ import type { Settings } from "./settings.ts";
 
 /** The superadmin `admin`, where a password file names one and no account exists yet. @returns whether it was made */
 export async function makeAdministrator(
-  { accounts }: Auth,
+  { logins }: Auth,
   { adminPassword, values, isLoopback }: Settings,
   logger: Logger,
 ): Promise<boolean> {
-  if (!(await accounts.isFirstRun())) return false;
+  if (!(await logins.isFirstRun())) return false;
   if (adminPassword !== undefined) {
-    await accounts.initialize(
+    await logins.initialize(
       { username: "admin", password: adminPassword, init_token: values.SERVICE_INIT_TOKEN },
       null,
     );

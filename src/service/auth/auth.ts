@@ -8,6 +8,7 @@ import { createKeyDerivation } from "./derive.ts";
 import { createKeys, type Keys } from "./keys.ts";
 import { createLockout, type LockoutLimits } from "./lockout.ts";
 import { createTokens } from "./jwt.ts";
+import { createLogins, type Logins } from "./logins.ts";
 import { createPasswords } from "./passwords.ts";
 
 export interface AuthOptions {
@@ -23,6 +24,7 @@ export interface AuthOptions {
 /** Who may call, and as whom. */
 export interface Auth {
   readonly accounts: Accounts;
+  readonly logins: Logins;
   readonly departments: Departments;
   readonly keys: Keys;
   readonly cliSessions: CliSessions;
@@ -34,16 +36,11 @@ export function createAuth(options: AuthOptions): Auth {
   const { storage } = options;
   const tokens = createTokens(options.jwtSecret, options.jwtTtlMs);
   const keys = createKeys(storage, createKeyDerivation(options.keySecret));
-  const accounts = createAccounts({
-    storage,
-    tokens,
-    passwords: createPasswords(),
-    lockout: createLockout(storage, options.lockout),
-    initToken: options.initToken,
-    onUserDeleted: options.onUserDeleted,
-  });
+  const passwords = createPasswords();
+  const lockout = createLockout(storage, options.lockout);
   return {
-    accounts,
+    accounts: createAccounts({ storage, passwords, onUserDeleted: options.onUserDeleted }),
+    logins: createLogins({ storage, passwords, tokens, lockout, initToken: options.initToken }),
     keys,
     departments: createDepartments(storage),
     cliSessions: createCliSessions(storage, keys),

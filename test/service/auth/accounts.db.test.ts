@@ -10,28 +10,28 @@ describe.each(ENGINES)("%s", (kind) => {
 
   test("the first account is made once, with the token where one is set", async () => {
     const own = await freshStorage(kind);
-    const { accounts } = testAuth(own, { initToken: "let-me-in" });
+    const { logins } = testAuth(own, { initToken: "let-me-in" });
     const body = { username: "root", password: PASSWORD };
-    expect(await accounts.isFirstRun()).toBe(true);
-    await expect(accounts.initialize(body, null)).rejects.toMatchObject({ code: "init_token_invalid" });
+    expect(await logins.isFirstRun()).toBe(true);
+    await expect(logins.initialize(body, null)).rejects.toMatchObject({ code: "init_token_invalid" });
     const results = await Promise.allSettled(
-      [1, 2, 3].map(() => accounts.initialize({ ...body, init_token: "let-me-in" }, null)),
+      [1, 2, 3].map(() => logins.initialize({ ...body, init_token: "let-me-in" }, null)),
     );
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     expect(results.find(({ status }) => status === "rejected")).toMatchObject({
       reason: { code: "already_initialized" },
     });
-    expect(await accounts.isFirstRun()).toBe(false);
-    const { token, user } = await accounts.logIn({ username: "ROOT", password: PASSWORD }, "127.0.0.1");
+    expect(await logins.isFirstRun()).toBe(false);
+    const { token, user } = await logins.logIn({ username: "ROOT", password: PASSWORD }, "127.0.0.1");
     expect(user).toMatchObject({ username: "root", role: "superadmin" });
     expect(await testAuth(own).credentials.authenticate(`Bearer ${token}`)).toMatchObject({ username: "root" });
   });
 
   test("a changed password, a logout and a disabled account end all tokens", async () => {
-    const { accounts, credentials } = testAuth(storage());
+    const { accounts, logins, credentials } = testAuth(storage());
     const root = await makeUser(storage(), { role: "superadmin" });
     const user = await accounts.create(root, { username: "anna", password: PASSWORD, role: "user", display_name: "" });
-    const logIn = (password = PASSWORD) => accounts.logIn({ username: "anna", password }, "127.0.0.1");
+    const logIn = (password = PASSWORD) => logins.logIn({ username: "anna", password }, "127.0.0.1");
     const works = (token: string) =>
       credentials.authenticate(`Bearer ${token}`).then(
         () => true,
@@ -40,11 +40,11 @@ describe.each(ENGINES)("%s", (kind) => {
     const first = await logIn();
     const actor = { caller: await credentials.authenticate(`Bearer ${first.token}`), ip: "127.0.0.1" };
     await expect(
-      accounts.changePassword(actor, { old_password: "wrong wrong", new_password: "another one" }),
+      logins.changePassword(actor, { old_password: "wrong wrong", new_password: "another one" }),
     ).rejects.toMatchObject({ code: "invalid_credentials" });
-    const changed = await accounts.changePassword(actor, { old_password: PASSWORD, new_password: "another one" });
+    const changed = await logins.changePassword(actor, { old_password: PASSWORD, new_password: "another one" });
     expect([await works(first.token), await works(changed.token)]).toEqual([false, true]);
-    await accounts.logOut(actor);
+    await logins.logOut(actor);
     expect(await works(changed.token)).toBe(false);
     const third = await logIn("another one");
     await accounts.update(root, user.id, { is_enabled: false });
@@ -60,14 +60,14 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a wrong old password is written down, and so is a lock; a change that another overtook is refused", async () => {
-    const { accounts, credentials } = testAuth(storage(), { perName: 2 });
+    const { accounts, logins, credentials } = testAuth(storage(), { perName: 2 });
     const root = await makeUser(storage(), { role: "superadmin" });
     const username = `p${crypto.randomUUID().slice(0, 8)}`;
     const user = await accounts.create(root, { username, password: PASSWORD, role: "user", display_name: "" });
-    const { token } = await accounts.logIn({ username, password: PASSWORD }, "127.0.0.1");
+    const { token } = await logins.logIn({ username, password: PASSWORD }, "127.0.0.1");
     const actor = { caller: await credentials.authenticate(`Bearer ${token}`), ip: "10.0.0.7" };
     const change = (old_password: string, new_password = "another one") =>
-      accounts.changePassword(actor, { old_password, new_password });
+      logins.changePassword(actor, { old_password, new_password });
     const told = async () =>
       (await listAudit(storage().db, { subject: `user:${user.id}`, limit: 10 }))
         .filter(({ ip }) => ip === "10.0.0.7")
@@ -86,25 +86,25 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a reset ends tokens and locks and is written down; keys stay, and an unknown user is named", async () => {
-    const { accounts, credentials, keys } = testAuth(storage(), { perName: 1 });
+    const { accounts, logins, credentials, keys } = testAuth(storage(), { perName: 1 });
     const root = await makeUser(storage(), { role: "superadmin" });
     const username = `r${crypto.randomUUID().slice(0, 8)}`;
     const user = await accounts.create(root, { username, password: PASSWORD, role: "user", display_name: "" });
-    const { token } = await accounts.logIn({ username, password: PASSWORD }, "10.0.0.8");
+    const { token } = await logins.logIn({ username, password: PASSWORD }, "10.0.0.8");
     const caller = await credentials.authenticate(`Bearer ${token}`);
     const made = await keys.create(
       { caller, ip: null },
       { userId: user.id, requestId: "create-key-0001", name: "k", expiresAt: null, source: "api" },
     );
-    await expect(accounts.logIn({ username, password: "wrong wrong" }, "10.0.0.8")).rejects.toThrow(ApiProblem);
-    await expect(accounts.logIn({ username, password: PASSWORD }, "10.0.0.8")).rejects.toMatchObject({
+    await expect(logins.logIn({ username, password: "wrong wrong" }, "10.0.0.8")).rejects.toThrow(ApiProblem);
+    await expect(logins.logIn({ username, password: PASSWORD }, "10.0.0.8")).rejects.toMatchObject({
       code: "login_locked",
     });
     const given = { username: username.toUpperCase(), password: "reset by hand" };
     expect(await resetPassword(storage(), given)).toEqual({ isEnabled: true });
     await expect(credentials.authenticate(`Bearer ${token}`)).rejects.toMatchObject({ code: "unauthorized" });
     expect(await credentials.authenticate(`Bearer ${made.secret}`)).toMatchObject({ userId: user.id });
-    expect((await accounts.logIn({ username, password: "reset by hand" }, "10.0.0.8")).user.id).toBe(user.id);
+    expect((await logins.logIn({ username, password: "reset by hand" }, "10.0.0.8")).user.id).toBe(user.id);
     const entries = await listAudit(storage().db, { subject: `user:${user.id}`, limit: 10 });
     expect(entries.filter(({ action }) => action === "password.reset")).toMatchObject([
       { actor_id: null, credential: "none", details: { by: "command_line" } },
@@ -119,10 +119,10 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("an expired token, one of another secret and one without a signature are refused", async () => {
-    const { accounts } = testAuth(storage(), { jwtTtlMs: -1_000 });
+    const { accounts, logins } = testAuth(storage(), { jwtTtlMs: -1_000 });
     const root = await makeUser(storage(), { role: "superadmin" });
     await accounts.create(root, { username: "late", password: PASSWORD, role: "user", display_name: "" });
-    const { token } = await accounts.logIn({ username: "late", password: PASSWORD }, "127.0.0.1");
+    const { token } = await logins.logIn({ username: "late", password: PASSWORD }, "127.0.0.1");
     const { credentials } = testAuth(storage());
     const [, payload] = token.split(".");
     const none = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${payload}.`;
@@ -132,11 +132,11 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("after the failures that are allowed a login is locked, the right password too, others not", async () => {
-    const { accounts } = testAuth(storage(), { perName: 3 });
+    const { accounts, logins } = testAuth(storage(), { perName: 3 });
     const root = await makeUser(storage(), { role: "superadmin" });
     for (const username of ["berta", "carla"])
       await accounts.create(root, { username, password: PASSWORD, role: "user", display_name: "" });
-    const logIn = (username: string, password: string, ip = "10.0.0.1") => accounts.logIn({ username, password }, ip);
+    const logIn = (username: string, password: string, ip = "10.0.0.1") => logins.logIn({ username, password }, ip);
     // All at once: none slips past the limit but those that are being checked.
     const guesses = await Promise.allSettled(Array.from({ length: 12 }, () => logIn("berta", "wrong wrong")));
     const codes = guesses.map((guess) => (guess.status === "rejected" ? guess.reason.code : "in"));
@@ -151,10 +151,10 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a success forgets the name's failures; an address of many names is locked as a whole", async () => {
-    const { accounts } = testAuth(storage(), { perName: 3, perAddress: 6 });
+    const { accounts, logins } = testAuth(storage(), { perName: 3, perAddress: 6 });
     const root = await makeUser(storage(), { role: "superadmin" });
     await accounts.create(root, { username: "dora", password: PASSWORD, role: "user", display_name: "" });
-    const logIn = (username: string, password: string) => accounts.logIn({ username, password }, "10.0.0.9");
+    const logIn = (username: string, password: string) => logins.logIn({ username, password }, "10.0.0.9");
     for (const _ of [1, 2])
       await expect(logIn("dora", "wrong wrong")).rejects.toMatchObject({ code: "invalid_credentials" });
     await logIn("dora", PASSWORD);

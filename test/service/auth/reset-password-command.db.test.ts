@@ -20,8 +20,8 @@ test("the password on standard input is the user's, beside a service that runs; 
   if (database.kind !== "postgres") throw new Error("another engine");
   const storage = await openTestStorage(database);
   onTestFinished(() => storage.close());
-  const { accounts, credentials } = testAuth(storage);
-  const { token } = await accounts.initialize({ username: "root", password: PASSWORD }, null);
+  const { logins, credentials } = testAuth(storage);
+  const { token } = await logins.initialize({ username: "root", password: PASSWORD }, null);
   const env = {
     ...SECRETS,
     DATABASE_URL: database.url,
@@ -34,7 +34,7 @@ test("the password on standard input is the user's, beside a service that runs; 
   expect(done).toMatchObject({ exitCode: 0, stderr: "" });
   expect(done.stdout).not.toContain("good enough");
   await expect(credentials.authenticate(`Bearer ${token}`)).rejects.toMatchObject({ code: "unauthorized" });
-  expect((await accounts.logIn({ username: "root", password: "good enough" }, "127.0.0.1")).user.id).toBe(1);
+  expect((await logins.logIn({ username: "root", password: "good enough" }, "127.0.0.1")).user.id).toBe(1);
 });
 
 test("on PGlite the service has to be stopped first", async () => {

@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { InitializeBody, Me, PasswordBody, Token, TokenBody } from "../../api/auth.ts";
 import { Success } from "../../api/common.ts";
-import type { IssuedToken } from "../../auth/accounts.ts";
 import type { Auth } from "../../auth/auth.ts";
+import type { IssuedToken } from "../../auth/logins.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { refusals } from "../refusals.ts";
 
@@ -11,7 +11,7 @@ const tags = ["auth"];
 const open = { config: { isPublic: true } };
 
 /** Logging in, and who one is. */
-export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { auth: { accounts } }) => {
+export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { auth: { accounts, logins } }) => {
   const firstRun = {
     tags,
     summary: "Ask whether the first account is still to be made",
@@ -19,7 +19,7 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
     response: { 200: z.strictObject({ first_run: z.boolean() }).meta({ id: "FirstRun" }), ...refusals() },
   };
   app.get("/api/auth/check-first-run", { ...open, schema: firstRun }, async () => ({
-    first_run: await accounts.isFirstRun(),
+    first_run: await logins.isFirstRun(),
   }));
 
   const initialize = {
@@ -30,7 +30,7 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
     response: { 200: Token, ...refusals("init_token_invalid", "already_initialized", "password_invalid") },
   };
   app.post("/api/auth/initialize", { ...open, schema: initialize }, async ({ body, ip }) =>
-    showToken(await accounts.initialize(body, ip)),
+    showToken(await logins.initialize(body, ip)),
   );
 
   const token = {
@@ -42,7 +42,7 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
     response: { 200: Token, ...refusals("invalid_credentials", "login_locked") },
   };
   app.post("/api/auth/token", { ...open, schema: token }, async ({ body, ip }) =>
-    showToken(await accounts.logIn(body, ip)),
+    showToken(await logins.logIn(body, ip)),
   );
 
   const me = { tags, summary: "Ask who one is", response: { 200: Me, ...refusals() } };
@@ -64,12 +64,12 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
     response: { 200: Token, ...refusals("invalid_credentials", "password_invalid", "login_locked") },
   };
   app.put("/api/auth/me/password", { schema: password }, async (request) =>
-    showToken(await accounts.changePassword(actorOf(request), request.body)),
+    showToken(await logins.changePassword(actorOf(request), request.body)),
   );
 
   const logout = { tags, summary: "End all of one's tokens", response: { 200: Success, ...refusals() } };
   app.post("/api/auth/logout", { schema: logout }, async (request) => {
-    await accounts.logOut(actorOf(request));
+    await logins.logOut(actorOf(request));
     return { success: true as const };
   });
 };
