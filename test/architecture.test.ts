@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from "vitest";
 /** Rooms that only `turns` joins. */
 const JOINED = ["executors", "process", "storage", "event-log", "sessions", "replay"];
 
-/** What each room may import besides itself. A new edge is its own commit, with the reason. Source: DESIGN section 3. */
+/** What each room may import besides itself. A new edge is its own commit, with the reason. Source: ARCHITECTURE.md. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   // What an app of turnd and one of the agent service do alike.

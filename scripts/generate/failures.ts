@@ -94,7 +94,8 @@ function listWith(failure: FailureDraft): readonly Candidate[] {
 }
 
 function seen({ seenIn }: DescribedRule): string {
-  return seenIn.startsWith("cli-") ? `[${seenIn}](../fixtures/${seenIn})` : seenIn;
+  if (seenIn.startsWith("cli-")) return `[${seenIn}](../fixtures/${seenIn})`;
+  return seenIn.replace(/^docs\/(\S+\.md).*$/, "[$&]($1)");
 }
 
 function linkTo(code: FailureCode): string {

@@ -36,7 +36,7 @@ const SOURCES: Readonly<Record<CliName, Source>> = {
     pin: "opencode-linux-x64",
     reads: CliARecord,
     readsWithin: { "part.state.metadata": [Metadata, Todos] },
-    // In a git work tree, of a search, of a long output, of a compacted call. Source: contract sections 1 and 1.1.
+    // In a git work tree, of a search, of a long output, of a compacted call. Source: docs/contracts/cli-a.md §1, §1.1.
     documented: [
       "step_start part.snapshot",
       "step_finish part.snapshot",

@@ -22,7 +22,7 @@ const name = (fallback: string) =>
 
 const MINUTE = 60_000;
 
-/** Every variable turnd itself reads, but for the configuration of the CLIs. Source: DESIGN section 9. */
+/** Every variable turnd itself reads, but for the configuration of the CLIs. `docs/reference.md` is made from it. */
 export const SettingsSchema = z.object({
   TURND_HOST: z.string().min(1).default("127.0.0.1").meta({ description: "Address `/v1` listens on" }),
   TURND_PORT: integer(8091, 0, 65_535).meta({ description: "Port `/v1` listens on; 0 picks one and logs it" }),

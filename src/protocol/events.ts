@@ -84,7 +84,7 @@ export const TurnEndedData = z
   .meta({ id: "TurnEndedData" });
 export type TurnEndedData = z.infer<typeof TurnEndedData>;
 
-/** What each event type carries. Source: DESIGN section 6. */
+/** What each event type carries. Source: docs/design.md §4. */
 const DATA = {
   "turn.started": z.strictObject({
     cli: z.strictObject({ name: z.string(), version: z.string().optional() }),
@@ -200,7 +200,7 @@ const envelope = {
   native: Native.optional(),
 };
 
-/** An event as stored and as sent, one JSON line. Source: DESIGN section 6. */
+/** An event as stored and as sent, one JSON line. Source: docs/design.md §4. */
 export const LoggedEvent = z
   .discriminatedUnion("type", [
     events.turnStarted.extend(envelope),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The closed list of reasons why a turn did not complete. Source: DESIGN section 6. */
+/** The closed list of reasons why a turn did not complete. Source: docs/design.md §4. */
 export const FailureCode = z
   .enum([
     "executor_unavailable",

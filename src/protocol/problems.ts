@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Why a request was refused: the closed list. Source: DESIGN section 7. */
+/** Why a request was refused: the closed list. Source: docs/design.md §5. */
 export const ProblemCode = z
   .enum([
     "invalid_json",

@@ -5,7 +5,7 @@ import { FailureCode } from "./failures.ts";
 import { listOf } from "./list.ts";
 import { CallerId, Metadata } from "./turns.ts";
 
-/** What turnd itself did to end a turn. Source: DESIGN section 4. */
+/** What turnd itself did to end a turn. Source: docs/design.md §2. */
 export const TurnEndedBy = z
   .enum([
     "cancel",

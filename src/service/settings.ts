@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 
 const secret = z.string().min(32).optional();
 
-/** Every variable of the service. Source: design section 12. */
+/** Every variable of the service. `docs/service-reference.md` is made from it. */
 export const SettingsSchema = z.object({
   SERVICE_HOST: z.string().min(1).default("127.0.0.1").meta({ description: "Address the API listens on" }),
   SERVICE_PORT: integer(5050, 0, 65_535).meta({ description: "Port the API listens on; 0 picks one and logs it" }),

@@ -66,7 +66,7 @@ test(
     expect([finding?.version, finding?.known_version]).toEqual(["1.3.2", "1.14.34"]);
     const changed = (name: string) => finding?.scenarios.find(({ scenario }) => scenario === name)?.changes;
     expect(changed("text")).toEqual([]);
-    // Contract section 1.1: the whole file before and after, where the newer version prints a patch.
+    // docs/contracts/cli-a.md §1.1: the whole file before and after, where the newer version prints a patch.
     const filediff = "tool_use part.state.metadata.filediff";
     expect(changed("edit")).toEqual([
       { what: "field", subject: `${filediff}.after`, is: "string", breaks: false },
@@ -76,7 +76,7 @@ test(
     expect(changed("todo")).toEqual([
       { what: "field", subject: "tool_use part.state.metadata.todos[].id", is: "string", breaks: false },
     ]);
-    // Contract section 6: it asks again for ever where an answer has no end, and turnd ends it.
+    // docs/contracts/cli-a.md §6: it asks again for ever where an answer has no end, and turnd ends it.
     expect(changed("no-finish")).toEqual([
       { what: "outcome", subject: "code", was: "output_incomplete", is: "provider_error", breaks: true },
       { what: "outcome", subject: "exit", was: "code 0", is: "signal SIGKILL", breaks: false },

@@ -30,7 +30,7 @@ function readMessage(answer: Answer): string | undefined {
   return typeof inner.message === "string" ? inner.message : undefined;
 }
 
-/** CLI A prints what it gives up on, and repeats the rest for ever: then its log alone tells. Source: contract section 6. */
+/** CLI A prints what it gives up on, and repeats the rest for ever: then its log alone tells. Source: docs/contracts/cli-a.md §6. */
 function printAsCliA(answer: Answer): Printed {
   const { status } = answer;
   const data = { statusCode: status, responseBody: toText(answer) };
@@ -42,7 +42,7 @@ function printAsCliA(answer: Answer): Printed {
   };
 }
 
-/** CLI B hands a 400 on, names other statuses, and keeps nothing of a 429 and a 500. Source: contract section 5. */
+/** CLI B hands a 400 on, names other statuses, and keeps nothing of a 429 and a 500. Source: docs/contracts/cli-b.md §5. */
 function printAsCliB(answer: Answer): Printed {
   const { status } = answer;
   const said = readMessage(answer) ?? toText(answer);

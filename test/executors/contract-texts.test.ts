@@ -5,7 +5,7 @@ import { toErrorFact } from "../../src/daemon/executors/cli-a/failures/facts.ts"
 import { toProviderFact } from "../../src/daemon/executors/cli-b/failures/facts.ts";
 import { classify as classifyCliB } from "../../src/daemon/executors/cli-b/failures/failure.ts";
 
-/** Every text that the contract of CLI B lists for `turn.failed`, with the code a person would give. Source: sections 5 and 7. */
+/** Every text that the contract of CLI B lists for `turn.failed`, with the code a person would give. Source: docs/contracts/cli-b.md §5, §7. */
 const CLI_B: readonly (readonly [string, FailureCode])[] = [
   ["Missing environment variable: `OPENAI_API_KEY`.", "credential_missing"],
   ["unexpected status 401 Unauthorized: no, url: http://x/v1/responses", "auth_failed"],
@@ -82,7 +82,7 @@ test("an interruption proves nothing: turnd itself may have sent the signal", ()
   expect(classifyCliB([fact]).isProven).toBe(false);
 });
 
-/** Every error that the contract of CLI A lists. Source: section 5. */
+/** Every error that the contract of CLI A lists. Source: docs/contracts/cli-a.md §5. */
 const CLI_A: readonly (readonly [string, { readonly message?: string } & Record<string, unknown>, FailureCode])[] = [
   ["APIError", { message: "no", statusCode: 401 }, "auth_failed"],
   ["APIError", { message: "Unauthorized: request was blocked by a gateway or proxy.", statusCode: 401 }, "auth_failed"],

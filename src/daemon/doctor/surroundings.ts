@@ -10,7 +10,7 @@ const TOOL_TIMEOUT_MS = 10_000;
 const OLDEST_NODE = "22.18.0";
 /** By these paths turnd starts them. */
 const NEEDED = ["/usr/bin/perl", "/usr/bin/setpriv", "/usr/bin/flock", "/usr/bin/find", "/usr/bin/test", "/bin/bash"];
-/** Without these the CLIs' searches and snapshots fail. Source: contracts, cli-a section 8. */
+/** Without these the CLIs' searches and snapshots fail. Source: docs/contracts/cli-a.md §8. */
 const WANTED = ["git", "rg"];
 
 export async function checkTools({ env }: Subject): Promise<Verdict> {

@@ -33,7 +33,7 @@ export interface FindOptions {
  *
  * A file that starts with `#!` is the Node wrapper of an npm package, which loses signals and exit codes: the platform
  * package beside it is taken instead.
- * @see contracts/cli-a.md section 10, cli-b.md section 0
+ * @see docs/contracts/cli-a.md §10, docs/contracts/cli-b.md §0
  */
 export async function findProgram(options: FindOptions): Promise<FoundProgram> {
   const found = options.explicit ?? (await findOnPath(options.name, options.searchPath));

@@ -10,7 +10,7 @@ const SETPRIV = "/usr/bin/setpriv";
 /**
  * Prefixes a command so that it runs as the CLIs' user, without groups or capabilities and unable to regain any.
  *
- * @see setpriv(1); contracts/image.md section 5: every other way leaves groups or a bounding set behind
+ * @see setpriv(1); docs/contracts/containers.md §1: every other way leaves groups or a bounding set behind
  */
 export function asUser(runAs: RunAs, command: readonly string[]): string[] {
   const identity = runAs.isSelf

@@ -12,7 +12,7 @@ export const RecordingVersion = z.literal(1, {
 
 /**
  * `turn.json` of a recording: what replay reads of it. A turn's own directory has it all. Looser than the document's
- * `RecordedTurn`, which strangers send: this one was written by turnd or by a person beside it. Source: DESIGN section 8.
+ * `RecordedTurn`, which clients send: this one was written by turnd or by a person beside it. Source: docs/replaying.md.
  */
 const RecordingFile = z.object({
   v: RecordingVersion.optional(),

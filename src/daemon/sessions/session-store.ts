@@ -26,7 +26,7 @@ export const SessionFile = z.object({
 });
 export type SessionFile = z.infer<typeof SessionFile>;
 
-/** Where a session's things are. Source: DESIGN section 4. */
+/** Where a session's things are. Source: docs/design.md §2. */
 export interface SessionPaths {
   readonly root: string;
   /** The CLI's own state; owned by the CLIs' user. */

@@ -8,7 +8,7 @@ import type { TurnObserver } from "./observer.ts";
 import type { Redact } from "../event-log/redact.ts";
 import type { SecretBook } from "./store/secret-book.ts";
 
-/** Bounds of a turn; times in milliseconds, 0 switches a time-out off. Source: DESIGN section 9. */
+/** Bounds of a turn; times in milliseconds, 0 switches a time-out off. Source: docs/reference.md. */
 export interface TurnLimits {
   readonly maxTurns: number;
   readonly maxQueued: number;

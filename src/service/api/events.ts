@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The types of a run's events. Closed list. Source: design section 9. */
+/** The types of a run's events. Closed list; `docs/service-reference.md` is made from it. */
 export const RunEventType = z
   .enum(["metadata", "messages", "custom", "interrupt", "error", "end"])
   .meta({ id: "RunEventType" });

@@ -1,4 +1,4 @@
-/** The one table from a problem's code to its HTTP status; the closed list of why a call is refused. Source: design section 8. */
+/** The one table from a problem's code to its HTTP status; the closed list of why a call is refused. */
 export const PROBLEM_STATUS = {
   invalid_json: 400,
   authorization_pending: 400,

@@ -9,7 +9,7 @@ export function sha256(text: string): Buffer {
   return createHash("sha256").update(text, "utf8").digest();
 }
 
-/** Makes API keys' secrets again and again from what identifies their creation. Source: design section 7. */
+/** Makes API keys' secrets again and again from what identifies their creation. Source: docs/service.md. */
 export interface KeyDerivation {
   /** The same for the same user and request id for as long as the master secret is. */
   secretOf(userId: number, requestId: string): string;

@@ -18,7 +18,7 @@ import type { Storage } from "../../../src/service/storage/storage.ts";
 import { makeUser } from "../harness/auth.ts";
 import { ENGINES, shareStorage } from "../harness/storage.ts";
 
-// The table of the design's section 5, written down once more: by hand, and not from the code under test.
+// The table of states, written by hand once more and not taken from the code under test.
 const DURING = { parse: "parsing", index: "indexing" } as const;
 const DONE = { parse: "parsed", index: "indexed" } as const;
 const FAILED = { parse: "error_parsing", index: "error_indexing" } as const;

@@ -17,7 +17,7 @@ const MAX_MESSAGES = 500;
  *
  * A stream that is cut after a finished message is asked for again, and the message is printed once an attempt. Only a
  * text of the same request, after a retry, is a repeat; the same words elsewhere in a turn are shown.
- * @see contracts/cli-b.md section 2.3, point 6; fixture cli-a/1.14.34/stream-cut-after-text-recovered
+ * @see docs/contracts/cli-b.md §2.3 (6); fixture cli-a/1.14.34/stream-cut-after-text-recovered
  */
 export function createRepeatFilter(): RepeatFilter {
   let shown: string[] = [];

@@ -79,7 +79,7 @@ export const NOTHING_KNOWN = {
   rule: "nothing-known",
   code: "unknown",
   on: "exit",
-  seenIn: "DESIGN section 6",
+  seenIn: "docs/design.md §4",
 } as const satisfies DescribedRule;
 
 /** A table as people are told of it. */

@@ -40,7 +40,8 @@ export const cliA: Executor = {
     mcp_servers: true,
   },
   variables: VARIABLES,
-  // It handles neither and dies of the first at once; the second serves where SIGINT is ignored. Source: section 10.
+  // It handles neither and dies of the first at once; the second serves where SIGINT is ignored.
+  // Source: docs/contracts/cli-a.md §10.
   stopSignals: ["SIGINT", "SIGTERM"],
   nativeBinaries: (cliName) =>
     namesOf(cliName, BUILT_AS).flatMap((name) =>
@@ -59,7 +60,7 @@ export const cliA: Executor = {
   },
   planHome,
   buildArgs,
-  // Anything else ends with exit code 0 and not a word. Source: contract section 3.
+  // Anything else ends with exit code 0 and not a word. Source: docs/contracts/cli-a.md §3.
   isNativeSessionId: (id) => SESSION_ID.test(id),
   failureRules: FAILURE_RULES,
   records: RECORDS,
@@ -67,7 +68,8 @@ export const cliA: Executor = {
   readTime,
   checkConfiguration: () => CONFIGURATION_CHECK,
   strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).flatMap((name) => [`/etc/${name}`, `~/.${name}`]),
-  // The three belong together: what was written last may be in the log beside the database alone. Source: section 3.
+  // The three belong together: what was written last may be only in the log beside the database.
+  // Source: docs/contracts/cli-a.md §3.
   corruptState: (rule, cliName) =>
     rule === CORRUPT_ON_RESUME
       ? namesOf(cliName, BUILT_AS).flatMap((name) => ["", "-wal", "-shm"].map((end) => `data/${name}/${name}.db${end}`))

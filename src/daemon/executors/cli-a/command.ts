@@ -1,7 +1,7 @@
 import type { Invocation } from "../contract/executor.ts";
 import { readDetails, resolveModel } from "./details.ts";
 
-/** Any title keeps the CLI from asking the model for one. Source: contract section 1.2. */
+/** Any title keeps the CLI from asking the model for one. Source: docs/contracts/cli-a.md §1.2. */
 const TITLE = "turn";
 
 /**
@@ -9,7 +9,7 @@ const TITLE = "turn";
  *
  * Every value is written with "=", so that none is taken for an option. `--file` takes every word after it, and stands
  * before an option.
- * @see contract section 2
+ * @see docs/contracts/cli-a.md §2
  */
 export function buildArgs(invocation: Invocation): string[] {
   const { configuration, mode, resume, effort, images } = invocation;

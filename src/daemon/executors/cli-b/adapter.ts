@@ -39,7 +39,7 @@ export const cliB: Executor = {
     mcp_servers: true,
   },
   variables: VARIABLES,
-  // SIGINT ends it in 50 to 160 ms whatever it does; SIGTERM leaves more behind. Source: contract section 9.
+  // SIGINT ends it in 50 to 160 ms whatever it does; SIGTERM leaves more behind. Source: docs/contracts/cli-b.md §9.
   stopSignals: ["SIGINT", "SIGTERM"],
   nativeBinaries: () =>
     PACKAGES.flatMap((directory) =>
@@ -48,7 +48,7 @@ export const cliB: Executor = {
   configure,
   planHome,
   buildArgs,
-  // Anything else is taken for a thread's name and silently starts a new thread. Source: contract section 4.
+  // Anything else is taken for a thread's name and silently starts a new thread. Source: docs/contracts/cli-b.md §4.
   isNativeSessionId: (id) => SESSION_ID.test(id),
   failureRules: FAILURE_RULES,
   records: RECORDS,

@@ -10,7 +10,7 @@ import { ALWAYS } from "./config/unasked.ts";
  *
  * Options stand before `resume` and `review`, which do not take them all. A review in a session that has a thread goes
  * on in it as a read-only turn: the CLI cannot review in a thread that exists.
- * @see contract sections 1, 3, 4 and 13
+ * @see docs/contracts/cli-b.md §1, §3, §4, §13
  */
 export function buildArgs(invocation: Invocation): string[] {
   const { mode, workspace, model, effort, images, outputSchema, permissions } = invocation;

@@ -2,11 +2,11 @@ import { z } from "zod";
 import type { Mode, Permissions } from "../../../protocol/index.ts";
 import type { Configuration } from "../contract/executor.ts";
 
-/** The three levels of CLI B's own sandbox. Source: contract section 1. */
+/** The three levels of CLI B's own sandbox. Source: docs/contracts/cli-b.md §1. */
 export const SandboxMode = z.enum(["read-only", "workspace-write", "danger-full-access"]);
 export type SandboxMode = z.infer<typeof SandboxMode>;
 
-/** CLI B's variables: empty ones count as not set, as entry scripts export them. Source: DESIGN section 9. */
+/** CLI B's variables: empty ones count as not set, as entry scripts export them. Source: docs/reference.md. */
 export interface CliBVariables {
   readonly apiKey: string | undefined;
   readonly envKey: string | undefined;

@@ -39,7 +39,7 @@ export interface Executor {
   readonly variables: readonly Variable[];
   /**
    * Signals that ask the CLI to stop, in order; they share the grace time. What remains is killed.
-   * @see contracts/cli-a.md section 10, cli-b.md section 9
+   * @see docs/contracts/cli-a.md §10, docs/contracts/cli-b.md §9
    */
   readonly stopSignals: readonly ("SIGINT" | "SIGTERM")[];
   /** Where the native binary lies, seen from the directory of a Node wrapper that is found on PATH instead; best first. */

@@ -49,7 +49,7 @@ const Body = Level.extend({
  * Reads the body of a provider's refusal, or of an error inside its stream, in any of the shapes that providers use.
  *
  * @returns undefined for a body that is no JSON, such as a proxy's page
- * @see contract sections 5 of both CLIs; test/executors/answers
+ * @see docs/contracts/cli-a.md §5, docs/contracts/cli-b.md §5; test/executors/answers
  */
 export function readAnswerBody(body: string): AnswerBody | undefined {
   const value = parse(body);

@@ -2,7 +2,7 @@ import { SlimEvent, type Truncated } from "../../../protocol/index.ts";
 import type { LoggedLine } from "../../turns/turn-service.ts";
 import { frameOverhead } from "./sse.ts";
 
-/** Largest frame of a slim stream. Source: DESIGN section 7. */
+/** Largest frame of a slim stream. Source: docs/design.md §5. */
 const MAX_FRAME_BYTES = 65_536;
 
 /** How much one value may keep: bytes of a string, entries of a list or object. Tried in order until the frame fits. */

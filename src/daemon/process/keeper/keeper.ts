@@ -23,7 +23,7 @@ export interface Started {
 export interface KeptCommand {
   /** Absolute path of `sandbox/keeper`. */
   readonly keeperPath: string;
-  /** Holds `prompt.txt`; the keeper adds the other files of DESIGN section 4. */
+  /** Holds `prompt.txt`; the keeper adds the other files of docs/design.md §2. */
   readonly directory: string;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;

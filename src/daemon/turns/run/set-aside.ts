@@ -1,7 +1,7 @@
 import { access, rename } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The files of a resume that came to nothing, in the order in which they are moved. Source: DESIGN section 4. */
+/** The files of a resume that came to nothing, in the order in which they are moved. Source: docs/design.md §2. */
 const FILES = ["exit.json", "stdout.jsonl", "stderr.log", "started"] as const;
 
 /** Whether a turn's `started` is there: its CLI has been started, or was about to be. */

@@ -16,7 +16,7 @@ import {
 import { writeFileAtomic } from "../../storage/atomic-file.ts";
 import { readRegular } from "../../storage/read-regular.ts";
 
-/** What turnd itself did to end a turn; null when it did nothing. Source: DESIGN section 4. */
+/** What turnd itself did to end a turn; null when it did nothing. Source: docs/design.md §2. */
 export const EndedBy = TurnEndedBy.nullable();
 export type EndedBy = z.infer<typeof EndedBy>;
 

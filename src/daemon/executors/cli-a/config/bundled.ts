@@ -3,7 +3,7 @@ import type { Configuration } from "../../contract/executor.ts";
 /**
  * Provider packages inside the binary, of 1.14.34; 1.3.2 has all but the first and the last. Read from the binaries'
  * own tables. Any other is fetched from npm at every session's first turn, which ends in `ProviderInitError` after up
- * to 133 s where npm cannot be reached. Source: contract section 4.
+ * to 133 s where npm cannot be reached. Source: docs/contracts/cli-a.md §4.
  */
 const BUNDLED: ReadonlySet<string> = new Set([
   "@ai-sdk/alibaba",

@@ -15,7 +15,10 @@ const FORBIDDEN = [
   ...["agent", "command", "mode", "plugin", "skill", "tool"].flatMap((name) => [name, `${name}s`]),
 ] as const;
 
-/** Switches that keep a run to its own home: no repository's or user's files, no downloads. Source: contract section 8. */
+/**
+ * Switches that keep a run to its own home: no files of a repository or a user, no downloads.
+ * Source: docs/contracts/cli-a.md §8.
+ */
 const SWITCHES = [
   "DISABLE_AUTOUPDATE",
   "DISABLE_CLAUDE_CODE",
@@ -42,7 +45,7 @@ function pluginStubs(version: string): Record<string, Record<string, unknown>> {
 /**
  * Lays out CLI A's part of a session's home: four directories and the configuration, tightened for this turn.
  *
- * @see contract sections 4, 7 and 8
+ * @see docs/contracts/cli-a.md §4, §7, §8
  */
 export function planHome(input: HomeInput): HomePlan {
   const { home, cliName } = input;

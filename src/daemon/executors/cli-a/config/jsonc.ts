@@ -4,7 +4,7 @@ export type ReadJsonc = { readonly ok: true; readonly value: unknown } | { reado
 /**
  * Reads JSON that may have comments and trailing commas, as CLI A reads its configuration.
  *
- * @see contract section 4
+ * @see docs/contracts/cli-a.md §4
  */
 export function readJsonc(text: string): ReadJsonc {
   try {

@@ -14,7 +14,7 @@ export interface RenderedSettings {
 
 /** The longest a whole request to the model may take. */
 const REQUEST_TIMEOUT_MS = 300_000;
-/** The longest pause within an answer; the CLI has no limit of its own. Source: contract section 5. */
+/** The longest pause within an answer; the CLI has no limit of its own. Source: docs/contracts/cli-a.md §5. */
 const CHUNK_TIMEOUT_MS = 120_000;
 
 /** Builds the configuration of one provider and one model, which also writes titles. */
@@ -24,7 +24,7 @@ export function buildConfig({ provider, model, baseUrl, npm, apiKey }: RenderedS
     $schema: "https://opencode.ai/config.json",
     model: fullModel,
     small_model: fullModel,
-    // Without this the CLI also offers a hosted provider of its own. Source: contract section 4.
+    // Without this the CLI also offers a hosted provider of its own. Source: docs/contracts/cli-a.md §4.
     enabled_providers: [provider],
     ...QUIET,
     provider: {

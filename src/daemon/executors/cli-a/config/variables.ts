@@ -35,7 +35,7 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
  * Reads CLI A's variables.
  *
  * `CLI_A_JSON` is taken as it is; else key, model, provider and base URL make a configuration. Empty variables count as
- * not set, as entry scripts export them. The key goes into the file in clear text, as the contract has it.
+ * not set, as entry scripts export them. The key goes into the file in clear text.
  */
 export function configure({ env, cliName }: ConfigureInput): ConfigureResult {
   const given = (name: string): string | undefined => (env[name]?.trim() ? env[name] : undefined);
@@ -130,7 +130,7 @@ function checkBaseUrl(baseUrl: string): string[] {
   return url.search === "" && url.hash === "" ? [] : ["CLI_A_BASE_URL must not hold a query; use CLI_A_JSON"];
 }
 
-/** The Anthropic package appends `/messages` alone. Source: contract section 4. */
+/** The Anthropic package appends `/messages` alone. Source: docs/contracts/cli-a.md §4. */
 function toAddress(baseUrl: string, npm: string, warnings: string[]): string {
   const address = baseUrl.trim().replace(/\/+$/, "");
   if (npm !== ANTHROPIC || address.endsWith("/v1")) return address;

@@ -20,7 +20,7 @@ const EXIT_RULES: readonly FailureRule[] = [
     name: new RegExp(`^${AFTER_COMPLETION}$`),
     code: "crashed",
     message: (fact) => `CLI A finished the turn and then ended abnormally (${fact.text}).`,
-    seenIn: "DESIGN section 6",
+    seenIn: "docs/design.md §4",
   },
   {
     id: "exit-fault",
@@ -45,7 +45,7 @@ const EXIT_RULES: readonly FailureRule[] = [
     status: (code) => code > 128 && code < 160,
     code: "crashed",
     message: (fact) => `CLI A was ended by signal ${(fact.status ?? 128) - 128} (exit code ${fact.status}).`,
-    seenIn: "DESIGN section 6",
+    seenIn: "docs/design.md §4",
   },
 ];
 
@@ -57,7 +57,7 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     name: new RegExp(`^(?!${FINISH})`),
     code: "unknown",
     message: (fact) => `CLI A failed: ${quote(fact)}`,
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-a.md §5",
     isProven: false,
   },
   {
@@ -68,7 +68,7 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     pattern: /^(?:Uncaught |Unhandled )?(?:[A-Z]\w*)?(?:Error|Exception)\b/,
     code: "crashed",
     message: (fact) => `CLI A ended abnormally: ${quote(fact)}`,
-    seenIn: "contract section 5.2",
+    seenIn: "docs/contracts/cli-a.md §5.2",
     isProven: false,
   },
   {
@@ -77,7 +77,7 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     status: (code) => code !== 0,
     code: "crashed",
     message: (fact) => `CLI A ended abnormally and did not say why (${fact.text}).`,
-    seenIn: "contract section 5.2",
+    seenIn: "docs/contracts/cli-a.md §5.2",
     isProven: false,
   },
   {

@@ -69,7 +69,7 @@ const ANSWERS: readonly Omit<FailureRule, "on">[] = [
     field: CODES.context,
     code: "context_overflow",
     message: (fact) => `The conversation is longer than the model's context: ${quote(fact)}`,
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-a.md §5",
   },
   {
     id: "content-code",
@@ -114,7 +114,7 @@ const ANSWERS: readonly Omit<FailureRule, "on">[] = [
     status: [413],
     code: "context_overflow",
     message: (fact) => `The request is longer than the provider takes: ${quote(fact)}`,
-    seenIn: "contract section 6",
+    seenIn: "docs/contracts/cli-a.md §6",
   },
   {
     id: "context-words",
@@ -198,7 +198,7 @@ const ANSWERS: readonly Omit<FailureRule, "on">[] = [
     field: CODES.slow,
     code: "provider_timeout",
     message: (fact) => `The provider did not answer in time: ${quote(fact)}`,
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-a.md §5",
   },
   {
     id: "timed-out",
@@ -226,7 +226,7 @@ const ANSWERS: readonly Omit<FailureRule, "on">[] = [
     pattern: WORDS.failed,
     code: "provider_error",
     message: (fact) => `The provider failed: ${quote(fact)}`,
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-a.md §5",
   },
 ];
 

@@ -26,7 +26,7 @@ const NAMED_RULES: readonly FailureRule[] = [
     name: /^MessageOutputLengthError$/,
     code: "output_limit",
     message: "The answer reached the model's output limit.",
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-a.md §5",
   },
   {
     id: "output-unstructured",
@@ -34,7 +34,7 @@ const NAMED_RULES: readonly FailureRule[] = [
     name: /^StructuredOutputError$/,
     code: "provider_error",
     message: (fact) => `The model's answer has not the form that was asked for: ${quote(fact)}`,
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-a.md §5",
   },
   {
     id: "aborted",
@@ -42,7 +42,7 @@ const NAMED_RULES: readonly FailureRule[] = [
     name: /^MessageAbortedError$/,
     code: "crashed",
     message: "Something inside CLI A aborted the run.",
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-a.md §5",
   },
 ];
 
@@ -104,7 +104,7 @@ const OTHER_RULES: readonly FailureRule[] = [
     pattern: /SQLITE_(?:FULL|IOERR|READONLY|CORRUPT)|database or disk is full|disk I\/O error|ENOSPC|EDQUOT/,
     code: "storage_error",
     message: (fact) => `CLI A could not write its state: ${quote(fact)}`,
-    seenIn: "contract section 9",
+    seenIn: "docs/contracts/cli-a.md §9",
   },
   {
     id: "error-in-stream",
@@ -120,7 +120,7 @@ const OTHER_RULES: readonly FailureRule[] = [
     name: /^APIError$/,
     code: "provider_error",
     message: (fact) => `The request to the provider failed: ${quote(fact)}`,
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-a.md §5",
   },
 ];
 
@@ -151,7 +151,7 @@ const FINISH_RULES: readonly FailureRule[] = [
     field: /^error$/,
     code: "provider_error",
     message: "The provider ended the answer with an error.",
-    seenIn: "contract section 1.2",
+    seenIn: "docs/contracts/cli-a.md §1.2",
   },
   {
     id: "finish-empty",

@@ -110,7 +110,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /Illegal instruction|CPU lacks|GLIBC_|cannot execute|error while loading shared libraries/,
     code: "executor_unavailable",
     message: (fact) => `CLI A cannot run on this machine: ${quote(fact)}`,
-    seenIn: "contract section 2",
+    seenIn: "docs/contracts/cli-a.md §2",
   },
   {
     id: "panic",
@@ -119,7 +119,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     pattern: /^panic(?:\(|:)|Bun has crashed|Segmentation fault|out of memory/i,
     code: "crashed",
     message: (fact) => `CLI A crashed: ${quote(fact)}`,
-    seenIn: "contract section 5.2",
+    seenIn: "docs/contracts/cli-a.md §5.2",
   },
   {
     id: "model-not-configured-log",

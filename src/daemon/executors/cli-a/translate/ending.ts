@@ -33,7 +33,7 @@ interface EndingInput {
  * Law 4: CLI A exits with 0 for nearly every failure, so the proof is a last record `step_finish` with reason `stop`,
  * and no error after the last answer. Where turnd ended the process itself, neither its exit nor what is missing proves
  * anything; the CLI's own words still do.
- * @see contract sections 0 and 5
+ * @see docs/contracts/cli-a.md §0, §5
  */
 export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "proof"> {
   const { ended, outcome, stderr, requestedSession, nativeSessionId } = input;
@@ -49,7 +49,7 @@ export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "pro
   const failure = classify(facts);
   if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
   if (requestedSession === null || nativeSessionId !== null) return { failure };
-  // A malformed id, for one, leaves neither a record nor a word. Source: contract section 3.
+  // A malformed id, for one, leaves neither a record nor a word. Source: docs/contracts/cli-a.md §3.
   return { failure: explainLostResume(requestedSession, facts) };
 }
 

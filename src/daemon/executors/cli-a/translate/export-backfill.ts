@@ -41,7 +41,7 @@ const StoredPart = z.looseObject({
 });
 type StoredPart = z.infer<typeof StoredPart>;
 
-/** What `export` prints. Source: contract section 13. */
+/** What `export` prints. Source: docs/contracts/cli-a.md §13. */
 const StoredSession = z.object({
   messages: z.array(
     z.object({
@@ -62,11 +62,11 @@ type StoredMessage = z.infer<typeof StoredSession>["messages"][number];
  *
  * `run` ends as soon as its prompt is answered, whether or not its own printing loop has come that far: when a provider
  * sends its last deltas at once, or the machine is busy, exit code 0 comes with the answer missing.
- * @see contract sections 1.4 and 12.2, which asks for this path; fixture cli-a/1.14.34/tail-lost
+ * @see docs/contracts/cli-a.md §1.4, §12.2, which asks for this path; fixture cli-a/1.14.34/tail-lost
  */
 export function recoverFromStore(sessionId: string, printed: PrintedParts): Recovery {
   return {
-    // Its standard output must be a file: into a pipe it is cut at 64 KiB. Source: contract section 13.
+    // Its standard output must be a file: into a pipe it is cut at 64 KiB. Source: docs/contracts/cli-a.md §13.
     args: ["export", sessionId],
     readLines(stored, startedAtMs) {
       const session = StoredSession.safeParse(parse(stored));
@@ -110,7 +110,7 @@ function toRecords({ info, parts }: StoredMessage, sessionId: string, printed: R
   return [...records, { type: "error", timestamp, sessionID: sessionId, error: info.error }];
 }
 
-/** What `run` prints a part as; undefined for one that it never prints, or not yet. Source: contract section 1. */
+/** What `run` prints a part as; undefined for one it does not print, or not yet. Source: docs/contracts/cli-a.md §1. */
 function recordTypeOf({ type, time, state }: StoredPart): string | undefined {
   switch (type) {
     case "step-start":

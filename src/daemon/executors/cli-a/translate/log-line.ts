@@ -49,7 +49,7 @@ const OTHER: LogLine = { kind: "other" };
  * 1.3.2 calls a session `sessionID`, 1.14.34 `session.id`, and later versions write pairs alone. Linear in the length of the line: a failed request is logged
  * with its whole prompt.
  * @returns undefined for a line that is not the logger's
- * @see contract section 6.1
+ * @see docs/contracts/cli-a.md §6.1
  */
 export function readLogLine(text: string): TimedLogLine | undefined {
   const [pairsHead, pairsAt] = PAIRS_HEAD.exec(text) ?? [];

@@ -17,7 +17,7 @@ const bag = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 );
 
-/** Tokens of one step. `total` is absent when the provider sent none. Source: contract section 1.2. */
+/** Tokens of one step. `total` is absent when the provider sent none. Source: docs/contracts/cli-a.md §1.2. */
 export const CliATokens = z.object({
   total: z.number().optional().catch(undefined),
   input: count,
@@ -27,7 +27,7 @@ export const CliATokens = z.object({
 });
 export type CliATokens = z.infer<typeof CliATokens>;
 
-/** How a tool call ended; calls that still run are never printed. Source: contract section 1.1. */
+/** How a tool call ended; calls that still run are never printed. Source: docs/contracts/cli-a.md §1.1. */
 export const CliAToolState = z.discriminatedUnion("status", [
   z.object({
     status: z.literal("completed"),
@@ -51,7 +51,7 @@ export const CliAToolState = z.discriminatedUnion("status", [
 export const CliATool = z.object({ ...part, callID: z.string(), tool: z.string(), state: CliAToolState });
 export type CliATool = z.infer<typeof CliATool>;
 
-/** What went wrong, in the CLI's words. Source: contract section 5. */
+/** What went wrong, in the CLI's words. Source: docs/contracts/cli-a.md §5. */
 export const CliAError = z.object({
   name: z.string(),
   data: z
@@ -74,7 +74,7 @@ const envelope = { sessionID: z.string(), timestamp: z.number().optional().catch
 /** Type of the line that turnd puts before records which the CLI has stored and not printed. */
 export const RECOVERED = "turnd.recovered";
 
-/** One line of CLI A's stdout. Loose: only the fields we read. Source: contract section 1. */
+/** One line of CLI A's stdout. Loose: only the fields we read. Source: docs/contracts/cli-a.md §1. */
 export const CliARecord = z.discriminatedUnion("type", [
   z.object({ ...envelope, type: z.literal("step_start"), part: z.object(part) }),
   z.object({

@@ -61,7 +61,7 @@ function isSameId(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }
 
-/** With an empty id, or a fork, CLI A makes a new session without a word. Source: contract section 3. */
+/** With an empty id, or a fork, CLI A makes a new session without a word. Source: docs/contracts/cli-a.md §3. */
 function toStranger(requested: string, bound: string, line: number): FailureDraft {
   return {
     ...STRANGER_SESSION,

@@ -21,7 +21,7 @@ export interface StepTracker {
   costUsd(): number;
 }
 
-/** 1.3.2 asks again for ever when an answer ends without a reason. Source: contract section 6. */
+/** 1.3.2 asks again for ever when an answer ends without a reason. Source: docs/contracts/cli-a.md §6. */
 const MAX_AIMLESS_STEPS = 5;
 const AIMLESS = new Set(["unknown", "other"]);
 

@@ -7,7 +7,7 @@ type ToolEnded = Extract<TurnEvent, { type: "tool.ended" }>["data"];
 type Denial = Extract<TurnEvent, { type: "permission.denied" }>["data"];
 type PlanEntries = Extract<TurnEvent, { type: "plan.updated" }>["data"]["entries"];
 
-/** The tools both versions bring along. Source: contract section 1.1. */
+/** The tools both versions bring along. Source: docs/contracts/cli-a.md §1.1. */
 const KINDS: Readonly<Record<string, ToolKind>> = {
   apply_patch: "edit",
   bash: "execute",
@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
   write: "edit",
 };
 
-/** An asked permission that nobody could give: the run stops with it. Source: contract section 7. */
+/** An asked permission that nobody could give: the run stops with it. Source: docs/contracts/cli-a.md §7. */
 const AUTO_REJECTED = /^The user rejected permission to use this specific tool call/;
 const RULED_OUT = /^The user has specified a rule which prevents you from using this specific tool call/;
 const ABORTED = /^Tool execution aborted/;
@@ -44,7 +44,7 @@ const line = z.int().positive().optional().catch(undefined);
 const Input = z
   .object({ filePath: text, path: text, offset: line, oldString: z.string().optional().catch(undefined) })
   .catch({});
-/** What a call tells of itself besides its output. Source: contract section 1.1. */
+/** What a call tells of itself besides its output. Source: docs/contracts/cli-a.md §1.1. */
 export const Metadata = z.object({
   exit: z.int().optional().catch(undefined),
   truncated: z.boolean().optional().catch(undefined),
@@ -154,7 +154,7 @@ function parseRules(json: string): z.infer<typeof DenyRules> {
 /**
  * Whether a call's tool is known: it is one of the CLI's own, or the call has the form of an MCP server's, `<server>_<tool>`
  * without a title, telling nothing of itself but whether its output was cut. A failed call has neither to tell it by.
- * @see contract section 1.1
+ * @see docs/contracts/cli-a.md §1.1
  */
 export function isKnownTool(tool: string, state: unknown): boolean {
   return Object.hasOwn(KINDS, tool) || (isForeign(tool) && McpState.safeParse(state).success);

@@ -32,7 +32,7 @@ const USAGE = /^\S+ run \[message\.\.\]/;
  *
  * The CLI prints a tool call only when it has ended, so both of its events come from one record. A message is never
  * marked `final`, because only the end of the turn tells.
- * @see contract sections 1, 3 and 6
+ * @see docs/contracts/cli-a.md §1, §3, §6
  */
 export function createCliATranslator({ requestedSession, drift }: TranslatorInput): Translator {
   const session = createSessionGate(requestedSession);
@@ -73,7 +73,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
         startRequest(record.part.messageID);
         return [...passError(), ...steps.start(record.part.messageID, native)];
       case "text":
-        // Written by the CLI in the user's name, or never shown to the model. Source: contract section 1.3.
+        // Written by the CLI in the user's name, or never shown to the model. Source: docs/contracts/cli-a.md §1.3.
         if (record.part.synthetic === true || record.part.ignored === true || record.part.text === "") return [];
         steps.addContent("text");
         addToOutput(record.part.messageID, record.part.text);

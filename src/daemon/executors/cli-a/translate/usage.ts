@@ -6,7 +6,7 @@ import type { CliATokens } from "./record.ts";
  *
  * 1.3.2 counts reasoning into `output`, 1.14.34 does not; the printed total tells which.
  * @returns undefined when the provider sent no usage, or numbers too large to be exact: unknown is not 0
- * @see contract section 1.2
+ * @see docs/contracts/cli-a.md §1.2
  */
 export function toUsage({ total, input, output, reasoning, cache }: CliATokens): Usage | undefined {
   const inputTokens = input + cache.read + cache.write;

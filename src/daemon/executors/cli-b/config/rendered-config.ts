@@ -4,7 +4,7 @@ import { addServers } from "./mcp-servers.ts";
 import { formatToml, type TomlTable, writePath } from "./toml.ts";
 import { ALWAYS, BY_DEFAULT, NO_REPOSITORY, type Setting } from "./unasked.ts";
 
-/** Never a built-in id: those cannot be overridden and ignore the key variable. Source: contract section 5. */
+/** Never a built-in id: those cannot be overridden and ignore the key variable. Source: docs/contracts/cli-b.md §5. */
 const PROVIDER = "turnd";
 
 /** The configuration as a tree, as it is rendered and as it is shown. */
@@ -36,7 +36,7 @@ export function buildConfig({ model, baseUrl, envKey }: RenderedSettings, sandbo
 /**
  * Renders `config.toml`, accepted by the CLI under `--strict-config`. The key's value is not in it.
  *
- * @see contract section 14
+ * @see docs/contracts/cli-b.md §14
  */
 export function renderConfig(settings: RenderedSettings, sandboxMode: SandboxMode, servers: McpServers = {}): string {
   const config = addServers(buildConfig(settings, sandboxMode), servers);

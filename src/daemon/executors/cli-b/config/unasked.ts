@@ -24,7 +24,7 @@ export interface Default extends Setting {
 
 /**
  * What holds unless the operator's file decides otherwise: nothing but the provider is spoken to, and nothing runs that
- * neither the prompt nor the operator asked for. Source: contract sections 10 and 11.
+ * neither the prompt nor the operator asked for. Source: docs/contracts/cli-b.md §10, §11.
  */
 export const BY_DEFAULT: readonly Default[] = [
   { path: "check_for_update_on_startup", value: false },

@@ -91,7 +91,7 @@ function findFault(
   };
 }
 
-/** The built-in provider takes its key from a variable of the CLI's own name. Source: contract section 5 [26a, 26b]. */
+/** The built-in provider takes its key from a variable of the CLI's own name. Source: docs/contracts/cli-b.md §5. */
 function builtInKey(variables: CliBVariables, env: ConfigureInput["env"], cliName: string): Record<string, string> {
   const names = namesOf(cliName, BUILT_AS).map((name) => variableOf(name, "API_KEY"));
   const key = Object.values(pick(env, names))[0] ?? variables.apiKey;

@@ -12,7 +12,7 @@ export const WITHOUT_COMPLETION = "without turn.completed";
 const STATUS = /(?:unexpected status|last status:|\(status) (\d{3})\b/;
 /** What the provider said, between the CLI's words around it. */
 const REFUSED = /^unexpected status \d{3}[^:,]*(?:: (.*?))?(?:, url: .*)?$/s;
-/** A 400 is handed on as its raw body. Source: contract section 5. */
+/** A 400 is handed on as its raw body. Source: docs/contracts/cli-b.md §5. */
 const RAW_BODY = /^\s*(?:[{[]|<!doctype|<html)/i;
 
 /**

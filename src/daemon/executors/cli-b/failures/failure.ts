@@ -27,7 +27,7 @@ const EXIT_RULES: readonly FailureRule[] = [
     name: new RegExp(`^${AFTER_COMPLETION}$`),
     code: "crashed",
     message: (fact) => `CLI B finished the turn and then ended abnormally (${fact.text}).`,
-    seenIn: "DESIGN section 6",
+    seenIn: "docs/design.md §4",
   },
   {
     id: "exit-fault",
@@ -52,7 +52,7 @@ const EXIT_RULES: readonly FailureRule[] = [
     status: (code) => code > 128 && code < 160,
     code: "crashed",
     message: (fact) => `CLI B was ended by signal ${(fact.status ?? 128) - 128} (exit code ${fact.status}).`,
-    seenIn: "DESIGN section 6",
+    seenIn: "docs/design.md §4",
   },
   {
     id: "exit-panic",
@@ -81,7 +81,7 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     status: [0],
     code: "output_incomplete",
     message: "CLI B ended with exit code 0 but without turn.completed.",
-    seenIn: "contract section 0 [20e]",
+    seenIn: "docs/contracts/cli-b.md §0",
     isProven: false,
   },
   {
@@ -89,7 +89,7 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     on: "record",
     code: "unknown",
     message: (fact) => `CLI B failed: ${quote(fact)}`,
-    seenIn: "contract section 5 [10o4]",
+    seenIn: "docs/contracts/cli-b.md §5",
     isProven: false,
   },
   {
@@ -98,7 +98,7 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     pattern: /^(?:fatal |uncaught |unhandled )?(?:\w*Error|\w*Exception|error)\b/i,
     code: "crashed",
     message: (fact) => `CLI B ended abnormally: ${quote(fact)}`,
-    seenIn: "contract section 6",
+    seenIn: "docs/contracts/cli-b.md §6",
     isProven: false,
   },
   {
@@ -106,7 +106,7 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     on: "exit",
     code: "crashed",
     message: (fact) => `CLI B ended abnormally and did not say why (${fact.text}).`,
-    seenIn: "contract section 2.5",
+    seenIn: "docs/contracts/cli-b.md §2.5",
     isProven: false,
   },
 ];
@@ -130,7 +130,7 @@ const CAME_TO_NOTHING: FailureRule = {
   on: "exit",
   code: "resume_degraded",
   message: "CLI B ended before it continued the thread.",
-  seenIn: "contract section 4",
+  seenIn: "docs/contracts/cli-b.md §4",
   isProven: false,
 };
 

@@ -1,6 +1,6 @@
 import { quote, type FailureRule } from "../../classification/rules.ts";
 
-/** What CLI B says of itself, not of an answer. Source: contract section 7. */
+/** What CLI B says of itself, not of an answer. Source: docs/contracts/cli-b.md §7. */
 export const OWN_RULES: readonly FailureRule[] = [
   {
     id: "usage-limit",
@@ -35,7 +35,7 @@ export const OWN_RULES: readonly FailureRule[] = [
       /linux-sandbox was required but not provided|seccomp setup error|Landlock was not able to fully enforce|^(?:sandbox error: [^]{0,400})?bwrap: /,
     code: "sandbox_unavailable",
     message: (fact) => `CLI B's sandbox cannot work here: ${quote(fact)}`,
-    seenIn: "contract section 7",
+    seenIn: "docs/contracts/cli-b.md §7",
   },
   {
     id: "sandbox-denied",
@@ -43,7 +43,7 @@ export const OWN_RULES: readonly FailureRule[] = [
     pattern: /^(?:sandbox error: )?sandbox denied exec error/,
     code: "permission_denied",
     message: (fact) => `CLI B's sandbox denied a command: ${quote(fact)}`,
-    seenIn: "contract section 7",
+    seenIn: "docs/contracts/cli-b.md §7",
   },
   {
     id: "thread-unknown",
@@ -51,7 +51,7 @@ export const OWN_RULES: readonly FailureRule[] = [
     pattern: /^no thread with id: /,
     code: "resume_degraded",
     message: (fact) => `CLI B does not know the thread: ${quote(fact)}`,
-    seenIn: "contract section 7",
+    seenIn: "docs/contracts/cli-b.md §7",
   },
   {
     id: "agent-limit",
@@ -60,7 +60,7 @@ export const OWN_RULES: readonly FailureRule[] = [
     code: "invalid_request",
     message: (fact) => `CLI B runs no more sub-agents at once: ${quote(fact)}`,
     remedy: "ask for fewer at once or have the operator raise the limit in CLI_B_CONFIG_TOML",
-    seenIn: "contract section 7",
+    seenIn: "docs/contracts/cli-b.md §7",
   },
   {
     id: "image-refused",
@@ -69,7 +69,7 @@ export const OWN_RULES: readonly FailureRule[] = [
     code: "invalid_request",
     message: (fact) => `An image cannot be used: ${quote(fact)}`,
     remedy: "leave it out or send another",
-    seenIn: "contract section 7",
+    seenIn: "docs/contracts/cli-b.md §7",
   },
   {
     id: "operation-unsupported",
@@ -77,7 +77,7 @@ export const OWN_RULES: readonly FailureRule[] = [
     pattern: /^unsupported operation: /,
     code: "invalid_request",
     message: (fact) => `CLI B cannot do what it was asked for: ${quote(fact)}`,
-    seenIn: "contract section 7",
+    seenIn: "docs/contracts/cli-b.md §7",
   },
   {
     // Whoever sent the signal: where turnd did, that is what ended the turn.
@@ -86,7 +86,7 @@ export const OWN_RULES: readonly FailureRule[] = [
     pattern: /^interrupted \(Ctrl-C\)/,
     code: "crashed",
     message: "Something outside turnd interrupted CLI B.",
-    seenIn: "contract section 7",
+    seenIn: "docs/contracts/cli-b.md §7",
     isProven: false,
   },
   {
@@ -96,6 +96,6 @@ export const OWN_RULES: readonly FailureRule[] = [
       /agent loop died unexpectedly|turn aborted\. Something went wrong|^Fatal error: |^spawn failed: |^timeout waiting for child process to exit|^sandbox error: /,
     code: "crashed",
     message: (fact) => `CLI B gave up: ${quote(fact)}`,
-    seenIn: "contract section 7",
+    seenIn: "docs/contracts/cli-b.md §7",
   },
 ];

@@ -3,7 +3,7 @@ import { quote, type FailureRule } from "../../classification/rules.ts";
 import { OWN_RULES } from "./own-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
 
-/** How the provider refused: structured fields first, then its words. Source: contract sections 5 and 7. */
+/** How the provider refused: structured fields first, then its words. Source: docs/contracts/cli-b.md §5, §7. */
 const ANSWER_RULES: readonly FailureRule[] = [
   {
     id: "quota-status",
@@ -19,7 +19,7 @@ const ANSWER_RULES: readonly FailureRule[] = [
     field: CODES.quota,
     code: "quota_exceeded",
     message: (fact) => `The provider says that the account's quota is used up: ${quote(fact)}`,
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-b.md §5",
   },
   {
     id: "quota-refills",
@@ -27,7 +27,7 @@ const ANSWER_RULES: readonly FailureRule[] = [
     pattern: WORDS.refill,
     code: "rate_limited",
     message: (fact) => `The provider limits the rate of requests: ${quote(fact)}`,
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-b.md §5",
   },
   {
     id: "quota-words",
@@ -36,7 +36,7 @@ const ANSWER_RULES: readonly FailureRule[] = [
     pattern: WORDS.quota,
     code: "quota_exceeded",
     message: (fact) => `The provider says that the account's quota is used up: ${quote(fact)}`,
-    seenIn: "contract section 5",
+    seenIn: "docs/contracts/cli-b.md §5",
   },
   {
     // 0.139.0 drops the body of a 429, so an exhausted quota looks the same.

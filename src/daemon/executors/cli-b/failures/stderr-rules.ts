@@ -1,6 +1,6 @@
 import { quote, type FailureRule } from "../../classification/rules.ts";
 
-/** What CLI B says on stderr when it cannot start, or cannot go on. Source: contract sections 3, 4 and 6. */
+/** What CLI B says on stderr when it cannot start, or cannot go on. Source: docs/contracts/cli-b.md §3, §4, §6. */
 export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "resume-failed",

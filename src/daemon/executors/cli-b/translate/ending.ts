@@ -31,7 +31,7 @@ interface EndingInput {
  *
  * Law 4: only exit code 0 and `turn.completed` as the last record are proof of success. Where turnd ended the process
  * itself, neither its exit nor what is missing proves anything; its own words still do.
- * @see contract section 2.5
+ * @see docs/contracts/cli-b.md §2.5
  */
 export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | "proof"> {
   const { ended, outcome, stderr, input, nativeSessionId } = explained;

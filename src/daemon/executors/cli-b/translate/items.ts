@@ -12,7 +12,7 @@ export type ToolItem = Extract<
   { type: "command_execution" | "file_change" | "mcp_tool_call" | "collab_tool_call" | "web_search" }
 >;
 
-/** CLI B cuts the middle out of a longer output, at character borders. Source: contract section 2.2. */
+/** CLI B cuts the middle out of a longer output, at character borders. Source: docs/contracts/cli-b.md §2.2. */
 const OUTPUT_CAP_BYTES = 1_048_576;
 /** The cut may leave out a partial character on either side. */
 const CAP_TOLERANCE_BYTES = 6;

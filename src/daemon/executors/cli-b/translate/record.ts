@@ -6,7 +6,7 @@ const item = { id: z.string() };
 
 const AgentsState = z.object({ status: z.string(), message: z.string().nullish() });
 
-/** The item types of `exec --json`. Loose: only the fields we read. Source: contract section 2.2. */
+/** The item types of `exec --json`. Loose: only the fields we read. Source: docs/contracts/cli-b.md §2.2. */
 export const CliBItem = z.discriminatedUnion("type", [
   z.object({ ...item, type: z.literal("agent_message"), text: z.string() }),
   z.object({ ...item, type: z.literal("reasoning"), text: z.string() }),
@@ -60,7 +60,7 @@ export type CliBItem = z.infer<typeof CliBItem>;
 
 const tokens = z.int().nonnegative();
 
-/** Totals of the whole thread so far, not of the turn. Source: contract section 2.3, point 7. */
+/** Totals of the whole thread so far, not of the turn. Source: docs/contracts/cli-b.md §2.3 (7). */
 export const CliBUsage = z.object({
   input_tokens: tokens,
   cached_input_tokens: tokens.default(0),
@@ -69,7 +69,7 @@ export const CliBUsage = z.object({
 });
 export type CliBUsage = z.infer<typeof CliBUsage>;
 
-/** One line of CLI B's stdout. Source: contract section 2.1. */
+/** One line of CLI B's stdout. Source: docs/contracts/cli-b.md §2.1. */
 export const CliBRecord = z.discriminatedUnion("type", [
   z.object({ type: z.literal("thread.started"), thread_id: z.string().min(1) }),
   z.object({ type: z.literal("turn.started") }),

@@ -23,7 +23,7 @@ export function createToolTracker(): ToolTracker {
     return [{ type: "tool.started", data: call, native }];
   }
 
-  /** Commands fail one by one where the sandbox cannot be created, and the turn goes on. Source: contract section 8. */
+  /** Where the sandbox cannot be created, each command fails and the turn goes on. Source: docs/contracts/cli-b.md §8. */
   function warnOfSandbox(item: ToolItem, native: Native): TranslatedEvent[] {
     if (hasWarnedOfSandbox || item.type !== "command_execution" || item.status !== "failed") return [];
     const reason = /^bwrap: .*/m.exec(item.aggregated_output)?.[0];

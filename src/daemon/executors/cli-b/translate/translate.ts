@@ -28,7 +28,7 @@ const NOTHING: Translation = { events: [] };
  *
  * Steps are absent: CLI B does not show where one model request ends and the next begins. A message is never marked
  * `final`, because only the end of the turn tells.
- * @see contract sections 2 and 4
+ * @see docs/contracts/cli-b.md §2, §4
  */
 export function createCliBTranslator(input: TranslatorInput): Translator {
   const tools = createToolTracker();
@@ -245,7 +245,7 @@ function otherThread(threadId: string, native: Native): TranslatedEvent {
   return { ...warningEvent("other_thread", message), native };
 }
 
-/** CLI B starts a new thread without a word when it takes the id for a name. Source: contract section 4 [09b, 09c]. */
+/** CLI B starts a new thread without a word when it takes the id for a name. Source: docs/contracts/cli-b.md §4. */
 function strangerFailure(requested: string, bound: string, line: number): FailureDraft {
   return {
     ...STRANGER_THREAD,

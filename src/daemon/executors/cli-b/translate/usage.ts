@@ -26,7 +26,7 @@ export function toUsage(usage: CliBUsage): Usage {
  *
  * @returns undefined when that is unknown: no change at all means that the provider sent no usage or that the turn was a
  * review (always zero), and a total that shrank means that the CLI lost part of its history
- * @see contract sections 2.3 (point 7), 4 and 13
+ * @see docs/contracts/cli-b.md §2.3 (7), §4, §13
  */
 export function subtractUsage(after: Usage, before: Usage): Usage | undefined {
   const used: Usage = {

@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+const SELF = relative(ROOT, import.meta.filename);
+
+/**
+ * A document of this repository and its numbered sections: `docs/contracts/cli-a.md §4, §7`, `ARCHITECTURE.md`. A quoted
+ * path without a section is a test's own file name.
+ */
+const CITATION =
+  /(?<![\w./-])((?:docs|sandbox)\/[\w/-]+\.md|ARCHITECTURE\.md|SECURITY\.md|README\.md)(?!")((?:,? §\d+(?:\.\d+)*(?: \(\d\))?)*)/g;
+
+/** How documents outside the repository were cited. */
+const FOREIGN =
+  /\bDESIGN\b|[Cc]ontracts?,? sections?\b|\bdesign(?:'s)? section\b|(?<!docs\/|\]\()\bcontracts\/[\w-]+\.md/;
+
+const texts = new Map<string, string>();
+
+beforeAll(() => {
+  for (const folder of ["src", "test", "scripts", "sandbox", "docs", "bin"]) walk(folder);
+  for (const file of readdirSync(ROOT, { withFileTypes: true })) if (file.isFile()) take(file.name);
+});
+
+function walk(folder: string): void {
+  for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      if (entry.name !== "node_modules") walk(path);
+    } else if (entry.isFile()) {
+      take(path);
+    }
+  }
+}
+
+function take(path: string): void {
+  if (/\.(?:[cm]?[jt]s|md|json|ya?ml|conf|sql|sh)$|^[^.]+$/.test(path))
+    texts.set(path, readFileSync(join(ROOT, path), "utf8"));
+}
+
+function sectionsOf(document: string): Set<string> {
+  const headings = texts.get(document)?.matchAll(/^#{2,4} (\d+(?:\.\d+)*)\. /gm) ?? [];
+  return new Set([...headings].map(([, number = ""]) => number));
+}
+
+test("every document and section that is cited is in the repository", () => {
+  const cited = [...texts].flatMap(([file, text]) =>
+    [...text.matchAll(CITATION)].map(([, document = "", sections = ""]) => ({ file, document, sections })),
+  );
+  const wrong = cited.flatMap(({ file, document, sections }) => {
+    if (!texts.has(document)) return [`${file} cites ${document}, which is not there`];
+    const there = sectionsOf(document);
+    return [...sections.matchAll(/§([\d.]*\d)/g)].flatMap(([, number = ""]) =>
+      there.has(number) ? [] : [`${file} cites ${document} §${number}, which is not there`],
+    );
+  });
+  expect(wrong).toEqual([]);
+  expect(cited.filter(({ document }) => document.startsWith("docs/contracts/")).length).toBeGreaterThan(100);
+});
+
+test("no comment, rule or document cites what is not in the repository", () => {
+  const foreign = [...texts].flatMap(([file, text]) =>
+    file === SELF
+      ? []
+      : text.split("\n").flatMap((line, index) => (FOREIGN.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [])),
+  );
+  expect(foreign).toEqual([]);
+});
+
+test("every rule names a recording or a section of a document", () => {
+  const forms = EXECUTORS.flatMap(({ id, failureRules }) =>
+    failureRules.flatMap(({ rule, seenIn }) => {
+      const isFixture = /^cli-\w+\/[\d.]+\/[\w-]+$/.test(seenIn);
+      const [whole] = [...seenIn.matchAll(CITATION)].map(([text]) => text);
+      return isFixture || whole === seenIn ? [] : [`${id} ${rule}: ${seenIn}`];
+    }),
+  );
+  expect(forms).toEqual([]);
+});
+
+test("every fixture that a contract names is there", () => {
+  const missing = [...texts].flatMap(([file, text]) => {
+    const cli = /^docs\/contracts\/(cli-\w+)\.md$/.exec(file)?.[1];
+    if (cli === undefined) return [];
+    const named = new Set([...text.matchAll(/`(\d+\.\d+\.\d+\/[a-z0-9-]+)`/g)].map(([, name = ""]) => name));
+    expect(named.size, file).toBeGreaterThan(50);
+    const versions = readdirSync(join(ROOT, "fixtures", cli));
+    const there = new Set(
+      versions.flatMap((version) =>
+        readdirSync(join(ROOT, "fixtures", cli, version)).map((name) => `${version}/${name}`),
+      ),
+    );
+    return [...named].filter((name) => !there.has(name)).map((name) => `${file}: ${name}`);
+  });
+  expect(missing).toEqual([]);
+});
+
+test("every link of a document leads to a file, and to a heading where it names one", () => {
+  const broken = [...texts].flatMap(([file, text]) =>
+    file.endsWith(".md")
+      ? [...text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(
+          ([link, path = "", heading]) => {
+            const target = path === "" ? file : relative(ROOT, resolve(ROOT, dirname(file), path));
+            if (heading === undefined || !target.endsWith(".md")) return isThere(target) ? [] : [`${file}: ${link}`];
+            return headingsOf(target).has(heading) ? [] : [`${file}: ${link}`];
+          },
+        )
+      : [],
+  );
+  expect(broken).toEqual([]);
+});
+
+function isThere(path: string): boolean {
+  try {
+    readdirSync(join(ROOT, dirname(path)));
+    return readdirSync(join(ROOT, dirname(path))).includes(path.split("/").at(-1) ?? "");
+  } catch {
+    return false;
+  }
+}
+
+/** The anchors that GitHub makes of a document's headings. */
+function headingsOf(document: string): Set<string> {
+  const headings = [...(texts.get(document)?.matchAll(/^#+ (.+)$/gm) ?? [])].map(([, words = ""]) => words);
+  return new Set(
+    headings.map((words) =>
+      words
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
