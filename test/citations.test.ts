@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
@@ -112,13 +112,25 @@ test("every link of a document leads to a file, and to a heading where it names 
   expect(broken).toEqual([]);
 });
 
+test("every path that ARCHITECTURE.md names is there", () => {
+  const text = (texts.get("ARCHITECTURE.md") ?? "").replaceAll(/^```[^]*?^```$/gm, "");
+  const pathsOf = (words: string): string[] =>
+    [...words.matchAll(/`([\w.-]+(?:\/[\w.-]+)*\/?)`/g)].flatMap(([, path = ""]) => (path.includes("/") ? [path] : []));
+  const named = text.split("\n").flatMap((line) => {
+    // In a table of rooms a path may be relative to the row's room.
+    const rooms = ["", ...pathsOf(/^\| (.*?) \|/.exec(line)?.[1] ?? "")];
+    return pathsOf(line).map((path) => ({ path, places: rooms.map((room) => join(room, path)) }));
+  });
+  expect(named.length).toBeGreaterThan(150);
+  const bases = ["", "src", "src/daemon", "src/service"];
+  const missing = named.filter(
+    ({ places }) => !places.some((place) => bases.some((base) => isThere(join(base, place)))),
+  );
+  expect(missing.map(({ path }) => path)).toEqual([]);
+});
+
 function isThere(path: string): boolean {
-  try {
-    readdirSync(join(ROOT, dirname(path)));
-    return readdirSync(join(ROOT, dirname(path))).includes(path.split("/").at(-1) ?? "");
-  } catch {
-    return false;
-  }
+  return existsSync(join(ROOT, path));
 }
 
 /** The anchors that GitHub makes of a document's headings. */
