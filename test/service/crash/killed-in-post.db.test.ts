@@ -1,36 +1,28 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
-import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { startLossyProxy } from "../harness/lossy-proxy.ts";
-import { startMortal, type Mortal } from "../harness/mortal.ts";
-import { ENGINES, freshDatabase, type EngineKind } from "../harness/storage.ts";
+import { expectWholeStream, makeSite, turnsOf, type Mortal } from "../harness/mortal.ts";
+import { ENGINES, type EngineKind } from "../harness/storage.ts";
 
 // Two starts of a service, a lease on PostgreSQL, and all this on a loaded machine.
-const LIMIT_MS = 240_000;
-vi.setConfig({ testTimeout: LIMIT_MS });
+vi.setConfig({ testTimeout: 240_000 });
 
 /** A service whose way to turnd a test can cut, and what a second one on the same database needs. */
 async function setUp(kind: EngineKind) {
   const turnd = await fakeDaemon();
   const proxy = await startLossyProxy(turnd.url);
-  const database = await freshDatabase(kind);
-  const options = {
-    directory: temporaryDirectory(onTestFinished),
-    turndUrl: proxy.url,
-    databaseUrl: database.kind === "postgres" ? database.url : undefined,
-  };
-  const service = await startMortal(options);
-  const { body: thread } = await service.call("POST", "/api/chat/thread", { agent_id: "cli-b" });
+  const site = await makeSite(kind, proxy.url);
+  const service = await site.start();
+  const threadId = await service.thread();
   const submission = (requestId: string, query: string, more: Record<string, unknown> = {}) => ({
     agent_slug: "cli-b",
-    thread_id: thread.id,
+    thread_id: threadId,
     query,
     meta: { request_id: requestId },
     ...more,
   });
-  const turnIds = async (): Promise<string[]> =>
-    (await turnd.request("GET", "/v1/turns")).body.turns.map(({ request_id }: { request_id: string }) => request_id);
+  const turnIds = () => turnsOf(turnd);
 
   return {
     service,
@@ -56,26 +48,15 @@ async function setUp(kind: EngineKind) {
       expect((await turnIds()).length).toBe(known + (isDelivered ? 1 : 0));
       proxy.decide(() => "pass");
     },
-    startAgain: () => startMortal(options),
+    startAgain: () => site.start(),
   };
 }
 
 async function expectWhole(service: Mortal, runId: string, output: string): Promise<void> {
-  const result = await waitFor(
-    "the end",
-    async () => {
-      const { body } = await service.call("GET", `/api/agent/runs/${runId}/result`);
-      return body.final === true ? body : undefined;
-    },
-    LIMIT_MS,
-  );
+  const result = await service.result(runId);
   expect(result).toMatchObject({ status: "completed", error: null });
   expect(result.output).toContain(output);
-  const { ids, types } = await service.follow(runId, 0);
-  expect(ids).toEqual(ids.map((_, index) => index + 1));
-  expect(types.filter((type) => type === "end")).toHaveLength(1);
-  expect(types.at(-1)).toBe("end");
-  expect(types).not.toContain("error");
+  await expectWholeStream(service, runId, runId);
 }
 
 describe.each(ENGINES)("%s", (kind) => {

@@ -2,9 +2,10 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createClient, type Answer } from "../../harness/client.ts";
 import { startListening, type ListeningProcess } from "../../harness/listening-process.ts";
-import { REPOSITORY } from "../../harness/temporary.ts";
+import type { TestDaemon } from "../../harness/daemon.ts";
+import { REPOSITORY, temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { seedDataDirectory } from "./storage.ts";
+import { freshDatabase, seedDataDirectory, type EngineKind } from "./storage.ts";
 import { PASSWORD } from "./auth.ts";
 import { holdsSecret, SECRETS } from "./sentinel.ts";
 
@@ -21,8 +22,41 @@ export interface Mortal extends Omit<ListeningProcess, "url"> {
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Uploads one document as a browser does. @returns its address in the knowledge base */
   upload(kbId: string, filename: string, content: string): Promise<string>;
+  /** Makes a thread with CLI B. @returns its id */
+  thread(requestId?: string): Promise<string>;
+  /** Waits until a run is over: a lease, on a loaded machine. */
+  result(runId: string): Promise<Answer["body"]>;
   /** Every `id: <seq>` and `event: <type>` of a run's stream from a cursor. */
   follow(runId: string, afterSeq: number): Promise<{ ids: number[]; types: string[] }>;
+}
+
+const RUN_ENDS_MS = 240_000;
+
+/** A database and a directory, on which one service after another is started. */
+export async function makeSite(kind: EngineKind, turndUrl: string) {
+  const database = await freshDatabase(kind);
+  const options = {
+    directory: temporaryDirectory(onTestFinished),
+    turndUrl,
+    databaseUrl: database.kind === "postgres" ? database.url : undefined,
+  };
+  return {
+    start: (env: Readonly<Record<string, string>> = {}): Promise<Mortal> => startMortal({ ...options, env }),
+  };
+}
+
+/** The requests of the turns that a turnd has: of one of this service's turns, its run. */
+export async function turnsOf(turnd: TestDaemon): Promise<string[]> {
+  const { body } = await turnd.request("GET", "/v1/turns");
+  return body.turns.map(({ request_id }: { request_id: string }) => request_id);
+}
+
+/** No gap among a run's events, and one end, which is the last. */
+export async function expectWholeStream(service: Mortal, runId: string, about: string): Promise<void> {
+  const { ids, types } = await service.follow(runId, 0);
+  expect(ids, about).toEqual(ids.map((_, index) => index + 1));
+  expect(types.indexOf("end"), about).toBe(types.length - 1);
+  expect(types, about).not.toContain("error");
 }
 
 /** Starts a process, an API or a worker, and waits until it says that it is ready. */
@@ -60,9 +94,23 @@ export async function startMortal(options: MortalOptions): Promise<Mortal> {
     return typeof body?.access_token === "string" ? body.access_token : undefined;
   });
   const authorization = `Bearer ${token}`;
+  const call: Mortal["call"] = (method, path, body) => request(method, path, body, { authorization });
   return {
     ...child,
-    call: (method, path, body) => request(method, path, body, { authorization }),
+    call,
+    async thread(requestId) {
+      const { body } = await call("POST", "/api/chat/thread", { agent_id: "cli-b", request_id: requestId });
+      return body.id;
+    },
+    result: (runId) =>
+      waitFor(
+        "the run's end",
+        async () => {
+          const { body } = await call("GET", `/api/agent/runs/${runId}/result`);
+          return body.final === true ? body : undefined;
+        },
+        RUN_ENDS_MS,
+      ),
     async upload(kbId, filename, content) {
       const body = new FormData();
       body.set("file", new Blob([content]), filename);

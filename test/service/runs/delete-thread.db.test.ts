@@ -1,9 +1,9 @@
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import type { TestDaemon } from "../../harness/daemon.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
-import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { startMortal } from "../harness/mortal.ts";
-import { ENGINES, freshDatabase, type EngineKind } from "../harness/storage.ts";
+import { makeSite } from "../harness/mortal.ts";
+import { ENGINES, type EngineKind } from "../harness/storage.ts";
 import { freshService } from "../harness/service.ts";
 
 // A killed process's task waits for its lease, and all this runs on a loaded machine.
@@ -87,39 +87,31 @@ describe.each(ENGINES)("%s", (kind) => {
 
   // All at once: on PostgreSQL each of them waits for a lease.
   test(`a deletion that is killed at the step ${STEPS.join(", or ")} goes on in the next process`, async () => {
-    await Promise.all(STEPS.map((step) => expectDeletedWhenKilledAt(step, kind)));
+    const turnd = await fakeDaemon();
+    await Promise.all(STEPS.map((step) => expectDeletedWhenKilledAt(step, kind, turnd)));
+    expect((await turnd.request("GET", "/v1/sessions")).body.sessions).toEqual([]);
   });
 });
 
-async function expectDeletedWhenKilledAt(step: string, kind: EngineKind): Promise<void> {
-  const turnd = await fakeDaemon();
-  const database = await freshDatabase(kind);
-  const options = {
-    directory: temporaryDirectory(onTestFinished),
-    turndUrl: turnd.url,
-    databaseUrl: database.kind === "postgres" ? database.url : undefined,
-  };
-  const first = await startMortal({ ...options, env: { MORTAL_STEP: step } });
-  const { body: thread } = await first.call("POST", "/api/chat/thread", { agent_id: "cli-b" });
+async function expectDeletedWhenKilledAt(step: string, kind: EngineKind, turnd: TestDaemon): Promise<void> {
+  const site = await makeSite(kind, turnd.url);
+  const first = await site.start({ MORTAL_STEP: step });
+  const threadId = await first.thread();
   const { body: run } = await first.call("POST", "/api/agent/runs", {
     agent_slug: "cli-b",
-    thread_id: thread.id,
+    thread_id: threadId,
     query: "Done.",
   });
-  await waitFor("the end", async () => {
-    const { body } = await first.call("GET", `/api/agent/runs/${run.run_id}/result`);
-    return body.final === true;
-  });
+  await first.result(run.run_id);
   // The answer may be lost with the process.
-  await first.call("DELETE", `/api/chat/thread/${thread.id}`).catch(() => undefined);
+  await first.call("DELETE", `/api/chat/thread/${threadId}`).catch(() => undefined);
   await first.exited;
 
-  const second = await startMortal(options);
-  expect((await second.call("DELETE", `/api/chat/thread/${thread.id}`)).body, step).toEqual({ success: true });
+  const second = await site.start();
+  expect((await second.call("DELETE", `/api/chat/thread/${threadId}`)).body, step).toEqual({ success: true });
   await waitFor("the task's end", async () => {
     const { body } = await second.call("GET", "/api/tasks?kind=thread.delete");
     expect(body.tasks, step).toHaveLength(1);
     return body.tasks[0].status === "success";
   });
-  expect((await turnd.request("GET", "/v1/sessions")).body.sessions, step).toEqual([]);
 }
