@@ -3,6 +3,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { LoggedEvent, PROBLEM_STATUS, ProblemError } from "../protocol/index.ts";
 import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
 import { describeCause, refusal, send, type TurndAddress } from "./exchange.ts";
+import type { Incoming } from "./transport.ts";
 
 /** What a reader of a turn's events says. */
 export interface EventsOptions {
@@ -94,37 +95,37 @@ async function* readConnection(
     accept: "text/event-stream",
     ...(afterSeq === 0 ? {} : { "last-event-id": String(afterSeq) }),
   };
-  const response = await within(HEADERS_MS, "no answer", connection, () => send(address, { ...call, headers }, both));
-  if (response.status === 204) {
+  const answer = await within(HEADERS_MS, "no answer", connection, () => send(address, { ...call, headers }, both));
+  if (answer.statusCode === 204) {
     connection.abort(NOTHING_MORE);
     return;
   }
-  if (!response.ok || response.body === null) throw await readRefusal(response, call, connection);
+  if (answer.statusCode < 200 || answer.statusCode > 299) throw await readRefusal(answer, call, connection);
   const frames: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (frame) => void frames.push(frame) });
   const decoder = new TextDecoder();
-  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+  const chunks: AsyncIterator<Uint8Array> = answer.body[Symbol.asyncIterator]();
   for (;;) {
-    const { done, value } = await within(SILENCE_MS, "silent", connection, () => reader.read());
-    if (done) return;
+    const { done, value } = await within(SILENCE_MS, "silent", connection, () => chunks.next());
+    if (done === true) return;
     parser.feed(decoder.decode(value, { stream: true }));
     yield frames.splice(0);
   }
 }
 
 async function readRefusal(
-  response: Response,
+  { statusCode: status, body: stream }: Incoming,
   call: { readonly method: "GET"; readonly path: string },
   connection: AbortController,
 ): Promise<Error> {
-  const text = await within(HEADERS_MS, "no answer", connection, () => response.text());
+  const text = await within(HEADERS_MS, "no answer", connection, () => stream.text());
   let body: unknown = text;
   try {
     body = JSON.parse(text);
   } catch {
     // A proxy's page: the status alone says what to make of it.
   }
-  return refusal({ status: response.status, body }, call);
+  return refusal({ status, body }, call);
 }
 
 /** @throws what ends the connection when the work takes longer */

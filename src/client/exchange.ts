@@ -1,13 +1,15 @@
 import type { z } from "zod";
 import { Problem, ProblemError } from "../protocol/index.ts";
 import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
+import { sendOverHttp, type Incoming, type Transport } from "./transport.ts";
 
 /** Where turnd is and how it is asked. */
 export interface TurndAddress {
   /** Such as `http://127.0.0.1:8091`. */
   readonly baseUrl: string;
   readonly token?: string | undefined;
-  readonly fetch?: typeof fetch | undefined;
+  /** Sends the requests; absent: over HTTP. */
+  readonly transport?: Transport | undefined;
 }
 
 /** One request. */
@@ -42,8 +44,8 @@ export async function exchange(address: TurndAddress, call: Call): Promise<Answe
   const limit = AbortSignal.timeout(call.timeoutMs);
   try {
     const response = await send(address, call, signal === undefined ? limit : AbortSignal.any([limit, signal]));
-    const text = await response.text();
-    return { status: response.status, body: parseBody(response, text, call) };
+    const text = await response.body.text();
+    return { status: response.statusCode, body: parseBody(response.statusCode, text, call) };
   } catch (error) {
     if (error instanceof TurndProtocolError || error instanceof TurndUnreachable) throw error;
     signal?.throwIfAborted();
@@ -53,11 +55,11 @@ export async function exchange(address: TurndAddress, call: Call): Promise<Answe
 
 /** Sends a request; the answer's body is still to be read. */
 export function send(
-  { baseUrl, token, fetch: own = fetch }: TurndAddress,
+  { baseUrl, token, transport = sendOverHttp }: TurndAddress,
   call: Omit<Call, "timeoutMs">,
   signal: AbortSignal,
-) {
-  return own(`${baseUrl.replace(/\/$/, "")}${call.path}`, {
+): Promise<Incoming> {
+  return transport(`${baseUrl.replace(/\/$/, "")}${call.path}`, {
     method: call.method,
     headers: {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -92,14 +94,14 @@ export function refusal({ status, body }: Answer, call: Pick<Call, "method" | "p
   return status >= 500 ? new TurndUnreachable(message) : new TurndProtocolError(message);
 }
 
-function parseBody(response: Response, text: string, call: Call): unknown {
+function parseBody(status: number, text: string, call: Call): unknown {
   if (text === "") return undefined;
   try {
     return JSON.parse(text);
   } catch (error) {
-    const message = `${describe(call)}: ${response.status} without JSON: ${text.slice(0, QUOTED)}`;
+    const message = `${describe(call)}: ${status} without JSON: ${text.slice(0, QUOTED)}`;
     // A proxy in between answers for a turnd that is down with a page of its own.
-    if (response.status >= 500) throw new TurndUnreachable(message);
+    if (status >= 500) throw new TurndUnreachable(message);
     throw new TurndProtocolError(message, error);
   }
 }
@@ -108,7 +110,7 @@ function describe({ method, path }: Pick<Call, "method" | "path">): string {
   return `turnd ${method} ${path}`;
 }
 
-/** `fetch failed` says nothing; its cause names the address and the reason. */
+/** What broke, with what that came of. */
 export function describeCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;

@@ -1,3 +1,4 @@
+import { sendOverHttp, type Incoming, type Transport } from "../../client/transport.ts";
 import { createTurndClient, type TurndClient } from "../../client/turnd-client.ts";
 
 /** Where a generation of a sandbox answers. */
@@ -28,19 +29,18 @@ export function createFollowingClient(first: Place, locate: (signal: AbortSignal
     return place.baseUrl !== before.baseUrl || place.token !== before.token;
   }
 
-  const follow: typeof fetch = async (input, init) => {
-    const url = input instanceof Request ? input.url : input.toString();
+  const follow: Transport = async (url, outgoing) => {
     const path = url.slice(NOWHERE.length);
-    const ask = (): Promise<Response> => {
-      const headers = new Headers(init?.headers);
-      headers.set("authorization", `Bearer ${place.token}`);
-      return fetch(`${place.baseUrl}${path}`, { ...init, headers });
-    };
-    const signal = init?.signal ?? new AbortController().signal;
+    const { signal } = outgoing;
+    const ask = (): Promise<Incoming> =>
+      sendOverHttp(`${place.baseUrl}${path}`, {
+        ...outgoing,
+        headers: { ...outgoing.headers, authorization: `Bearer ${place.token}` },
+      });
     const look = () => (locating ??= relocate(signal).finally(() => (locating = undefined)));
-    let response: Response;
+    let answer: Incoming;
     try {
-      response = await ask();
+      answer = await ask();
     } catch (error) {
       signal.throwIfAborted();
       // Whatever comes of it, this call got no answer; its caller asks again where that is right.
@@ -48,9 +48,9 @@ export function createFollowingClient(first: Place, locate: (signal: AbortSignal
       throw error;
     }
     // Another sandbox may have got the port of one that is gone.
-    if (response.status !== UNAUTHORIZED || !(await look())) return response;
-    await response.body?.cancel();
+    if (answer.statusCode !== UNAUTHORIZED || !(await look())) return answer;
+    await answer.body.dump();
     return ask();
   };
-  return createTurndClient({ baseUrl: NOWHERE, token: undefined, fetch: follow });
+  return createTurndClient({ baseUrl: NOWHERE, token: undefined, transport: follow });
 }

@@ -1,4 +1,3 @@
-import { createParser } from "eventsource-parser";
 import { z } from "zod";
 import { RunAnswer, Submission } from "../../../../src/service/api/runs.ts";
 import { Thread } from "../../../../src/service/api/threads.ts";
@@ -6,7 +5,7 @@ import { ask, type Caller } from "../../soak/service/caller.ts";
 import { createClock } from "../clock.ts";
 import { percentile, type Figure } from "../figures.ts";
 import { messageOf } from "../stage.ts";
-import { followEvents } from "../sse-client.ts";
+import { followEvents, type Arrival } from "../sse-client.ts";
 import { measureCommit } from "./bare-commits.ts";
 import type { ServiceStage } from "./service-stage.ts";
 
@@ -55,6 +54,7 @@ export async function benchEventLatency({ engine, stage, caller, yardstick }: Se
   };
 }
 
+/** Through the same client as turnd's, so that both pay as much for it. */
 async function follow(
   { stage, headers }: Caller,
   runId: string,
@@ -62,24 +62,19 @@ async function follow(
   onTurn: (turnId: string) => void,
 ): Promise<number[]> {
   const latencies: number[] = [];
-  const response = await fetch(`${stage.urls[0]}/api/agent/runs/${runId}/events`, {
-    headers: { ...headers, accept: "text/event-stream" },
-  });
-  if (response.body === null) throw new Error(`events: ${response.status}`);
-  let at = 0;
-  const parser = createParser({
-    onEvent({ data }) {
+  const url = `${stage.urls[0]}/api/agent/runs/${runId}/events`;
+  const onArrival = ({ at, frames }: Arrival): void => {
+    for (const frame of frames) {
+      const data = /^data: (.*)$/m.exec(frame)?.[1];
+      if (data === undefined) continue;
       const { payload } = Sent.parse(JSON.parse(data));
       if (payload.name === "svc.turn" && payload.turn_id !== undefined) onTurn(payload.turn_id);
       for (const item of payload.items ?? []) {
         const message = Message.safeParse(item).data;
         if (message !== undefined) latencies.push(at - Number(message.content) * 1000);
       }
-    },
-  });
-  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-    at = now();
-    parser.feed(text);
-  }
+    }
+  };
+  await followEvents(url, now, onArrival, headers);
   return latencies;
 }
