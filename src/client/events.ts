@@ -104,7 +104,7 @@ async function* readConnection(
   const frames: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (frame) => void frames.push(frame) });
   const decoder = new TextDecoder();
-  const chunks: AsyncIterator<Uint8Array> = answer.body[Symbol.asyncIterator]();
+  const chunks: AsyncIterator<Uint8Array, undefined> = answer.body[Symbol.asyncIterator]();
   for (;;) {
     const { done, value } = await within(SILENCE_MS, "silent", connection, () => chunks.next());
     if (done === true) return;

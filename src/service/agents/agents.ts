@@ -119,7 +119,15 @@ export function createAgents(storage: Storage) {
 
 /** @throws {ApiProblem} agent_not_found: one that may not be seen is not there */
 export async function findVisible(db: Queries | Transaction, caller: Caller, slug: string): Promise<AgentRow> {
-  const row = await db.selectFrom("agent").selectAll().where("slug", "=", slug).executeTakeFirst();
+  return assertVisible(
+    caller,
+    await db.selectFrom("agent").selectAll().where("slug", "=", slug).executeTakeFirst(),
+    slug,
+  );
+}
+
+/** The same for a row that was looked for. @throws {ApiProblem} agent_not_found */
+export function assertVisible(caller: Caller, row: AgentRow | undefined, slug: string): AgentRow {
   if (row === undefined || !canRead(caller, row))
     throw new ApiProblem("agent_not_found", `there is no agent ${JSON.stringify(slug)}`);
   return row;

@@ -29,9 +29,14 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** Keeps a manifest under its digest; equal ones are one row. */
+/** What a manifest is kept under: equal ones are one row. */
+export function digestOf(manifest: Manifest): Buffer {
+  return createHash("sha256").update(canonicalJson(manifest)).digest();
+}
+
+/** Keeps a manifest under its digest. */
 export async function keepManifest(trx: Transaction, manifest: Manifest): Promise<Buffer> {
-  const digest = createHash("sha256").update(canonicalJson(manifest)).digest();
+  const digest = digestOf(manifest);
   await trx
     .insertInto("manifest")
     .values({ digest, body: json(manifest) })

@@ -1,4 +1,5 @@
 import { v7 as uuid7 } from "uuid";
+import type { AgentRow } from "../agents/agents.ts";
 import type { Caller } from "../auth/caller.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -7,6 +8,7 @@ import type { ThreadRow } from "../threads/threads.ts";
 import { dispatch } from "./dispatch.ts";
 import type { Intent, Taken } from "./intake.ts";
 import { noticeOfRequests, type RequestRow } from "./rows.ts";
+import type { Standing } from "./standing.ts";
 
 /** What is decided about a request, while its thread is held. */
 export interface Decision {
@@ -16,6 +18,9 @@ export interface Decision {
   readonly intent: Intent;
   readonly hash: Buffer;
   readonly thread: ThreadRow;
+  /** What the caller may use. */
+  readonly agent: AgentRow;
+  readonly standing: Standing;
   readonly maxQueued: number;
 }
 
@@ -63,8 +68,8 @@ export async function insert({ trx, caller, intent, hash, thread }: Decision, ma
 }
 
 /** Dispatches a request that was just written. */
-export async function complete({ storage, trx }: Decision, request: RequestRow): Promise<Decided> {
-  const run = await dispatch(storage, trx, request);
+export async function complete({ storage, trx, agent }: Decision, request: RequestRow): Promise<Decided> {
+  const run = await dispatch(storage, trx, request, agent);
   // What the dispatch has made of its row: every now() of a transaction is one.
   const at = run.created_at;
   const revision = request.revision + 1;

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { modelOf } from "../agents/models.ts";
-import { keepManifest, type Manifest } from "../agents/manifest.ts";
+import { digestOf, keepManifest, type Manifest } from "../agents/manifest.ts";
 import type { AgentRow } from "../agents/agents.ts";
 import { Permissions } from "../../protocol/index.ts";
 import { ApiProblem } from "../api/problems.ts";
@@ -26,15 +26,22 @@ import {
 /**
  * Makes the run of a request: the run with its first event, and its job, in the transaction that holds the thread.
  *
+ * @param agent - the thread's, where this transaction has found already that the user may use it
  * @throws {ApiProblem} when the agent may not be used any more
  */
-export async function dispatch(storage: Storage, trx: Transaction, request: RequestRow): Promise<RunRow> {
+export async function dispatch(
+  storage: Storage,
+  trx: Transaction,
+  request: RequestRow,
+  agent?: AgentRow,
+): Promise<RunRow> {
   const input = RequestInput.parse(request.input);
   const options = RequestOptions.parse(request.options);
-  const { digest, manifest } =
+  const manifest =
     request.manifest_digest === null
-      ? await freeze(trx, request)
-      : { digest: request.manifest_digest, manifest: await readManifest(trx, request.manifest_digest) };
+      ? manifestOf(agent ?? (await findAgent(trx, request)), options)
+      : await readManifest(trx, request.manifest_digest);
+  const digest = request.manifest_digest ?? digestOf(manifest);
   const runId = request.planned_run_id;
   const payload = describeRun(request, manifest, { input, options, digest });
   // One statement: each of its own would cost the thread's holder a round trip.
@@ -43,6 +50,12 @@ export async function dispatch(storage: Storage, trx: Transaction, request: Requ
     requests: _requests,
     ...run
   } = await trx
+    .with("kept", (db) =>
+      db
+        .insertInto("manifest")
+        .values({ digest, body: json(manifest) })
+        .onConflict((conflict) => conflict.column("digest").doNothing()),
+    )
     .with("made", (db) =>
       db
         .insertInto("run")
@@ -130,16 +143,12 @@ type Inherited = Pick<Manifest, "model_spec" | "tool_approval_mode">;
 export async function freezeManifest(
   trx: Transaction,
   request: Pick<RequestRow, "user_id" | "thread_pk" | "options">,
-  inherited?: Inherited,
 ): Promise<Buffer> {
-  return (await freeze(trx, request, inherited)).digest;
+  return keepManifest(trx, manifestOf(await findAgent(trx, request), RequestOptions.parse(request.options)));
 }
 
-async function freeze(
-  trx: Transaction,
-  request: Pick<RequestRow, "user_id" | "thread_pk" | "options">,
-  inherited?: Inherited,
-): Promise<{ digest: Buffer; manifest: Manifest }> {
+/** The agent of a request's thread, for who may still use it. @throws {ApiProblem} agent_not_found */
+async function findAgent(trx: Transaction, request: Pick<RequestRow, "user_id" | "thread_pk">): Promise<AgentRow> {
   const { username, user_role, user_department_id, ...agent } = await trx
     .selectFrom("agent")
     .innerJoin("thread", "thread.agent_id", "agent.id")
@@ -158,11 +167,11 @@ async function freeze(
   if (!agent.is_enabled || !canRead(caller, agent)) {
     throw new ApiProblem("agent_not_found", `the agent ${agent.slug} is disabled, or no longer shared with you`);
   }
-  const manifest = manifestOf(agent, RequestOptions.parse(request.options), inherited);
-  return { digest: await keepManifest(trx, manifest), manifest };
+  return agent;
 }
 
-function manifestOf(agent: AgentRow, options: RequestOptions, inherited: Inherited | undefined): Manifest {
+/** What a run needs of an agent, with what its request asks. @throws {ApiProblem} model_unknown */
+export function manifestOf(agent: AgentRow, options: RequestOptions, inherited?: Inherited): Manifest {
   const isOwn = inherited === undefined;
   return {
     agent_slug: agent.slug,

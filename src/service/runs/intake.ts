@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { findVisible } from "../agents/agents.ts";
+import { assertVisible } from "../agents/agents.ts";
 import { canonicalJson } from "../agents/manifest.ts";
 import { modelOf } from "../agents/models.ts";
 import { ApiProblem } from "../api/problems.ts";
@@ -8,8 +8,9 @@ import type { Caller } from "../auth/caller.ts";
 import type { Storage } from "../storage/storage.ts";
 import { violatedConstraint, type Transaction } from "../storage/transaction.ts";
 import { findThread, lockOrMakeThread, lockThread, type ThreadRow } from "../threads/threads.ts";
-import { holdQuotas } from "./quota.ts";
+import { holdCaller } from "./quota.ts";
 import type { RequestInput, RequestOptions, RequestRow, RunRow } from "./rows.ts";
+import { readStanding } from "./standing.ts";
 import { takeOrdinary } from "./take-ordinary.ts";
 import { takeResume } from "./take-resume.ts";
 
@@ -51,62 +52,45 @@ export async function submit({ storage, maxQueued }: IntakeOptions, caller: Call
   const hash = intentHash(intent);
   try {
     return await storage.transaction(async (trx) => {
-      const quotas = await holdQuotas(trx, caller);
       // Held before anything is looked at: the same request at the same moment may be first while this one waits.
-      const held = intent.makesThread ? undefined : await holdThread(trx, caller.userId, intent.threadId);
-      const known = await findRepeat(trx, caller, intent, hash);
-      if (known !== undefined) return known;
-      const agent = await findVisible(trx, caller, intent.agentSlug);
+      const held = await holdCaller(trx, caller, intent.makesThread ? undefined : intent.threadId);
+      const before = await readStanding(trx, caller, intent, held.thread?.pk);
+      if (before.isKnown) return readRepeat(trx, caller, intent, hash);
+      const agent = assertVisible(caller, before.agent, intent.agentSlug);
       if (!agent.is_enabled)
         throw new ApiProblem("agent_not_found", `there is no agent ${JSON.stringify(intent.agentSlug)}`);
       modelOf(agent, intent.options.model_spec);
-      const thread = held ?? (await makeThread(trx, caller.userId, intent, agent.id));
-      if (held === undefined) {
-        const meanwhile = await findRepeat(trx, caller, intent, hash);
-        if (meanwhile !== undefined) return meanwhile;
-      }
+      const thread = held.thread ?? (await makeThread(trx, caller.userId, intent, agent.id));
+      const standing = held.thread === undefined ? await readStanding(trx, caller, intent, thread.pk) : before;
+      if (standing.isKnown) return readRepeat(trx, caller, intent, hash);
       if (thread.deleted_at !== null) throw new ApiProblem("thread_not_found", "the thread was deleted");
       if (thread.agent_id !== agent.id) throw new ApiProblem("agent_mismatch", "the thread belongs to another agent");
-      await quotas.assertWithin();
+      await held.assertWithin();
       const decide = intent.input.resume === undefined ? takeOrdinary : takeResume;
-      return { ...(await decide({ storage, trx, caller, intent, hash, thread, maxQueued })), thread };
+      const decided = await decide({ storage, trx, caller, intent, hash, thread, agent, standing, maxQueued });
+      return { ...decided, thread };
     });
   } catch (error) {
     if (violatedConstraint(error) !== "run_request_user_id_request_id_key") throw error;
     // The same request at the same moment was first, on another thread.
-    const known = await storage.transaction((trx) => findRepeat(trx, caller, intent, hash));
-    if (known === undefined) throw error;
-    return known;
+    return storage.transaction((trx) => readRepeat(trx, caller, intent, hash));
   }
 }
 
-/** Undefined where there is no such thread. */
-async function holdThread(trx: Transaction, userId: number, threadId: string): Promise<ThreadRow | undefined> {
-  return trx
-    .selectFrom("thread")
-    .selectAll()
-    .where("user_id", "=", userId)
-    .where("id", "=", threadId)
-    .where("deleted_at", "is", null)
-    .forUpdate()
-    .executeTakeFirst();
-}
-
-/** The same where the thread has to be made first, or is not there. @throws {ApiProblem} thread_not_found */
+/** A thread that has to be made first, or is not there. @throws {ApiProblem} thread_not_found */
 async function makeThread(trx: Transaction, userId: number, intent: Intent, agentId: number): Promise<ThreadRow> {
   if (intent.makesThread) return lockOrMakeThread(trx, userId, intent.threadId, agentId);
   return lockThread(trx, (await findThread(trx, userId, intent.threadId)).pk);
 }
 
-/** @throws {ApiProblem} request_id_conflict */
-async function findRepeat(trx: Transaction, caller: Caller, intent: Intent, hash: Buffer): Promise<Taken | undefined> {
+/** A request that was taken before. @throws {ApiProblem} request_id_conflict */
+async function readRepeat(trx: Transaction, caller: Caller, intent: Intent, hash: Buffer): Promise<Taken> {
   const request = await trx
     .selectFrom("run_request")
     .selectAll()
     .where("user_id", "=", caller.userId)
     .where("request_id", "=", intent.requestId)
-    .executeTakeFirst();
-  if (request === undefined) return undefined;
+    .executeTakeFirstOrThrow();
   if (!Buffer.from(request.intent_hash).equals(hash)) {
     throw new ApiProblem("request_id_conflict", "this request_id stands for another request");
   }

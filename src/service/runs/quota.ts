@@ -4,34 +4,58 @@ import { ApiProblem } from "../api/problems.ts";
 import type { Caller } from "../auth/caller.ts";
 import { lockName } from "../storage/advisory-lock.ts";
 import type { Transaction } from "../storage/transaction.ts";
+import type { ThreadRow } from "../threads/threads.ts";
 
-/** The quotas that a caller's requests count against. */
-export interface HeldQuotas {
-  /** @throws {ApiProblem} quota_exceeded; what runs already goes on */
+/** A caller's user, held, and the thread that is asked for. */
+export interface HeldCaller {
+  /** Held too; undefined where there is none of this id. */
+  readonly thread: ThreadRow | undefined;
+  /**
+   * Holds the quotas, where there are any, so that of many requests at once none slips past them. To be called when the thread is
+   * held: who takes both takes them in this order.
+   *
+   * @throws {ApiProblem} quota_exceeded; what runs already goes on
+   */
   assertWithin(): Promise<void>;
 }
 
+interface HeldColumns {
+  readonly user_deleted_at: Date | null;
+  readonly user_quota: unknown;
+  readonly key_quota: unknown;
+  readonly has_thread: boolean;
+}
+
 /**
- * Holds a user, so that a deletion waits and cancels what is taken here, with the soft limits of the user and of the key that is
- * used. Where there are any, the user's requests are taken one after the other for the rest of the transaction, so that of many
- * at once none slips past them. To be called before a thread is held.
+ * Holds a user, so that a deletion waits and cancels what is taken here, and then the thread, in one statement; with the soft
+ * limits of the user and of the key that is used.
  *
+ * @param threadId - undefined: none yet
  * @throws {ApiProblem} unauthorized where the user is deleted
  */
-export async function holdQuotas(trx: Transaction, { credential, userId }: Caller): Promise<HeldQuotas> {
+export async function holdCaller(
+  trx: Transaction,
+  { credential, userId }: Caller,
+  threadId: string | undefined,
+): Promise<HeldCaller> {
   const keyId = credential.type === "api_key" ? credential.id : undefined;
-  const row = await trx
-    .selectFrom("account")
-    .leftJoin("api_key", (join) => join.on("api_key.id", "=", keyId ?? null))
-    .select(["account.deleted_at", "account.quota as user_quota", "api_key.quota as key_quota"])
-    .where("account.id", "=", userId)
-    .forKeyShare("account")
-    .executeTakeFirstOrThrow();
-  if (row.deleted_at !== null) throw new ApiProblem("unauthorized", "the user was deleted");
-  const [ofUser, ofKey] = [Quota.parse(row.user_quota), Quota.parse(row.key_quota ?? {})];
-  if (Object.keys({ ...ofUser, ...ofKey }).length > 0) await lockName(trx, "quota", userId);
+  const { rows } = await sql<HeldColumns & ThreadRow>`
+    with holder as (select id, deleted_at, quota from account where id = ${userId} for key share)
+    select holder.deleted_at as user_deleted_at, holder.quota as user_quota,
+      (select quota from api_key where id = ${keyId ?? null}::int) as key_quota, thread.pk is not null as has_thread, thread.*
+    from holder left join lateral (
+      select * from thread where user_id = holder.id and id = ${threadId ?? null}::text and deleted_at is null for update
+    ) as thread on true`.execute(trx);
+  const [row] = rows;
+  if (row === undefined) throw new Error(`there is no user ${userId}`);
+  const { user_deleted_at, user_quota, key_quota, has_thread, ...thread } = row;
+  if (user_deleted_at !== null) throw new ApiProblem("unauthorized", "the user was deleted");
+  const [ofUser, ofKey] = [Quota.parse(user_quota), Quota.parse(key_quota ?? {})];
   return {
+    thread: has_thread ? thread : undefined,
     async assertWithin() {
+      if (Object.keys({ ...ofUser, ...ofKey }).length === 0) return;
+      await lockName(trx, "quota", userId);
       await assertOne(trx, ofUser, userId, undefined);
       await assertOne(trx, ofKey, userId, keyId);
     },

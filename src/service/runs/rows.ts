@@ -49,30 +49,6 @@ export async function findBlocking(db: Queries | Transaction, threadPk: number):
     .executeTakeFirst();
 }
 
-/** What a request that comes has to know of its thread. */
-export interface ThreadQueue {
-  readonly blocking: Blocking | undefined;
-  readonly waiting: number;
-  readonly hasSteer: boolean;
-}
-
-/** As much of a blocking run as decides about what comes after it. */
-export type Blocking = Pick<RunRow, "id" | "status" | "request_pk">;
-
-/** The blocking run and what waits behind it, in one statement. */
-export async function readQueue(trx: Transaction, threadPk: number): Promise<ThreadQueue> {
-  const { rows } = await sql<Partial<Blocking> & { waiting: number; has_steer: boolean }>`
-    select queue.waiting, queue.has_steer, run.id, run.status, run.request_pk
-    from (select count(*)::int as waiting, coalesce(bool_or(queue_policy = 'steer'), false) as has_steer
-      from run_request where thread_pk = ${threadPk} and status = 'queued') as queue
-    left join run on run.thread_pk = ${threadPk} and (run.status in ('pending', 'running', 'cancel_requested')
-      or (run.status = 'interrupted' and run.released_at is null))`.execute(trx);
-  const [{ id, status, request_pk, waiting, has_steer } = { waiting: 0, has_steer: false }] = rows;
-  const blocking =
-    typeof id === "string" && status !== undefined && request_pk !== undefined ? { id, status, request_pk } : undefined;
-  return { blocking, waiting, hasSteer: has_steer };
-}
-
 /** A request as it is now, held with its thread for the rest of the transaction. */
 export async function lockRequest(
   trx: Transaction,

@@ -1,15 +1,17 @@
 import { sql } from "kysely";
+import { keepManifest } from "../agents/manifest.ts";
 import { ApiProblem } from "../api/problems.ts";
 import type { Transaction } from "../storage/transaction.ts";
 import { complete, insert, type Decided, type Decision } from "./decision.ts";
-import { freezeManifest } from "./dispatch.ts";
+import { manifestOf } from "./dispatch.ts";
 import type { Intent } from "./intake.ts";
-import { notifyRequests, readQueue, type Blocking } from "./rows.ts";
+import { notifyRequests } from "./rows.ts";
+import type { Blocking } from "./standing.ts";
 
 /** Dispatches a request where its thread is idle; else queues it, rejects it, or makes it a steer. @throws {ApiProblem} */
 export async function takeOrdinary(decision: Decision): Promise<Decided> {
-  const { trx, intent, thread } = decision;
-  const { blocking, waiting, hasSteer } = await readQueue(trx, thread.pk);
+  const { intent } = decision;
+  const { blocking, waiting, hasSteer } = decision.standing;
   if (blocking?.status === "interrupted") {
     throw new ApiProblem("run_interrupted", "the thread waits for an answer: resume its run, or cancel it", {
       blocking_run_id: blocking.id,
@@ -36,11 +38,7 @@ async function takeSteer(decision: Decision, blocking: Blocking | undefined, has
   if (hasSteer)
     throw new ApiProblem("steer_already_pending", "another steer waits already", { active_run_id: target.id });
   // Frozen now: its turn is sent before it is dispatched, and both must be one body.
-  const manifest = await freezeManifest(trx, {
-    user_id: decision.caller.userId,
-    thread_pk: thread.pk,
-    options: intent.options,
-  });
+  const manifest = await keepManifest(trx, manifestOf(decision.agent, intent.options));
   const request = await insert(decision, { kind: "chat", status: "queued", steerTarget: target.id, manifest });
   await sql`select pg_notify('svc_control', ${target.id})`.execute(trx);
   await notifyRequests(trx, thread.pk);

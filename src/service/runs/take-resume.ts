@@ -1,9 +1,9 @@
 import { sql } from "kysely";
-import type { Manifest } from "../agents/manifest.ts";
+import { keepManifest, type Manifest } from "../agents/manifest.ts";
 import { ApiProblem, InputProblem, ValidationProblem } from "../api/problems.ts";
 import { HumanDecisions, Interrupt } from "../api/runs.ts";
 import { complete, insert, type Decided, type Decision } from "./decision.ts";
-import { freezeManifest } from "./dispatch.ts";
+import { manifestOf } from "./dispatch.ts";
 import { readManifest, type RequestOptions } from "./rows.ts";
 
 /** Answers an interrupted run: releases it and dispatches the run that goes on, past the queue. @throws {ApiProblem, ValidationProblem} */
@@ -37,8 +37,7 @@ export async function takeResume(decision: Decision): Promise<Decided> {
   // It goes on with the model and the approval of what it resumes, whatever the agent's are now.
   const inherited = await readManifest(trx, parent.manifest_digest);
   assertInherits(inherited, intent.options);
-  const asked = { user_id: decision.caller.userId, thread_pk: thread.pk, options: intent.options };
-  const manifest = await freezeManifest(trx, asked, inherited);
+  const manifest = await keepManifest(trx, manifestOf(decision.agent, intent.options, inherited));
   const request = await insert(decision, { kind: "resume", status: "queued", manifest });
   await trx
     .updateTable("run")
