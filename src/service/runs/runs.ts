@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Continued, Run, RunRequest, RunResult, RunStatus, Submission, SubmitRunBody } from "../api/runs.ts";
 import type { History, QueueView } from "../api/threads.ts";
@@ -18,12 +17,12 @@ import { findBlocking } from "./rows.ts";
 import {
   findRequest,
   findRun,
-  inputText,
   listRuns,
   showRequest,
   showResult,
   showRun,
   showSubmission,
+  showWaiting,
   type RunDetails,
 } from "./views.ts";
 
@@ -104,17 +103,7 @@ export function createRuns(options: RunsOptions) {
       threadId: string,
     ): Promise<{ requests: (RunRequest & { content: string })[]; queue: QueueView }> {
       const thread = await findThread(storage.db, caller.userId, threadId);
-      const rows = await storage.db
-        .selectFrom("run_request")
-        .selectAll()
-        .where("thread_pk", "=", thread.pk)
-        .where("status", "=", "queued")
-        .orderBy(sql`(queue_policy = 'steer')`, "desc")
-        .orderBy("pk")
-        .execute();
-      const requests = [];
-      for (const row of rows) requests.push({ ...(await showRequest(storage.db, row)), content: inputText(row) });
-      return { requests, queue: await viewQueue(storage.db, thread.pk) };
+      return { requests: await showWaiting(storage.db, thread), queue: await viewQueue(storage.db, thread.pk) };
     },
 
     async activeRun(caller: Caller, threadId: string): Promise<Run | null> {

@@ -12,6 +12,7 @@ import {
   type Submission,
 } from "../api/runs.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
+import type { ThreadRow } from "../threads/threads.ts";
 import { RequestInput, type RequestRow, type RunRow } from "./rows.ts";
 import { showUsage } from "./usage.ts";
 
@@ -209,15 +210,51 @@ export async function showRequest(db: Queries | Transaction, request: RequestRow
     request.status === "dispatched"
       ? await db.selectFrom("run").select(["id", "status"]).where("request_pk", "=", request.pk).executeTakeFirst()
       : undefined;
+  return viewRequest(request, { slug, threadId: id, position: await queuePosition(db, request), run });
+}
+
+/** A thread's waiting requests in the order in which they will run. */
+export async function showWaiting(
+  db: Queries | Transaction,
+  thread: Pick<ThreadRow, "pk" | "id" | "agent_id">,
+): Promise<(RunRequest & { content: string })[]> {
+  const rows = await db
+    .selectFrom("run_request")
+    .selectAll()
+    .where("thread_pk", "=", thread.pk)
+    .where("status", "=", "queued")
+    .orderBy(sql`(queue_policy = 'steer')`, "desc")
+    .orderBy("pk")
+    .execute();
+  if (rows.length === 0) return [];
+  const { slug } = await db
+    .selectFrom("agent")
+    .select("slug")
+    .where("id", "=", thread.agent_id)
+    .executeTakeFirstOrThrow();
+  return rows.map((row, index) => ({
+    ...viewRequest(row, { slug, threadId: thread.id, position: index + 1, run: undefined }),
+    content: inputText(row),
+  }));
+}
+
+interface RequestPlace {
+  readonly slug: string;
+  readonly threadId: string;
+  readonly position: number | null;
+  readonly run: Pick<RunRow, "id" | "status"> | undefined;
+}
+
+function viewRequest(request: RequestRow, { slug, threadId, position, run }: RequestPlace): RunRequest {
   return {
     request_id: request.request_id,
     user_id: request.user_id,
     agent_slug: slug,
-    thread_id: id,
+    thread_id: threadId,
     source: request.source,
     queue_policy: request.queue_policy,
     status: request.status,
-    queue_position: await queuePosition(db, request),
+    queue_position: position,
     run_id: run?.id ?? null,
     dispatched_run_id: run?.id ?? null,
     run_status: run?.status ?? null,
