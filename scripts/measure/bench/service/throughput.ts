@@ -32,7 +32,7 @@ export async function benchThroughput({ engine, caller, yardstick }: ServiceStag
       if (queue.status === "idle") break;
       if (performance.now() - startedAt > LIMIT_MS)
         throw new Error(`${thread} is ${queue.status} after ${LIMIT_MS} ms`);
-      await delay(10);
+      await delay(50);
     }
   }
   const perSecond = (THREADS * RUNS_EACH * 1_000) / (performance.now() - startedAt);
