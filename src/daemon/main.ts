@@ -1,12 +1,208 @@
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { EXECUTORS } from "./executors/registry.ts";
-import { runTurnd } from "./turnd.ts";
+import { runCommandLine, type ExitCode, type JsonOption, type ReplayView } from "./commands/command-line.ts";
+import { redactLine } from "./event-log/redact-json.ts";
+import { createRedactor } from "./event-log/redact.ts";
+import { readSettings, SettingsError, type Settings } from "./settings.ts";
+import { keepHeapSmall } from "./serve/small-heap.ts";
 
-process.exitCode = await runTurnd({
-  args: process.argv.slice(2),
-  env: process.env,
-  exit: (code) => process.exit(code),
-  // Two folders up from here, as from the one file that scripts/bundle.ts makes of all this.
-  sandboxDirectory: join(dirname(dirname(import.meta.dirname)), "sandbox"),
-  executors: EXECUTORS,
-});
+// A command loads what it runs, where it runs: a replay that loaded the server too would need 30 MB and half a second more.
+
+/** Two folders up from here, as from the one file that scripts/bundle.ts makes of all this. */
+const SANDBOX = join(dirname(dirname(import.meta.dirname)), "sandbox");
+
+function main(args: readonly string[]): Promise<ExitCode> {
+  return runCommandLine(args, {
+    serve: () => serve(readSettings(process.env, self())),
+    render: () => render(readSettings(process.env, self())),
+    doctor,
+    replay,
+    record,
+    probe,
+  });
+}
+
+async function serve(settings: Settings): Promise<never> {
+  const stopped = new Promise<NodeJS.Signals>((resolve) => {
+    // For good, not once: a second signal must not cut short what the first one began.
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+  });
+  const [{ pino }, { startDaemon }, { secretsOf }, { createSecretBook }] = await Promise.all([
+    import("pino"),
+    import("./serve/daemon.ts"),
+    import("./commands/render.ts"),
+    import("./turns/store/secret-book.ts"),
+  ]);
+  const secrets = createSecretBook(secretsOf(settings));
+  const { redact } = secrets;
+  const logger = pino(
+    { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
+    { write: (line: string) => void process.stdout.write(redactLine(line, redact)) },
+  );
+  // The last resort: one request, turn or shell that fails where nobody looks must not end all the others.
+  process.on("unhandledRejection", (error) => logger.error({ err: error }, "fault that nothing handled"));
+  const starting = startDaemon({ settings, sandboxDirectory: SANDBOX, logger, secrets });
+  const daemon = await Promise.race([starting, stopped.then(() => undefined)]).catch((error: unknown) => {
+    process.stderr.write(`turnd: ${redact(describe(error))}\n`);
+    // At once: what was taken up already is the next start's.
+    process.exit(exitCodeOf(error));
+  });
+  // Told to stop before it had begun: there is nothing to end yet that the next start would not take up.
+  if (daemon === undefined) process.exit(0);
+  const signal = await stopped;
+  logger.info({ signal }, "stopping");
+  let exitCode: ExitCode = 1;
+  try {
+    await daemon.stop();
+    logger.info("stopped");
+    exitCode = 0;
+  } catch (error) {
+    logger.error({ err: error }, "stop failed");
+  } finally {
+    // What did not end within the bound must not keep this process.
+    process.exit(exitCode);
+  }
+}
+
+async function render(settings: Settings): Promise<ExitCode> {
+  const [{ readConfigurations, renderConfigurations }, { assertPlaces }] = await Promise.all([
+    import("./commands/render.ts"),
+    import("./serve/places.ts"),
+  ]);
+  assertPlaces(settings, dirname(SANDBOX));
+  const configured = readConfigurations(settings).filter(({ configuration }) => configuration.isConfigured);
+  const faults = configured.flatMap(({ configuration }) => configuration.fault ?? []);
+  // A key may come later, with the daemon's own environment; a CLI that would refuse its configuration may not.
+  const isLater = (fault: (typeof faults)[number]): boolean => fault.code === "credential_missing";
+  const refused = faults.filter((fault) => !isLater(fault));
+  if (refused.length > 0) throw new SettingsError(refused.map((fault) => fault.message));
+  const warnings = configured.flatMap(({ configuration }) => configuration.warnings);
+  for (const warning of [...warnings, ...faults.filter(isLater).map((fault) => fault.message)]) {
+    process.stderr.write(`turnd: warning: ${warning}\n`);
+  }
+  const home = settings.values.TURND_HOME;
+  const homeWriter = await readFile(join(SANDBOX, "write-home"), "utf8");
+  const files = await renderConfigurations(configured, { home, runAs: settings.runAs, homeWriter });
+  if (files.length === 0) process.stderr.write("turnd: nothing to render: no CLI_A_* or CLI_B_* variable is set\n");
+  for (const file of files) process.stdout.write(`${join(home, file)}\n`);
+  return 0;
+}
+
+async function doctor({ isJson }: JsonOption): Promise<ExitCode> {
+  const [{ runDoctor }, { secretsOfEnvironment }] = await Promise.all([
+    import("./commands/doctor.ts"),
+    import("./commands/render.ts"),
+  ]);
+  return untilStopped((signal) =>
+    runDoctor({
+      readSettings: () => readSettings(process.env, self()),
+      sandboxDirectory: SANDBOX,
+      redact: createRedactor(secretsOfEnvironment(process.env, self())),
+      isJson,
+      out: process.stdout,
+      signal,
+    }),
+  );
+}
+
+async function replay(paths: readonly string[], show: ReplayView): Promise<ExitCode> {
+  // Before anything else is loaded: that takes memory too.
+  keepHeapSmall();
+  const [{ isReaderGone, printReplays }, { secretsOfEnvironment }] = await Promise.all([
+    import("./commands/replay.ts"),
+    import("./commands/render.ts"),
+  ]);
+  const redact = createRedactor(secretsOfEnvironment(process.env, self()));
+  // Told to the write that fails, too: that is where it is answered.
+  process.stdout.on("error", () => undefined);
+  try {
+    return await printReplays(paths, {
+      stdin: process.stdin,
+      show,
+      redact,
+      out: process.stdout,
+      err: process.stderr,
+    });
+  } catch (error) {
+    if (isReaderGone(error)) return 0;
+    throw error;
+  }
+}
+
+async function record(turnId: string, directory: string): Promise<ExitCode> {
+  const [{ recordTurn }, { keysOf, secretsOf }] = await Promise.all([
+    import("./commands/record.ts"),
+    import("./commands/render.ts"),
+  ]);
+  const settings = readSettings(process.env, self());
+  if (keysOf(settings).length === 0) {
+    process.stderr.write(
+      "turnd: warning: no key and no token is set here, so none can be taken out of the recording\n",
+    );
+  }
+  const stateDirectory = settings.values.TURND_STATE_DIR;
+  await recordTurn(turnId, directory, { stateDirectory, redact: createRedactor(secretsOf(settings)) });
+  process.stdout.write(`${directory}\n`);
+  return 0;
+}
+
+async function probe(asked: readonly string[], { isJson }: JsonOption): Promise<ExitCode> {
+  const [{ CliName }, { printProbe }] = await Promise.all([
+    import("../protocol/index.ts"),
+    import("./commands/probe.ts"),
+  ]);
+  return untilStopped((signal) =>
+    printProbe(
+      CliName.options.filter((id) => asked.length === 0 || asked.includes(id)),
+      {
+        env: process.env,
+        self: self(),
+        sandboxDirectory: SANDBOX,
+        isJson,
+        out: process.stdout,
+        err: process.stderr,
+        signal,
+      },
+    ),
+  );
+}
+
+/** Runs a command that starts processes: a signal ends them, and then turnd. */
+async function untilStopped(run: (signal: AbortSignal) => Promise<ExitCode>): Promise<ExitCode> {
+  const stopping = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopping.abort(new Error(signal)));
+  try {
+    return await run(stopping.signal);
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
+    process.stderr.write("turnd: stopped; nothing was left behind\n");
+    return 1;
+  }
+}
+
+function self(): { uid: number; gid: number } {
+  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+}
+
+/** Faults that a person can mend, by name: only the command that throws one has loaded its class. */
+const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError"]);
+
+function exitCodeOf(error: unknown): ExitCode {
+  return error instanceof Error && error.name === "HomeError" ? 3 : 1;
+}
+
+/** What a person can mend is told in a line; anything else is a bug and keeps its stack. */
+function describe(error: unknown): string {
+  const isExpected = error instanceof Error && (EXPECTED.has(error.name) || "syscall" in error);
+  if (isExpected) return error.message.replaceAll("\n", "\nturnd: ");
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  const { secretsOfEnvironment } = await import("./commands/render.ts");
+  const redact = createRedactor(secretsOfEnvironment(process.env, self()));
+  process.stderr.write(`turnd: ${redact(describe(error))}\n`);
+  process.exitCode = exitCodeOf(error);
+}

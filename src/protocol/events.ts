@@ -66,11 +66,7 @@ export const TurnEndedData = z
     native_session_id: z.string().optional(),
     resumed: z.boolean(),
     degraded: z.boolean(),
-    usage: Usage.optional().meta({
-      description:
-        "Absent where it is unknown. CLI B tells the total of its session, and only of a turn that completed: what turns " +
-        "before it have used that failed or were cancelled is in this one's.",
-    }),
+    usage: Usage.optional(),
     cost_usd: z.number().nonnegative().optional(),
     exit: Exit.optional(),
     counts: z.strictObject({

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, inject } from "vitest";
+import type { CliName } from "../../src/protocol/index.ts";
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from "../../src/scripted-model/server.ts";
 import { startDaemon, type TestDaemon } from "./daemon.ts";
 import { processesNaming } from "./processes.ts";
@@ -7,7 +8,7 @@ import { temporaryDirectory } from "./temporary.ts";
 
 /** One pinned version of a real CLI. */
 export interface RealCli {
-  readonly executor: "cli-a" | "cli-b";
+  readonly executor: CliName;
   readonly version: Exclude<keyof PinnedClis, "tools">;
 }
 

@@ -1,15 +1,15 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TurnEndedData } from "../../src/protocol/index.ts";
+import type { CliName, TurnEndedData } from "../../src/protocol/index.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 import { replayLines } from "./replay-lines.ts";
 
 /** A fixture of each CLI whose turn and exit a made-up output is given. */
-const FRAMES = {
+const FRAMES: Readonly<Record<CliName, string>> = {
   "cli-a": "fixtures/cli-a/1.14.34/tool-succeeds",
   "cli-b": "fixtures/cli-b/0.139.0/shell-succeeds",
-} as const;
+};
 
 export interface Played {
   readonly lines: readonly string[];
@@ -18,7 +18,7 @@ export interface Played {
 
 /** Replays output of any kind as a CLI's: through files, lines, translator and log, as a recording. */
 export async function playBytes(
-  executor: keyof typeof FRAMES,
+  executor: CliName,
   stdout: string | Buffer,
   stderr: string | Buffer = "",
 ): Promise<Played> {

@@ -33,6 +33,8 @@ export interface AttemptContext extends AttemptOptions {
   readonly owner: Ownership;
   readonly source: TurnSource;
   readonly scope: SandboxScope;
+  /** The turn that the thread's session has had last, before this run. */
+  readonly lastTurnId: string | null;
   readonly patience: Patience;
   readonly traceparent: string | undefined;
   readonly signal: AbortSignal;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { append } from "./append.ts";
-import { claim, handOver } from "./claim.ts";
+import { claim, handOver, type Claim } from "./claim.ts";
 import type { AttemptContext, AttemptOptions } from "./attempt-context.ts";
 import { ensureTurn } from "./ensure-turn.ts";
 import { CancelledBeforeTurn, OwnershipLost, RunFailure } from "./failures.ts";
@@ -9,7 +9,7 @@ import { followTurn } from "./follow-turn.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { Sandbox } from "../sandboxes/sandboxes.ts";
 import { explainRefusal, untilDone, type Patience } from "./patience.ts";
-import { readManifest, RequestInput, RequestOptions, type RunRow } from "./rows.ts";
+import { RequestInput, RequestOptions, type RunRow } from "./rows.ts";
 import { traceFields } from "./trace-id.ts";
 import { workOf } from "./turn-body.ts";
 
@@ -39,7 +39,7 @@ export async function attemptRun(options: AttemptOptions, runId: string, signal:
       const message = `${MOST_STALLED} attempts in a row were lost before they had done anything`;
       throw new RunFailure("attempts_exhausted", message);
     }
-    const context = await createContext(options, { run, owner }, signal);
+    const context = createContext(options, { ...claimed, owner }, signal);
     ({ logger } = context);
     logger.debug({ runId, attempt: run.attempt }, "attempt at a run began");
     const outcome = await execute(context);
@@ -124,22 +124,12 @@ async function lastPlan({ storage, run }: AttemptContext): Promise<readonly unkn
   return Array.isArray(entries) ? entries : undefined;
 }
 
-async function createContext(
+function createContext(
   options: AttemptOptions,
-  { run, owner }: Attempted,
+  { run, owner, context: { request, thread, manifest, lastTurnId } }: Attempted & Pick<Claim, "context">,
   signal: AbortSignal,
-): Promise<AttemptContext> {
+): AttemptContext {
   const { storage } = options;
-  const request = await storage.db
-    .selectFrom("run_request")
-    .selectAll()
-    .where("pk", "=", run.request_pk)
-    .executeTakeFirstOrThrow();
-  const thread = await storage.db
-    .selectFrom("thread")
-    .selectAll()
-    .where("pk", "=", run.thread_pk)
-    .executeTakeFirstOrThrow();
   const cancelled = new AbortController();
   const noteCancel = (): void => cancelled.abort(new CancelledBeforeTurn());
   if (run.status === "cancel_requested") noteCancel();
@@ -170,9 +160,15 @@ async function createContext(
       queuePolicy: request.queue_policy,
       input: RequestInput.parse(request.input),
       options: RequestOptions.parse(request.options),
-      manifest: await readManifest(storage.db, run.manifest_digest),
+      manifest,
     },
-    scope: { threadPk: thread.pk, sessionId: thread.session_id, userId: thread.user_id, sandboxId: thread.sandbox_id },
+    lastTurnId,
+    scope: {
+      threadPk: run.thread_pk,
+      sessionId: thread.session_id,
+      userId: run.user_id,
+      sandboxId: thread.sandbox_id,
+    },
     traceparent: request.traceparent ?? undefined,
     isCancelRequested: () => cancelled.signal.aborted,
     noteCancel,

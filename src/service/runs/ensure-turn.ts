@@ -142,9 +142,14 @@ async function setTurn(
   if (numUpdatedRows === 0n) throw new OwnershipLost(owner.runId);
 }
 
+/** The thread's session. One that has had a turn is looked for first, and a new one is made first: mostly one call either way. */
 async function ensureSession(context: AttemptContext, client: TurndClient, signal: AbortSignal): Promise<Session> {
-  const { source, sandboxes, scope } = context;
+  const { source, sandboxes, scope, lastTurnId } = context;
   const workspace = await sandboxes.prepareWorkspace(scope);
+  if (lastTurnId !== null) {
+    const known = await findSession(client, source.sessionId, signal);
+    if (known !== undefined) return known;
+  }
   try {
     return await client.createSession(
       {
@@ -161,19 +166,22 @@ async function ensureSession(context: AttemptContext, client: TurndClient, signa
   }
 }
 
+async function findSession(client: TurndClient, id: string, signal: AbortSignal): Promise<Session | undefined> {
+  try {
+    return await client.session(id, { signal });
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === "session_not_found") return undefined;
+    throw error;
+  }
+}
+
 /** The CLI begins anew where the thread's last turn is not one of the session's. */
-async function tellLostConversation({ storage, owner, run }: AttemptContext, session: Session): Promise<boolean> {
-  const last = await storage.db
-    .selectFrom("run")
-    .select("turn_id")
-    .where("thread_pk", "=", owner.threadPk)
-    .where("ordinal", "<", run.ordinal)
-    .where("turn_id", "is not", null)
-    .orderBy("ordinal", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  if (last?.turn_id === undefined || last.turn_id === null || session.turns.includes(last.turn_id)) return false;
-  const payload = { name: "svc.resume_degraded", requested: last.turn_id, reason: "session_lost" };
+async function tellLostConversation(
+  { storage, owner, lastTurnId }: AttemptContext,
+  session: Session,
+): Promise<boolean> {
+  if (lastTurnId === null || session.turns.includes(lastTurnId)) return false;
+  const payload = { name: "svc.resume_degraded", requested: lastTurnId, reason: "session_lost" };
   await append(storage, owner, [{ event: "custom", payload }], { isNoticed: true });
   return true;
 }

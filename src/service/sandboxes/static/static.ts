@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { sql } from "kysely";
 import { createTurndClient } from "../../../client/turnd-client.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { recordReady } from "../sandbox-rows.ts";
@@ -31,19 +32,13 @@ export function createStaticSandboxes({ storage, urls, token }: StaticOptions): 
         return { id: pinned.id, generation: pinned.generation, client: clientOf(url) };
       }
       const url = pick(urls, scope.sessionId);
-      const record = await recordReady(storage, {
-        kind: "static",
-        scopeKey: `static:${url}`,
-        address: url,
-        isNewStart: false,
-      });
-      await storage.db
-        .updateTable("thread")
-        .set({ sandbox_id: record.id })
-        .where("pk", "=", threadPk)
-        .where("sandbox_id", "is", null)
-        .execute();
-      return { ...record, client: clientOf(url) };
+      const scopeKey = `static:${url}`;
+      const known = await pin(storage, threadPk, scopeKey);
+      if (known !== undefined) return { ...known, client: clientOf(url) };
+      await recordReady(storage, { kind: "static", scopeKey, address: url, isNewStart: false });
+      const made = await pin(storage, threadPk, scopeKey);
+      if (made === undefined) throw new Error(`there is no row of ${url}, which was just written`);
+      return { ...made, client: clientOf(url) };
     },
     prepareWorkspace: async () => undefined,
     // They are the operator's to start and stop.
@@ -70,6 +65,19 @@ export function createStaticSandboxes({ storage, urls, token }: StaticOptions): 
     },
     close: async () => undefined,
   };
+}
+
+/** Keeps a thread with a turnd from now on, in one statement: every new thread's first run waits for it. */
+async function pin(
+  { db }: Storage,
+  threadPk: number,
+  scopeKey: string,
+): Promise<{ id: string; generation: number } | undefined> {
+  const { rows } = await sql<{ id: string; generation: number }>`
+    with known as (select id, generation from sandbox where scope_key = ${scopeKey}), pinned as (
+      update thread set sandbox_id = known.id from known where thread.pk = ${threadPk} and thread.sandbox_id is null
+    ) select id, generation from known`.execute(db);
+  return rows[0];
 }
 
 /** The turnd that a thread's turns ran in so far. */
