@@ -18,8 +18,7 @@ import { z } from "zod";
 
 /** Native binaries that the CLIs' user can execute. */
 export interface Clis {
-  readonly cliA: string;
-  readonly cliB: string;
+  readonly binaries: { readonly "cli-a": string; readonly "cli-b": string; readonly [id: string]: string | undefined };
   /** Holds `rg`, which CLI A looks up on PATH; it comes with CLI B's package. */
   readonly toolsDirectory: string;
 }
@@ -49,8 +48,7 @@ export async function provideClis({ directory, uid, gid, pins = "sandbox" }: Pro
   const cliA = await reach(`${pins}/node_modules/${variant}`);
   const cliB = await reach("sandbox/node_modules/codex-linux-x64");
   return {
-    cliA: join(cliA, "bin/opencode"),
-    cliB: join(cliB, VENDOR, "bin/codex"),
+    binaries: { "cli-a": join(cliA, "bin/opencode"), "cli-b": join(cliB, VENDOR, "bin/codex") },
     toolsDirectory: join(cliB, VENDOR, "codex-path"),
   };
 }

@@ -12,7 +12,7 @@ import { playService } from "./demo/play-service.ts";
 import { runTurn, type SeenTurn } from "./demo/run-turn.ts";
 import { startTurnd, type TurndProcess } from "./demo/turnd-process.ts";
 import { fillEnvironment, type FilledEnvironment } from "./fill-environment.ts";
-import { configuredClis, scriptedVariables } from "./generate/provider-variables.ts";
+import { configuredClis, scriptableClis, scriptedVariables } from "./generate/provider-variables.ts";
 
 const FIRST = "Create a small program in the workspace, run it and read its output. Then tell me what it printed.";
 const SECOND = "Which file did you create before, and what did it print when you ran it?";
@@ -69,7 +69,7 @@ async function demo(signal: AbortSignal): Promise<void> {
   try {
     const given = withoutOthers(process.env);
     const real = configuredClis(given);
-    const scripted = (["cli-a", "cli-b"] as const).filter((executor) => !real.includes(executor));
+    const scripted = scriptableClis().filter((executor) => !real.includes(executor));
     model = await startScriptedModel();
     const filled = await fillEnvironment(given, { state: join(base, "state"), users: base });
     owner = filled.owner;
@@ -82,7 +82,7 @@ async function demo(signal: AbortSignal): Promise<void> {
       TURND_TURN_TIMEOUT_MS: real.length > 0 ? "300000" : "120000",
     };
     for (const note of filled.notes) console.log(note);
-    for (const executor of ["cli-a", "cli-b"] as const) {
+    for (const executor of [...real, ...scripted].toSorted()) {
       console.log(
         `${executor} talks to ${real.includes(executor) ? "the provider of your variables" : `a scripted model at ${model.url}`}`,
       );
@@ -100,8 +100,7 @@ async function demo(signal: AbortSignal): Promise<void> {
     const workspace = filled.env["TURND_WORKSPACE"] ?? join(base, "workspace");
     const isScripted = (executor: CliName): boolean => !real.includes(executor);
     const stage = { turnd, owner: filled.owner, workspace, isScripted, signal };
-    await play(stage, "cli-a");
-    await play(stage, "cli-b");
+    for (const executor of [...real, ...scripted].toSorted()) await play(stage, executor);
     const code = await turnd.stop();
     turnd = undefined;
     expectThat(code === 0, "turnd stops with exit code 0", String(code));

@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { access, chmod, chown, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
+import { EXECUTORS } from "../src/daemon/executors/registry.ts";
 import { provideClis } from "./clis.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -50,11 +51,11 @@ export async function fillEnvironment(
   }
   const clis = await provideClis({ directory: state, ...owner });
   // Any other name means a CLI of one's own, to be found on PATH.
-  for (const [cli, name, bundled] of [
-    ["CLI_A", "opencode", clis.cliA],
-    ["CLI_B", "codex", clis.cliB],
-  ] as const) {
-    if (fill(`${cli}_NAME`, name) || given[`${cli}_NAME`] === name) fill(`${cli}_BIN`, bundled);
+  for (const { id, builtAs, variablePrefix } of EXECUTORS) {
+    const bundled = clis.binaries[id];
+    const name = `${variablePrefix}_NAME`;
+    if (bundled === undefined) continue;
+    if (fill(name, builtAs) || given[name] === builtAs) fill(`${variablePrefix}_BIN`, bundled);
   }
   const path = given["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
   if (!(await isOnPath("rg", path))) env["PATH"] = `${path}:${clis.toolsDirectory}`;

@@ -6,7 +6,7 @@ import { readSettings } from "../src/service/settings.ts";
 import { DataDirectoryHeld, holdDataDirectory } from "../src/service/storage/lock.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
 import { readOwner } from "./fill-environment.ts";
-import { configuredClis, scriptedVariables } from "./generate/provider-variables.ts";
+import { anywhereVariables, configuredClis, scriptableClis, scriptedVariables } from "./generate/provider-variables.ts";
 import { makePassword } from "./service/admin-password.ts";
 import { keepScriptedModel } from "./service/model-child.ts";
 import { nextSteps } from "./service/next-steps.ts";
@@ -70,7 +70,7 @@ async function makeHome(data: string): Promise<void> {
 /** A CLI without a provider talks to the scripted model. */
 async function useScriptedModel(directory: string): Promise<void> {
   const configured = configuredClis(process.env);
-  const lacking = (["cli-a", "cli-b"] as const).filter((cli) => !configured.includes(cli));
+  const lacking = scriptableClis().filter((cli) => !configured.includes(cli));
   if (lacking.length === 0) return;
   const port = isSet("SVC_SCRIPTED_MODEL_PORT") ? Number(process.env["SVC_SCRIPTED_MODEL_PORT"]) : undefined;
   const url = await keepScriptedModel({ directory, port, say });
@@ -79,7 +79,7 @@ async function useScriptedModel(directory: string): Promise<void> {
   );
   Object.assign(process.env, scriptedVariables(url, lacking));
   // Its commands are the scripted model's own; CLI B's sandbox works on few machines.
-  if (lacking.includes("cli-b")) fill("CLI_B_SANDBOX_MODE", "danger-full-access");
+  for (const [name, value] of Object.entries(anywhereVariables(lacking))) fill(name, value);
 }
 
 try {

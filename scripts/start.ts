@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { runCommandLine, type ExitCode } from "../src/daemon/commands/command-line.ts";
+import { EXECUTORS } from "../src/daemon/executors/registry.ts";
 import { fillEnvironment } from "./fill-environment.ts";
 
 // What `npm start` runs: turnd on a machine that may be no sandbox image. Variables that are set win over everything.
@@ -12,7 +13,11 @@ const accept = async (): Promise<ExitCode> => {
   return 0;
 };
 const commands = { serve: accept, render: accept, doctor: accept, replay: accept, record: accept, probe: accept };
-const exitCode = await runCommandLine(process.argv.slice(2), commands);
+const exitCode = await runCommandLine(
+  process.argv.slice(2),
+  commands,
+  EXECUTORS.map(({ id }) => id),
+);
 if (!isCommand) process.exit(exitCode);
 
 const base =

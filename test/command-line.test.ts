@@ -22,7 +22,7 @@ async function run(...args: string[]) {
   const out = vi.spyOn(process.stdout, "write").mockImplementation((text) => Boolean((printed.out += String(text))));
   const err = vi.spyOn(process.stderr, "write").mockImplementation((text) => Boolean((printed.err += String(text))));
   try {
-    return { exitCode: await runCommandLine(args, commands), asked, ...printed };
+    return { exitCode: await runCommandLine(args, commands, ["cli-a", "cli-b"]), asked, ...printed };
   } finally {
     out.mockRestore();
     err.mockRestore();

@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { readConfigurations } from "../src/daemon/commands/render.ts";
+import { EXECUTORS } from "../src/daemon/executors/registry.ts";
 import { readSettings, SettingsError } from "../src/daemon/settings.ts";
 import { temporaryDirectory } from "./harness/temporary.ts";
 
@@ -34,8 +36,9 @@ test.each([
   ["TURND_SHELL_SCROLLBACK_BYTES", "1000", "must be at least 131072"],
   ["TURND_HOSTS", "sandbox.example:80", "must match"],
 ])("%s=%s stops turnd with its name, its value and what is allowed", (name, value, allowed) => {
-  expect(() => readSettings({ [name]: value }, ROOT)).toThrow(SettingsError);
-  expect(() => readSettings({ [name]: value }, ROOT)).toThrow(`${name} is ${JSON.stringify(value)}: ${allowed}`);
+  const read = (): unknown => readConfigurations(readSettings({ [name]: value }, ROOT), EXECUTORS);
+  expect(read).toThrow(SettingsError);
+  expect(read).toThrow(`${name} is ${JSON.stringify(value)}: ${allowed}`);
 });
 
 test("the terminal's port is not that of /v1", () => {

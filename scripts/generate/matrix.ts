@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { CliName } from "../../src/protocol/index.ts";
+import { z } from "zod";
 import { compareRecordings } from "./matrix/compare.ts";
 import { CASES, startProviders, type Case } from "./matrix/provider.ts";
 import { recordRun, type Cli } from "./matrix/run-cli.ts";
@@ -65,7 +65,9 @@ const { values, positionals } = parseArgs({
     "at-once": { type: "string", default: "2" },
   },
 });
-const executor = CliName.safeParse(values.executor).data;
+/** The CLIs that `matrix/run-cli.ts` can drive without turnd. */
+const Driven = z.enum(["cli-a", "cli-b"]);
+const executor = Driven.safeParse(values.executor).data;
 const { version, binary } = values;
 const [directory, ...named] = positionals;
 if (executor === undefined || version === undefined || binary === undefined || directory === undefined) {

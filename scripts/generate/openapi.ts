@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { pino } from "pino";
+import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { createApp } from "../../src/daemon/http/app.ts";
 import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
 import { describeApi } from "../../src/daemon/http/openapi/openapi.ts";
@@ -13,6 +14,7 @@ export const OPENAPI_PATH = new URL("../../openapi.json", import.meta.url);
 export async function renderOpenApi(): Promise<string> {
   const app = await createApp({
     service: createFakeService(),
+    executors: EXECUTORS.map(({ id }) => id),
     terminal: createFakeTerminal(),
     host: "127.0.0.1",
     logger: pino({ level: "silent" }),
@@ -26,7 +28,14 @@ export async function renderOpenApi(): Promise<string> {
     isShuttingDown: () => false,
   });
   await app.ready();
-  const text = `${JSON.stringify(describeApi(app), null, 2)}\n`;
+  const text = `${JSON.stringify(
+    describeApi(
+      app,
+      EXECUTORS.map(({ id }) => id),
+    ),
+    null,
+    2,
+  )}\n`;
   await app.close();
   return text;
 }

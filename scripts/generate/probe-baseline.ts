@@ -23,16 +23,21 @@ async function main(named: readonly string[]): Promise<void> {
     const options = {
       env: { ...process.env, ...env },
       self,
+      executors: EXECUTORS,
       sandboxDirectory: join(ROOT, "sandbox"),
       err: process.stderr,
       signal,
     };
     await withProbeStage(options, async (stage) => {
-      for (const { id } of EXECUTORS.filter((executor) => named.length === 0 || named.includes(executor.id))) {
+      for (const executor of EXECUTORS.filter(({ id, probe }) => probe && (named.length === 0 || named.includes(id)))) {
+        const { id } = executor;
         const { version } = await lookAtCli(stage, id);
         if (version === undefined) throw new Error(`${id} is not installed: run \`npm run prestart\``);
-        const baseline: Baseline = { version, scenarios: await observeScenarios(stage, id) };
-        await writeFile(join(ROOT, `src/daemon/probe/baseline/${id}.json`), `${JSON.stringify(baseline, null, 2)}\n`);
+        const baseline: Baseline = { version, scenarios: await observeScenarios(stage, executor) };
+        await writeFile(
+          join(ROOT, `src/daemon/executors/${id}/probe-baseline.json`),
+          `${JSON.stringify(baseline, null, 2)}\n`,
+        );
       }
     });
   } finally {

@@ -1,27 +1,31 @@
+import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import type { CliName } from "../../src/protocol/index.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-const PROVIDER_VARIABLES: Readonly<Record<CliName, RegExp>> = {
-  "cli-a": /^CLI_A_(API_KEY|MODEL|PROVIDER|BASE_URL|PROVIDER_NPM|JSON)$/,
-  "cli-b": /^CLI_B_(API_KEY|ENV_KEY|MODEL|BASE_URL|CONFIG_TOML)$/,
-};
-
-/** The CLIs that a provider is set for. */
+/** The CLIs that a provider is set for; one whose variables are incomplete is among them: turnd will say what is missing. */
 export function configuredClis(env: Env): CliName[] {
-  return (["cli-a", "cli-b"] as const).filter((executor) =>
-    Object.entries(env).some(([name, value]) => PROVIDER_VARIABLES[executor].test(name) && (value ?? "") !== ""),
-  );
+  return EXECUTORS.flatMap(({ id, configure, defaultName }) => {
+    const result = configure({ env, cliName: defaultName });
+    return !result.ok || result.configuration.isConfigured ? [id] : [];
+  });
+}
+
+/** The CLIs that can talk to a scripted model. */
+export function scriptableClis(): CliName[] {
+  return EXECUTORS.flatMap(({ id, probe }) => (probe === undefined ? [] : [id]));
 }
 
 /** What makes CLIs talk to a scripted model. */
 export function scriptedVariables(url: string, clis: readonly CliName[]): Record<string, string> {
-  const cliA = {
-    CLI_A_PROVIDER: "scripted",
-    CLI_A_MODEL: "scripted",
-    CLI_A_BASE_URL: url,
-    CLI_A_API_KEY: "no-key-needed",
-  };
-  const cliB = { CLI_B_MODEL: "scripted", CLI_B_BASE_URL: url, CLI_B_API_KEY: "no-key-needed" };
-  return { ...(clis.includes("cli-a") ? cliA : {}), ...(clis.includes("cli-b") ? cliB : {}) };
+  return Object.fromEntries(plansOf(clis).flatMap(({ provider }) => Object.entries(provider(url))));
+}
+
+/** What lets turns of a scripted model run on any machine. */
+export function anywhereVariables(clis: readonly CliName[]): Record<string, string> {
+  return Object.fromEntries(plansOf(clis).flatMap(({ variables }) => Object.entries(variables)));
+}
+
+function plansOf(clis: readonly CliName[]) {
+  return EXECUTORS.flatMap(({ id, probe }) => (probe !== undefined && clis.includes(id) ? [probe] : []));
 }

@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { z } from "zod";
+import { placeVariables } from "../../src/daemon/commands/render.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
-import { CHECKS } from "../../src/daemon/doctor/checks.ts";
+import { listChecks } from "../../src/daemon/doctor/checks.ts";
 import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
 import { SettingsSchema } from "../../src/daemon/settings.ts";
 import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS, WARNINGS } from "../../src/protocol/index.ts";
@@ -27,7 +28,7 @@ export function renderReference(): string {
     "Made from the source by `node scripts/generate/reference.ts`; a test fails when it is stale. Shapes of bodies: `openapi.json`.",
     "## Settings",
     "All from the environment, checked once at the start. A bad value stops turnd with its name, its value and what is allowed. An empty variable counts as not set.",
-    settingTable(SettingsSchema),
+    settingTable(SettingsSchema.extend(placeVariables(EXECUTORS).shape)),
     "### Configuration of the CLIs",
     table(
       ["variable", "meaning"],
@@ -65,7 +66,7 @@ export function renderReference(): string {
     "What `turnd doctor` looks at, after the settings; docs/doctor.md says how to read it.",
     table(
       ["check", "looks at"],
-      CHECKS.map(({ name, about }) => [`\`${name}\``, about]),
+      listChecks(EXECUTORS).map(({ name, about }) => [`\`${name}\``, about]),
     ),
   ].join("\n\n")}\n`;
 }

@@ -1,11 +1,9 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { Metadata, Todos } from "../../src/daemon/executors/cli-a/translate/tools.ts";
-import { CliARecord } from "../../src/daemon/executors/cli-a/translate/record.ts";
-import { CliBRecord } from "../../src/daemon/executors/cli-b/translate/record.ts";
+import type { Executor } from "../../src/daemon/executors/contract/executor.ts";
 import { readJsonLine } from "../../src/daemon/executors/contract/json-line.ts";
-import { EXECUTORS, findExecutor } from "../../src/daemon/executors/registry.ts";
+import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import {
   collectFields,
   isObject,
@@ -13,72 +11,28 @@ import {
   type Fields,
   type KnownShapes,
 } from "../../src/daemon/executors/drift/shapes.ts";
-import type { CliName } from "../../src/protocol/index.ts";
 import { listReadFields, type ReadFields } from "./shapes/read-fields.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-interface Source {
-  /** The package of `sandbox/package.json` that pins the version. */
-  readonly pin: string;
-  /** What the translator reads of a record. */
-  readonly reads: z.ZodType;
-  /** What it reads of a part that this schema leaves open. */
-  readonly readsWithin: Readonly<Record<string, readonly z.ZodType[]>>;
-  /** Measured on the pinned version, but in none of its recordings: `<kind> <path>`. */
-  readonly documented: readonly string[];
-  /** What is not the CLI's own: whatever a provider, a tool's server or a language server puts there. */
-  readonly open: readonly string[];
-}
-
-const SOURCES: Readonly<Record<CliName, Source>> = {
-  "cli-a": {
-    pin: "opencode-linux-x64",
-    reads: CliARecord,
-    readsWithin: { "part.state.metadata": [Metadata, Todos] },
-    // In a git work tree, of a search, of a long output, of a compacted call. Source: docs/contracts/cli-a.md §1, §1.1.
-    documented: [
-      "step_start part.snapshot",
-      "step_finish part.snapshot",
-      "text part.metadata",
-      "reasoning part.metadata",
-      "tool_use part.metadata",
-      "tool_use part.state.metadata.count",
-      "tool_use part.state.metadata.matches",
-      "tool_use part.state.metadata.outputPath",
-      "tool_use part.state.time.compacted",
-      "error error.data.providerID",
-      "error error.data.retries",
-    ],
-    open: ["part.metadata", "part.state.metadata.diagnostics", "error.data.responseHeaders", "error.data.metadata"],
-  },
-  "cli-b": {
-    pin: "codex-linux-x64",
-    reads: CliBRecord,
-    readsWithin: {},
-    documented: [],
-    open: ["item.result.content[]", "item.result.structured_content"],
-  },
-};
-
 /** Where the shapes of a CLI are kept. */
-export function shapesPath(id: CliName): string {
+export function shapesPath(id: string): string {
   return join(ROOT, `src/daemon/executors/${id}/shapes.json`);
 }
 
 /** The text of `shapes.json` as the record schema and the recordings of the pinned version have it now. */
-export async function renderShapes(id: CliName): Promise<string> {
-  const source = SOURCES[id];
-  const version = await pinnedVersion(source.pin);
+export async function renderShapes(executor: Executor, recordings = join(ROOT, "fixtures")): Promise<string> {
+  const { id, contractVersion, records, shapeSource: source } = executor;
+  const version = source.pin === undefined ? contractVersion : await pinnedVersion(source.pin);
   const kinds = new Map<string, Kind>();
   const find = (name: string): Kind => {
     const kind = kinds.get(name) ?? { seen: new Map(), marks: new Map() };
     kinds.set(name, kind);
     return kind;
   };
-  for (const [name, fields] of listReadFields(source.reads, source.readsWithin)) find(name).marks = fields;
-  for (const record of await readRecords(join(ROOT, "fixtures", id, version))) {
-    const name = kindOf(record, findExecutor(id)?.records.refinedBy);
+  for (const [name, fields] of listReadFields(source.reads, source.readsWithin, records)) find(name).marks = fields;
+  for (const record of await readRecords(join(recordings, id, version))) {
+    const name = kindOf(record, records);
     if (name === undefined) continue;
     const { seen, marks } = find(name);
     const known: Record<string, string> = Object.fromEntries(source.open.map((path) => [path, "- open"]));
@@ -137,5 +91,5 @@ function inOrder<T>(map: ReadonlyMap<string, T>): [string, T][] {
 }
 
 if (import.meta.main) {
-  for (const { id } of EXECUTORS) await writeFile(shapesPath(id), await renderShapes(id));
+  for (const executor of EXECUTORS) await writeFile(shapesPath(executor.id), await renderShapes(executor));
 }

@@ -14,12 +14,6 @@ const origin = z
   .refine((url) => URL.canParse(url), "must be an origin such as https://sandbox.example:8080")
   .transform((url) => new URL(url).origin);
 const path = (fallback: string) => z.string().startsWith("/").default(fallback);
-const name = (fallback: string) =>
-  z
-    .string()
-    .regex(/^[a-z][a-z0-9-]{0,31}$/)
-    .default(fallback);
-
 const MINUTE = 60_000;
 
 /** Every variable turnd itself reads, but for the configuration of the CLIs. `docs/reference.md` is made from it. */
@@ -154,14 +148,6 @@ export const SettingsSchema = z.object({
     .regex(/^([A-Za-z_][A-Za-z0-9_]*([ ,]+|$))*$/)
     .default("")
     .meta({ description: "Names of further variables the CLIs get, separated by commas or spaces" }),
-  CLI_A_NAME: name("cli-a").meta({
-    description: "What CLI A is called in this image: its paths; a binary built as `opencode` is served too",
-  }),
-  CLI_A_BIN: z.string().startsWith("/").optional().meta({ description: "CLI A's binary, named outright" }),
-  CLI_B_NAME: name("cli-b").meta({
-    description: "What CLI B is called in this image: its paths; a binary built as `codex` is served too",
-  }),
-  CLI_B_BIN: z.string().startsWith("/").optional().meta({ description: "CLI B's binary, named outright" }),
 });
 
 /** The settings, checked. Times are milliseconds. */
@@ -202,12 +188,8 @@ const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
  * @throws {SettingsError} naming every variable that is wrong
  */
 export function readSettings(env: Readonly<Record<string, string | undefined>>, self: Identity): Settings {
-  // An empty variable is one that is not set: compose files and manifests leave such behind.
-  const given: Record<string, string> = {};
-  for (const [key, value] of Object.entries(env)) if (value !== undefined && value !== "") given[key] = value;
-  const parsed = SettingsSchema.safeParse(given);
-  if (!parsed.success) throw new SettingsError(parsed.error.issues.map((issue) => describeIssue(issue, given)));
-  const values = parsed.data;
+  const given = withoutEmpty(env);
+  const values = readVariables(SettingsSchema, env);
   const token = readToken(values);
   if (values.TURND_HOSTS.includes("*") && token === undefined) {
     throw new SettingsError(["TURND_HOSTS is *: any name is good only with TURND_TOKEN or TURND_TOKEN_FILE"]);
@@ -233,6 +215,25 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     shellEnv: selectEnv(given, ""),
     env,
   };
+}
+
+/**
+ * Reads the variables of a schema from an environment.
+ *
+ * @throws {SettingsError} naming every variable that is wrong
+ */
+export function readVariables<T extends z.ZodObject>(schema: T, env: Settings["env"]): z.output<T> {
+  const given = withoutEmpty(env);
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new SettingsError(parsed.error.issues.map((issue) => describeIssue(schema, issue, given)));
+}
+
+/** An empty variable is one that is not set: compose files and manifests leave such behind. */
+function withoutEmpty(env: Settings["env"]): Record<string, string> {
+  const given: Record<string, string> = {};
+  for (const [key, value] of Object.entries(env)) if (value !== undefined && value !== "") given[key] = value;
+  return given;
 }
 
 function readRunAs(value: string, self: Identity): Settings["runAs"] {
@@ -264,11 +265,12 @@ function selectEnv(env: Readonly<Record<string, string>>, pass: string): Record<
   return Object.fromEntries(Object.entries(env).filter(([key]) => ALWAYS_PASSED.test(key) || named.has(key)));
 }
 
-function describeIssue(issue: z.core.$ZodIssue, env: Readonly<Record<string, string>>): string {
+function describeIssue({ shape }: z.ZodObject, issue: z.core.$ZodIssue, env: Readonly<Record<string, string>>): string {
   const variable = String(issue.path[0]);
   const value = SECRET.has(variable) ? "(hidden)" : JSON.stringify(env[variable]);
-  const schema = Object.entries(SettingsSchema.shape).find(([key]) => key === variable)?.[1];
-  const meaning = schema?.meta()?.description ?? "";
+  const schemas: Readonly<Record<string, z.core.$ZodType>> = shape;
+  const schema = schemas[variable];
+  const meaning = schema === undefined ? "" : (z.globalRegistry.get(schema)?.description ?? "");
   return `${variable} is ${value}: ${describeAllowed(issue)} (${meaning})`;
 }
 

@@ -66,7 +66,11 @@ export const TurnEndedData = z
     native_session_id: z.string().optional(),
     resumed: z.boolean(),
     degraded: z.boolean(),
-    usage: Usage.optional(),
+    usage: Usage.optional().meta({
+      description:
+        "Absent where it is unknown. CLI B tells the total of its session, and only of a turn that completed: what turns " +
+        "before it have used that failed or were cancelled is in this one's.",
+    }),
     cost_usd: z.number().nonnegative().optional(),
     exit: Exit.optional(),
     counts: z.strictObject({

@@ -1,12 +1,26 @@
 import { z } from "zod";
 import { Drift } from "./drift.ts";
 
-/** The CLIs turnd drives. Events and recordings carry this name. */
-export const CliName = z.enum(["cli-a", "cli-b"]).meta({ id: "CliName" });
+/**
+ * The id of a CLI, as events and recordings carry it.
+ *
+ * Which ids there are is decided by the registry of the daemon that is asked: it refuses others, and its OpenAPI document
+ * lists its own.
+ */
+export const CliName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,31}$/, "lower-case letters, digits and -, beginning with a letter, at most 32")
+  .meta({ id: "CliName" });
 export type CliName = z.infer<typeof CliName>;
 
+/** What plays a recording, beside the CLIs; no CLI may have this id. */
+export const REPLAY = "replay";
+
 /** What runs a turn: a CLI, or `replay`, which plays a recording of one. */
-export const ExecutorName = z.enum([...CliName.options, "replay"]).meta({ id: "ExecutorName" });
+export const ExecutorName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,31}$/)
+  .meta({ id: "ExecutorName" });
 export type ExecutorName = z.infer<typeof ExecutorName>;
 
 /** What a turn may be asked to do. */

@@ -9,7 +9,8 @@ import { text } from "node:stream/consumers";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { CHECKS } from "../../src/daemon/doctor/checks.ts";
+import { listChecks } from "../../src/daemon/doctor/checks.ts";
+import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { secretsOfEnvironment } from "../../src/daemon/commands/render.ts";
 import { runDoctor } from "../../src/daemon/commands/doctor.ts";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
@@ -108,8 +109,9 @@ async function doctor(
   const readEnvironment = (): Settings => readSettings(variables, self);
   const code = await runDoctor({
     readSettings: readEnvironment,
+    executors: EXECUTORS,
     sandboxDirectory,
-    redact: createRedactor(secretsOfEnvironment(variables, self)),
+    redact: createRedactor(secretsOfEnvironment(variables, self, EXECUTORS)),
     isJson,
     out,
     signal: new AbortController().signal,
@@ -138,7 +140,7 @@ test.runIf(IS_ROOT)("a sound set-up is all ok, a line a check, and nothing stays
   const { text: printed, code } = await doctor(subject, false);
   const lines = printed.trimEnd().split("\n");
   expect(lines.filter((line) => !/^ok {4}[a-z-]+: /.test(line))).toEqual([]);
-  expect([code, lines.length]).toEqual([0, CHECKS.length + 1]);
+  expect([code, lines.length]).toEqual([0, listChecks(EXECUTORS).length + 1]);
   expect(printed).toMatch(/^ok {4}cli-b-sandbox: the sandbox of \S+ works$/m);
   expect(scratch()).toEqual(before);
   expect(readdirSync(subject.state)).toEqual([]);

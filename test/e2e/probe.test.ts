@@ -7,6 +7,8 @@ import { scenariosOf } from "../../src/daemon/probe/scenarios.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { CLI_A, CLI_B, realEnv, type RealCli } from "../harness/real-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { PROBE as A } from "../../src/daemon/executors/cli-a/probe-plan.ts";
+import { PROBE as B } from "../../src/daemon/executors/cli-b/probe-plan.ts";
 
 /** Fifty turns of real CLIs, a few at a time. */
 const LIMIT_MS = 600_000;
@@ -49,9 +51,9 @@ test(
     const lines = stdout.split("\n");
     expect([exitCode, lines.length], `${stdout}\n${stderr}`).toEqual([0, 4]);
     expect(lines[0]).toMatch(/^cli-a: opencode 1\.14\.34 \(.*\) beside the recordings of 1\.14\.34$/);
-    expect(lines[1]).toBe(`  ${scenariosOf("cli-a").length} scenarios, 0 changes, 0 of them break us`);
+    expect(lines[1]).toBe(`  ${scenariosOf(A).length} scenarios, 0 changes, 0 of them break us`);
     expect(lines[2]).toMatch(/^cli-b: codex 0\.139\.0 \(.*\) beside the recordings of 0\.139\.0$/);
-    expect(lines[3]).toBe(`  ${scenariosOf("cli-b").length} scenarios, 0 changes, 0 of them break us`);
+    expect(lines[3]).toBe(`  ${scenariosOf(B).length} scenarios, 0 changes, 0 of them break us`);
   },
 );
 

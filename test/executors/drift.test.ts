@@ -49,7 +49,7 @@ function recordOf(executor: Executor, name: string, type: string, change: (recor
 
 describe.each(EXECUTORS)("$id", (executor) => {
   test("its shapes are what the schema and the recordings say; `node scripts/generate/shapes.ts` writes them", async () => {
-    expect(readFileSync(shapesPath(executor.id), "utf8")).toBe(await renderShapes(executor.id));
+    expect(readFileSync(shapesPath(executor.id), "utf8")).toBe(await renderShapes(executor));
   });
 
   test("nothing in a recording of the pinned version is unknown", () => {

@@ -9,7 +9,10 @@ const SESSIONS = {
   "cli-b": "01a1fd1a-5463-7e72-9eca-765c0aaffeed",
 } as const;
 
-describe.each([cliA, cliB])("$id", (executor) => {
+describe.each([
+  { executor: cliA, session: SESSIONS["cli-a"] },
+  { executor: cliB, session: SESSIONS["cli-b"] },
+])("$executor.id", ({ executor, session }) => {
   function explain(
     exit: Outcome["exit"],
     {
@@ -18,7 +21,7 @@ describe.each([cliA, cliB])("$id", (executor) => {
       wasStopped = false,
     }: { stderr?: string[]; isResume?: boolean; wasStopped?: boolean } = {},
   ): FailureDraft | undefined {
-    const translator = executor.createTranslator({ requestedSession: isResume ? SESSIONS[executor.id] : null });
+    const translator = executor.createTranslator({ requestedSession: isResume ? session : null });
     stderr.forEach((text, index) => translator.push({ source: "stderr", number: index + 1, text, isTruncated: false }));
     return translator.end({ exit, wasStopped }).failure;
   }

@@ -82,10 +82,12 @@ test.each(HOSTILE)("a failure of any length that says %j is explained in a time 
     "cli-a": { stdout: error("APIError", { message: text, responseBody: text }), logged: log(`service=llm ${text}`) },
     "cli-b": { stdout: JSON.stringify({ type: "turn.failed", error: { message: text } }), logged: text },
   };
-  for (const executor of [cliA, cliB]) {
+  for (const [executor, { stdout, logged }] of [
+    [cliA, said["cli-a"]],
+    [cliB, said["cli-b"]],
+  ] as const) {
     const translator = executor.createTranslator({ requestedSession: null });
     const took = timeOf(() => {
-      const { stdout, logged } = said[executor.id];
       translator.push({ source: "stderr", number: 1, text, isTruncated: false });
       translator.push({ source: "stderr", number: 2, text: logged, isTruncated: false });
       translator.push({ source: "stdout", number: 1, text: stdout, isTruncated: false });

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Ending, Executor, OutputLine, TranslatedEvent } from "../../src/daemon/executors/contract/executor.ts";
+import type { Usage } from "../../src/protocol/index.ts";
 
 /** Recordings shared by the project's sessions, beside the checkout; absent on other machines. */
 export const SHARED_RECORDINGS = resolve(import.meta.dirname, "../../../shared/recordings");
@@ -60,10 +61,12 @@ export function readLines(path: string, source: OutputLine["source"]): OutputLin
 export function play(
   executor: Executor,
   recording: Recording,
+  usageBefore?: Usage,
 ): { events: TranslatedEvent[]; ending: Ending; halts: number } {
   const translator = executor.createTranslator({
     requestedSession: recording.turn.requested_session,
     cliVersion: recording.turn.cli_version,
+    ...(usageBefore === undefined ? {} : { usageBefore }),
   });
   const events: TranslatedEvent[] = [];
   let halts = 0;

@@ -28,9 +28,9 @@ export default async function provide(project: TestProject): Promise<() => void>
   const current = await provideClis({ directory, uid, gid });
   const older = await provideClis({ directory, uid, gid, pins: "test/pins" });
   project.provide("clis", {
-    "1.14.34": current.cliA,
-    "1.3.2": older.cliA,
-    "0.139.0": current.cliB,
+    "1.14.34": current.binaries["cli-a"],
+    "1.3.2": older.binaries["cli-a"],
+    "0.139.0": current.binaries["cli-b"],
     tools: current.toolsDirectory,
   });
   return () => rmSync(directory, { recursive: true, force: true });

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, inject } from "vitest";
-import type { CliName } from "../../src/protocol/index.ts";
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from "../../src/scripted-model/server.ts";
 import { startDaemon, type TestDaemon } from "./daemon.ts";
 import { processesNaming } from "./processes.ts";
@@ -8,7 +7,7 @@ import { temporaryDirectory } from "./temporary.ts";
 
 /** One pinned version of a real CLI. */
 export interface RealCli {
-  readonly executor: CliName;
+  readonly executor: "cli-a" | "cli-b";
   readonly version: Exclude<keyof PinnedClis, "tools">;
 }
 

@@ -22,6 +22,7 @@ export async function createTestApp(options: Partial<AppOptions> = {}): Promise<
   const service = createFakeService();
   const app = await createApp({
     service,
+    executors: ["cli-a", "cli-b"],
     terminal: createFakeTerminal(),
     host: "127.0.0.1",
     logger: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),

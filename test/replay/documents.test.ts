@@ -147,7 +147,7 @@ test.each([
   ["a wrong piece", JSON.stringify({ ...MINIMAL, stdout: ["ok", 3] }), "stdout.1: Invalid input"],
   ["base64 that is none", JSON.stringify({ ...MINIMAL, stderr: [{ base64: "?" }] }), "stderr.0.base64: "],
   ["half a surrogate pair", '{"v":1,"stdout":["\\ud800"]}', "stdout.0: must not hold half of a surrogate pair"],
-  ["another executor", JSON.stringify({ ...MINIMAL, turn: { executor: "cli-c" } }), "turn.executor: "],
+  ["an executor that is no id", JSON.stringify({ ...MINIMAL, turn: { executor: "CLI C" } }), "turn.executor: "],
   [
     "a line 0",
     JSON.stringify({ ...MINIMAL, timeline: [{ type: "line", at: "2026-01-01T00:00:00Z", line: 0 }] }),

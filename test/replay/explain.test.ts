@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
+import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
 import { printReplays } from "../../src/daemon/commands/replay.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
@@ -17,7 +18,14 @@ async function explain(...directories: readonly string[]): Promise<string> {
     },
   });
   const stdin = Readable.from([]);
-  await printReplays(directories, { show: "decision", redact: createRedactor(["sk-bad"]), stdin, out, err: out });
+  await printReplays(directories, {
+    show: "decision",
+    executors: EXECUTORS,
+    redact: createRedactor(["sk-bad"]),
+    stdin,
+    out,
+    err: out,
+  });
   return parts.join("");
 }
 

@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { MAX_PEAK_BYTES, peakOf } from "../../scripts/measure/bench/peak-memory.ts";
-import { makeRecording } from "../../scripts/measure/bench/recordings.ts";
-import type { CliName } from "../../src/protocol/index.ts";
+import { makeRecording, type Recorded } from "../../scripts/measure/bench/recordings.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 /** A recording that is larger than the memory it may take: what were kept of it would show. */
-async function makeLong(executor: CliName): Promise<string> {
+async function makeLong(executor: Recorded): Promise<string> {
   const recording = join(temporaryDirectory(onTestFinished), "recording");
   await makeRecording(executor, recording, 160_000_000);
   return recording;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { printReplays } from "../../src/daemon/commands/replay.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
@@ -19,7 +20,14 @@ function copied() {
 async function replay(directories: readonly string[], show: "events" | "summary" = "events") {
   const [out, err] = [new PassThrough(), new PassThrough()];
   const [printed, told] = [text(out), text(err)];
-  const code = await printReplays(directories, { stdin: Readable.from([]), show, redact: (line) => line, out, err });
+  const code = await printReplays(directories, {
+    stdin: Readable.from([]),
+    show,
+    executors: EXECUTORS,
+    redact: (line) => line,
+    out,
+    err,
+  });
   out.end();
   err.end();
   return { code, events: (await printed).trimEnd().split("\n"), told: await told };
@@ -56,7 +64,7 @@ test.each([
   ["turn.json", '{"v":2,"executor":"cli-b"}', "written by a newer turnd"],
   ["turn.json", "", "is not JSON"],
   ["turn.json", "[]", "expected object"],
-  ["turn.json", '{"executor":"cli-c"}', "executor"],
+  ["turn.json", '{"executor":"../c"}', "executor"],
   ["exit.json", '{"code":0,', "is not JSON"],
   ["exit.json", '{"code":"0","signal":null}', "code"],
   ["exit.json", "null", "expected object"],
@@ -69,6 +77,15 @@ test.each([
   expect(code).toBe(1);
   expect(told).toMatch(new RegExp(`^turnd: ${join(directory, file)}.*\n$`));
   expect(told).toContain(reason);
+});
+
+test("a recording of a CLI that this turnd does not have is refused, and the ones it has are listed", async () => {
+  const directory = copied();
+  writeFileSync(join(directory, "turn.json"), '{"executor":"cli-c"}');
+  expect(await replay([directory])).toMatchObject({
+    code: 1,
+    told: `turnd: ${directory}: is of cli-c; this turnd knows cli-a, cli-b\n`,
+  });
 });
 
 test.each(["{", "5", '{"status":5}'])("a label that reads %s is told of by name", async (content) => {

@@ -1,16 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { CliName } from "../../src/protocol/index.ts";
 import { playBytes } from "./play-bytes.ts";
 import { expectSound } from "./sound-events.ts";
 
 /** A tool call with a given input as each CLI prints it. */
-const withInput: Readonly<Record<CliName, (input: string) => string>> = {
+const withInput: Readonly<Record<"cli-a" | "cli-b", (input: string) => string>> = {
   "cli-a": (input) =>
     `{"type":"tool_use","timestamp":1,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","type":"tool","callID":"call_1","tool":"x_y","state":{"status":"completed","input":${input},"output":"","title":"","metadata":{}}}}`,
   "cli-b": (input) =>
     `{"type":"item.completed","item":{"id":"item_1","type":"mcp_tool_call","server":"x","tool":"y","arguments":${input},"status":"completed"}}`,
 };
-const withText: Readonly<Record<CliName, (text: string) => string>> = {
+const withText: Readonly<Record<"cli-a" | "cli-b", (text: string) => string>> = {
   "cli-a": (text) =>
     `{"type":"text","timestamp":1,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","type":"text","text":"${text}"}}`,
   "cli-b": (text) => `{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"${text}"}}`,

@@ -1,15 +1,15 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CliName, TurnEndedData } from "../../src/protocol/index.ts";
+import type { TurnEndedData } from "../../src/protocol/index.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 import { replayLines } from "./replay-lines.ts";
 
 /** A fixture of each CLI whose turn and exit a made-up output is given. */
-const FRAMES: Readonly<Record<CliName, string>> = {
+const FRAMES = {
   "cli-a": "fixtures/cli-a/1.14.34/tool-succeeds",
   "cli-b": "fixtures/cli-b/0.139.0/shell-succeeds",
-};
+} as const;
 
 export interface Played {
   readonly lines: readonly string[];
@@ -18,7 +18,7 @@ export interface Played {
 
 /** Replays output of any kind as a CLI's: through files, lines, translator and log, as a recording. */
 export async function playBytes(
-  executor: CliName,
+  executor: keyof typeof FRAMES,
   stdout: string | Buffer,
   stderr: string | Buffer = "",
 ): Promise<Played> {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { joinPath } from "../../../src/daemon/executors/drift/shapes.ts";
+import { joinPath, type KindFields } from "../../../src/daemon/executors/drift/shapes.ts";
 
 type Schema = z.core.JSONSchema.BaseSchema;
 
@@ -14,18 +14,19 @@ export type ReadFields = Map<string, Set<string>>;
 export function listReadFields(
   records: z.ZodType,
   within: Readonly<Record<string, readonly z.ZodType[]>>,
+  { typeField = "type", refinedBy }: KindFields,
 ): Map<string, ReadFields> {
   const kinds = new Map<string, ReadFields>();
   for (const record of alternatives(toSchema(records))) {
-    const items = record.properties?.["item"];
-    const type = constOf(record);
+    const items = refinedBy === undefined ? undefined : record.properties?.[refinedBy];
+    const type = constOf(record, typeField);
     if (type === undefined) throw new Error(`a record without a type: ${JSON.stringify(record)}`);
     for (const item of items === undefined ? [undefined] : alternatives(items)) {
       const fields: ReadFields = new Map();
       for (const [key, value] of Object.entries(record.properties ?? {})) {
-        addField(key === "item" && item !== undefined ? item : value, key, { fields, within });
+        addField(key === refinedBy && item !== undefined ? item : value, key, { fields, within });
       }
-      kinds.set(item === undefined ? type : `${type}/${constOf(item)}`, fields);
+      kinds.set(item === undefined ? type : `${type}/${constOf(item, "type")}`, fields);
     }
   }
   return kinds;
@@ -70,7 +71,7 @@ function alternatives(schema: Schema | boolean): Schema[] {
   return inner === undefined ? [schema] : inner.flatMap(alternatives);
 }
 
-function constOf(schema: Schema): string | undefined {
-  const type = schema.properties?.["type"];
+function constOf(schema: Schema, field: string): string | undefined {
+  const type = schema.properties?.[field];
   return typeof type === "object" && typeof type.const === "string" ? type.const : undefined;
 }

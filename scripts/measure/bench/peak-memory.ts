@@ -1,9 +1,8 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
-import type { CliName } from "../../../src/protocol/index.ts";
 import type { Figure } from "./figures.ts";
-import { makeRecording } from "./recordings.ts";
+import { makeRecording, type Recorded } from "./recordings.ts";
 
 /** The most that a replay may hold, however long the recording is. */
 export const MAX_PEAK_BYTES = 150_000_000;
@@ -12,7 +11,7 @@ const REPORTER = join(import.meta.dirname, "report-peak.mjs");
 const BUNDLER = join(import.meta.dirname, "../../bundle.ts");
 
 /** The most memory `turnd replay` ever holds, as the image runs it, beside a Node that does nothing. */
-export async function benchPeakMemory(executor: CliName, directory: string, sizeBytes: number): Promise<Figure> {
+export async function benchPeakMemory(executor: Recorded, directory: string, sizeBytes: number): Promise<Figure> {
   const recording = join(directory, executor);
   await makeRecording(executor, recording, sizeBytes);
   const { size } = await stat(join(recording, "stdout.jsonl"));

@@ -2,8 +2,10 @@ import { createWriteStream } from "node:fs";
 import { copyFile, mkdir, readFile } from "node:fs/promises";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { CliName } from "../../../src/protocol/index.ts";
 import { REPOSITORY } from "../../../test/harness/temporary.ts";
+
+/** The CLIs that a long recording can be made of. */
+export type Recorded = "cli-a" | "cli-b";
 
 interface Source {
   readonly directory: string;
@@ -15,7 +17,7 @@ interface Source {
   readonly renew: (text: string, repetition: number) => string;
 }
 
-const SOURCES: Readonly<Record<CliName, Source>> = {
+const SOURCES: Readonly<Record<Recorded, Source>> = {
   "cli-a": {
     directory: "fixtures/cli-a/1.14.34",
     cases: ["tool-succeeds", "reasoning", "write", "todo-list", "edit-after-read"],
@@ -40,7 +42,7 @@ const SOURCES: Readonly<Record<CliName, Source>> = {
  *
  * @param directory - made here
  */
-export async function makeRecording(executor: CliName, directory: string, sizeBytes: number): Promise<void> {
+export async function makeRecording(executor: Recorded, directory: string, sizeBytes: number): Promise<void> {
   const source = SOURCES[executor];
   await mkdir(directory);
   const [first = ""] = source.cases;

@@ -6,15 +6,14 @@ import { createRedactor } from "../../../src/daemon/event-log/redact.ts";
 import { findExecutor } from "../../../src/daemon/executors/registry.ts";
 import { openRecording } from "../../../src/daemon/replay/recording.ts";
 import { replayRecording } from "../../../src/daemon/turns/replay/replay.ts";
-import type { CliName } from "../../../src/protocol/index.ts";
 import type { Figure } from "./figures.ts";
-import { makeRecording } from "./recordings.ts";
+import { makeRecording, type Recorded } from "./recordings.ts";
 
 const SIZE_BYTES = 50_000_000;
 const ROUNDS = 3;
 
 /** How fast a recording becomes events, beside a bare loop that splits and parses the same file. */
-export async function benchReplay(executor: CliName, directory: string): Promise<Figure[]> {
+export async function benchReplay(executor: Recorded, directory: string): Promise<Figure[]> {
   const path = join(directory, executor);
   await makeRecording(executor, path, SIZE_BYTES);
   const { size } = await stat(join(path, "stdout.jsonl"));
@@ -58,7 +57,7 @@ async function parseBarely(path: string): Promise<void> {
   if (records === 0) throw new Error(`${path}: no records`);
 }
 
-async function replay(id: CliName, path: string): Promise<number> {
+async function replay(id: Recorded, path: string): Promise<number> {
   const executor = findExecutor(id);
   if (executor === undefined) throw new Error(`no executor ${id}`);
   const ended = await replayRecording(await openRecording(path), {

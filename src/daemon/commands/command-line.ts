@@ -23,17 +23,20 @@ export interface Commands {
 }
 
 const SETTINGS = "\nSettings come from the environment: docs/reference.md names them.";
-/** As the protocol names them; its schemas are not loaded for a command line. */
-const EXECUTORS = ["cli-a", "cli-b"];
 
 /**
  * Runs the command that the arguments name, `serve` where there are none.
  *
  * Help and the version go to stdout. Arguments that are wrong, or too many, are named on stderr, and nothing is run.
+ * @param executors - ids of the CLIs that `probe` takes
  */
-export async function runCommandLine(args: readonly string[], commands: Commands): Promise<ExitCode> {
+export async function runCommandLine(
+  args: readonly string[],
+  commands: Commands,
+  executors: readonly string[],
+): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
-  const program = describeCommands(commands, async (running) => {
+  const program = describeCommands(commands, executors, async (running) => {
     exitCode = await running;
   });
   try {
@@ -49,9 +52,13 @@ export async function runCommandLine(args: readonly string[], commands: Commands
   }
 }
 
-function describeCommands(commands: Commands, keep: (running: Promise<ExitCode>) => Promise<void>): Command {
+function describeCommands(
+  commands: Commands,
+  executors: readonly string[],
+  keep: (running: Promise<ExitCode>) => Promise<void>,
+): Command {
   const program = new Command("turnd")
-    .description("Runs turns of two coding command-line tools and serves their events. Without a command: serve.")
+    .description("Runs turns of coding command-line tools and serves their events. Without a command: serve.")
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
@@ -96,11 +103,9 @@ function describeCommands(commands: Commands, keep: (running: Promise<ExitCode>)
     .description(
       "play scenarios with the installed CLIs and print what they do otherwise than the versions turnd knows",
     )
-    .addArgument(new Argument("[executor...]", "the CLIs to play with; both where none is named").choices(EXECUTORS))
+    .addArgument(new Argument("[executor...]", "the CLIs to play with; all where none is named").choices(executors))
     .option("--json", "print the differences as one JSON document")
     .addHelpText("after", `${SETTINGS}\nExit code 1 when a difference breaks turnd.`)
-    .action((executors: string[], { json = false }: { json?: boolean }) =>
-      keep(commands.probe(executors, { isJson: json })),
-    );
+    .action((named: string[], { json = false }: { json?: boolean }) => keep(commands.probe(named, { isJson: json })));
   return program;
 }

@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { readConfigurations } from "./render.ts";
 import type { Check, OwnPort, Subject, Verdict } from "../doctor/check.ts";
-import { CHECKS } from "../doctor/checks.ts";
+import { listChecks } from "../doctor/checks.ts";
+import type { Executor } from "../executors/contract/executor.ts";
 import type { Redact } from "../event-log/redact.ts";
 import { SettingsError, type Settings } from "../settings.ts";
 import { createLendHome } from "../process/user-files/lent-home.ts";
@@ -19,6 +20,8 @@ import { VERSION } from "../version.ts";
 export interface DoctorOptions {
   /** Reads and checks the environment; what it throws is the first finding. */
   readonly readSettings: () => Settings;
+  /** The CLIs that turnd drives. */
+  readonly executors: readonly Executor[];
   /** `sandbox/`: the keeper and the home writer. */
   readonly sandboxDirectory: string;
   /** Takes secrets out of what is printed. */
@@ -59,7 +62,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   try {
     settings = options.readSettings();
     assertPlaces(settings, dirname(options.sandboxDirectory));
-    configured = readConfigurations(settings);
+    configured = readConfigurations(settings, options.executors);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const message = error.message.replaceAll("\n", "; ");
@@ -70,7 +73,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   try {
     const described = await describeSubject(options.sandboxDirectory, settings, configured, directory);
     const subject = { ...described, signal: options.signal };
-    const findings = await Promise.all(CHECKS.map((check) => examineOne(check, subject)));
+    const findings = await Promise.all(listChecks(options.executors).map((check) => examineOne(check, subject)));
     options.signal.throwIfAborted();
     const settled: Finding = { name: "settings", level: "ok", message: "every variable is allowed" };
     return [settled, ...findings];

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { pino } from "pino";
-import type { CliName } from "../../protocol/index.ts";
+import type { Executor } from "../executors/contract/executor.ts";
 import { startScriptedModel } from "../../scripted-model/server.ts";
 import { readConfigurations } from "./render.ts";
 import { createTurnContext } from "../serve/daemon.ts";
@@ -22,6 +22,8 @@ export interface ProbeOptions {
   /** turnd's own environment: which CLIs there are, and who they run as. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly self: Identity;
+  /** The CLIs that turnd drives: the stage has them all. */
+  readonly executors: readonly Executor[];
   /** `sandbox/`: the keeper and the home writer. */
   readonly sandboxDirectory: string;
   /** Findings as one JSON document instead of lines. */
@@ -37,12 +39,12 @@ export interface ProbeOptions {
  *
  * @returns 0, or 1 when something that changed breaks us, or a CLI cannot be run
  */
-export async function printProbe(executors: readonly CliName[], options: ProbeOptions): Promise<0 | 1> {
+export async function printProbe(probed: readonly Executor[], options: ProbeOptions): Promise<0 | 1> {
   const findings: Finding[] = [];
   await withProbeStage(options, async (stage) => {
-    for (const executor of executors) {
+    for (const executor of probed) {
       const finding = await probe(stage, executor, (scenario) => {
-        if (!options.isJson) options.err.write(`turnd: played ${executor} ${scenario}\n`);
+        if (!options.isJson) options.err.write(`turnd: played ${executor.id} ${scenario}\n`);
       });
       findings.push(finding);
       if (!options.isJson) options.out.write(formatFinding(finding));
@@ -52,22 +54,21 @@ export async function printProbe(executors: readonly CliName[], options: ProbeOp
   return findings.some(isBroken) ? 1 : 0;
 }
 
+type StageOptions = Pick<ProbeOptions, "env" | "self" | "executors" | "sandboxDirectory" | "err" | "signal">;
+
 /**
  * Sets a stage like the daemon's own, with a model on loopback and everything on disk in one temporary directory. When
  * this resolves, nothing of it is left: no process, no file, no port.
  */
-export async function withProbeStage(
-  options: Pick<ProbeOptions, "env" | "self" | "sandboxDirectory" | "err" | "signal">,
-  use: (stage: ProbeStage) => Promise<void>,
-): Promise<void> {
-  const { env, self } = options;
+export async function withProbeStage(options: StageOptions, use: (stage: ProbeStage) => Promise<void>): Promise<void> {
+  const { env, self, executors } = options;
   const isRoot = self.uid === 0;
   const model = await startScriptedModel();
   try {
     // The CLIs' user has to reach it, which it need not reach in the directory of TMPDIR.
     const base = await mkdtemp(join(isRoot ? "/tmp" : tmpdir(), `turnd-probe-${process.pid}-`));
     await chmod(base, 0o711);
-    const settings = readSettings(probeEnv(env, { base, modelUrl: model.url, isRoot }), self);
+    const settings = readSettings(probeEnv(env, executors, { base, modelUrl: model.url, isRoot }), self);
     try {
       await play(options, settings, base, use);
     } finally {
@@ -79,7 +80,7 @@ export async function withProbeStage(
 }
 
 async function play(
-  { env, sandboxDirectory, err, signal }: Pick<ProbeOptions, "env" | "sandboxDirectory" | "err" | "signal">,
+  { env, executors, sandboxDirectory, err, signal }: StageOptions,
   settings: Settings,
   base: string,
   use: (stage: ProbeStage) => Promise<void>,
@@ -95,7 +96,7 @@ async function play(
       logger: pino({ name: "turnd", level: "error" }, err),
       secrets: createSecretBook(secretsInEnvironment(env)),
     },
-    readConfigurations(settings),
+    readConfigurations(settings, executors),
     UNOBSERVED,
   );
   const service = await startTurnService(context);
@@ -109,11 +110,16 @@ async function play(
 /** Of the given environment only who and what is probed; providers, keys and places are the probe's own. */
 function probeEnv(
   given: ProbeOptions["env"],
+  executors: readonly Executor[],
   { base, modelUrl, isRoot }: { base: string; modelUrl: string; isRoot: boolean },
 ): Record<string, string | undefined> {
-  const kept = Object.entries(given).filter(
-    ([name]) => !/^(TURND_|CLI_[AB]_)|_proxy$/i.test(name) || /^(TURND_RUN_AS|CLI_[AB]_(NAME|BIN))$/.test(name),
-  );
+  const prefixes = executors.map(({ variablePrefix }) => `${variablePrefix}_`);
+  const isKept = (name: string): boolean => {
+    const prefix = prefixes.find((candidate) => name.startsWith(candidate));
+    if (prefix !== undefined) return [`${prefix}NAME`, `${prefix}BIN`].includes(name);
+    return name === "TURND_RUN_AS" || !/^TURND_|_proxy$/i.test(name);
+  };
+  const kept = Object.entries(given).filter(([name]) => isKept(name));
   // Nobody listens there: what a CLI wants from anywhere but loopback fails at once.
   const nowhere = "http://127.0.0.1:9";
   return {
@@ -129,15 +135,9 @@ function probeEnv(
     HTTPS_PROXY: nowhere,
     ALL_PROXY: nowhere,
     NO_PROXY: "127.0.0.1",
-    CLI_A_PROVIDER: "scripted",
-    CLI_A_MODEL: "scripted",
-    CLI_A_BASE_URL: modelUrl,
-    CLI_A_API_KEY: "no-key-needed",
-    CLI_B_MODEL: "scripted",
-    CLI_B_BASE_URL: modelUrl,
-    CLI_B_API_KEY: "no-key-needed",
-    // What the model asks for is harmless, and not every machine allows CLI B's sandbox.
-    CLI_B_SANDBOX_MODE: "danger-full-access",
+    ...Object.fromEntries(
+      executors.flatMap(({ probe: plan }) => Object.entries({ ...plan?.provider(modelUrl), ...plan?.variables })),
+    ),
   };
 }
 

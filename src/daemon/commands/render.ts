@@ -1,13 +1,15 @@
 import { access } from "node:fs/promises";
 import { dirname } from "node:path";
+import { z } from "zod";
 import type { Configuration, Executor } from "../executors/contract/executor.ts";
-import { EXECUTORS } from "../executors/registry.ts";
 import { isPlaceholder, secretsInEnvironment } from "../executors/secrets/secret-values.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";
 import { makeDirectories } from "../storage/directories.ts";
-import { readSettings, SettingsError, type Settings } from "../settings.ts";
+import { readSettings, readVariables, SettingsError, type Identity, type Settings } from "../settings.ts";
 import { changeHome } from "../turns/run/home.ts";
+
+const Places = z.record(z.string(), z.string());
 
 /** One CLI as the environment describes it. */
 export interface ConfiguredExecutor {
@@ -22,15 +24,13 @@ export interface ConfiguredExecutor {
  *
  * @throws {SettingsError} naming what is missing or wrong, for all of them at once
  */
-export function readConfigurations({ values, env }: Settings): ConfiguredExecutor[] {
-  const named = {
-    "cli-a": { cliName: values.CLI_A_NAME, explicitBinary: values.CLI_A_BIN },
-    "cli-b": { cliName: values.CLI_B_NAME, explicitBinary: values.CLI_B_BIN },
-  };
+export function readConfigurations({ env }: Settings, executors: readonly Executor[]): ConfiguredExecutor[] {
   const errors: string[] = [];
   const configured: ConfiguredExecutor[] = [];
-  for (const executor of EXECUTORS) {
-    const { cliName, explicitBinary } = named[executor.id];
+  const places = Places.parse(readVariables(placeVariables(executors), env));
+  for (const executor of executors) {
+    const { defaultName, variablePrefix: prefix } = executor;
+    const { [`${prefix}_NAME`]: cliName = defaultName, [`${prefix}_BIN`]: explicitBinary } = places;
     const result = executor.configure({ env, cliName });
     if (result.ok) configured.push({ executor, cliName, explicitBinary, configuration: result.configuration });
     else errors.push(...result.errors);
@@ -39,26 +39,51 @@ export function readConfigurations({ values, env }: Settings): ConfiguredExecuto
   return configured;
 }
 
+/** For every executor: what its CLI is called here, and where it is. */
+export function placeVariables(executors: readonly Executor[]): z.ZodObject {
+  const variables = executors.flatMap(({ label, variablePrefix, defaultName, builtAs }) => [
+    [
+      `${variablePrefix}_NAME`,
+      z
+        .string()
+        .regex(/^[a-z][a-z0-9-]{0,31}$/)
+        .default(defaultName)
+        .meta({
+          description: `What ${label} is called in this image: its paths; a binary built as \`${builtAs}\` is served too`,
+        }),
+    ] as const,
+    [
+      `${variablePrefix}_BIN`,
+      z
+        .string()
+        .startsWith("/")
+        .optional()
+        .meta({ description: `${label}'s binary, given as an explicit path` }),
+    ] as const,
+  ]);
+  return z.object(Object.fromEntries(variables));
+}
+
 /** Every key, the token, and what else the environment calls a secret or shows to be one: what must not be printed. */
-export function secretsOf(settings: Settings): string[] {
-  return [...keysOf(settings), ...secretsInEnvironment(settings.env)];
+export function secretsOf(settings: Settings, executors: readonly Executor[]): string[] {
+  return [...keysOf(settings, executors), ...secretsInEnvironment(settings.env)];
 }
 
 /** The keys of the configured CLIs and the token alone. */
-export function keysOf(settings: Settings): string[] {
-  const keys = readConfigurations(settings)
+export function keysOf(settings: Settings, executors: readonly Executor[]): string[] {
+  const keys = readConfigurations(settings, executors)
     .flatMap(({ configuration }) => configuration.secrets)
     .filter((key) => !isPlaceholder(key));
   return settings.token === undefined ? keys : [...keys, settings.token];
 }
 
 /** The secrets of an environment that need not be one that turnd can be started with, such as that of `turnd replay`. */
-export function secretsOfEnvironment(env: Settings["env"], self: Parameters<typeof readSettings>[1]): string[] {
+export function secretsOfEnvironment(env: Settings["env"], self: Identity, executors: readonly Executor[]): string[] {
   try {
-    return secretsOf(readSettings(env, self));
+    return secretsOf(readSettings(env, self), executors);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    const configured = EXECUTORS.map((executor) => executor.configure({ env, cliName: executor.defaultName }));
+    const configured = executors.map((executor) => executor.configure({ env, cliName: executor.defaultName }));
     const keys = configured.flatMap((result) => (result.ok ? result.configuration.secrets : []));
     return [...keys, ...secretsInEnvironment(env)];
   }

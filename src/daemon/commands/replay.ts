@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { z } from "zod";
 import type { Decision, TurnEndedData } from "../../protocol/index.ts";
 import { createDriftCount, type DriftCount } from "./drift-report.ts";
-import { findExecutor } from "../executors/registry.ts";
+import type { Executor } from "../executors/contract/executor.ts";
 import { RecordingError } from "../replay/recording-error.ts";
 import { readJson, type Recording } from "../replay/recording.ts";
 import { openSource } from "../replay/source.ts";
@@ -16,6 +16,8 @@ export interface PrintOptions {
   /** A recording's events, one line about it, or how its end was decided. */
   readonly show: "events" | "summary" | "decision";
   readonly redact: Redact;
+  /** The CLIs whose recordings can be replayed. */
+  readonly executors: readonly Executor[];
   /** What `-` names. */
   readonly stdin: Readable;
   readonly out: Writable;
@@ -71,8 +73,11 @@ async function replayOpened(
   drift: DriftCount,
   options: PrintOptions,
 ): Promise<TurnEndedData> {
-  const executor = findExecutor(recording.turn.executor);
-  if (executor === undefined) throw new RecordingError(directory, `no executor ${recording.turn.executor}`);
+  const executor = options.executors.find(({ id }) => id === recording.turn.executor);
+  if (executor === undefined) {
+    const known = options.executors.map(({ id }) => id).join(", ");
+    throw new RecordingError(directory, `is of ${recording.turn.executor}; this turnd knows ${known}`);
+  }
   const redact = await redactTurns(options.redact, [recording.directory]);
   let decision: Decision | undefined;
   const ended = await replayRecording(recording, {

@@ -1,5 +1,6 @@
 import type { Check } from "./check.ts";
-import { checkCliBSandbox, cliChecks, checkStrayConfiguration } from "./clis.ts";
+import type { Executor } from "../executors/contract/executor.ts";
+import { checkStrayConfiguration, listCliChecks, listSandboxChecks } from "./clis.ts";
 import { checkHome, checkState, checkTemporary, checkWorkspaceUse } from "./directories.ts";
 import { checkClock, checkDisk } from "./disk.ts";
 import { checkPorts } from "./ports.ts";
@@ -7,8 +8,23 @@ import { checkKeeper, checkProc, checkReaper, checkTurnLimits } from "./processe
 import { checkLocale, checkNode, checkToken, checkTools } from "./surroundings.ts";
 import { checkCapabilities, checkUser } from "./user.ts";
 
-/** Every check, in the order in which they are told. */
-export const CHECKS: readonly Check[] = [
+/**
+ * Every check, in the order in which they are reported.
+ *
+ * @param executors - the CLIs that turnd drives: each has checks of its own
+ */
+export function listChecks(executors: readonly Executor[]): Check[] {
+  return [...MACHINE, ...executors.flatMap(listCliChecks), STRAY, ...executors.flatMap(listSandboxChecks), ...DAEMON];
+}
+
+const STRAY: Check = {
+  name: "stray-configuration",
+  about: "no file outside the sessions that a CLI would read over turnd's own configuration",
+  look: checkStrayConfiguration,
+};
+
+/** What the CLIs need of the machine. */
+const MACHINE: readonly Check[] = [
   { name: "user", about: "the CLIs' user has a name", look: checkUser },
   {
     name: "capabilities",
@@ -22,13 +38,10 @@ export const CHECKS: readonly Check[] = [
   { name: "tmp", about: "so can /tmp", look: checkTemporary },
   { name: "disk", about: "room and inodes of state, home and /tmp", look: checkDisk },
   { name: "clock", about: "not before the program was made, nothing in the state from the future", look: checkClock },
-  ...cliChecks,
-  {
-    name: "stray-configuration",
-    about: "no file outside the sessions that a CLI would read over turnd's own configuration",
-    look: checkStrayConfiguration,
-  },
-  { name: "cli-b-sandbox", about: "CLI B's own sandbox works, or no turn needs it", look: checkCliBSandbox },
+];
+
+/** What turnd itself needs. */
+const DAEMON: readonly Check[] = [
   { name: "keeper", about: "a real keeper starts, adopts and ends a process", look: checkKeeper },
   { name: "turn-limits", about: "whether each turn and shell has limits of its own", look: checkTurnLimits },
   { name: "reaper", about: "PID 1 takes away processes that have ended", look: checkReaper },

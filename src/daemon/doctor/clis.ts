@@ -1,8 +1,6 @@
 import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { CliName } from "../../protocol/index.ts";
-import type { ConfigFile, ConfigurationFault } from "../executors/contract/executor.ts";
-import { EXECUTORS } from "../executors/registry.ts";
+import type { ConfigFile, ConfigurationFault, Executor } from "../executors/contract/executor.ts";
 import { PERL } from "../process/keeper/keeper.ts";
 import { runTool } from "../process/run-tool.ts";
 import type { ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
@@ -11,21 +9,30 @@ import { fault, ok, warn, worst, type Check, type Subject, type Verdict } from "
 
 const CHECK_TIMEOUT_MS = 60_000;
 
-/** For each CLI: its binary, and what it says of its configuration. */
-export const cliChecks: readonly Check[] = EXECUTORS.flatMap(({ id }): Check[] => [
-  {
-    name: id,
-    about: `${id}'s native binary is found, starts as its user, and has a version that was measured`,
-    look: (subject) => checkBinary(find(subject, id), subject.signal),
-  },
-  {
-    name: `${id}-configuration`,
-    about: `the CLI itself accepts the configuration that a turn of ${id} would get`,
-    look: (subject) => checkConfiguration(subject, find(subject, id)),
-  },
-]);
+/** For a CLI: its binary, and whether it accepts its configuration. */
+export function listCliChecks({ id }: Executor): Check[] {
+  return [
+    {
+      name: id,
+      about: `${id}'s native binary is found, starts as its user, and has a version that was measured`,
+      look: (subject) => checkBinary(find(subject, id), subject.signal),
+    },
+    {
+      name: `${id}-configuration`,
+      about: `the CLI itself accepts the configuration that a turn of ${id} would get`,
+      look: (subject) => checkConfiguration(subject, find(subject, id)),
+    },
+  ];
+}
 
-function find(subject: Subject, id: CliName): ExecutorRuntime {
+/** For a CLI that has a sandbox of its own. */
+export function listSandboxChecks({ id, label, sandboxProbe }: Executor): Check[] {
+  if (sandboxProbe === undefined) return [];
+  const about = `${label}'s own sandbox works, or no turn needs it`;
+  return [{ name: `${id}-sandbox`, about, look: (subject) => checkSandbox(find(subject, id), subject.signal) }];
+}
+
+function find(subject: Subject, id: Executor["id"]): ExecutorRuntime {
   const runtime = subject.executors.find(({ executor }) => executor.id === id);
   if (runtime === undefined) throw new Error(`executor ${id} is not wired`);
   return runtime;
@@ -118,14 +125,6 @@ async function checkStray(path: string, cliName: string): Promise<Verdict> {
     () => false,
   );
   return isThere ? fault(`${path} is read by ${cliName} in every session`, `remove it: rm -r ${path}`) : ok("");
-}
-
-export async function checkCliBSandbox({ executors, signal }: Subject): Promise<Verdict> {
-  const sandboxed = executors.filter(({ executor }) => executor.sandboxProbe !== undefined);
-  const [first = ok("no CLI has one"), ...rest] = await Promise.all(
-    sandboxed.map((runtime) => checkSandbox(runtime, signal)),
-  );
-  return worst([first, ...rest]);
 }
 
 /** A plan and a review need the sandbox whatever the mode of an execution is. */

@@ -21,6 +21,8 @@ import { turnRoutes } from "./routes/turns.ts";
 
 export interface AppOptions {
   readonly service: TurnService;
+  /** Ids of the CLIs that turnd drives, for the description of the API. */
+  readonly executors: readonly string[];
   readonly terminal: TerminalService;
   /** Bearer token; without one, none is asked for. */
   readonly token?: string | undefined;
@@ -86,7 +88,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(shellRoutes, { terminal: options.terminal });
   await app.register(shellOutputRoutes, { terminal: options.terminal, streams, heartbeatMs: options.heartbeatMs });
   await app.register(metricsRoutes, { service, metrics: options.metrics, openStreams: streams.count });
-  await registerDocs(app);
+  await registerDocs(app, options.executors);
   return app;
 }
 

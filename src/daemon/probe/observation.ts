@@ -69,16 +69,16 @@ function describeExit(exit: TurnResult["exit"]): string {
   return exit.signal === null ? `code ${exit.code}` : `signal ${exit.signal}`;
 }
 
-function collectKinds(stdout: string, { known, refinedBy }: RecordTable): Observation["kinds"] {
+function collectKinds(stdout: string, table: RecordTable): Observation["kinds"] {
   const kinds = new Map<string, Map<string, Set<string>>>();
   for (const line of stdout.split("\n")) {
     const read = readJsonLine(line);
     if (read.kind === "blank") continue;
     const record = read.kind === "value" && isObject(read.value) ? read.value : {};
-    const kind = (read.kind === "value" ? kindOf(record, refinedBy) : undefined) ?? "(no record)";
+    const kind = (read.kind === "value" ? kindOf(record, table) : undefined) ?? "(no record)";
     const fields = kinds.get(kind) ?? new Map<string, Set<string>>();
     kinds.set(kind, fields);
-    collectFields(record, known.kinds[kind] ?? {}, fields);
+    collectFields(record, table.known.kinds[kind] ?? {}, fields);
   }
   return toObject(kinds, (fields) => toObject(fields, (types) => inOrder(types).join("|")));
 }

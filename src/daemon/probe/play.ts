@@ -1,7 +1,8 @@
 import { lchown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
-import { LoggedEvent, TurnRequest, type CliName, type TurnResult } from "../../protocol/index.ts";
+import { LoggedEvent, TurnRequest, type TurnResult } from "../../protocol/index.ts";
+import type { ProbePlan } from "../executors/contract/executor.ts";
 import type { TurnService } from "../turns/turn-service.ts";
 import type { ProbeScenario } from "./scenarios.ts";
 
@@ -16,6 +17,12 @@ export interface ProbeStage {
   readonly signal: AbortSignal;
 }
 
+/** A CLI that is probed. */
+export interface Probed {
+  readonly executor: string;
+  readonly plan: ProbePlan;
+}
+
 /** A turn that has ended. */
 export interface PlayedTurn {
   readonly result: TurnResult;
@@ -26,7 +33,11 @@ export interface PlayedTurn {
 const TURN_TIMEOUT_MS = 120_000;
 
 /** Plays a scenario in a workspace and a session of its own: turns like any other, by the daemon's own code. */
-export async function playScenario(stage: ProbeStage, executor: CliName, scenario: ProbeScenario): Promise<PlayedTurn> {
+export async function playScenario(
+  stage: ProbeStage,
+  { executor, plan }: Probed,
+  scenario: ProbeScenario,
+): Promise<PlayedTurn> {
   const workspace = join(stage.workspaces, `${executor}-${scenario.name}`);
   await mkdir(workspace);
   await writeFile(join(workspace, "notes.txt"), "first line\nsecond line\n");
@@ -37,7 +48,7 @@ export async function playScenario(stage: ProbeStage, executor: CliName, scenari
   const base = { executor, session_id: session, workspace, timeout_ms: TURN_TIMEOUT_MS };
   if (scenario.before !== undefined) await runTurn(stage, { ...base, input: scenario.before });
   const mode = scenario.mode === undefined ? {} : { mode: scenario.mode };
-  return runTurn(stage, { ...base, ...mode, input: scenario.input }, scenario.cancelAt?.[executor]);
+  return runTurn(stage, { ...base, ...mode, input: scenario.input }, plan.cancelAt[scenario.name]);
 }
 
 async function runTurn(

@@ -46,6 +46,8 @@ export interface DaemonOptions {
   readonly sandboxDirectory: string;
   readonly logger: Logger;
   readonly secrets: SecretBook;
+  /** The CLIs that this daemon drives. */
+  readonly executors: readonly Executor[];
 }
 
 /** For the connections of clients, where turns or shells took all the time there is. */
@@ -63,7 +65,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, logger } = options;
   const { values } = settings;
   assertPlaces(settings, dirname(options.sandboxDirectory));
-  const configured = readConfigurations(settings);
+  const configured = readConfigurations(settings, options.executors);
   await checkDirectories(settings);
   assertStateIsOurs(settings);
   const lock = await holdLock(join(values.TURND_STATE_DIR, "lock"), `pid ${process.pid}`);
@@ -82,6 +84,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     let isShuttingDown = false;
     const app = await createApp({
       service,
+      executors: options.executors.map(({ id }) => id),
       terminal: shells,
       host: values.TURND_HOST,
       hosts: values.TURND_HOSTS,
@@ -139,7 +142,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 /** Wires what turns run with, for a daemon or a probe; makes the directories it needs below the state directory. */
 export async function createTurnContext(
-  { settings, sandboxDirectory, logger, secrets }: DaemonOptions,
+  { settings, sandboxDirectory, logger, secrets }: Omit<DaemonOptions, "executors">,
   configured: readonly ConfiguredExecutor[],
   observer: TurnObserver,
 ): Promise<TurnContext> {

@@ -62,9 +62,17 @@ export function contextOf(context: TurnContext, sessionId: string): TurnContext 
   return { ...context, redact: context.secrets.redactorOf(sessionId) };
 }
 
-/** The runtime side of an executor; every name of the protocol has one. */
+/**
+ * The runtime side of an executor. Admission lets only known ones in; a session on the disk may be of one that this turnd
+ * has no more.
+ */
 export function executorOf(context: TurnContext, id: Executor["id"]): ExecutorRuntime {
   const runtime = context.executors.get(id);
-  if (runtime === undefined) throw new Error(`executor ${id} is not wired`);
+  if (runtime === undefined) throw new Error(`turnd has no executor ${id}: it has ${executorIds(context)}`);
   return runtime;
+}
+
+/** The ids of the executors, for messages. */
+export function executorIds({ executors }: Pick<TurnContext, "executors">): string {
+  return [...executors.keys()].join(", ");
 }

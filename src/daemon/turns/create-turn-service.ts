@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ProblemError, type ExecutorInfo, type Session } from "../../protocol/index.ts";
+import { ProblemError, REPLAY, type ExecutorInfo, type Session } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
 import type { SessionFile } from "../sessions/session-store.ts";
 import { createAdmission, unreadableSession } from "./admission/admission.ts";
-import { contextOf, type TurnContext } from "./context.ts";
+import { contextOf, executorIds, type TurnContext } from "./context.ts";
 import { describeDamage } from "./store/damage.ts";
 import { createReadiness, describeSandbox } from "./readiness/describe.ts";
 import { endWithoutLog } from "./outcome/end.ts";
@@ -276,12 +276,13 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
 
     listExecutors: () => untilStopped(() => Promise.all([...looks.values()].map(lookNow))),
     async getExecutor(id) {
-      if (id === "replay") {
+      if (id === REPLAY) {
         const message = "replay runs no CLI and has nothing to configure; POST /v1/replays plays a recording";
         throw new ProblemError("executor_not_found", message);
       }
       const look = looks.get(id);
-      if (look === undefined) throw new ProblemError("executor_not_found", `there is no executor ${id}`);
+      if (look === undefined)
+        throw new ProblemError("executor_not_found", `there is no executor ${id}; there are ${executorIds(context)}`);
       return untilStopped(() => lookNow(look));
     },
     sandbox: () => describeSandbox(context),

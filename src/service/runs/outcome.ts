@@ -2,7 +2,7 @@ import type { TurnEndedData } from "../../protocol/index.ts";
 import { fromTurnd, runError } from "./failures.ts";
 import type { Outcome } from "./finish.ts";
 import type { Work } from "./turn-body.ts";
-import type { StoredUsage } from "./usage.ts";
+import { usageOfTurn } from "./usage.ts";
 
 /**
  * How a turn's end ends its run; pure.
@@ -15,11 +15,7 @@ export function outcomeOf(
   planEntries: readonly unknown[] | undefined,
 ): Outcome {
   const output = ended.output ?? "";
-  const usage: StoredUsage | undefined =
-    ended.usage === undefined
-      ? undefined
-      : { ...ended.usage, ...(ended.cost_usd === undefined ? {} : { cost_usd: ended.cost_usd }) };
-  const common = { output, usage, isDegraded: ended.degraded };
+  const common = { output, usage: usageOfTurn(ended), isDegraded: ended.degraded };
   switch (ended.status) {
     case "completed":
       if (!work.needsApproval) return { ...common, status: "completed" };

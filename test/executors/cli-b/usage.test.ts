@@ -1,7 +1,9 @@
+import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
 import type { TranslatorInput } from "../../../src/daemon/executors/contract/executor.ts";
 import type { Usage } from "../../../src/protocol/index.ts";
+import { listRecordings, play } from "../recordings.ts";
 
 const THREAD = "01a1fd1a-5463-7e72-9eca-765c0aaffeed";
 const total = (input: number, cached: number, output: number, reasoning: number): Usage => ({
@@ -56,6 +58,28 @@ test.each(['"none"', "{}", '{"input_tokens":-1,"output_tokens":2}'])(
     const ending = endOf({ requestedSession: null }, usage);
     expect(ending.failure).toBeUndefined();
     expect(ending.usage).toBeUndefined();
-    expect(ending.usageAfter).toBeUndefined();
+    expect(ending.usageAfter).toEqual(total(0, 0, 0, 0));
   },
 );
+
+test("what a turn that was interrupted has used is in the usage of the next one", () => {
+  const recordings = listRecordings(resolve(import.meta.dirname, "../../../fixtures"), "cli-b");
+  const endOfRecording = (name: string, usageBefore?: Usage) => {
+    const recording = recordings.find((each) => each.name.endsWith(`/${name}`));
+    if (recording === undefined) throw new Error(`there is no recording ${name}`);
+    return play(cliB, recording, usageBefore).ending;
+  };
+  const interrupted = endOfRecording("interrupted-in-tool");
+  expect(interrupted.usage).toBeUndefined();
+  // Real: the interrupted turn's request used 100 tokens of input, and so did the one of its resume.
+  const next = endOfRecording("resume-after-interrupt", interrupted.usageAfter);
+  expect(next.usage).toEqual(total(200, 80, 40, 10));
+  expect(next.usageAfter).toEqual(total(200, 80, 40, 10));
+});
+
+test("a turn without a total keeps the one that was told last", () => {
+  const translator = cliB.createTranslator({ requestedSession: THREAD, usageBefore: total(200, 80, 40, 10) });
+  const ending = translator.end({ exit: { code: 1, signal: null }, wasStopped: false });
+  expect(ending.usage).toBeUndefined();
+  expect(ending.usageAfter).toEqual(total(200, 80, 40, 10));
+});

@@ -119,6 +119,29 @@ describe.each(ENGINES)("%s", (kind) => {
     expect((await onlyRun(desk)).turn_left_at).toBeNull();
   });
 
+  test("what the turn of a run that was given up has used is counted, once", async () => {
+    const turnd = await fakeDaemon();
+    const desk = await openRunDesk(storage());
+    const { run } = await desk.submit("r-1", "enqueue", { input: { query: "Done.", images: [] } });
+    const runId = run?.id ?? "";
+    const attempts = await attemptsAt(desk, turnd.url, {
+      onStep(step) {
+        if (step === "turn") throw new Error("lost");
+      },
+    });
+    const { signal } = new AbortController();
+    for (const _ of [1, 2, 3]) await expect(attemptRun(attempts, runId, signal)).rejects.toThrow("lost");
+    await attemptRun(attempts, runId, signal);
+    await waitFor("the turn's end", async () => {
+      const { turns } = (await turnd.request("GET", "/v1/turns")).body;
+      return turns[0].status === "completed";
+    });
+    for (const _ of [1, 2]) await endLeftTurn(attempts, runId, signal);
+    const days = storage().db.selectFrom("usage_day").selectAll().where("user_id", "=", desk.actor.caller.userId);
+    expect(await days.execute()).toMatchObject([{ runs: 1, failed_runs: 1, input_tokens: 10, output_tokens: 5 }]);
+    expect(await onlyRun(desk)).toMatchObject({ status: "failed", usage: null });
+  });
+
   test("a turn was sent and turnd's first answers cannot be read: it is asked again, and the turn is followed", async () => {
     const desk = await openRunDesk(storage());
     const { run } = await desk.submit("r-1", "enqueue", { input: { query: "Done.", images: [] } });

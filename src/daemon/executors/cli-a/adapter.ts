@@ -6,7 +6,8 @@ import { BUILT_AS, readDetails } from "./details.ts";
 import { FAILURE_RULES } from "./failures/failure.ts";
 import { CONFIGURATION_CHECK } from "./config/configuration-check.ts";
 import { planHome } from "./config/home.ts";
-import { RECORDS } from "./known-records.ts";
+import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
+import { PROBE } from "./probe-plan.ts";
 import { readTime } from "./translate/record-time.ts";
 import { CORRUPT_ON_RESUME } from "./failures/stderr-rules.ts";
 import { createCliATranslator } from "./translate/translate.ts";
@@ -63,7 +64,9 @@ export const cliA: Executor = {
   // Anything else ends with exit code 0 and not a word. Source: docs/contracts/cli-a.md §3.
   isNativeSessionId: (id) => SESSION_ID.test(id),
   failureRules: FAILURE_RULES,
+  probe: PROBE,
   records: RECORDS,
+  shapeSource: SHAPE_SOURCE,
   createTranslator: createCliATranslator,
   readTime,
   checkConfiguration: () => CONFIGURATION_CHECK,

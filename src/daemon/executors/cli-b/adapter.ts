@@ -6,7 +6,8 @@ import { configure, VARIABLES } from "./config/variables.ts";
 import { BUILT_AS, chooseSandboxMode, readDetails } from "./details.ts";
 import { FAILURE_RULES } from "./failures/failure.ts";
 import { planHome } from "./config/home.ts";
-import { RECORDS } from "./known-records.ts";
+import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
+import { PROBE } from "./probe-plan.ts";
 import { probeProvider } from "./config/provider-request.ts";
 import { createCliBTranslator } from "./translate/translate.ts";
 
@@ -51,7 +52,9 @@ export const cliB: Executor = {
   // Anything else is taken for a thread's name and silently starts a new thread. Source: docs/contracts/cli-b.md §4.
   isNativeSessionId: (id) => SESSION_ID.test(id),
   failureRules: FAILURE_RULES,
+  probe: PROBE,
   records: RECORDS,
+  shapeSource: SHAPE_SOURCE,
   createTranslator: createCliBTranslator,
   checkConfiguration,
   strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).map((name) => `/etc/${name}`),

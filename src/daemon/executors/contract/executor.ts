@@ -1,4 +1,5 @@
 // Over 300 lines: the one interface of a CLI, most of it docstrings, read as a whole by whoever adds a third.
+import type { z } from "zod";
 import type {
   Capabilities,
   CliName,
@@ -61,8 +62,12 @@ export interface Executor {
   isNativeSessionId(id: string): boolean;
   /** Every rule that can decide a failure, in deciding order: the documented table. */
   readonly failureRules: readonly DescribedRule[];
+  /** How `turnd probe` plays with this CLI; absent: it is not probed. */
+  readonly probe?: ProbePlan;
   /** What its records look like: the measure of drift. */
   readonly records: RecordTable;
+  /** What `scripts/generate/shapes.ts` makes its `shapes.json` of, beside the recordings. */
+  readonly shapeSource: ShapeSource;
   /** One translator a process. */
   createTranslator(input: TranslatorInput): Translator;
   /**
@@ -90,6 +95,34 @@ export interface Executor {
    * Absent when the CLI speaks more than one; undefined when the configuration does not tell whom to ask.
    */
   probeProvider?(configuration: Configuration): ProviderProbe | undefined;
+}
+
+/** What is known of a CLI's records that its recordings do not show. */
+export interface ShapeSource {
+  /** The package of `sandbox/package.json` that pins the version whose recordings count; absent: `contractVersion`. */
+  readonly pin?: string;
+  /** What the translator reads of a record. */
+  readonly reads: z.ZodType;
+  /** What it reads of a part that this schema leaves open. */
+  readonly readsWithin: Readonly<Record<string, readonly z.ZodType[]>>;
+  /** Measured on the pinned version, but in none of its recordings: `<kind> <path>`. */
+  readonly documented: readonly string[];
+  /** What is not the CLI's own: whatever a provider, a tool's server or a language server puts there. */
+  readonly open: readonly string[];
+}
+
+/** How a CLI is probed: its turns' model is a scripted one on loopback. */
+export interface ProbePlan {
+  /** Variables by which the CLI asks the scripted model at that address. */
+  provider(modelUrl: string): Readonly<Record<string, string>>;
+  /** Further ones, by which its turns need nothing that not every machine allows. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** What the version that turnd knows did in every scenario: `probe-baseline.json`, by `scripts/generate/probe-baseline.ts`. */
+  loadBaseline(): Promise<unknown>;
+  /** Whether a scenario of `probe/scenarios.ts` means something for this CLI. */
+  plays(scenario: string): boolean;
+  /** Scenarios that do not end by themselves, and the event at which each is cancelled. */
+  readonly cancelAt: Readonly<Record<string, TurnEvent["type"]>>;
 }
 
 /** A variable of the operator's, as the reference documents it. */
@@ -308,10 +341,10 @@ export interface Ending {
   readonly nativeSessionId: string | null;
   /** The requested id came back. */
   readonly isResumed: boolean;
-  /** Of this turn alone. */
+  /** Of this turn, and of those before it in its native session that told no total. */
   readonly usage?: Usage;
   readonly costUsd?: number;
-  /** Of the native session so far, for the next turn's `usageBefore`. */
+  /** The last total that the native session has told, for the next turn's `usageBefore`. */
   readonly usageAfter?: Usage;
   /** Absent: completed, as `proof` shows (law 4). */
   readonly failure?: FailureDraft;

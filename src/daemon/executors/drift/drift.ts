@@ -5,6 +5,8 @@ import { isObject, kindOf, type KnownShapes } from "./shapes.ts";
 /** What tells whether a record of a CLI is one we know. */
 export interface RecordTable {
   readonly known: KnownShapes;
+  /** The field that names a record's type; absent: `type`. */
+  readonly typeField?: string;
   /** The field whose own type tells records of one type apart: `item`. */
   readonly refinedBy?: string;
   /** The tool of a call that no table knows: the kind of its events is a guess. */
@@ -33,7 +35,7 @@ const MAX_NAME_CHARACTERS = 200;
 
 /** Opens a book for one CLI. */
 export function createDriftBook(table: RecordTable): DriftBook {
-  const tree = createKnownTree(table.known, table.refinedBy);
+  const tree = createKnownTree(table.known, table);
   const pages = new Map<string, Page>();
 
   return {
@@ -45,7 +47,7 @@ export function createDriftBook(table: RecordTable): DriftBook {
         const tell = (what: DriftEntry["what"], found: string): void => note(page, what, found, { in: place, line });
         page.records += 1;
         if (!isObject(record)) return tell("type", "(none)");
-        const kind = (): string => kindOf(record, table.refinedBy) ?? "(none)";
+        const kind = (): string => kindOf(record, table) ?? "(none)";
         const isKnown = tree.findUnknown(record, (path) => tell("field", `${kind()} ${path}`));
         if (!isKnown) return tell("type", kind());
         const tool = table.unmappedTool(record);

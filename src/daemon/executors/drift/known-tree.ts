@@ -1,4 +1,12 @@
-import { isObject, joinPath, readField, type Fields, type KnownFields, type KnownShapes } from "./shapes.ts";
+import {
+  isObject,
+  joinPath,
+  readField,
+  type Fields,
+  type KindFields,
+  type KnownFields,
+  type KnownShapes,
+} from "./shapes.ts";
 
 /** Looks for the known fields of a record. */
 export interface KnownTree {
@@ -6,12 +14,8 @@ export interface KnownTree {
   findUnknown(record: Fields, tell: (path: string) => void): boolean;
 }
 
-/**
- * Makes what is known quick to look up; every record of every turn is.
- *
- * @param refinedBy - the field whose own type tells records of one type apart
- */
-export function createKnownTree({ kinds }: KnownShapes, refinedBy: string | undefined): KnownTree {
+/** Makes what is known quick to look up; every record of every turn is. */
+export function createKnownTree({ kinds }: KnownShapes, { typeField = "type", refinedBy }: KindFields): KnownTree {
   // By type, then by the type of the refining field: putting a name together for each record would cost more than this.
   const byType = new Map<unknown, Map<unknown, Tree>>();
   for (const [kind, fields] of Object.entries(kinds)) {
@@ -21,7 +25,7 @@ export function createKnownTree({ kinds }: KnownShapes, refinedBy: string | unde
   return {
     findUnknown(record, tell) {
       const part = refinedBy === undefined ? undefined : record[refinedBy];
-      const tree = byType.get(record["type"])?.get(isObject(part) ? part["type"] : undefined);
+      const tree = byType.get(record[typeField])?.get(isObject(part) ? part["type"] : undefined);
       if (tree !== undefined) compare(record, tree, tell);
       return tree !== undefined;
     },

@@ -49,14 +49,22 @@ export function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null;
 }
 
+/** The fields that show the kind of a record. */
+export interface KindFields {
+  /** The field that names its type; absent: `type`. */
+  readonly typeField?: string;
+  /** The field whose own type tells records of one type apart. */
+  readonly refinedBy?: string;
+}
+
 /**
  * The kind of a record: its type, `text`, or with the type of the field that refines it, `item.completed/error`.
  *
  * @returns undefined for what has no type
  */
-export function kindOf(record: Fields, refinedBy: string | undefined): string | undefined {
+export function kindOf(record: Fields, { typeField = "type", refinedBy }: KindFields): string | undefined {
   const part = refinedBy === undefined ? undefined : record[refinedBy];
-  const { type } = record;
+  const type = record[typeField];
   if (typeof type !== "string" || !isObject(part)) return typeof type === "string" ? type : undefined;
   return `${type}/${typeof part["type"] === "string" ? part["type"] : "(none)"}`;
 }

@@ -2,6 +2,7 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import { REPLAY } from "../../../protocol/index.ts";
 import { nameOnce, type ApiDocument } from "./components.ts";
 
 const DESCRIPTION =
@@ -27,12 +28,12 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
 }
 
 /** Serves the description at `/openapi.json` and as a page at `/docs`. */
-export async function registerDocs(app: FastifyInstance): Promise<void> {
+export async function registerDocs(app: FastifyInstance, executors: readonly string[]): Promise<void> {
   let document: ApiDocument | undefined;
   let text: string | undefined;
   app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => {
     // Written once: writing it takes longer than everything else about the request.
-    text ??= JSON.stringify((document ??= describeApi(app)));
+    text ??= JSON.stringify((document ??= describeApi(app, executors)));
     return reply.type("application/json; charset=utf-8").send(text);
   });
   await app.register(swaggerUi, {
@@ -41,11 +42,25 @@ export async function registerDocs(app: FastifyInstance): Promise<void> {
     theme: { title: "turnd" },
     uiConfig: { layout: "BaseLayout" },
     transformSpecificationClone: false,
-    transformSpecification: () => (document ??= describeApi(app)),
+    transformSpecification: () => (document ??= describeApi(app, executors)),
   });
 }
 
-/** The OpenAPI document of an app that is ready. */
-export function describeApi(app: FastifyInstance): ApiDocument {
-  return nameOnce(app.swagger());
+/**
+ * The OpenAPI document of an app that is ready.
+ *
+ * @param executors - ids of the CLIs: the values that their schemas allow
+ */
+export function describeApi(app: FastifyInstance, executors: readonly string[]): ApiDocument {
+  return listExecutors(nameOnce(app.swagger()), executors);
+}
+
+/** The schemas on the wire take any id of the right form; which ids there are, the daemon's registry decides. */
+function listExecutors(api: ApiDocument, executors: readonly string[]): ApiDocument {
+  const { schemas } = api.components;
+  const listed = {
+    CliName: { type: "string", enum: [...executors] },
+    ExecutorName: { type: "string", enum: [...executors, REPLAY] },
+  };
+  return { ...api, components: { ...api.components, schemas: { ...schemas, ...listed } } };
 }

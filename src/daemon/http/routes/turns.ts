@@ -39,7 +39,13 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
       202: z.union([TurnSnapshot, TurnAdmission]),
       ...refusals(
         ...(["invalid_json", "session_not_found", "session_busy", "request_id_conflict", "executor_mismatch"] as const),
-        ...(["session_exists", "body_too_large", "unsupported_media_type", "workspace_unusable"] as const),
+        ...([
+          "executor_not_found",
+          "session_exists",
+          "body_too_large",
+          "unsupported_media_type",
+          "workspace_unusable",
+        ] as const),
         ...(["mode_unsupported", "queue_full", "shutting_down", "resources_exhausted", "storage_full"] as const),
       ),
     },

@@ -9,7 +9,8 @@ import {
 } from "../../../protocol/index.ts";
 import type { SessionFile } from "../../sessions/session-store.ts";
 import { refusePrograms, refuseWhatItCannot } from "./capabilities.ts";
-import { executorOf, type TurnContext } from "../context.ts";
+import type { TurnContext } from "../context.ts";
+import { knownExecutor, sessionExecutor } from "./known-executor.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
 import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
@@ -171,7 +172,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
   async function admitTurn(request: TurnRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
     const session = findSession(context, request);
-    const executor = executorOf(context, session === undefined ? (request.executor ?? "cli-a") : cliOf(session));
+    const executor =
+      session === undefined
+        ? knownExecutor(context, request.executor ?? "", "executor")
+        : sessionExecutor(context, cliOf(session), session.session_id);
     refuseWhatItCannot(request, executor.executor.id, executor.executor.capabilities);
     const workspace = await checkWorkspace(request.workspace ?? session?.workspace ?? context.workspace, {
       roots: context.workspaceRoots,
@@ -189,7 +193,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
   async function admitRecording(request: ReplayRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
     const { workspace, limits } = context;
-    const { executor } = executorOf(context, request.recording.turn.executor);
+    const { executor } = knownExecutor(context, request.recording.turn.executor, "recording.turn.executor");
     const draft = draftReplay({
       request,
       workspace,
@@ -227,6 +231,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
       return admitOnce(asked, () => admitRecording(request, asked, traceId));
     },
     async createSession(request) {
+      knownExecutor(context, request.executor, "executor");
       const workspace = await checkWorkspace(request.workspace ?? context.workspace, {
         roots: context.workspaceRoots,
         runAs: context.runAs,

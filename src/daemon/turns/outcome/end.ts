@@ -65,7 +65,6 @@ export async function endTurn(
   facts: TurnFacts,
   attempt: AttemptResult | undefined,
 ): Promise<void> {
-  // A turn that ran and told no total makes the total unknown: the next turn's difference would count this one's too.
   if (attempt !== undefined) await quietly(context, turn, () => saveUsage(context, turn, attempt.ending.usageAfter));
   const now = context.now();
   const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);

@@ -213,6 +213,8 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
     end(outcome: Outcome): Ending {
       const before = input.requestedSession === null ? NO_USAGE : input.usageBefore;
       const usage = usageAfter && before && subtractUsage(usageAfter, before);
+      // The next total has what a turn without one has used: it is counted there, once.
+      const lastTotal = usageAfter ?? before;
       const explained =
         halt === undefined
           ? explainEnding({ ended, outcome, stderr: stderr.facts(), input, nativeSessionId })
@@ -223,7 +225,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
         nativeSessionId,
         isResumed: halt === undefined && input.requestedSession !== null && nativeSessionId !== null,
         ...(usage === undefined ? {} : { usage }),
-        ...(usageAfter === undefined ? {} : { usageAfter }),
+        ...(lastTotal === undefined ? {} : { usageAfter: lastTotal }),
         ...explained,
       };
     },
