@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { LoggedEvent, PROBLEM_STATUS, ProblemError } from "../protocol/index.ts";
+import { PROBLEM_STATUS, ProblemError } from "../protocol/index.ts";
 import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
 import { describeCause, refusal, send, type TurndAddress } from "./exchange.ts";
+import { parseEvent, type ReadEvent } from "./parse-event.ts";
 import type { Incoming } from "./transport.ts";
 
 /** What a reader of a turn's events says. */
@@ -19,25 +20,29 @@ const HEADERS_MS = 10_000;
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
+/** How often a reader asks again for what it could not read: what lies in between may have broken it. */
+const MOST_REREADS = 2;
 
 /**
  * A turn's events in order, each once, until `turn.ended`.
  *
  * A broken connection is made again after the last event the caller has taken. The time in which the caller holds an event is
- * not counted as silence.
+ * not counted as silence. An event that cannot be read is asked for again, and given as `unreadable` when that does not help:
+ * one line must not hide what came of the turn.
  * @throws {TurndUnreachable} after `lostAfterMs` without a byte
- * @throws {TurndProtocolError} when `seq` has a gap or a repeat, or an event another shape
+ * @throws {TurndProtocolError} when `seq` has a gap or a repeat that stays, or the turn's end another shape
  * @throws {ProblemError} what turnd refuses for good, such as `turn_not_found`
  */
 export async function* readEvents(
   address: TurndAddress,
   turnId: string,
   options: EventsOptions,
-): AsyncGenerator<LoggedEvent> {
+): AsyncGenerator<ReadEvent> {
   const { lostAfterMs, signal } = options;
   let { afterSeq } = options;
   let heardAt = performance.now();
   let failures = 0;
+  let rereads = 0;
   for (;;) {
     signal?.throwIfAborted();
     let lost: unknown = new Error("the connection was closed");
@@ -47,6 +52,8 @@ export async function* readEvents(
         heardAt = performance.now();
         for (const frame of frames) {
           const event = parseEvent(frame, afterSeq + 1);
+          if (event.type === "unreadable" && rereads < MOST_REREADS)
+            throw new TurndProtocolError(`event ${event.seq} cannot be read: ${event.reason}`);
           afterSeq = event.seq;
           failures = 0;
           yield event;
@@ -58,7 +65,9 @@ export async function* readEvents(
       }
       if (connection.signal.reason === NOTHING_MORE) return;
     } catch (error) {
-      if (isFinal(error)) throw error;
+      const isReread = error instanceof TurndProtocolError && rereads < MOST_REREADS;
+      if (isReread) rereads += 1;
+      else if (isFinal(error)) throw error;
       signal?.throwIfAborted();
       lost = error;
     } finally {
@@ -141,23 +150,6 @@ async function within<T>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-function parseEvent(frame: EventSourceMessage, expectedSeq: number): LoggedEvent {
-  // turnd's word for a stream that failed on its side; it has no id, and the turn may well go on.
-  if (frame.id === undefined || frame.event === "error")
-    throw new TurndUnreachable(`turnd's stream failed: ${frame.data}`);
-  let parsed: ReturnType<typeof LoggedEvent.safeParse>;
-  try {
-    parsed = LoggedEvent.safeParse(JSON.parse(frame.data));
-  } catch (error) {
-    throw new TurndProtocolError(`event ${frame.id} is no JSON`, error);
-  }
-  if (!parsed.success) throw new TurndProtocolError(`event ${frame.id} has another shape`, parsed.error);
-  if (parsed.data.seq !== expectedSeq) {
-    throw new TurndProtocolError(`seq ${parsed.data.seq} came where ${expectedSeq} was expected`);
-  }
-  return parsed.data;
 }
 
 /** Whether asking again cannot help. */

@@ -9,7 +9,6 @@ import {
   TurnResult,
   TurnSnapshot,
   type ExecutorInfo,
-  type LoggedEvent,
   type SandboxInfo,
   type SessionRequest,
   type TurnRequest,
@@ -17,6 +16,7 @@ import {
 import type { z } from "zod";
 import { exchange, read, refusal, type Answer, type Call, type TurndAddress } from "./exchange.ts";
 import { readEvents, type EventsOptions } from "./events.ts";
+import type { ReadEvent } from "./parse-event.ts";
 
 /** What a caller writes; turnd fills in the defaults. */
 export type TurnRequestBody = z.input<typeof TurnRequest>;
@@ -45,7 +45,7 @@ export interface TurndClient {
   /** The turn a request was admitted as; undefined when turnd has none. That of a deleted session is `session_not_found`. */
   turnOfRequest(requestId: string, options?: CallOptions): Promise<TurnSnapshot | undefined>;
   /** See {@link readEvents}. */
-  events(turnId: string, options: EventsOptions): AsyncIterable<LoggedEvent>;
+  events(turnId: string, options: EventsOptions): AsyncIterable<ReadEvent>;
   result(turnId: string, options?: CallOptions): Promise<TurnResult>;
   /** Answers when no process of the turn is left. */
   cancel(turnId: string, options?: CallOptions): Promise<CancelReceipt>;

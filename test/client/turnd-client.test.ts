@@ -2,8 +2,9 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { TurndProtocolError, TurndUnreachable } from "../../src/client/errors.ts";
+import type { ReadEvent } from "../../src/client/parse-event.ts";
 import { createTurndClient, type TurndClient } from "../../src/client/turnd-client.ts";
-import { ProblemError, type LoggedEvent } from "../../src/protocol/index.ts";
+import { ProblemError } from "../../src/protocol/index.ts";
 import { fakeDaemon } from "../harness/fake-daemon.ts";
 import { inProcessDaemon } from "../harness/in-process.ts";
 import { startCuttingProxy, type Cut } from "./cutting-proxy.ts";
@@ -131,7 +132,7 @@ test("an abort ends the reading with its reason", async () => {
   const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "before\nhang" });
   const controller = new AbortController();
   const reason = new Error("enough");
-  const seen: LoggedEvent[] = [];
+  const seen: ReadEvent[] = [];
   await expect(async () => {
     for await (const event of turnd.events(turn_id, { afterSeq: 0, lostAfterMs: LOST_MS, signal: controller.signal })) {
       seen.push(event);
@@ -162,19 +163,53 @@ test("5xx and too many streams are tried again, other refusals are not", async (
   expect(answers).toEqual([]);
 });
 
+const MESSAGE =
+  'data: {"v":1,"seq":2,"at":"2026-01-01T00:00:00.000Z","turn_id":"t","session_id":"s","executor":"cli-b","type":"message","data":{"message_id":"m","text":"x"}}';
+
 test.each([
-  [
-    "a gap",
-    'id: 2\nevent: message\ndata: {"v":1,"seq":2,"at":"2026-01-01T00:00:00.000Z","turn_id":"t","session_id":"s","executor":"cli-b","type":"message","data":{"message_id":"m","text":"x"}}\n\n',
-  ],
-  ["an unknown shape", 'id: 1\nevent: message\ndata: {"v":2}\n\n'],
-  ["no JSON", "id: 1\nevent: message\ndata: what\n\n"],
-])("%s in a stream is a fault of the protocol, never tried again", async (_name, frame) => {
+  ["a gap", `id: 2\nevent: message\n${MESSAGE}\n\n`],
+  ["an end of another shape", 'id: 1\nevent: turn.ended\ndata: {"v":2}\n\n'],
+])("%s in a stream is asked for again, and then a fault of the protocol", async (_name, frame) => {
+  let connections = 0;
   const url = await answering((_request, response) => {
+    connections += 1;
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(frame);
   });
   await expect(collect(createTurndClient({ baseUrl: url }), "turn-1")).rejects.toBeInstanceOf(TurndProtocolError);
+  expect(connections).toBe(3);
+});
+
+test("events that stay unreadable are given as what they are, and those around them are read", async () => {
+  const frames = [
+    "id: 1\nevent: message\ndata: what\n\n",
+    `id: 2\nevent: message\n${MESSAGE}\n\n`,
+    'id: 3\nevent: later\ndata: {"v":2}\n\n',
+  ];
+  let connections = 0;
+  const url = await answering(({ headers }, response) => {
+    connections += 1;
+    const rest = frames.slice(Number(headers["last-event-id"] ?? 0));
+    if (rest.length > 0) response.writeHead(200, { "content-type": "text/event-stream" }).end(rest.join(""));
+    else response.writeHead(204).end();
+  });
+  expect(await collect(createTurndClient({ baseUrl: url }), "turn-1")).toMatchObject([
+    { seq: 1, type: "unreadable", reason: "not_json", line: "what" },
+    { seq: 2, type: "message" },
+    { seq: 3, type: "unreadable", reason: "bad_shape", line: '{"v":2}' },
+  ]);
+  expect(connections).toBe(4);
+});
+
+test("an event that was broken on its way is read when it is asked for again", async () => {
+  let connections = 0;
+  const url = await answering(({ headers }, response) => {
+    connections += 1;
+    const text = connections === 1 ? "data: {" : MESSAGE.replace('"seq":2', '"seq":1');
+    if (headers["last-event-id"] === "1") response.writeHead(204).end();
+    else response.writeHead(200, { "content-type": "text/event-stream" }).end(`id: 1\nevent: message\n${text}\n\n`);
+  });
+  expect(await collect(createTurndClient({ baseUrl: url }), "turn-1")).toMatchObject([{ seq: 1, type: "message" }]);
 });
 
 test("an answer of another shape is a fault of the protocol", async () => {
@@ -203,13 +238,8 @@ test("time in which the caller holds an event is no silence of turnd's", async (
   expect(seen.length).toBeGreaterThan(3);
 });
 
-async function collect(
-  turnd: TurndClient,
-  turnId: string,
-  afterSeq = 0,
-  lostAfterMs = LOST_MS,
-): Promise<LoggedEvent[]> {
-  const events: LoggedEvent[] = [];
+async function collect(turnd: TurndClient, turnId: string, afterSeq = 0, lostAfterMs = LOST_MS): Promise<ReadEvent[]> {
+  const events: ReadEvent[] = [];
   for await (const event of turnd.events(turnId, { afterSeq, lostAfterMs })) events.push(event);
   return events;
 }

@@ -66,8 +66,8 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
       signal,
       leaseMs: context.leaseMs,
       onWritten(event) {
-        context.observer?.eventWritten(Date.now() - Date.parse(event.at));
-        if (event.type !== "turn.started" || hasStarted) return;
+        if (event.type !== "unreadable") context.observer?.eventWritten(Date.now() - Date.parse(event.at));
+        if (hasStarted) return;
         hasStarted = true;
         context.onStep?.("following", run.id);
         for (const request of steers.values()) start("steer", () => hand(context, client, request, until));

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { ReadEvent } from "../../client/parse-event.ts";
 import type { LoggedEvent } from "../../protocol/index.ts";
 import type { NewRunEvent } from "../api/events.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -17,7 +18,7 @@ export interface PumpOptions {
   readonly leaseMs: number;
   readonly signal: AbortSignal;
   /** Told of each event when it is written. */
-  readonly onWritten?: (event: LoggedEvent) => void;
+  readonly onWritten?: (event: ReadEvent) => void;
 }
 
 /** What of a batch is written together. */
@@ -42,11 +43,11 @@ const RETRY_MS = 500;
  * @throws {OwnershipLost} when the run is another's now
  */
 export async function pump(
-  open: (signal: AbortSignal) => AsyncIterable<LoggedEvent>,
+  open: (signal: AbortSignal) => AsyncIterable<ReadEvent>,
   options: PumpOptions,
 ): Promise<TurnEnded> {
   const { storage, owner, signal } = options;
-  const ahead: LoggedEvent[] = [];
+  const ahead: ReadEvent[] = [];
   let change = Promise.withResolvers<void>();
   let ended: TurnEnded | undefined;
   let isDone = false;
@@ -123,7 +124,7 @@ function toError(thrown: unknown): Error {
 
 async function writeBatch(
   options: PumpOptions,
-  batch: readonly LoggedEvent[],
+  batch: readonly ReadEvent[],
   how: { isNoticed: boolean; isFirstMove: boolean },
 ): Promise<void> {
   const { owner, signal } = options;

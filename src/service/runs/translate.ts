@@ -1,3 +1,4 @@
+import type { ReadEvent } from "../../client/parse-event.ts";
 import type { LoggedEvent } from "../../protocol/index.ts";
 import type { NewRunEvent, Payload } from "../api/events.ts";
 
@@ -6,7 +7,12 @@ import type { NewRunEvent, Payload } from "../api/events.ts";
  *
  * @param attempt - the run's attempt that follows the turn
  */
-export function translate(event: LoggedEvent, attempt: number): NewRunEvent[] {
+export function translate(event: ReadEvent, attempt: number): NewRunEvent[] {
+  if (event.type === "unreadable") {
+    const { seq, type, reason, line } = event;
+    const payload = { name: "svc.unknown_record", reason, line };
+    return [{ event: "custom", payload, native: { turn_seq: seq, type } }];
+  }
   const native = {
     turn_seq: event.seq,
     type: event.type,

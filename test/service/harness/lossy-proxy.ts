@@ -1,12 +1,16 @@
 import { once } from "node:events";
 import { createServer, request as ask, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { onTestFinished } from "vitest";
 
 /**
  * What becomes of a request on its way to turnd: `cut` delivers it and loses the answer, `hold` delivers it and keeps the answer
- * for ever, `stall` takes nothing of it in, `refuse` loses it whole, `late` cuts its connection and delivers it when it is told to.
+ * for ever, `stall` takes nothing of it in, `refuse` loses it whole, `late` cuts its connection and delivers it when it is told to,
+ * `spoil` delivers it and passes a stream's messages on in a shape that nobody knows.
  */
-export type Fate = "pass" | "cut" | "hold" | "garble" | "stall" | "refuse" | "late";
+export type Fate = "pass" | "cut" | "hold" | "garble" | "stall" | "refuse" | "late" | "spoil";
 
 export interface LossyProxy {
   readonly url: string;
@@ -50,6 +54,11 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
         answer.on("error", () => outgoing.destroy());
         return;
       }
+      if (fate === "spoil") {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        pipeline(answer, spoilMessages, outgoing).catch(() => outgoing.destroy());
+        return;
+      }
       answer.resume();
       if (fate === "hold") return;
       answer.on("end", () => {
@@ -78,6 +87,12 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
       fateOf = fate;
     },
   };
+}
+
+async function* spoilMessages(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  for await (const line of createInterface({ input: Readable.from(stream) })) {
+    yield `${line.replace('"type":"message"', '"type":"what"')}\n`;
+  }
 }
 
 /** Without those that are of one connection. */

@@ -142,6 +142,23 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(await onlyRun(desk)).toMatchObject({ status: "failed", usage: null });
   });
 
+  test("an event that cannot be read is kept as it came, and the run goes on to its end", async () => {
+    const desk = await openRunDesk(storage());
+    const { run } = await desk.submit("r-1", "enqueue", { input: { query: "tool ls\nDone.", images: [] } });
+    const runId = run?.id ?? "";
+    const proxy = await startLossyProxy((await fakeDaemon()).url);
+    proxy.decide((_, path) => (path.endsWith("/events") ? "spoil" : "pass"));
+    await attemptRun(await attemptsAt(desk, proxy.url), runId, new AbortController().signal);
+    expect(await onlyRun(desk)).toMatchObject({ status: "interrupted", output: "Done.", error: null });
+    const events = await desk.events(runId);
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    const unread = events.filter(({ payload }) => payload["name"] === "svc.unknown_record");
+    expect(unread.map(({ payload }) => payload)).toMatchObject([
+      { reason: "bad_shape", line: expect.stringContaining('"text":"Done."') },
+    ]);
+    expect(events.filter(({ event }) => event === "messages").length).toBeGreaterThan(1);
+  });
+
   test("a turn was sent and turnd's first answers cannot be read: it is asked again, and the turn is followed", async () => {
     const desk = await openRunDesk(storage());
     const { run } = await desk.submit("r-1", "enqueue", { input: { query: "Done.", images: [] } });
