@@ -68,8 +68,17 @@ export function contextOf(context: TurnContext, sessionId: string): TurnContext 
  */
 export function executorOf(context: TurnContext, id: Executor["id"]): ExecutorRuntime {
   const runtime = context.executors.get(id);
-  if (runtime === undefined) throw new Error(`turnd has no executor ${id}: it has ${executorIds(context)}`);
+  if (runtime === undefined)
+    throw new MissingExecutorError(`turnd has no executor ${id}; it has ${executorIds(context)}`);
   return runtime;
+}
+
+/** A turn or session on the disk is of an executor that this turnd does not have; one with more executors made it. */
+export class MissingExecutorError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "MissingExecutorError";
+  }
 }
 
 /** The ids of the executors, for messages. */

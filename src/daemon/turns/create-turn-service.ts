@@ -50,7 +50,9 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is told again from there on"),
   });
   for (const turn of store.list()) context.secrets.add(turn.file, { hasEnded: hasEnded(turn) });
-  await endLeftovers(unreadable, context);
+  // What an earlier turnd with more executors had started: nothing here reads what it prints, so it is ended at once.
+  const orphans = store.list().filter((turn) => !hasEnded(turn) && !context.executors.has(turn.file.executor));
+  await endLeftovers([...unreadable, ...orphans.map(({ directory }) => directory)], context);
   const tombstones = await openTombstones(context.stateDirectory);
   const tombstoneFault = tombstones.fault();
   if (tombstoneFault !== undefined) logger.error(tombstoneFault);

@@ -5,7 +5,7 @@ import { KeeperDiskError, KeeperError } from "../../process/keeper/keeper.ts";
 import type { AttemptResult } from "../run/attempt.ts";
 import { exhaustedFailure, ownFailure } from "./acts.ts";
 import type { TurnFacts } from "./classify.ts";
-import type { TurnContext } from "../context.ts";
+import { MissingExecutorError, type TurnContext } from "../context.ts";
 import type { Emitter } from "../run/emitter.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { HomeError } from "../run/home.ts";
@@ -34,8 +34,9 @@ export function toFailureOfOurs(error: unknown): FailureDraft {
     return ownFailure("storage_error", `The turn's files cannot be read or written: ${error.message}`);
   }
   if (error instanceof ResourcesExhaustedError) return exhaustedFailure(error);
-  if (error instanceof KeeperError || error instanceof GroupError)
+  if (error instanceof KeeperError || error instanceof GroupError || error instanceof MissingExecutorError) {
     return ownFailure("executor_unavailable", error.message);
+  }
   return ownFailure("unknown", `turnd itself failed: ${error instanceof Error ? error.message : String(error)}`);
 }
 

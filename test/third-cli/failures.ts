@@ -1,0 +1,51 @@
+import {
+  decideFailure,
+  describeRules,
+  NOTHING_KNOWN,
+  quote,
+  type Fact,
+  type FailureRule,
+} from "../../src/daemon/executors/classification/rules.ts";
+import type { DescribedRule, FailureDraft } from "../../src/daemon/executors/contract/executor.ts";
+
+const RULES: readonly FailureRule[] = [
+  {
+    id: "key-refused",
+    on: "record",
+    pattern: /answered 401/,
+    code: "auth_failed",
+    message: "The provider refused Toy's key (401).",
+    seenIn: "toy/1.0.0/key-refused",
+  },
+  {
+    id: "session-unknown",
+    on: "record",
+    pattern: /^no session /,
+    code: "resume_degraded",
+    message: (fact) => `Toy does not know the session: ${quote(fact)}`,
+    seenIn: "test/turns/third-cli.test.ts",
+  },
+  {
+    id: "config-invalid",
+    on: "stderr",
+    pattern: /toy\.conf/,
+    code: "config_invalid",
+    message: (fact) => `Toy refuses its configuration: ${quote(fact)}`,
+    seenIn: "test/turns/third-cli.test.ts",
+  },
+  {
+    id: "unexplained-exit",
+    on: "exit",
+    code: "crashed",
+    message: (fact) => `Toy ended abnormally (${fact.text}).`,
+    seenIn: "test/turns/third-cli.test.ts",
+    isProven: false,
+  },
+];
+
+export const FAILURE_RULES: readonly DescribedRule[] = [...describeRules(RULES), NOTHING_KNOWN];
+
+/** Decides why a process did not complete its turn. */
+export function classify(facts: readonly Fact[]): FailureDraft {
+  return decideFailure(RULES, facts, "Nothing Toy left behind shows how the turn ended.");
+}
