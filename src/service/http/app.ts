@@ -79,7 +79,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   });
   app.addHook("onRequest", async ({ method }) => {
     if (!options.isShuttingDown() || method === "GET") return;
-    throw new ApiProblem("shutting_down", "the service is shutting down; try again", {}, RETRY_AFTER_SECONDS);
+    throw shuttingDown();
   });
   await registerOpenApi(app, options.version);
   await app.register(systemRoutes, {
@@ -103,7 +103,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // Closed without a word: a broken stream says nothing of the run (law 6).
   const closing = new AbortController();
   app.addHook("preClose", async () => {
-    closing.abort();
+    closing.abort(shuttingDown());
     await streams.close();
   });
   await app.register(agentRoutes, options);
@@ -114,11 +114,16 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(webhookRoutes, options);
   await app.register(usageRoutes, options);
   registerKnowledgeGates(app);
-  for (const routes of [knowledgeBaseRoutes, knowledgeUploadRoutes, knowledgeDocumentRoutes, knowledgeQueryRoutes])
+  await app.register(knowledgeUploadRoutes, { knowledge: options.knowledge, closing: closing.signal });
+  for (const routes of [knowledgeBaseRoutes, knowledgeDocumentRoutes, knowledgeQueryRoutes])
     await app.register(routes, options);
   await app.register(agentToolRoutes, options);
   await registerDocs(app);
   return app;
+}
+
+function shuttingDown(): ApiProblem {
+  return new ApiProblem("shutting_down", "the service is shutting down; try again", {}, RETRY_AFTER_SECONDS);
 }
 
 /** Where callers reach the service. */

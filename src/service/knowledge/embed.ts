@@ -41,9 +41,11 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
   const places = new PQueue({ concurrency: AT_ONCE });
 
   async function ask(model: string, input: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
-    const answer = await places.add(() =>
-      askModelServer(options, "/embeddings", { model, input, encoding_format: "float" }, { schema: Answer, signal }),
-    );
+    const body = { model, input, encoding_format: "float" };
+    // With the signal: whoever only waits behind another's calls ends at once, too.
+    const answer = await places.add(() => askModelServer(options, "/embeddings", body, { schema: Answer, signal }), {
+      signal,
+    });
     const vectors = new Map(answer.data.map(({ index, embedding }) => [index, Float32Array.from(embedding)]));
     return input.map((_text, index) => {
       const vector = vectors.get(index);

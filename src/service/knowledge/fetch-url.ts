@@ -33,8 +33,11 @@ export interface UrlFetcherOptions {
 
 /** Takes pages in from the web, as uploads. */
 export interface UrlFetcher {
-  /** @throws {ApiProblem} url_fetch_disabled, url_refused, url_fetch_failed, unsupported_file_type, kb_not_found */
-  fetchUrl(base: BaseRow, caller: Caller, url: string): Promise<UrlFetched>;
+  /**
+   * @throws {ApiProblem} url_fetch_disabled, url_refused, url_fetch_failed, unsupported_file_type, kb_not_found, or the
+   *   signal's reason
+   */
+  fetchUrl(base: BaseRow, caller: Caller, url: string, signal: AbortSignal): Promise<UrlFetched>;
 }
 
 const MAX_REDIRECTS = 5;
@@ -52,11 +55,11 @@ export function createUrlFetcher({ storage, objects, outbound, rules, types, log
     if (!rules.ports.includes(port)) throw new OutboundRefused("port", "pages are not fetched from this port");
   }
 
-  async function get(url: string): Promise<OutboundAnswer> {
+  async function get(url: string, signal: AbortSignal): Promise<OutboundAnswer> {
     const headers = { accept: "text/html, application/xhtml+xml" };
     const { maxBytes, timeoutMs } = rules;
     try {
-      return await outbound.fetch({ url, headers, maxBytes, timeoutMs, maxRedirects: MAX_REDIRECTS, check });
+      return await outbound.fetch({ url, headers, maxBytes, timeoutMs, maxRedirects: MAX_REDIRECTS, check, signal });
     } catch (error) {
       if (error instanceof OutboundRefused) throw refused(error.reason, error.message);
       if (!(error instanceof OutboundFailed)) throw error;
@@ -67,11 +70,11 @@ export function createUrlFetcher({ storage, objects, outbound, rules, types, log
   }
 
   return {
-    async fetchUrl(base, caller, url) {
+    async fetchUrl(base, caller, url, signal) {
       if (rules.allow.length === 0) {
         throw new ApiProblem("url_fetch_disabled", "no pages are fetched here: SERVICE_KB_URL_ALLOW names no host");
       }
-      const answer = await get(url);
+      const answer = await get(url, signal);
       const { page, contentType } = readPage(answer);
       const finalUrl = withoutFragment(answer.url);
       const filename = nameOf(new URL(answer.url));

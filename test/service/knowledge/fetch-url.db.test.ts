@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createOutbound } from "../../../src/service/outbound/outbound.ts";
+import { waitFor } from "../../harness/wait-for.ts";
 import { openDesk } from "../harness/knowledge.ts";
 import { startNameServer } from "../harness/name-server.ts";
 import { freshStorage } from "../harness/storage.ts";
@@ -20,7 +21,12 @@ const html = (response: ServerResponse, body: string | Buffer = PAGE, type = "te
  *
  * @param names - further names, with what they resolve to, one list for each time they are asked
  */
-async function openWeb(pages: Pages, names: Readonly<Record<string, string[][]>> = {}, allow = ["*"]) {
+async function openWeb(
+  pages: Pages,
+  names: Readonly<Record<string, string[][]>> = {},
+  allow = ["*"],
+  { timeoutMs } = { timeoutMs: 5_000 },
+) {
   const lines: string[] = [];
   const server = await startWebServer((received, response) => {
     const answer = pages[new URL(received.url, "http://x").pathname];
@@ -30,7 +36,7 @@ async function openWeb(pages: Pages, names: Readonly<Record<string, string[][]>>
   const nameServer = await startNameServer({ "page.test": [["127.0.0.1"]], ...names });
   const desk = await openDesk(await freshStorage("pglite"), {
     outbound: createOutbound({ allow: ["page.test"], nameServers: [nameServer.address] }),
-    fetchRules: { allow, ports: [80, 443, server.port], maxBytes: 100_000, timeoutMs: 5_000 },
+    fetchRules: { allow, ports: [80, 443, server.port], maxBytes: 100_000, timeoutMs },
     logger: pino({ level: "trace" }, { write: (line: string) => void lines.push(line) }),
   });
   const fetchUrl = (url: string) => desk.ask("POST", "/api/knowledge/files/fetch-url", { url, kb_id: desk.kbId });
@@ -215,6 +221,33 @@ test("an answer that is too large, too slow or no page is refused", async () => 
   const keys = [];
   for await (const { key } of web.desk.objects.list()) keys.push(key);
   expect(keys).toEqual([]);
+});
+
+test("a fetch that hangs ends with its caller, and its place is free", async () => {
+  const held: ServerResponse[] = [];
+  const web = await openWeb({ "/": (response) => void held.push(response) }, {}, ["*"], { timeoutMs: 3_600_000 });
+  const { app, kbId, admin } = web.desk;
+  const url = await app.listen({ port: 0, host: "127.0.0.1" });
+  // As many as may be under way at once.
+  const callers = [new AbortController(), new AbortController()];
+  const asked = callers.map(({ signal }) =>
+    fetch(`${url}/api/knowledge/files/fetch-url`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${admin.token}`, "content-type": "application/json" },
+      body: JSON.stringify({ url: web.at("/"), kb_id: kbId }),
+      signal,
+    }).catch((error: unknown) => error),
+  );
+  await waitFor("both fetches", () => held.length === 2);
+  expect((await web.fetchUrl(web.at("/"))).body.detail).toMatchObject({ code: "too_many_uploads" });
+  callers[0]?.abort();
+  await waitFor("the end of its connection", () => held.some(({ destroyed }) => destroyed));
+  expect((await web.desk.upload("a.md", "x")).status).toBe(200);
+  // The service's own end does not wait for the other.
+  await app.close();
+  expect(held.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+  await Promise.all(asked);
+  expect(web.lines.filter((line) => line.includes("request failed"))).toEqual([]);
 });
 
 test("without an allow-list nothing is fetched", async () => {

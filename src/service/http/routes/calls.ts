@@ -7,6 +7,7 @@ import { callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
 import { readTraceparent } from "../traceparent.ts";
+import { whileWanted } from "../while-wanted.ts";
 
 const tags = ["agent-calls"];
 const BUSY_SECONDS = 5;
@@ -79,13 +80,11 @@ function contextOf(
   inBody: string | undefined,
   closing: AbortSignal,
 ): CallContext {
-  const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort());
   return {
     caller: callerOf(request),
     requestId: idempotencyKey(request, inBody),
     traceparent: readTraceparent(request.headers.traceparent),
-    signal: AbortSignal.any([gone.signal, closing]),
+    signal: whileWanted(reply, closing),
   };
 }
 

@@ -9,11 +9,15 @@ import type { UploadPart } from "../../knowledge/uploads.ts";
 import { callerOf } from "../callers.ts";
 import { baseGate, baseOf } from "../knowledge-gate.ts";
 import { refusals } from "../refusals.ts";
+import { whileWanted } from "../while-wanted.ts";
 
 const tags = ["knowledge-files"];
 
 /** Originals, streamed. */
-export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }> = async (app, { knowledge }) => {
+export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge; closing: AbortSignal }> = async (
+  app,
+  { knowledge, closing },
+) => {
   // The size of the file is bounded where it is stored.
   await app.register(multipart, {
     throwFileSizeLimit: false,
@@ -91,10 +95,11 @@ export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge
   app.post(
     "/api/knowledge/files/fetch-url",
     { schema: fetchUrl, preValidation: baseGate(knowledge, "upload", "fetch-url") },
-    async (request) => {
+    async (request, reply) => {
       const end = knowledge.uploads.begin();
       try {
-        return await knowledge.fetchUrl(baseOf(request), callerOf(request), request.body.url);
+        const signal = whileWanted(reply, closing);
+        return await knowledge.fetchUrl(baseOf(request), callerOf(request), request.body.url, signal);
       } finally {
         end();
       }
