@@ -210,7 +210,7 @@ test.runIf(HAS_GROUPS)("a group that another user owns is not used", () => {
     chownSync(directory, CLI_USER.uid, CLI_USER.gid);
   }
   expect(() => groups.make("foreign")).toThrow(GroupError);
-  expect(() => groups.make("foreign")).toThrow("/foreign is not turnd's user's alone");
+  expect(() => groups.make("foreign")).toThrow("/foreign can be changed by users other than turnd's");
 });
 
 test.runIf(HAS_GROUPS)("what holds the groups is made anew when it was removed", () => {

@@ -20,8 +20,8 @@ test("what is no file cannot be a program, whatever it is", async () => {
   const pipe = join(directory, "pipe");
   execaSync("mkfifo", ["-m", "777", pipe]);
   expect(await find(directory)).toEqual({ ok: false, reason: `${directory} is a directory, not a program` });
-  expect(await find(pipe)).toEqual({ ok: false, reason: `${pipe} is no regular file` });
-  expect(await find("/dev/null")).toEqual({ ok: false, reason: "/dev/null is no regular file" });
+  expect(await find(pipe)).toEqual({ ok: false, reason: `${pipe} is not a regular file` });
+  expect(await find("/dev/null")).toEqual({ ok: false, reason: "/dev/null is not a regular file" });
   expect(await find(join(directory, "none"))).toMatchObject({ ok: false, reason: expect.stringMatching(/missing/) });
 });
 

@@ -47,7 +47,7 @@ for (const [kind, make] of Object.entries(ODD)) {
       rmSync(join(directory, file));
       make(join(directory, file));
       const { code, events, told } = await replay([directory, FIXTURE]);
-      expect([code, told]).toEqual([1, `turnd: ${join(directory, file)}: is no regular file\n`]);
+      expect([code, told]).toEqual([1, `turnd: ${join(directory, file)}: is not a regular file\n`]);
       expect(events.at(-1)).toContain('"status":"completed"');
     },
   );

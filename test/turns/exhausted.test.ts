@@ -15,7 +15,7 @@ const AS_OTHER = ["setpriv", `--reuid=${UID}`, `--regid=${UID}`, "--clear-groups
 /** The repository, with its Node, may lie where that user cannot go. */
 const READING_ALL = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"];
 const IS_ROOT = process.getuid?.() === 0;
-const NO_PROCESS = "No process could be started: the sandbox has as many processes as it may; ";
+const NO_PROCESS = "No process could be started: the sandbox has reached its limit of processes; ";
 
 /** A daemon that a limit of processes binds. */
 async function startLimited(): Promise<TestDaemon> {

@@ -195,7 +195,7 @@ test.runIf(process.getuid?.() === 0)("a read-only file system of groups is told,
   const turnd = await startInMounts(remount("ro"));
   expect((await turnd.request("GET", "/v1/sandbox")).body.data.turn_limits).toEqual({
     enforced: false,
-    reason: expect.stringMatching(/^\/sys\/fs\/cgroup\S* (is read-only|is not given pids and memory)$/),
+    reason: expect.stringMatching(/^\/sys\/fs\/cgroup\S* (is read-only|lacks the controllers pids and memory)$/),
   });
   expect(await turnd.run({ executor: "cli-b", input: "hello" })).toMatchObject({ status: "completed" });
 });

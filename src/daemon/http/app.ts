@@ -24,51 +24,51 @@ export interface AppOptions {
   /** Ids of the CLIs that turnd drives, for the description of the API. */
   readonly executors: readonly string[];
   readonly terminal: TerminalService;
-  /** Bearer token; without one, none is asked for. */
+  /** Bearer token; without one, no request needs one. */
   readonly token?: string | undefined;
-  /** The address turnd will listen on: decides which Hosts are good. */
+  /** The address turnd will listen on: decides which Host headers are accepted. */
   readonly host: string;
-  /** Names that may be asked besides those of loopback; `*` is any. */
+  /** Names accepted as Host besides those of loopback; `*` is any. */
   readonly hosts?: readonly string[];
   readonly logger: FastifyBaseLogger;
-  /** Takes secrets out of what refusals say: they quote requests. */
+  /** Takes secrets out of refusals, which quote requests. */
   readonly redact: RedactText;
   readonly maxBodyBytes: number;
   /** Most event streams at once on the port, and most on the Unix socket. */
   readonly maxStreams: number;
   /** Most files that the process may have open; connections take half of them at most. */
   readonly maxFiles?: number;
-  /** Silence after which an SSE stream shows that it lives. */
+  /** Silence after which an SSE stream sends a heartbeat. */
   readonly heartbeatMs: number;
   readonly metrics: Metrics;
   readonly version: string;
   readonly uptimeMs: () => number;
-  /** Once true, nothing more is admitted and `/v1/ready` says no; all else is still answered. */
+  /** Once true, no turn is admitted and `/v1/ready` answers 503; everything else is still answered. */
   readonly isShuttingDown: () => boolean;
-  /** Milliseconds from the beginning of the close in which clients may take the last events of turns that have ended. */
+  /** Milliseconds from the start of the close in which clients may read the last events of turns that have ended. */
   readonly lastEventsMs?: number;
-  /** Milliseconds after which every connection is cut off, whatever is still on it; more than `lastEventsMs`. */
+  /** Milliseconds after which every connection is cut; more than `lastEventsMs`. */
   readonly closeMs?: number;
 }
 
 /** Connections beyond those of the event streams. */
 const MAX_OTHER_CONNECTIONS = 1_000;
-/** Of the files that turnd may open: a stream takes two, and there are two ways in. */
+/** Share of the files that turnd may open: a stream takes two, and there are two entrances. */
 const PLACES_PER_FILE = 1 / 8;
 /** On shutdown, for the last events of turns that have ended. */
 const LAST_EVENTS_MS = 1_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Makes the HTTP app. The caller lets it listen, and closes it.
+ * Makes the HTTP app. The caller lets it listen and closes it.
  *
- * Closing ends event streams and waits at once; streams of turns that have ended first send their last events.
+ * Closing ends event streams and waits at once; streams of ended turns first send their last events.
  */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { service, isShuttingDown } = options;
   const app = createBareApp(options);
   const streams = createOpenStreams(options.maxStreams, (connection) => app.connections.isFromSocket(connection));
-  // Streams end before the connections that they are on are waited for.
+  // Streams end before their connections are waited for.
   closeStreamsWith(app, streams, options);
   limitConnections(app, { max: placesWithin(options), hasToken: options.token !== undefined });
   registerGuard(app, options);

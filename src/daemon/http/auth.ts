@@ -11,44 +11,44 @@ declare module "fastify" {
   }
 }
 
-/** What guards an app. */
+/** What the guard of an app checks. */
 export interface GuardOptions extends HostRules {
-  /** The bearer token every request needs; without one none is asked for. */
+  /** The bearer token that every request needs; without one, none is needed. */
   readonly token?: string | undefined;
 }
 
-/** Where requests may be sent to, and which pages may send them. */
+/** Which hosts requests may be sent to, and which pages may send them. */
 export interface HostRules {
   /** The address turnd listens on. */
   readonly host: string;
-  /** Whether callers show by a token who they are. */
+  /** Whether callers authenticate by a token. */
   readonly token?: string | undefined;
-  /** Names, without a port, that may be asked besides those of loopback; `*` is any. */
+  /** Names, without a port, that are accepted as Host besides those of loopback; `*` is any. */
   readonly hosts?: readonly string[] | undefined;
-  /** Origins that pages may come from besides the host asked, as `scheme://host:port`; their hosts may be asked. */
+  /** Origins accepted besides the request's own host, as `scheme://host:port`; their hosts are accepted as Host too. */
   readonly origins?: readonly string[];
 }
 
-/** Checks where a request was sent to and which page sent it. @throws {ProblemError} forbidden_origin */
+/** Checks a request's Host and Origin. @throws {ProblemError} forbidden_origin */
 export type HostCheck = (headers: Pick<IncomingHttpHeaders, "host" | "origin">) => void;
 
-/** Refuses requests without the token, and requests a web page of elsewhere made its reader's browser send. */
+/** Refuses requests without the token, and requests that a foreign web page made its reader's browser send. */
 export function registerGuard(app: FastifyInstance, options: GuardOptions): void {
   const checkHost = createHostCheck(options);
   const isTrusted = createTokenCheck(options.token);
   app.addHook("onRequest", async ({ headers, routeOptions, raw }) => {
     checkHost(headers);
     if (routeOptions.config.isPublic === true) return;
-    refuseStranger(isTrusted, headers.authorization);
+    refuseWithoutToken(isTrusted, headers.authorization);
     if (options.token !== undefined) app.connections.trust(raw.socket);
   });
 }
 
 /**
- * Makes the check against web pages of elsewhere.
+ * Makes the check against foreign web pages.
  *
- * A browser can be led to a loopback address under any name (DNS rebinding), so on a loopback bind only loopback names are good
- * Hosts, and addresses: they lead where they say. A page may send what it likes to where it comes from, and nothing to anywhere else.
+ * A browser can be led to a loopback address under any name (DNS rebinding). So on a loopback bind only loopback names
+ * and addresses are accepted as Host. A page may send requests to the host it comes from, and to no other.
  */
 export function createHostCheck({ host: bound, token, hosts = [], origins = [] }: HostRules): HostCheck {
   const isAnyHostGood = hosts.includes("*") || (token !== undefined && !isLoopback(bound));
@@ -64,25 +64,25 @@ export function createHostCheck({ host: bound, token, hosts = [], origins = [] }
       );
     }
     if (origin !== undefined && !isSameHost(origin, host) && !origins.includes(origin)) {
-      // Only the terminal's page is offered at addresses of its own.
+      // Only the terminal's page can have addresses of its own.
       const further = origins.length === 0 ? "" : " or one that TURND_TERMINAL_URL or TURND_TERMINAL_ORIGINS names";
-      throw new ProblemError("forbidden_origin", `Origin must be the host asked${further}, got ${quoteHeader(origin)}`);
+      throw new ProblemError("forbidden_origin", `Origin must be the request's host${further}, got ${quoteHeader(origin)}`);
     }
   };
 }
 
-/** Makes the question whether an `Authorization` header has the token; without a token every caller is trusted. */
+/** Makes the check of an `Authorization` header against the token; without a token every caller is trusted. */
 export function createTokenCheck(token: string | undefined): (authorization: string | undefined) => boolean {
   if (token === undefined) return () => true;
   const wanted = digest(token);
   return (authorization) => {
     const given = /^bearer +(.+)$/i.exec(authorization ?? "")?.[1] ?? "";
-    // Digests have one length, so the time taken tells nothing of the token, its length included.
+    // Digests have one length, so the time taken reveals nothing of the token, not even its length.
     return timingSafeEqual(digest(given), wanted);
   };
 }
 
-function refuseStranger(isTrusted: (authorization: string | undefined) => boolean, given: string | undefined): void {
+function refuseWithoutToken(isTrusted: (authorization: string | undefined) => boolean, given: string | undefined): void {
   if (isTrusted(given)) return;
   if (given === undefined) throw new ProblemError("unauthorized", "send the token as `Authorization: Bearer <token>`");
   throw new ProblemError("unauthorized", "the bearer token is not valid");

@@ -11,17 +11,17 @@ import { compileValidator } from "./validation.ts";
 
 export interface BareAppOptions {
   readonly logger: FastifyBaseLogger;
-  /** Takes secrets out of what refusals say. */
+  /** Takes secrets out of refusals. */
   readonly redact: RedactText;
   readonly maxBodyBytes: number;
-  /** Milliseconds that connections have to end by themselves when the app is closed. */
+  /** Milliseconds that connections have to end by themselves when the app closes. */
   readonly closeMs?: number;
 }
 
-/** Longer parts of a path are not routed; shorter ones are refused by their schema with what is allowed. */
+/** Longer parts of a path are not routed; shorter ones are refused by their schema, which names what is allowed. */
 const MAX_PARAM_LENGTH = 1_024;
 
-/** What every app of turnd has before its guard and its routes: limits, checked JSON, refusals as problems, a log. */
+/** What every app of turnd has before its guard and routes: limits, JSON parsing, refusals as problems, a log. */
 export function createBareApp({ logger, redact, maxBodyBytes, closeMs }: BareAppOptions): FastifyInstance {
   const app = fastify({
     ...CONNECTION_OPTIONS,
@@ -40,7 +40,7 @@ export function createBareApp({ logger, redact, maxBodyBytes, closeMs }: BareApp
   return app;
 }
 
-/** The Authorization header is masked wherever it might turn up. */
+/** The Authorization header is masked wherever it occurs. */
 function createHttpLogger(logger: FastifyBaseLogger): FastifyBaseLogger {
   return logger.child(
     { room: "http" },

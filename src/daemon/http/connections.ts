@@ -13,8 +13,8 @@ declare module "fastify" {
 }
 
 /**
- * The connections of an app, by where they come in: its port, which every process of the sandbox can reach, and a Unix socket, which
- * the front alone can. Each has places of its own, so that the port's callers never take the front's.
+ * The connections of an app, by entrance: its port, which every process of the sandbox can reach, and a Unix socket,
+ * which only the front can reach. Each has a limit of its own, so that callers of the port never use up the front's.
  */
 export interface Connections {
   /**
@@ -22,28 +22,29 @@ export interface Connections {
    * @throws {Error} with `code` EADDRINUSE if a process answers there, or something other than a socket is there
    */
   openSocket(path: string): Promise<void>;
-  /** Whether a connection came in by the Unix socket. */
+  /** Whether a connection came through the Unix socket. */
   isFromSocket(connection: Duplex): boolean;
-  /** The caller has shown who they are: this connection no longer gives way to new ones. */
+  /** The caller has authenticated: this connection is no longer closed for new ones. */
   trust(connection: Duplex): void;
 }
 
 export interface ConnectionLimits {
   /** Most connections on the port, and most on the Unix socket. */
   readonly max: number;
-  /** Whether callers show by a token who they are; where they do not, a request under way counts as such. */
+  /** Whether callers authenticate by a token; without one, a request under way counts as authenticated. */
   readonly hasToken: boolean;
 }
 
 /**
  * Limits an app's connections, and decorates it with them as `connections`.
  *
- * A port that is full does not refuse: the oldest connection whose caller has not shown who they are makes room. Whoever opens thousands
- * and sends nothing, or half of a request, pushes out their own; a caller with the token needs only the time to send its headers.
+ * A full port refuses nobody: the oldest unauthenticated connection is closed for a new one. A client that opens
+ * thousands of connections and sends nothing, or half a request, loses its own; a caller with the token only needs time
+ * for its headers.
  */
 export function limitConnections(app: FastifyInstance, { max, hasToken }: ConnectionLimits): void {
   const fromSocket = new WeakSet<Duplex>();
-  /** In the order in which they give way. */
+  /** In the order in which they are closed for new ones. */
   const untrusted = new Set<Duplex>();
   let open = 0;
   let socketServer: Server | undefined;
@@ -93,7 +94,7 @@ export function limitConnections(app: FastifyInstance, { max, hasToken }: Connec
   });
 }
 
-/** A request that has arrived whole is kept while it is answered; one that is still on its way is not. */
+/** A request that has arrived in full is kept while it is answered; one that is still arriving is not. */
 function keepWhileAnswered(untrusted: Set<Duplex>, request: IncomingMessage, response: ServerResponse): void {
   const { socket, headers } = request;
   const keep = (): void => {
@@ -107,7 +108,7 @@ function keepWhileAnswered(untrusted: Set<Duplex>, request: IncomingMessage, res
   else keep();
 }
 
-/** Removes the socket of a turnd that was killed; one that runs answers. */
+/** Removes the socket of a turnd that was killed; a running one answers on it. */
 async function removeAbandoned(path: string): Promise<void> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;

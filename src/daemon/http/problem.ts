@@ -6,7 +6,7 @@ import { loggedPath, pathOf } from "./request-path.ts";
 /** Takes secrets out of a text (law 8). */
 export type RedactText = (text: string) => string;
 
-/** The body of a refusal. What it says may quote the request; codes and ids of what there is stay what they are. */
+/** The body of a refusal. Its text may quote the request; codes and ids are left as they are. */
 export function renderProblem(problem: ProblemError, redact: RedactText): Problem {
   const { fields, ...extras } = problem.extras;
   return {
@@ -22,9 +22,9 @@ export function renderProblem(problem: ProblemError, redact: RedactText): Proble
 }
 
 /**
- * Makes every refusal of this app, and every fault behind it, a problem (`{"detail":{…}}`).
+ * Makes a problem (`{"detail":{…}}`) of every refusal of this app and of every internal error.
  *
- * A fault is logged here, once, and told to the client as `internal_error` without its message.
+ * An internal error is logged here, once; the client gets `internal_error` without its message.
  */
 export function registerProblems(app: FastifyInstance, maxBodyBytes: number, redact: RedactText): void {
   app.setErrorHandler((error, request, reply) => {
@@ -33,12 +33,15 @@ export function registerProblems(app: FastifyInstance, maxBodyBytes: number, red
   app.setNotFoundHandler((request, reply) => {
     const allowed = methodsAt(app, request.url);
     if (allowed.length > 0) void reply.header("allow", allowed.join(", "));
-    const offer = allowed.length > 0 ? `; this path offers ${allowed.join(" and ")}` : "; see /openapi.json";
+    const offer = allowed.length > 0 ? `; this path has ${allowed.join(" and ")}` : "; see /openapi.json";
     throw new ProblemError("route_not_found", `there is no ${request.method} ${pathOf(request.url)}${offer}`);
   });
 }
 
-/** Makes what sends a problem for what goes wrong before any route is found, where the error handler does not reach. */
+/**
+ * Makes the function that sends a problem for what fails before any route is found, where the error handler is not
+ * called.
+ */
 export function createRoutingRefusal(redact: RedactText) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void =>
     sendProblem(toProblem(error, 0), error, request, reply, redact);

@@ -7,7 +7,7 @@ export function pathOf(url: string): string {
 
 const SHELL_ID = /(\/shell\/sessions\/)([^/]+)/i;
 
-/** The path as it may be logged: a shell's id may be a link, and its label stands in its place (law 8). */
+/** The path as it may be logged: a shell's id may be a link, so its label replaces it (law 8). */
 export function loggedPath(url: string): string {
   return pathOf(url).replace(SHELL_ID, (_, before: string, id: string) => before + shellLabel(decode(id)));
 }
@@ -16,6 +16,6 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // No route has it; it is hidden all the same.
+    return part; // No route has it; it is hidden anyway.
   }
 }

@@ -44,7 +44,7 @@ function toFields(issue: core.$ZodIssue, parent: readonly PropertyKey[]): Field[
   }
 }
 
-/** Tells of the branch the value was meant for: the one in which it went wrong deepest inside. */
+/** Reports the branch the value was meant for: the one whose error is nested deepest. */
 function toUnionFields(issue: core.$ZodIssueInvalidUnion, path: readonly PropertyKey[]): Field[] {
   const kinds = issue.errors.flat().map((inner) => (isOfOtherKind(inner) ? inner.expected : undefined));
   if (kinds.length > 0 && !kinds.includes(undefined)) {

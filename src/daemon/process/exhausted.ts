@@ -1,4 +1,6 @@
-/** No program can be started: the system has no process, memory or descriptor left to give. Nothing is wrong with the program. */
+/**
+ * No program can be started: the system has no process, memory or descriptor left. Nothing is wrong with the program.
+ */
 export class ResourcesExhaustedError extends Error {
   constructor(what: string) {
     super(`No process could be started: ${what}.`);
@@ -6,23 +8,23 @@ export class ResourcesExhaustedError extends Error {
   }
 }
 
-/** What the system says where fork(2) or what belongs to it fails. */
+/** What each error code of fork(2), and of what belongs to it, means. */
 const EXHAUSTED: Readonly<Record<string, string>> = {
-  EAGAIN: "the sandbox has as many processes as it may",
+  EAGAIN: "the sandbox has reached its limit of processes",
   ENOMEM: "there is no memory left",
-  EMFILE: "turnd has as many files open as it may",
-  ENFILE: "the system has as many files open as it may",
+  EMFILE: "turnd has reached its limit of open files",
+  ENFILE: "the system has reached its limit of open files",
 };
 
-/** Whether an error's code says that the system has nothing left to give for now. */
+/** Whether an error code says that the system has no resources left for now. */
 export function isExhaustedCode(code: unknown): boolean {
   return typeof code === "string" && code in EXHAUSTED;
 }
 
 /**
- * Throws where a program could not be started for want of something that others have taken.
+ * Throws where a program could not be started for lack of resources.
  *
- * @param code - of the error with which its start failed, if it did
+ * @param code - error code of the failed start, if it failed
  * @throws {ResourcesExhaustedError}
  */
 export function throwIfExhausted(code: string | undefined): void {

@@ -9,22 +9,22 @@ export interface NativeCandidate {
   readonly needs?: string;
 }
 
-/** A program that can be started, or one sentence that says why there is none. */
+/** A program that can be started, or one sentence with the reason why there is none. */
 export type FoundProgram =
   | {
       readonly ok: true;
       readonly path: string;
-      /** What to know about it: it runs, but not as well as another would. */
+      /** A warning: it runs, but not as well as another one would. */
       readonly warning?: string;
     }
   | { readonly ok: false; readonly reason: string };
 
 export interface FindOptions {
-  /** Looked up on `searchPath`, unless `explicit` names a file outright. */
+  /** Looked up on `searchPath`, unless `explicit` gives a file by its path. */
   readonly name: string;
   readonly explicit?: string;
   readonly searchPath: string;
-  /** Tried beside a file that turns out to be a script. */
+  /** Tried beside a file that is a script. */
   readonly native: readonly NativeCandidate[];
 }
 
@@ -42,7 +42,7 @@ export async function findProgram(options: FindOptions): Promise<FoundProgram> {
   if (fault !== undefined) return { ok: false, reason: `${found} ${fault}` };
   const path = await realpath(found);
   const interpreter = await readInterpreter(path);
-  // A script given by an explicit path is taken as it is; for Node's wrapper the native binary is better.
+  // A script given as an explicit path is used as it is; beside Node's wrapper the native binary is preferred.
   const isWrapper = options.explicit === undefined ? interpreter !== undefined : /\bnode\b/.test(interpreter ?? "");
   if (!isWrapper) return { ok: true, path };
   const native = await findBeside(path, options.native);
@@ -73,11 +73,11 @@ async function findBeside(script: string, candidates: readonly NativeCandidate[]
   return undefined;
 }
 
-/** What stands behind `#!`; undefined for a binary. */
+/** The interpreter after `#!`; undefined for a binary. */
 async function readInterpreter(path: string): Promise<string | undefined> {
-  // A pipe that was put there meanwhile is not waited for.
+  // Does not wait for a pipe that replaced the file meanwhile.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => undefined);
-  // A program that may be run and not read cannot be a script: its interpreter could not read it either.
+  // A file that may be executed but not read is no script: its interpreter could not read it either.
   if (file === undefined) return undefined;
   try {
     if (!(await file.stat()).isFile()) return undefined;
@@ -97,8 +97,8 @@ async function findFileFault(path: string): Promise<string | undefined> {
   try {
     const found = await stat(path);
     if (found.isDirectory()) return "is a directory, not a program";
-    // Opening a pipe or a device to look into it might wait for ever.
-    if (!found.isFile()) return "is no regular file";
+    // Opening a pipe or a device to read its head could block for ever.
+    if (!found.isFile()) return "is not a regular file";
     await access(path, constants.X_OK);
     return undefined;
   } catch {

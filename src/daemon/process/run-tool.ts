@@ -15,26 +15,28 @@ export interface ToolOptions {
   readonly runAs: RunAs;
   readonly timeoutMs: number;
   readonly env?: Readonly<Record<string, string>>;
-  /** Entered by turnd itself: nothing but a descriptor (`/proc/self/fd/…`) may go here, where no link of that user's can be. */
+  /** Entered by turnd itself: only a descriptor (`/proc/self/fd/…`) is safe here, where no link of that user can be. */
   readonly cwd?: string;
   readonly input?: string | Uint8Array;
-  /** Ends the command, and what it has started, before its time. */
+  /** Ends the command, and what it has started, early. */
   readonly signal?: AbortSignal;
 }
 
-/** After a command has ended, for what it wrote last: something that left its group may hold its pipes open for good. */
+/**
+ * Wait after a command has ended, for its last output: a process that left its group may hold its pipes open for ever.
+ */
 const LAST_OUTPUT_MS = 500;
 
 /**
  * Runs a short command as the CLIs' user and waits for it. Does not throw for how the command ends.
  *
- * At the timeout, and when the signal aborts, it is killed with everything below it; this resolves when the command is
- * gone. What is left of its process group ends with it in any case.
+ * At the timeout, and when the signal aborts, it is killed with all its descendants; this resolves when the command is
+ * gone. The rest of its process group ends with it in any case.
  *
- * What touches a session's home runs this way: a path in a directory that the CLIs' user owns may be a link to
- * anywhere, and as that user it leads nowhere the user could not go anyway.
+ * Everything that touches a session's home runs this way: a path in a directory that the CLIs' user owns may be a link
+ * to anywhere, and as that user it leads nowhere the user could not go anyway.
  * @throws the signal's reason, once it has aborted
- * @throws {ResourcesExhaustedError} if no process could be had for it: its answer is then neither yes nor no
+ * @throws {ResourcesExhaustedError} if it could get no process: its answer is then neither yes nor no
  */
 export async function runTool(command: readonly string[], options: ToolOptions): Promise<ToolResult> {
   options.signal?.throwIfAborted();
@@ -55,13 +57,13 @@ export async function runTool(command: readonly string[], options: ToolOptions):
     ...(options.input === undefined ? { stdin: "ignore" as const } : { input: options.input }),
   });
   const { nodeChildProcess: child } = running;
-  // What has left the process group is killed here, the group itself by execa.
+  // Descendants outside the process group are killed here, the group itself by execa.
   const killBelow = (): void => killDescendants(child.pid);
   limit.addEventListener("abort", killBelow, { once: true });
   let letGo: NodeJS.Timeout | undefined;
   child.once("exit", () => {
     limit.removeEventListener("abort", killBelow);
-    // The rest of its process group: a group keeps its number as long as it has a member.
+    // The rest of its process group: the number of a group stays its own while it has a member.
     running.kill("SIGKILL");
     letGo = setTimeout(() => [running.stdout, running.stderr].forEach((stream) => stream?.destroy()), LAST_OUTPUT_MS);
   });
@@ -74,13 +76,13 @@ export async function runTool(command: readonly string[], options: ToolOptions):
 
 function killDescendants(root: number | undefined): void {
   const found = new Set<number>(root === undefined ? [] : [root]);
-  // A set goes on over what is added to it meanwhile.
+  // Iterating a set includes what is added to it meanwhile.
   for (const pid of found) for (const child of childrenOf(pid) ?? scanForChildren(pid)) found.add(child);
   for (const pid of found) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended by itself, or is another user's and ends with its group or not at all.
+      // It has ended by itself, or belongs to another user and ends with its group or not at all.
     }
   }
 }

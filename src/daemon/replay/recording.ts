@@ -118,6 +118,6 @@ async function isThere(path: string): Promise<boolean> {
       return false;
     throw new RecordingError(path, error instanceof Error ? error.message : String(error));
   }
-  if (!found.isFile()) throw new RecordingError(path, "is no regular file");
+  if (!found.isFile()) throw new RecordingError(path, "is not a regular file");
   return true;
 }

@@ -12,7 +12,7 @@ export interface WiredTerminal {
   readonly service: RunningTerminal;
   /** Where the page is served; undefined where it is not. */
   readonly site: FastifyInstance | undefined;
-  /** Says goodbye to the viewers and closes that port, which waits for them. */
+  /** Closes the connections of the viewers (1001) and that port, which waits for them. */
   readonly close: () => Promise<void>;
 }
 

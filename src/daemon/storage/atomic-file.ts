@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Opens a file for new content. What is no file fails: a link is not followed, and a pipe not waited for. */
+/** Opens a file for new content. Fails for anything that is no file: follows no link, waits for no pipe. */
 export const FRESH =
   constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -25,7 +25,7 @@ export async function writeFileAtomic(path: string, content: string): Promise<vo
   await syncDirectory(dirname(path));
 }
 
-/** Forces a directory's entries to the disk: a new file is not there after a power cut without it. */
+/** Writes a directory's entries to the disk: without it a new file may be missing after a power failure. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
   try {

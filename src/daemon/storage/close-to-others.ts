@@ -2,12 +2,12 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 
 /**
- * Makes sure that nobody but turnd can change what a directory of its state holds, before turnd goes by a path through it.
+ * Makes sure that only turnd can change what a directory of its state holds, before turnd uses a path through it.
  *
- * A state that came with a volume, or was written while the CLIs ran as turnd's own user, may hold anything: a link in the
- * place of a directory, one of another user's, or one that others can write. The first two are refused; the last, which
- * volumes with a group of their own make of every directory, is closed.
- * @throws {Error} saying whose it is, or the system's error: no directory, a link to one among them, or it cannot be closed
+ * A state that came with a volume, or was written while the CLIs ran as turnd's own user, may hold anything: a link in
+ * place of a directory, another user's directory, or one that others can write. The first two are refused. The last one
+ * (volumes with a group of their own make every directory so) loses that permission.
+ * @throws {Error} that names the owner, or the system's error: no directory, a link, or its mode cannot be changed
  */
 export async function closeToOthers(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);

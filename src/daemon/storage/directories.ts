@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Makes a directory, or finds it made: an attempt that broke off may have left it. Its parent must be there. */
+/** Makes a directory, or uses an existing one that an interrupted attempt left. Its parent must exist. */
 export async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
@@ -13,8 +13,8 @@ export async function makeDirectory(path: string, mode: number): Promise<void> {
 /**
  * Makes a directory and its parents.
  *
- * Our own, where Node has a recursive mkdir: that one hides why it failed (ENOENT on a read-only disk) and goes round in
- * circles where nothing can be made, such as below /proc (measured on 22.23.0).
+ * turnd's own, although Node has a recursive mkdir: that one hides why it failed (ENOENT on a read-only disk) and loops
+ * without end where nothing can be made, such as below /proc (measured on 22.23.0).
  */
 export async function makeDirectories(path: string, mode: number): Promise<void> {
   try {

@@ -17,9 +17,10 @@ export class LockedError extends Error {
 }
 
 /**
- * Takes the kernel's lock on a file, which names its holder.
+ * Takes the kernel's lock on a file. The file's content names the holder.
  *
- * The lock belongs to the open file: it ends with the process, however that dies, and a stale file means nothing.
+ * The lock belongs to the open file: it ends with the process, however the process dies, and a stale file means
+ * nothing.
  * @throws {LockedError} if another process holds it
  * @see flock(2); Node has no call for it, so flock(1) takes it on a descriptor it inherits from us
  */
@@ -28,7 +29,7 @@ export async function holdLock(path: string, holder: string): Promise<Lock> {
   const file = await open(path, "a+", 0o600);
   const result = flock(file, ["--nonblock"]);
   if (result.status === 0) {
-    // For whoever is refused: on a full disk the lock holds without it.
+    // For the turnd that is refused: on a full disk the lock holds without it.
     await nameHolder(file, holder).catch(() => undefined);
     return { release: () => file.close() };
   }
@@ -50,7 +51,7 @@ async function nameHolder(file: FileHandle, holder: string): Promise<void> {
   await file.appendFile(`${holder}\n`);
 }
 
-/** A directory, a link or a pipe locks nothing: a link may lead everyone to a file of his own, such as /proc/self/mem. */
+/** A directory, a link or a pipe locks nothing: a link may lead everyone to another file, such as /proc/self/mem. */
 async function isLockable(path: string): Promise<boolean> {
   return lstat(path).then(
     (found) => found.isFile(),
@@ -58,12 +59,12 @@ async function isLockable(path: string): Promise<boolean> {
   );
 }
 
-/** One process at a time, so that nobody's fresh lock is moved away. What stood there is kept. */
+/** One process at a time, so that no fresh lock is moved away. What was there is kept. */
 async function moveAside(path: string): Promise<void> {
   const directory = await open(dirname(path), "r");
   try {
     const { status } = flock(directory, ["--wait", "10"]);
-    if (status !== 0) throw new LockedError(path, "one that is starting");
+    if (status !== 0) throw new LockedError(path, "a turnd that is starting");
     if (!(await isLockable(path))) await rename(path, `${path}.aside-${randomUUID()}`);
   } finally {
     await directory.close();

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 
-/** Something else stands where a file of the state should be. */
+/** Something that is no regular file is in place of a file of the state. */
 export class NotRegularError extends Error {
   readonly code = "ENOTREG";
   constructor(path: string) {
@@ -13,7 +13,7 @@ export class NotRegularError extends Error {
 /**
  * Reads a file of the state as a whole.
  *
- * A pipe in its place is refused and not waited for: each wait would hold one of the few threads that all files share.
+ * A pipe in its place is refused instead of awaited: each wait would block one of the few threads that all files share.
  * @throws {NotRegularError} or the system's error
  */
 export async function readRegular(path: string): Promise<Buffer> {

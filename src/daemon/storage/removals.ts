@@ -1,20 +1,20 @@
-/** Removes directories now, or later what could not be removed now. */
+/** Removes directories now, or later where that is not possible now. */
 export interface Removals {
-  /** Tries at once and for a short while; what is left then is tried again from time to time. Never throws. */
+  /** Tries at once and for a short while; then tries again from time to time. Never throws. */
   remove(path: string): Promise<void>;
-  /** Puts in line what an earlier turnd has left. */
+  /** Enqueues what an earlier turnd left. */
   resume(path: string): void;
-  /** Gives up what is under way. */
+  /** Stops what is under way. */
   close(): Promise<void>;
 }
 
 export interface RemovalsOptions {
-  /** Throws when something is left after the limit. */
+  /** Throws when a part is left after the limit. */
   readonly removeTree: (
     path: string,
     bounds: { readonly limitMs: number; readonly signal: AbortSignal },
   ) => Promise<void>;
-  /** Called once for each directory of which something is left. */
+  /** Called once for each directory of which a part is left. */
   readonly onLeft: (path: string, error: unknown) => void;
   /** Between two rounds. */
   readonly retryMs?: number;
@@ -25,7 +25,7 @@ const FIRST_LIMIT_MS = 10_000;
 const LATER_LIMIT_MS = 60_000;
 const RETRY_MS = 60_000;
 
-/** Makes one for the directories of a store. No process of the CLIs' user can make a caller, or a start, wait for long. */
+/** Makes the removals of a store. No process of the CLIs' user can make a caller, or a start, wait for long. */
 export function createRemovals({ removeTree, onLeft, retryMs = RETRY_MS }: RemovalsOptions): Removals {
   const closing = new AbortController();
   const { signal } = closing;
@@ -39,7 +39,7 @@ export function createRemovals({ removeTree, onLeft, retryMs = RETRY_MS }: Remov
       await removeTree(path, { limitMs, signal });
       left.delete(path);
     } catch (error) {
-      // A stop is no fault of the directory: the next start goes on.
+      // A stop says nothing about the directory: the next start continues.
       if (signal.aborted) return;
       if (left.get(path) !== true) onLeft(path, error);
       left.set(path, true);

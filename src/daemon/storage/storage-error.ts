@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 
-/** What the system says of a disk that is full, read-only or broken, and of files that are not what turnd had made of them. */
+/** Error codes of a full, read-only or broken disk, and of files that are not as turnd left them. */
 const CODES = new Set(
   (
     "ENOSPC EDQUOT EROFS EIO EFBIG EACCES EPERM ENOENT ENOTDIR EISDIR ENOTEMPTY ELOOP ENXIO ENODEV ESTALE ESPIPE " +
@@ -8,7 +8,9 @@ const CODES = new Set(
   ).split(" "),
 );
 
-/** Errors of quotas, network disks and damaged file systems, which Node names "Unknown system error -122" and the like. */
+/**
+ * Errors of quotas, network disks and damaged file systems, which Node names "Unknown system error -122" and the like.
+ */
 const UNNAMED = new Map([
   [constants.errno.EDQUOT, "EDQUOT"],
   [constants.errno.ESTALE, "ESTALE"],
@@ -17,15 +19,15 @@ const UNNAMED = new Map([
   [117, "EUCLEAN"],
 ]);
 
-/** Whether an error is of the files that turnd works with: the disk's doing, or of who changed what lies there. */
+/** Whether an error is about the files that turnd works with: the disk failed, or another process changed them. */
 export function isStorageError(error: unknown): error is Error {
   if (!(error instanceof Error) || !CODES.has(codeOf(error) ?? "")) return false;
-  // A program that is not there is another matter.
+  // A missing program is another matter.
   const isSpawn = "syscall" in error && typeof error.syscall === "string" && error.syscall.startsWith("spawn");
   return !isSpawn;
 }
 
-/** Whether an error means that there is no room left. */
+/** Whether an error means that no room is left. */
 export function isFull(error: unknown): boolean {
   const code = error instanceof Error ? codeOf(error) : undefined;
   return code === "ENOSPC" || code === "EDQUOT";

@@ -4,11 +4,11 @@ import { ProblemError, type Ticket } from "../../protocol/index.ts";
 /**
  * Who may open which terminal.
  *
- * An id that turnd made itself (a link) is a UUIDv4: who has it was given it, by somebody with the token. An id that a
- * caller chose, a turn session's, can be guessed: for it the token itself is asked, where turnd has one.
+ * An id that turnd made itself (a link) is a UUIDv4: a caller who knows it got it from somebody with the token. An id
+ * that a caller chose, such as a turn session's, can be guessed: it needs the token itself, where turnd has one.
  */
 export interface Access {
-  /** A new id that opens a terminal by itself, until it has not been used for a time. */
+  /** A new id that opens a terminal without the token, until it has been unused for a time. */
   issueLink(): string;
   /** Makes an id that turnd chose a link. */
   addLink(id: string): void;
@@ -20,20 +20,20 @@ export interface Access {
    * @throws {ProblemError} unauthorized, whether there is such a terminal or not; session_not_found
    */
   issueTicket(id: string, isTrusted: boolean): Ticket;
-  /** The terminal a ticket is for. A ticket is good once, and not for long. */
+  /** The terminal a ticket is for. A ticket works once, and for a short time. */
   redeem(ticket: string): string | undefined;
 }
 
 export interface AccessOptions {
   readonly ticketMs: number;
-  /** How long a link may lie unused while no shell of its id runs. */
+  /** How long a link may stay unused while no shell of its id runs. */
   readonly linkMs: number;
   readonly isRunning: (id: string) => boolean;
-  /** Whether the id names anything besides a link: a shell, a turn session. */
+  /** Whether the id names something other than a link: a shell, a turn session. */
   readonly isKnown: (id: string) => boolean;
 }
 
-/** Links and tickets that are kept; the oldest give way. */
+/** Links and tickets that are kept; the oldest are dropped. */
 const MAX_KEPT = 1_000;
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -66,7 +66,7 @@ export function createAccess(options: AccessOptions): Access {
     issueTicket(id, isTrusted) {
       if (isLink(id)) addLink(id);
       else if (!isTrusted) throw new ProblemError("unauthorized", "this terminal is opened with turnd's token");
-      // A link of a turnd that was restarted, in the hands of somebody who could have asked for a new one.
+      // A link of an earlier turnd, known to a caller who could have asked for a new one.
       else if (!options.isKnown(id) && UUID_V4.test(id)) addLink(id);
       else if (!options.isKnown(id)) throw new ProblemError("session_not_found", `there is no session ${id}`);
       const ticket = randomBytes(24).toString("base64url");

@@ -11,32 +11,32 @@ export interface TerminalLimits {
   readonly scrollbackBytes: number;
   /** Longest time without viewer, input and output; 0 is off. */
   readonly idleMs: number;
-  /** How long a viewer may take nothing before it is dropped. */
+  /** How long a viewer may read nothing before it is dropped. */
   readonly stallMs: number;
   readonly ticketMs: number;
   /** Between the hang-up and the kill. */
   readonly graceMs: number;
-  /** Within which turnd stops, and its shells with it. */
+  /** The time within which turnd, and its shells, stop. */
   readonly shutdownMs: number;
   /** Between two pings of a viewer. */
   readonly heartbeatMs: number;
 }
 
-/** What every part of this room works with; made once, in `daemon.ts`. */
+/** What every part of this room works with; made once, in `serve/terminal-wiring.ts`. */
 export interface TerminalContext {
   readonly stateDirectory: string;
   /** `sandbox/keeper` and `sandbox/pty-relay`. */
   readonly keeperPath: string;
   readonly relayPath: string;
   readonly homeDirectory: string;
-  /** Where a shell starts that names no place. */
+  /** Where a shell starts when the request names no place. */
   readonly workspace: string;
   readonly runAs: RunAs;
-  /** The allow-listed part of turnd's own environment: no key is in it, nor what `TURND_PASS_ENV` names. */
+  /** The allow-listed part of turnd's own environment: without keys, and without what `TURND_PASS_ENV` names. */
   readonly baseEnv: Readonly<Record<string, string>>;
-  /** What the page's URL begins with. */
+  /** The beginning of the page's URL. */
   readonly baseUrl: string;
-  /** Whether the data plane is served by this turnd. */
+  /** Whether this turnd serves the data plane. */
   readonly isServed: boolean;
   /** Control groups of shells; undefined where there are none. */
   readonly groups: CommandGroups | undefined;

@@ -20,15 +20,21 @@ export interface DataPlaneOptions {
 export interface DataPlane {
   /** @throws {ProblemError} unauthorized, shutting_down */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Says goodbye to every viewer and takes no more. Resolves when they have gone, or did not in time and were dropped. */
+  /**
+   * Closes every viewer's connection (1001) and accepts no more. Resolves when they are closed, or were dropped in
+   * time.
+   */
   close(): Promise<void>;
 }
 
-/** A page answers at once; a turnd that is out of time has a second for all. */
-const GOODBYE_MS = 500;
+/** A page answers at once; a turnd that has to stop has one second for all of them. */
+const CLOSE_MS = 500;
 const RETRY_AFTER_SECONDS = 5;
 
-/** What both sides speak. A ticket stands beside it: a header is not logged as a URL is, and browsers can set no other. */
+/**
+ * The subprotocol. The ticket stands beside it: a header is not logged like a URL, and browsers can set no other
+ * header.
+ */
 const PROTOCOL = "turnd.terminal";
 const MAX_MESSAGE_BYTES = 1_048_576;
 
@@ -48,7 +54,7 @@ export function createDataPlane({ shells, access, limits, logger }: DataPlaneOpt
       const ticket = /(?:^|[\s,])ticket\.([\w-]+)/.exec(request.headers["sec-websocket-protocol"] ?? "")?.[1];
       const id = ticket === undefined ? undefined : access.redeem(ticket);
       if (id === undefined) {
-        throw new ProblemError("unauthorized", "a viewer needs a ticket from /terminal/tickets, each good once");
+        throw new ProblemError("unauthorized", "a viewer needs a ticket from /terminal/tickets; each works once");
       }
       server.handleUpgrade(request, socket, head, (viewer) => {
         serveViewer(viewer, id, { shells, limits }).catch((error: unknown) => {
@@ -64,7 +70,7 @@ export function createDataPlane({ shells, access, limits, logger }: DataPlaneOpt
       for (const viewer of viewers) viewer.close(1_001, "turnd is stopping");
       const timer = setTimeout(() => {
         for (const viewer of viewers) viewer.terminate();
-      }, GOODBYE_MS);
+      }, CLOSE_MS);
       await gone;
       clearTimeout(timer);
     },

@@ -5,10 +5,10 @@ import type { TerminalContext } from "./context.ts";
 /** The environment variable that marks every process of a shell. */
 export const SHELL_MARKER = "TURND_SHELL_ID";
 
-/** The program a shell is: not a login shell, which would put /etc/profile's PATH in place of the one the CLIs have. */
+/** The program of a shell. Not a login shell: that would replace the CLIs' PATH by the one of /etc/profile. */
 export const SHELL = "/bin/bash";
 
-/** All that a shell's environment holds: the allow-list, who it is, and what kind of terminal the page has. */
+/** The whole environment of a shell: the allow-list, the user, and the kind of terminal that the page is. */
 export async function shellEnvironment(
   { baseEnv, homeDirectory, runAs }: TerminalContext,
   marker: string,

@@ -1,4 +1,4 @@
-/** Notices when nothing has happened for a time. */
+/** Detects that nothing has happened for a time. */
 export interface IdleWatch {
   /** Something happened. */
   touch(): void;
@@ -10,7 +10,7 @@ export interface IdleWatch {
  * Watches for idleness.
  *
  * @param idleMs - 0 never calls
- * @param isWatched - while true, nothing is idle; its end is an event that `touch` is to be told of
+ * @param isWatched - while true, nothing is idle; the caller calls `touch` when it ends
  */
 export function createIdleWatch(idleMs: number, isWatched: () => boolean, onIdle: () => void): IdleWatch {
   let last = performance.now();

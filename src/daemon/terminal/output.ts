@@ -4,7 +4,7 @@ import type { OutputOptions, OutputSlice } from "./service.ts";
 import type { Shell } from "./shell.ts";
 
 /**
- * Reads what there is of a shell's output from an offset on.
+ * Reads the output of a shell so far, from an offset on.
  *
  * @throws {ProblemError} cursor_beyond_end
  */
@@ -20,12 +20,12 @@ export function readOutput(shell: Shell, wanted: number, { isText, maxBytes }: O
   const read = output.read(offset, maxBytes ?? Number.MAX_SAFE_INTEGER);
   const seen = offset + read.length;
   const reachesEnd = seen === output.next();
-  // A character that is not whole yet is left for the next slice, unless there is none.
+  // An incomplete character is left for the next slice, unless there is nothing else.
   const bytes = isText && !(reachesEnd && exit !== undefined) ? read.subarray(0, wholeCharacters(read)) : read;
   return { offset, bytes, seen, isTruncated, ...(reachesEnd && exit !== undefined ? { exit } : {}) };
 }
 
-/** Reads a shell's output to its end. The reader is a viewer, but one for whom the shell does not wait. */
+/** Reads a shell's output to its end. The reader counts as a viewer, but the shell does not wait for it. */
 export async function* followOutput(
   shell: Shell,
   from: number,
@@ -38,7 +38,7 @@ export async function* followOutput(
       if (slice.bytes.length > 0 || slice.exit !== undefined) yield slice;
       if (slice.exit !== undefined) return;
       offset = slice.offset + slice.bytes.length;
-      // Part of a character is output too, but nothing to go on with.
+      // Part of a character is output too, but cannot be given yet.
       await shell.grown(slice.bytes.length > 0 ? offset : slice.seen, options.signal);
     }
   } finally {

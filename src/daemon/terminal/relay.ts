@@ -12,7 +12,7 @@ import { SHELL, SHELL_MARKER, shellEnvironment } from "./environment.ts";
 
 /** A shell's processes and the two pipes to its terminal. */
 export interface Relay {
-  /** Holds the keeper's files; removed by who ends the shell. */
+  /** Holds the keeper's files; removed by the code that ends the shell. */
   readonly directory: string;
   readonly tree: ProcessTree;
   /** Frames of `sandbox/pty-relay`. */
@@ -26,8 +26,8 @@ const FRAME_BYTES = 32_768;
 /**
  * Starts a shell on a terminal of its own, under a keeper, as the CLIs' user.
  *
- * The terminal is the relay's, not node-pty's: writing to a program that does not read stops the whole process there
- * (measured; node-pty#831), and its descriptors leak into what turnd starts. Here a pipe takes what it takes.
+ * The terminal belongs to the relay, not to node-pty: there, writing to a program that does not read blocks the whole
+ * process (measured; node-pty#831), and descriptors leak into what turnd starts. Here a pipe accepts what it can.
  * @throws {KeeperError} when nothing could be started
  * @throws {GroupError} when it cannot have its control group
  */
@@ -54,7 +54,7 @@ export async function startRelay(context: TerminalContext, cwd: string, size: Te
   return { directory, tree, stdin: kept.stdin, stdout: kept.stdout };
 }
 
-/** Ends what an earlier turnd left behind when it was killed. */
+/** Ends what an earlier turnd left when it was killed. */
 export async function sweepRelays(context: TerminalContext): Promise<void> {
   const directory = shellsDirectory(context);
   await mkdir(directory, { recursive: true, mode: 0o700 });
@@ -76,7 +76,7 @@ export async function removeShellGroup({ groups, logger }: TerminalContext, mark
   }
 }
 
-/** What tells a shell's processes from all others. */
+/** What distinguishes a shell's processes from all others. */
 function markOf({ groups }: TerminalContext, marker: string): Omit<ProcessTree, "started"> {
   const mark = { marker, markerName: SHELL_MARKER };
   return groups === undefined ? mark : { ...mark, group: groups.find(marker) };

@@ -3,25 +3,25 @@ export interface OutputRing {
   append(bytes: Uint8Array): void;
   /** Offset of the oldest byte kept. */
   first(): number;
-  /** Offset after the newest byte: how many there have been. */
+  /** Offset after the newest byte: the number of bytes so far. */
   next(): number;
-  /** A copy of at most `maxBytes` from an offset on that is kept; shorter where the output ends. */
+  /** A copy of at most `maxBytes` from a kept offset on; shorter where the output ends. */
   read(offset: number, maxBytes: number): Buffer;
   /**
-   * Where a reader that has missed output begins: at the oldest byte, moved to the next start of a line, an escape
+   * Where a reader begins that has missed output: at the oldest byte, moved to the next start of a line, an escape
    * sequence or at least a character.
    */
   start(): number;
 }
 
-/** How far a good place to begin is looked for. */
+/** How far to search for a good place to begin. */
 const LOOK_BYTES = 4_096;
 const NEWLINE = 0x0a;
 const ESCAPE = 0x1b;
 /** `ESC \` ends a sequence instead of beginning one. */
 const BACKSLASH = 0x5c;
 
-/** Makes a ring of fixed size; memory does not depend on how the output comes. */
+/** Makes a ring of fixed size; its memory does not depend on how the output arrives. */
 export function createRing(sizeBytes: number): OutputRing {
   const ring = Buffer.allocUnsafe(sizeBytes);
   let written = 0;
@@ -59,7 +59,7 @@ export function createRing(sizeBytes: number): OutputRing {
   return { append, first, next: () => written, read, start };
 }
 
-/** How many of the bytes are whole UTF-8 characters; what is no UTF-8 at all counts as whole. */
+/** How many of the bytes are whole UTF-8 characters; bytes that are no UTF-8 count as whole. */
 export function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -2,21 +2,24 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ShellExit, ShellRequest, ShellSession, TerminalSize, Ticket } from "../../protocol/index.ts";
 
-/** A stretch of a shell's output, as bytes. */
+/** A part of a shell's output, as bytes. */
 export interface OutputSlice {
   /** Of the first byte. */
   readonly offset: number;
   readonly bytes: Buffer;
-  /** Offset after what was looked at: beyond the bytes where a character is not whole yet. Nothing new is before it. */
+  /**
+   * Offset after the bytes that were examined: beyond `bytes` where a character is incomplete. Nothing new is before
+   * it.
+   */
   readonly seen: number;
-  /** Output before `offset` that was asked for is lost. */
+  /** Requested output before `offset` is lost. */
   readonly isTruncated: boolean;
   /** Present when the shell has ended and these are its last bytes. */
   readonly exit?: ShellExit;
 }
 
 export interface OutputOptions {
-  /** Cut between UTF-8 characters, so that each slice is text by itself. */
+  /** Cut between UTF-8 characters, so that each slice is valid text. */
   readonly isText: boolean;
   readonly maxBytes?: number;
 }
@@ -35,21 +38,25 @@ export interface TerminalService {
   list(): ShellSession[];
   /** @throws {ProblemError} shell_not_found */
   get(id: string): ShellSession;
-  /** What there is from an offset on, at once. @throws {ProblemError} shell_not_found, cursor_beyond_end */
+  /** The output so far from an offset on, at once. @throws {ProblemError} shell_not_found, cursor_beyond_end */
   read(id: string, offset: number, options: OutputOptions): OutputSlice;
   /** Resolves when there is output from an offset on, the shell has ended, or the signal aborts. */
   grown(id: string, offset: number, signal: AbortSignal): Promise<void>;
-  /** Goes on to the shell's end; whoever reads is a viewer. */
+  /** Continues to the shell's end; the reader counts as a viewer. */
   follow(
     id: string,
     offset: number,
     options: OutputOptions & { readonly signal: AbortSignal },
   ): AsyncIterable<OutputSlice>;
-  /** @returns where the output stood. @throws {ProblemError} shell_not_found, shell_ended, shell_busy */
+  /**
+   * @returns the offset of the output at that moment.
+   *
+   * @throws {ProblemError} shell_not_found, shell_ended, shell_busy
+   */
   input(id: string, text: string): number;
   /** @throws {ProblemError} shell_not_found, shell_ended */
   resize(id: string, size: TerminalSize): ShellSession;
-  /** Resolves when nothing of the shell is left. @throws {ProblemError} shell_not_found */
+  /** Resolves when no process of the shell is left. @throws {ProblemError} shell_not_found */
   close(id: string): Promise<void>;
 
   /** @throws {ProblemError} unauthorized, session_not_found */

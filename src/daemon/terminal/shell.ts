@@ -11,9 +11,9 @@ import { frameKeys, frameSize, removeShellGroup, startRelay } from "./relay.ts";
 import { createRing, type OutputRing } from "./ring.ts";
 import { shellLabel } from "./shell-label.ts";
 
-/** Who watches a shell as it prints. While one has much to catch up with, the shell waits. */
+/** A reader of a shell's live output. While one is far behind, the shell waits. */
 export interface Viewer {
-  /** Offset of the output it has not taken yet. */
+  /** Offset of the first byte of output it has not read yet. */
   position(): number;
   resized(size: TerminalSize): void;
 }
@@ -26,25 +26,25 @@ export interface Shell {
   size(): TerminalSize;
   /** How it ended; undefined while it runs. */
   exit(): ShellExit | undefined;
-  /** Types keys; those for a shell that has ended are nobody's. */
+  /** Sends keys; keys for a shell that has ended are dropped. */
   write(keys: Uint8Array): void;
-  /** Resolves when the terminal takes more keys, or it has ended. */
+  /** Resolves when the terminal accepts more keys, or it has ended. */
   drained(): Promise<void>;
-  /** Whether so many keys wait that more should not be added. */
+  /** Whether so many keys wait that no more should be added. */
   isBusy(): boolean;
-  /** Follows a viewer's size, unless the shell is busy. */
+  /** Takes over a viewer's size, unless the shell is busy. */
   resize(size: TerminalSize): void;
   /** Resolves when there is output from an offset on, when it has ended, or at the abort. */
   grown(offset: number, signal: AbortSignal): Promise<void>;
-  /** Somebody looked: it is not idle. */
+  /** A client read or asked: the shell is not idle. */
   touch(): void;
-  /** Adds a viewer; the shell is not idle as long as it has one. @returns how the viewer leaves */
+  /** Adds a viewer; the shell is not idle while it has one. @returns a function that removes it */
   watch(viewer: Viewer): () => void;
-  /** To be told that a viewer has taken more. */
+  /** To be called when a viewer has read more. */
   taken(): void;
-  /** Ends it and everything it started. Resolves when that is gone. Safe to call twice. */
+  /** Ends it and everything it started. Resolves when all of it is gone. Safe to call twice. */
   close(by: ShellEndedBy): Promise<void>;
-  /** Resolves when it has ended, however it did. */
+  /** Resolves when it has ended, for any reason. */
   readonly ended: Promise<void>;
 }
 
@@ -81,18 +81,21 @@ export async function startShell(
     balance();
     wakeAll();
   });
-  const wakeTypists = (): void => {
+  const notifyTypists = (): void => {
     for (const wake of typing) wake();
     typing.clear();
   };
-  relay.stdin.on("drain", wakeTypists);
-  relay.stdin.on("close", wakeTypists);
-  // A pipe that breaks has ended.
+  relay.stdin.on("drain", notifyTypists);
+  relay.stdin.on("close", notifyTypists);
+  // A broken pipe counts as ended.
   const outputEnded = finished(relay.stdout).catch(() => {});
   const ended = runToEnd();
   balance();
 
-  /** Law 9: who prints faster than a viewer reads waits for it, as on any terminal; the viewer's own bound is elsewhere. */
+  /**
+   * Law 9: a program that prints faster than a viewer reads waits for it, as on any terminal; a viewer's own limit is
+   * in `viewer.ts`.
+   */
   function balance(): void {
     const limit = limits.scrollbackBytes / 2;
     const isAhead =
@@ -108,17 +111,17 @@ export async function startShell(
   async function runToEnd(): Promise<void> {
     try {
       await waitForExit(relay.directory, relay.tree.started, stopping.signal);
-      // Law 6: the shell's own end ends what it left behind, too.
+      // Law 6: when the shell has ended, what it left is ended too.
       await stopTree(relay.tree, ["SIGTERM"], limits.graceMs);
       balance();
       await outputEnded;
       await removeShellGroup(context, relay.tree.marker);
       const code = (await readExit(relay.directory))?.code ?? null;
       await rm(relay.directory, { recursive: true, force: true });
-      // Last: who sees the shell ended finds nothing of it any more.
+      // Last: a client that sees the shell ended finds nothing of it left.
       exit = { code, ended_by: endedBy ?? "exit" };
     } catch (error) {
-      // Its directory stays: the next start tries again.
+      // Its directory is kept: the next start tries again.
       logger.error({ shell: label, err: error }, "shell could not be ended");
       fault = error;
       exit = { code: null, ended_by: endedBy ?? "exit" };
@@ -136,19 +139,19 @@ export async function startShell(
     endedBy ??= by;
     stopping.abort();
     balance();
-    if (by === "shutdown") await hasten();
+    if (by === "shutdown") await forceStop();
     await ended;
     if (fault !== undefined) throw new Error(`shell ${label} could not be ended`, { cause: fault });
   }
 
-  /** Ends it within turnd's own bound, whatever grace it has, or was given before; half is for what comes after. */
-  async function hasten(): Promise<void> {
+  /** Ends it within turnd's own limit, whatever grace time was set; half is for what comes after. */
+  async function forceStop(): Promise<void> {
     const isOver = await Promise.race([ended.then(() => true), delay(limits.shutdownMs / 2, false, { ref: false })]);
     if (!isOver) await sweepTree(relay.tree);
   }
 
   function leaveIdle(): void {
-    // What goes wrong has been logged where it was found.
+    // Errors were logged where they occurred.
     close("idle").catch(() => {});
   }
 
@@ -176,18 +179,18 @@ export async function startShell(
     }),
     write(keys) {
       idle.touch();
-      if (isDeaf()) return;
+      if (isInputClosed()) return;
       for (const frame of frameKeys(keys)) relay.stdin.write(frame);
     },
     drained: () =>
       new Promise((resolve) => {
-        if (isDeaf() || !relay.stdin.writableNeedDrain) resolve();
+        if (isInputClosed() || !relay.stdin.writableNeedDrain) resolve();
         else typing.add(resolve);
       }),
     isBusy,
     resize(wanted) {
       idle.touch();
-      if (isDeaf() || isBusy()) return;
+      if (isInputClosed() || isBusy()) return;
       size = { cols: wanted.cols, rows: wanted.rows };
       relay.stdin.write(frameSize(size));
       for (const viewer of viewers) viewer.resized(size);
@@ -215,7 +218,7 @@ export async function startShell(
     },
   };
 
-  function isDeaf(): boolean {
+  function isInputClosed(): boolean {
     return stopping.signal.aborted || exit !== undefined || relay.stdin.destroyed;
   }
 

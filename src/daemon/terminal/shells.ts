@@ -12,21 +12,25 @@ export interface OpenShellOptions {
   /** Absent for a shell with an id of its own. */
   readonly id?: string;
   readonly size: TerminalSize;
-  /** Absent for the workspace: of the turn session that has this id, or the sandbox's. */
+  /** Absent: the workspace of the turn session with this id, or the sandbox's. */
   readonly cwd?: string;
-  /** Whether a new shell takes the place of one that has ended. */
+  /** Whether a new shell replaces one that has ended. */
   readonly isRestart: boolean;
 }
 
-/** The shells of this sandbox. An id names one shell at a time; ended ones are kept until others end after them. */
+/** The shells of this sandbox. An id names one shell at a time; ended ones are kept until newer ones have ended. */
 export interface Shells {
-  /** The shell of that id, started if there is none. @throws {ProblemError} too_many_shells, workspace_unusable, resources_exhausted, storage_full */
+  /**
+   * The shell of that id, started if there is none.
+   *
+   * @throws {ProblemError} too_many_shells, workspace_unusable, resources_exhausted, storage_full
+   */
   open(options: OpenShellOptions): Promise<{ readonly shell: Shell; readonly isNew: boolean }>;
   find(id: string): Shell | undefined;
   list(): Shell[];
   /** Ends a shell and forgets it. */
   remove(shell: Shell): Promise<void>;
-  /** Starts none any more and ends all. */
+  /** Starts no more shells and ends all. */
   shutDown(): Promise<void>;
 }
 
@@ -54,14 +58,14 @@ export function createShells(context: TerminalContext): Shells {
     if (isStopping) throw new ProblemError("shutting_down", "turnd is shutting down", {}, RETRY_AFTER_SECONDS);
     const running = [...shells.values()].filter((shell) => shell.exit() === undefined);
     if (running.length + starting.size < maxShells) return;
-    const message = `${maxShells} shells run, as many as TURND_MAX_SHELLS allows; close one`;
+    const message = `${maxShells} shells are running, the limit of TURND_MAX_SHELLS; close one`;
     throw new ProblemError("too_many_shells", message, {}, RETRY_AFTER_SECONDS);
   }
 
   async function startOne(id: string, { cwd, size }: OpenShellOptions): Promise<Shell> {
     const place = await context.checkWorkspace(cwd ?? context.findWorkspace(id) ?? context.workspace);
     const shell = await startShell(context, { id, cwd: place, size }).catch(refuseStart);
-    // Put last: the order is that of their starts.
+    // Added last: the order is that of their starts.
     shells.delete(id);
     shells.set(id, shell);
     context.logger.info({ shell: shellLabel(id), cwd: place }, "shell started");
@@ -91,7 +95,7 @@ export function createShells(context: TerminalContext): Shells {
   };
 }
 
-/** What a client may answer, such as by freeing the disk, is a problem; all else is thrown on. */
+/** What a client can resolve, for example by freeing the disk, becomes a problem; everything else is thrown on. */
 function refuseStart(error: unknown): never {
   if (error instanceof ResourcesExhaustedError) {
     const message = `${error.message} End a turn or a shell that takes them, and try again.`;

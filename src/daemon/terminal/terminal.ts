@@ -8,19 +8,19 @@ import type { TerminalService } from "./service.ts";
 import type { Shell } from "./shell.ts";
 import { createShells } from "./shells.ts";
 
-/** The service and what its owner has to end it with. */
+/** The service, and the functions with which its owner ends it. */
 export interface RunningTerminal extends TerminalService {
-  /** Opens nothing more and ends every shell. Resolves when nothing of them is left alive. */
+  /** Opens nothing more and ends every shell. Resolves when none of their processes is alive. */
   shutDown(): Promise<void>;
-  /** Says goodbye to every viewer and takes no more of them. */
+  /** Closes every viewer's connection (1001) and accepts no more. */
   disconnect(): Promise<void>;
 }
 
-/** Links lie unused no longer than shells do, and no longer than this where shells may idle for ever. */
+/** Links stay valid unused as long as shells may be idle, and no longer than this where shells may be idle for ever. */
 const MAX_LINK_MS = 1_800_000;
 const BUSY_RETRY_SECONDS = 1;
 
-/** Ends the shells of an earlier turnd and offers new ones. */
+/** Ends the shells of an earlier turnd, and offers new ones. */
 export async function startTerminal(context: TerminalContext): Promise<RunningTerminal> {
   await sweepRelays(context);
   const { limits } = context;

@@ -9,26 +9,26 @@ export interface ViewerOptions {
   readonly limits: TerminalLimits;
 }
 
-/** Sent at once. */
+/** Sent in one message. */
 const CHUNK_BYTES = 65_536;
-/** A connection that does not say what it wants is of no use to anyone. */
+/** Limit for the first message: a connection without one is closed. */
 const OPENING_MS = 30_000;
-/** Private codes of the close frame: the page comes back after the first and waits for a person after the second. */
+/** Private codes of the close frame: the page reconnects after the first and waits for a person after the second. */
 const TOO_SLOW = 4_001;
 const REFUSED = 4_002;
 const NORMAL = 1_000;
 
 /**
- * Serves one viewer of a shell: its size and keys in; scrollback, output and the end out.
+ * Serves one viewer of a shell: reads its size and keys; sends scrollback, output and the end.
  *
- * A viewer costs its place in the shell's ring and one chunk on its way (law 9). A shell waits for a viewer that reads
- * slowly; one that takes nothing for `stallMs` is dropped and finds the scrollback when it comes back.
+ * A viewer costs its place in the shell's ring and one chunk under way (law 9). A shell waits for a viewer that reads
+ * slowly; one that reads nothing for `stallMs` is dropped and gets the scrollback when it reconnects.
  * Resolves when the connection has ended.
  */
 export async function serveViewer(socket: WebSocket, id: string, { shells, limits }: ViewerOptions): Promise<void> {
   const gone = new AbortController();
   socket.on("close", () => gone.abort());
-  // What is wrong with a connection ends it; `close` follows.
+  // An error of a connection ends it; `close` follows.
   socket.on("error", () => socket.terminate());
   const heartbeat = startHeartbeat(socket, limits.heartbeatMs);
   const inbox = createInbox(socket);
@@ -78,8 +78,8 @@ async function sendOutput(socket: WebSocket, shell: Shell, { stallMs, heartbeat,
   try {
     while (!gone.aborted) {
       await shell.grown(position, gone);
-      // Only a shell that is being closed does not wait: then the rest is what can still be had.
-      if (position < shell.output.first()) return socket.close(TOO_SLOW, "output was lost; come back");
+      // Only a shell that is being closed does not wait: then the rest of the ring is sent.
+      if (position < shell.output.first()) return socket.close(TOO_SLOW, "output was lost; reconnect");
       const bytes = shell.output.read(position, CHUNK_BYTES);
       if (bytes.length > 0) {
         if (!(await sendBytes(socket, bytes, stallMs))) return;
@@ -98,7 +98,7 @@ async function sendOutput(socket: WebSocket, shell: Shell, { stallMs, heartbeat,
   }
 }
 
-/** Resolves when the system has taken the bytes; false when the connection has ended, or was dropped as stalled. */
+/** Resolves when the system has accepted the bytes; false when the connection has ended, or was dropped as stalled. */
 function sendBytes(socket: WebSocket, bytes: Buffer, stallMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => socket.terminate(), stallMs);
@@ -121,11 +121,11 @@ interface Message {
 interface Inbox {
   /** The first message; undefined when none came in time. */
   first(limitMs: number): Promise<Message | undefined>;
-  /** Handles the others one after the other; while one is being handled, the connection is not read. */
+  /** Handles the other messages one after the other; meanwhile the connection is not read. */
   handle(handler: (message: Message) => Promise<void>): void;
 }
 
-/** Messages in order, at the speed at which they are handled. */
+/** Messages in order, read at the speed at which they are handled. */
 function createInbox(socket: WebSocket): Inbox {
   const { promise: first, resolve } = Promise.withResolvers<Message | undefined>();
   const { promise: ready, resolve: setReady } = Promise.withResolvers<(message: Message) => Promise<void>>();
@@ -164,23 +164,26 @@ function toBuffer(data: RawData): Buffer {
   return Buffer.isBuffer(data) ? data : Buffer.from(data);
 }
 
-/** A text message that says something we know; anything else is none. */
+/** A text message of a known form; undefined for any other. */
 function parse(message: Message | undefined): ViewerMessage | undefined {
   if (message === undefined || message.isBinary) return undefined;
   try {
     return ViewerMessage.safeParse(JSON.parse(message.bytes.toString("utf8"))).data;
   } catch {
-    return undefined; // Not JSON: a client of another kind, to whom nothing is owed.
+    return undefined; // Not JSON: an unknown kind of client.
   }
 }
 
 interface Heartbeat {
-  /** The other end lives: it has taken something. A pong may be behind much output on a slow line. */
+  /** The other end is alive: it has read something. A pong may be queued behind much output on a slow line. */
   heard(): void;
   stop(): void;
 }
 
-/** Drops a connection whose other end has gone without a word. One that we do not read cannot be heard, and is spared. */
+/**
+ * Drops a connection whose other end is gone without a close. While its input is not read, a pong cannot arrive: it is
+ * spared.
+ */
 function startHeartbeat(socket: WebSocket, everyMs: number): Heartbeat {
   let isHeard = true;
   const heard = (): void => {
@@ -195,7 +198,7 @@ function startHeartbeat(socket: WebSocket, everyMs: number): Heartbeat {
   return { heard, stop: () => clearInterval(timer) };
 }
 
-/** Waits for the close to be answered, and no longer than a viewer may be silent. */
+/** Waits for the other end's close, at most as long as a viewer may be silent. */
 function closed(socket: WebSocket, limitMs: number): Promise<void> {
   if (socket.readyState === socket.CLOSED) return Promise.resolve();
   return new Promise((resolve) => {

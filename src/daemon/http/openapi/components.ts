@@ -18,9 +18,9 @@ const INPUT = "Input";
 /**
  * Names every wire schema once.
  *
- * The type provider writes each schema in two forms: `X` as we send it, and `XInput` as we accept it, in which fields
- * with defaults are optional. Only the form that the routes use is kept, under the name `X`; both stay, with both
- * names, where both are used and they differ.
+ * The type provider writes each schema in two forms: `X` as turnd sends it, and `XInput` as turnd accepts it, where
+ * fields with defaults are optional. Only the form that the routes use is kept, under the name `X`. Where both are used
+ * and differ, both stay, with both names.
  */
 export function nameOnce(document: unknown): ApiDocument {
   const api = ApiDocument.parse(document);
@@ -29,7 +29,7 @@ export function nameOnce(document: unknown): ApiDocument {
   const ids = Object.keys(schemas).filter((id) => `${id}${INPUT}` in schemas);
   const needsBoth = (id: string): boolean => used.has(id) && used.has(`${id}${INPUT}`);
 
-  // Two forms that differ only in what they refer to are one form if those are, so ask until nothing changes.
+  // Two forms that differ only in what they refer to are one form if those are: repeat until nothing changes.
   let both = new Set<string>();
   for (;;) {
     const found = new Set(ids.filter((id) => needsBoth(id) && !isSame(schemas[id], schemas[`${id}${INPUT}`], both)));

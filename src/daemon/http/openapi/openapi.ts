@@ -9,10 +9,10 @@ const DESCRIPTION =
   "Runs turns of two coding command-line tools inside a sandbox and serves what they do as one durable, resumable, " +
   'classified stream of events. A refusal is `{"detail":{"code","message",…}}`; in paths a `:` of an id is `%3A`.';
 
-/** Where the page may load from: here and nowhere else. The page itself sets styles and data: images. */
+/** The page may load from its own origin only. It sets styles and data: images itself. */
 const CSP = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
-/** Begins the description of the API. Must be registered before the routes it describes. */
+/** Starts collecting the description of the API. Must be registered before the routes it describes. */
 export async function registerOpenApi(app: FastifyInstance, version: string): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -32,7 +32,7 @@ export async function registerDocs(app: FastifyInstance, executors: readonly str
   let document: ApiDocument | undefined;
   let text: string | undefined;
   app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => {
-    // Written once: writing it takes longer than everything else about the request.
+    // Rendered once: rendering takes longer than the rest of the request.
     text ??= JSON.stringify((document ??= describeApi(app, executors)));
     return reply.type("application/json; charset=utf-8").send(text);
   });

@@ -2,7 +2,7 @@ import type { FastifyReply } from "fastify";
 import { ProblemError, type ProblemCode, type TurnAdmission, type TurnResult } from "../../../protocol/index.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 
-/** What a route needs that lets turns in. */
+/** What a route needs that admits turns. */
 export interface AdmissionOptions {
   readonly service: TurnService;
   /** Aborts when turnd is stopping; ends waits. */
@@ -18,9 +18,9 @@ export interface AnswerOptions {
 }
 
 /**
- * Answers an admission: 202, or 200 for a repeat. With a wait 200 and the result, or 202 and the turn as it stands when the
- * turn outlasts the wait, turnd stops before, or it has ended and its result cannot be read now: it is admitted in any case, and
- * no proxy must send its request again.
+ * Answers an admission: 202, or 200 for a repeat. With a wait: 200 and the result; or 202 and the turn's present state,
+ * when the turn outlasts the wait, turnd stops before, or the result of an ended turn cannot be read now. The turn is
+ * admitted in any case, so no proxy may be led to send its request again.
  */
 export async function answerAdmission(
   admitted: { readonly admission: TurnAdmission; readonly isRepeat: boolean },
@@ -36,7 +36,7 @@ export async function answerAdmission(
   return reply.code(202).send(service.getTurn(admission.turn_id));
 }
 
-/** @returns undefined where it cannot be read for now, which turnd logs; its own route says why */
+/** @returns undefined where it cannot be read now, which turnd logs; its own route gives the reason */
 async function findResult(service: TurnService, turnId: string): Promise<TurnResult | undefined> {
   try {
     return await service.getResult(turnId);
@@ -54,7 +54,7 @@ interface WaitOptions {
   readonly reply: FastifyReply;
 }
 
-/** Waits until the turn has ended, the time is over, the client has gone or turnd is stopping. */
+/** Waits until the turn has ended, the time is over, the client has disconnected or turnd is stopping. */
 async function waitForEnd(service: TurnService, turnId: string, options: WaitOptions): Promise<boolean> {
   const controller = new AbortController();
   const stop = (): void => controller.abort();

@@ -32,7 +32,7 @@ const schema = {
   description:
     "Server-sent events with `Accept: text/event-stream`, following the turn to its end: `id` is the event's `seq`, " +
     "`event` its `type` (`end` for `turn.ended`, `error` only when the stream itself fails), `data` byte for byte " +
-    "the logged line. Else NDJSON of what is there. Go on with `Last-Event-ID` or `after_seq`.",
+    "the logged line. Otherwise NDJSON of the events so far. Continue with `Last-Event-ID` or `after_seq`.",
   params: TurnPath,
   querystring: EventsQuery,
   headers: EventsHeaders,
@@ -44,7 +44,7 @@ const schema = {
         "text/event-stream": { schema: z.string() },
       },
     },
-    204: z.undefined().describe("The turn has ended and the cursor is at its end: nothing will ever follow."),
+    204: z.undefined().describe("The turn has ended and the cursor is at its end: no event will follow."),
     ...refusals("turn_not_found", "cursor_beyond_end", "bad_cursor", "too_many_streams"),
   },
 } as const;
@@ -54,7 +54,7 @@ const sessionSchema = {
   summary: "Read the events of all turns of a session",
   description:
     "As for a turn, one turn after the other in the order of their admission; `id` is `<turn_id>:<seq>`. " +
-    "Server-sent events stay open for the turns still to come, until the client leaves or the session is deleted.",
+    "Server-sent events stay open for later turns, until the client disconnects or the session is deleted.",
   params: SessionPath,
   querystring: SessionEventsQuery,
   headers: EventsHeaders,
@@ -84,7 +84,8 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
     const format = isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim);
     const stream = streams.open(turn.turn_id, request.raw.socket);
     const isFollowing = isSse || query.follow === "true";
-    // From here on the connection is ours: no serialisation, no buffering, nothing between the log and the socket.
+    // From here on this code owns the connection: no serialisation, no buffering, nothing between the log and the
+    // socket.
     reply.hijack();
     await sendStream(reply.raw, stream, {
       format,

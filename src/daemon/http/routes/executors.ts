@@ -19,7 +19,7 @@ export const executorRoutes: FastifyPluginAsyncZod<ExecutorRoutesOptions> = asyn
     summary: "Look at an executor",
     description:
       "Available or why not, versions, capabilities, and the effective configuration with secrets masked. A CLI that does not " +
-      "answer is waited for two seconds at most; `checking` says so.",
+      "answer is waited for two seconds at most; `checking` shows that.",
     params: ExecutorPath,
     response: { 200: ExecutorInfo, ...refusals("executor_not_found", "shutting_down") },
   };

@@ -6,20 +6,20 @@ import type { TurnService } from "../../turns/turn-service.ts";
 import { refusals } from "../refusals.ts";
 
 /**
- * turnd's figures. Labels are closed lists, and a few versions of CLIs: no id, no path and no secret can be one, and nobody
- * can add to them without a limit.
+ * turnd's metrics. Labels are closed lists, and a few versions of CLIs: no id, path or secret can be one, and no caller
+ * can make them grow without a limit.
  */
 export interface Metrics {
   readonly registry: Registry;
   /** What the turns report to. */
   readonly observer: TurnObserver;
-  /** Events were handed to a client: `late` ones had been logged before it asked, `live` ones came while it listened. */
+  /** Events were sent to a client: `late` ones had been logged before it asked, `live` ones came while it listened. */
   countSent(kind: "live" | "late", count: number): void;
-  /** Where the gauges look; nothing before this is called. */
+  /** Where the gauges read their values; nothing before this is called. */
   observeLoad(look: () => Load): void;
 }
 
-/** How much there is to do at this moment. */
+/** The load at this moment. */
 export interface Load {
   readonly queued: number;
   readonly running: number;
@@ -29,7 +29,7 @@ export interface Load {
 const TURN_SECONDS = [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 const FIRST_EVENT_SECONDS = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60];
 
-/** Makes the figures, all at zero. */
+/** Makes the metrics, all at zero. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -64,24 +64,24 @@ export function createMetrics(): Metrics {
   });
   const passedOver = new Counter({
     name: "turnd_events_passed_over_total",
-    help: "Events of turns taken up again that an earlier daemon had logged",
+    help: "Events of turns resumed after a restart that an earlier daemon had logged",
     registers,
   });
   const sent = new Counter({
     name: "turnd_events_sent_total",
-    help: "Events handed to clients: late ones had been logged before the client asked, live ones came while it listened",
+    help: "Events sent to clients: late ones had been logged before the client asked, live ones came while it listened",
     labelNames: ["kind"],
     registers,
   });
   const unknown = new Counter({
     name: "turnd_records_unknown_total",
-    help: "Records of ended turns that the translator did not know: a CLI that has changed",
+    help: "Records of ended turns that the translator did not know: the CLI has changed",
     labelNames: ["executor", "cli_version"],
     registers,
   });
   const swept = new Counter({
     name: "turnd_processes_swept_total",
-    help: "Processes ended because their CLI had left them behind or was stopped",
+    help: "Processes ended because their CLI had left them or was stopped",
     registers,
   });
   addGauge("turnd_turns_queued", "Turns that wait", ({ queued }) => queued);
@@ -112,11 +112,13 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Versions that are told apart; a replay's is whatever its recording says. */
+/** Versions with a label of their own; the version of a replay is whatever its recording says. */
 const MAX_VERSIONS = 20;
 const VERSION = /^\d{1,9}\.\d{1,9}\.\d{1,9}(?![\d.])/;
 
-/** Makes the value of the `cli_version` label: the first versions that come by their three numbers, all others as `other`. */
+/**
+ * Makes the value of the `cli_version` label: the first versions seen, by their three numbers; all others as `other`.
+ */
 function createVersionLabel(): (version: string | undefined) => string {
   const known = new Set<string>();
   return (version) => {
@@ -128,7 +130,7 @@ function createVersionLabel(): (version: string | undefined) => string {
   };
 }
 
-/** Adds what Node tells of the process: memory, CPU, event loop, open files. Once a process. */
+/** Adds Node's metrics of the process: memory, CPU, event loop, open files. Once per process. */
 export function addProcessMetrics({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry });
 }
@@ -145,7 +147,7 @@ export const metricsRoutes: FastifyPluginAsyncZod<MetricsRoutesOptions> = async 
   metrics.observeLoad(() => ({ ...service.load(), streams: openStreams() }));
   const schema = {
     tags: ["sandbox"],
-    summary: "Read the figures of turnd, as Prometheus text",
+    summary: "Read turnd's metrics, as Prometheus text",
     response: {
       200: { description: "The figures.", content: { "text/plain": { schema: z.string() } } },
       ...refusals(),

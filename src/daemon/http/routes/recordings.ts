@@ -15,8 +15,8 @@ const schema = {
   tags: ["replays"],
   summary: "Export an ended turn's recording",
   description:
-    "All that is needed to play the turn again, secrets taken out, for `POST /v1/replays` and `turnd replay`. It is " +
-    "streamed: an answer that breaks off is no JSON document. Takes a place among the event streams.",
+    "Everything needed to play the turn again, secrets taken out, for `POST /v1/replays` and `turnd replay`. It is " +
+    "streamed: an answer that breaks off is not a JSON document. It counts as an event stream.",
   params: TurnPath,
   response: {
     200: { description: "The recording.", content: { "application/json": { schema: RecordingDocument } } },
@@ -32,7 +32,7 @@ export const recordingRoutes: FastifyPluginAsyncZod<RecordingRoutesOptions> = as
   });
 };
 
-/** Sends chunks at the client's speed: one is read ahead, however large the recording is. */
+/** Sends chunks at the client's speed: one is read ahead, whatever the recording's size. */
 function sendChunks(reply: FastifyReply, chunks: AsyncIterable<string>, place: OpenStream): FastifyReply {
   const body = Readable.from(chunks, { highWaterMark: 1 });
   place.controller.signal.addEventListener("abort", () => body.destroy());

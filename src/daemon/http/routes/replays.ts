@@ -18,7 +18,7 @@ const schema = {
   description:
     "Plays what `GET /v1/turns/{turn_id}/recording` exported as a turn of executor `replay`: the same events but for " +
     "time and ids, under the recorded CLI's name, without a process. Answers as `POST /v1/turns` does. At a factor " +
-    "lines come at the times of the recording's timeline, else of the records' own timestamps, else all at once.",
+    "lines come at the times of the recording's timeline, otherwise of the records' own timestamps, otherwise all at once.",
   headers: AdmitHeaders,
   querystring: AdmitQuery,
   body: ReplayRequest,

@@ -50,11 +50,11 @@ export const sandboxRoutes: FastifyPluginAsyncZod<SandboxRoutesOptions> = async 
     security: [],
     response: {
       200: Readiness,
-      503: { description: "Not now; `checks` says why.", content: { "application/json": { schema: Readiness } } },
+      503: { description: "Not now; `checks` has the reason.", content: { "application/json": { schema: Readiness } } },
       ...refusals(),
     },
   };
-  /** What is being looked at when turnd is told to stop is given up. */
+  /** Ends checks that are under way when turnd is told to stop. */
   async function look(): Promise<Readiness> {
     if (isShuttingDown()) return STOPPING;
     try {

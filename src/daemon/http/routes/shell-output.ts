@@ -26,9 +26,9 @@ const schema = {
   tags: ["shell"],
   summary: "Read a shell's output",
   description:
-    "JSON of what there is from an offset on; with `Accept: text/event-stream` server-sent events to the shell's end, " +
+    "JSON of the output so far from an offset on; with `Accept: text/event-stream` server-sent events to the shell's end, " +
     "`id` the next offset, `event` `output`, at last `end`, `data` as the JSON. A shell does not wait for its readers " +
-    "here: what its scrollback holds no more is `truncated`.",
+    "here: what its scrollback has lost is `truncated`.",
   params: SessionPath,
   querystring: ShellOutputQuery,
   headers: ShellOutputHeaders,
@@ -42,7 +42,7 @@ const schema = {
     },
     204: z
       .undefined()
-      .describe("SSE only: the shell has ended and the offset is at its end: nothing will ever follow."),
+      .describe("SSE only: the shell has ended and the offset is at its end: no output will follow."),
     ...refusals("shell_not_found", "cursor_beyond_end", "bad_cursor", "too_many_streams"),
   },
 } as const;
@@ -65,7 +65,7 @@ export const shellOutputRoutes: FastifyPluginAsyncZod<ShellOutputRoutesOptions> 
     const slice = terminal.read(id, offset, { isText });
     if (slice.bytes.length === 0 && slice.exit !== undefined) return reply.code(204).send();
     const stream = streams.open(id, request.raw.socket);
-    // From here on the connection is ours, as for events.
+    // From here on this code owns the connection, as for events.
     reply.hijack();
     await sendStream(reply.raw, stream, {
       format: {
@@ -120,7 +120,7 @@ interface WaitOptions {
   readonly reply: FastifyReply;
 }
 
-/** Reads what there is; where it is nothing, once there is some, the time is over, the client has gone or turnd is stopping. */
+/** Reads the output so far; where there is none, waits for some, the time limit, the client's end or turnd's stop. */
 async function readWhenThere(terminal: TerminalService, options: WaitOptions): Promise<OutputSlice> {
   const { id, offset, isText } = options;
   const gone = new AbortController();
@@ -132,7 +132,7 @@ async function readWhenThere(terminal: TerminalService, options: WaitOptions): P
       const slice = terminal.read(id, offset, { isText });
       const isThere = slice.bytes.length > 0 || slice.exit !== undefined;
       if (isThere || options.waitMs === 0 || signal.aborted) return slice;
-      // Part of a character is nothing to answer with: only what comes after it may be.
+      // Part of a character cannot be answered yet: only with the bytes that follow it.
       await terminal.grown(id, slice.seen, signal);
     }
   } finally {

@@ -27,13 +27,13 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
     tags,
     summary: "Get the URL of a terminal",
     description:
-      "Of a new one, whose URL opens it without a token; or with `session_id` of a turn session's, which asks for it.",
+      "Of a new terminal, whose URL opens it without a token; or, with `session_id`, of a turn session's, which needs the token.",
     querystring: TerminalUrlQuery,
     response: { 200: TerminalUrlEnvelope, ...refusals("session_not_found") },
   };
   app.get("/v1/shell/terminal-url", { schema: url }, async ({ query }) => ({
     success: true,
-    // Law 7: whether something else serves the page at that address, turnd cannot know.
+    // Law 7: turnd cannot know whether another program serves the page at that address.
     message: terminal.isServed ? "ok" : "this turnd does not serve the page: TURND_TERMINAL_PORT is off",
     data: terminal.url(query.session_id),
   }));
@@ -100,7 +100,7 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
   const close = {
     tags,
     summary: "Close a shell",
-    description: "Answers when nothing of what it started is left.",
+    description: "Answers when no process that it started is left.",
     params: SessionPath,
     response: { 204: z.undefined().describe("It is gone."), ...refusals("shell_not_found") },
   };

@@ -29,7 +29,7 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
     summary: "Admit a turn",
     description:
       "202 for a new turn, 200 for a repeated `request_id`. With `wait_ms` 200 and the result of a turn that has ended by " +
-      "then, or 202 and the turn as it stands: its `result_url` has the result later, also where an ended turn's log cannot be " +
+      "then, or 202 and the turn's present state: its `result_url` has the result later, also where an ended turn's log cannot be " +
       "read at that moment.",
     headers: AdmitHeaders,
     querystring: AdmitQuery,
@@ -78,7 +78,7 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
     tags,
     summary: "Get an ended turn's result",
     description:
-      "What `turn.ended` says, and `decision`: the rule that decided it, with `explain=true` all that were tried.",
+      "The data of `turn.ended`, and `decision`: the rule that decided it, with `explain=true` all that were tried.",
     params: TurnPath,
     querystring: ResultQuery,
     response: {

@@ -23,7 +23,7 @@ export function readSessionCursor(
 /**
  * The `seq` after which a client wants to read, 0 for all.
  *
- * @param header - Last-Event-ID: what an EventSource sends when it comes back, so it wins over the URL it began with
+ * @param header - Last-Event-ID: an EventSource sends it when it reconnects, so it wins over the URL it began with
  * @throws {ProblemError} bad_cursor
  */
 export function readCursor(header: string | string[] | undefined, query: string | undefined): number {

@@ -1,14 +1,14 @@
 import type { Duplex } from "node:stream";
 import { ProblemError } from "../../../protocol/index.ts";
 
-/** Seconds after which a client may try again for a place. */
+/** Seconds after which a client refused for lack of a place may try again. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** One client reading one turn's events. */
 export interface OpenStream {
-  /** Ends the reading: when the client has gone, or turnd is stopping. */
+  /** Ends the reading: when the client has disconnected, or turnd is stopping. */
   readonly controller: AbortController;
-  /** Gives the place back. Safe to call twice. */
+  /** Frees its place. Safe to call twice. */
   release(): void;
 }
 
@@ -24,16 +24,17 @@ export interface OpenStreams {
   /** Aborts when turnd is stopping. */
   readonly closing: AbortSignal;
   /**
-   * Ends all streams and waits. Those `isEnding` says have only their last events to send get time to send them.
+   * Ends all streams and waits. Streams for which `isEnding` is true have only their last events to send and get time
+   * for it.
    *
-   * Shape: resolves when every place has been given back.
+   * Shape: resolves when every place is free.
    */
   closeAll(isEnding: (turnId: string) => boolean, graceMs: number): Promise<void>;
 }
 
 /**
- * @param limit - most streams at once of each way in; the requests that wait are not counted
- * @param isFromSocket - by which way a connection has come in: streams on the port take none of the front's places
+ * @param limit - most streams at once per entrance; requests that wait are not counted
+ * @param isFromSocket - which entrance a connection used: streams on the port use none of the front's places
  */
 export function createOpenStreams(limit: number, isFromSocket: (connection: Duplex) => boolean): OpenStreams {
   const streams = new Map<OpenStream, string>();
@@ -47,7 +48,7 @@ export function createOpenStreams(limit: number, isFromSocket: (connection: Dupl
     open(turnId, connection) {
       const wayIn = isFromSocket(connection) ? "socket" : "port";
       if (counts[wayIn] >= limit) {
-        const message = `${limit} event streams are open, as many as TURND_MAX_STREAMS allows`;
+        const message = `${limit} event streams are open, the limit of TURND_MAX_STREAMS`;
         throw new ProblemError("too_many_streams", message, {}, RETRY_AFTER_SECONDS);
       }
       const stream: OpenStream = {

@@ -7,39 +7,39 @@ export interface StreamFormat {
   readonly contentType: string;
   /** A batch in one piece. */
   readonly frame: (lines: readonly LoggedLine[]) => Buffer;
-  /** Sent when nothing else was for `everyMs`; absent where the format has no comments. */
+  /** Sent when nothing else was sent for `everyMs`; absent where the format has no comments. */
   readonly heartbeat?: { readonly bytes: Buffer; readonly everyMs: number };
-  /** What a client is told when the stream fails; absent where an answer broken off is all the format can say. */
+  /** What a client gets when the stream fails; absent where the format can only break off. */
   readonly failure?: Buffer;
 }
 
 export interface SendOptions {
   readonly format: StreamFormat;
-  /** Begins to read; ends quietly when the signal aborts. */
+  /** Starts reading; ends without an error when the signal aborts. */
   readonly read: (signal: AbortSignal) => AsyncIterable<readonly LoggedLine[]>;
-  /** Told of every batch that was handed to the connection. */
+  /** Called with every batch that was given to the connection. */
   readonly onSent?: (lines: readonly LoggedLine[]) => void;
-  /** Told of a fault of the reading itself, not of a connection that breaks. */
+  /** Called with an error of the reading itself, not of a broken connection. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A client that takes nothing for so long is cut off; it can come back with its cursor. */
+/** A client that reads nothing for so long is disconnected; it can continue with its cursor. */
 const STALLED_MS = 600_000;
 
 /**
  * Sends batches of events as they come, at the client's speed.
  *
- * What a slow client has not taken stays in the log: the next batch is asked for when this one has left for the
- * socket, so a client costs one batch of memory and no other client anything (law 2).
+ * What a slow client has not read stays in the log: the next batch is requested when this one has left for the socket.
+ * So a client costs one batch of memory, and no other client waits for it (law 2).
  *
- * Shape: resolves when the answer has ended or the client has gone; the stream's place is then free.
+ * Shape: resolves when the answer has ended or the client has disconnected; the stream's place is then free.
  */
 export async function sendStream(response: ServerResponse, stream: OpenStream, options: SendOptions): Promise<void> {
   const { format, read, onSent, onFailure } = options;
   const { controller } = stream;
   response.once("close", () => controller.abort());
   if (response.destroyed) controller.abort();
-  // A write that finds the connection gone says so here too; `close` has said it already.
+  // A write to a broken connection reports it here too; `close` has reported it already.
   response.on("error", () => controller.abort());
   response.writeHead(200, {
     "content-type": format.contentType,
@@ -68,9 +68,9 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
 }
 
 /**
- * Ends the answer and waits until the system has all of it: a server that closes drops what is still with us.
+ * Ends the answer and waits until the system has all of it: a server that closes drops what is still in the process.
  *
- * One that is broken off because turnd stops is ended properly too, unless its client is not taking anything.
+ * An answer that is cut because turnd stops is ended properly too, unless its client reads nothing.
  */
 async function finish(response: ServerResponse, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) {
@@ -87,14 +87,17 @@ async function finish(response: ServerResponse, signal: AbortSignal): Promise<vo
 function startHeartbeat(response: ServerResponse, heartbeat: StreamFormat["heartbeat"]): NodeJS.Timeout | undefined {
   if (heartbeat === undefined) return undefined;
   const timer = setTimeout(() => {
-    // A client that has not taken what it was sent needs no sign of life on top.
+    // A client that has not read what was sent needs no heartbeat.
     if (response.writableLength === 0 && !response.writableEnded) response.write(heartbeat.bytes);
     timer.refresh();
   }, heartbeat.everyMs);
   return timer;
 }
 
-/** Resolves at the event, which says that the client has taken what was written, when it has gone, or at an abort. */
+/**
+ * Resolves at the event, which means that the client has read what was written; when it has disconnected; or at an
+ * abort.
+ */
 function settled(response: ServerResponse, event: "drain" | "finish", signal: AbortSignal): Promise<void> {
   if (signal.aborted || response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

@@ -5,7 +5,9 @@ import { frameOverhead } from "./sse.ts";
 /** Largest frame of a slim stream. Source: docs/design.md §5. */
 const MAX_FRAME_BYTES = 65_536;
 
-/** How much one value may keep: bytes of a string, entries of a list or object. Tried in order until the frame fits. */
+/**
+ * How much of one value is kept: bytes of a string, entries of a list or object. Tried in order until the frame fits.
+ */
 const LIMITS = [
   { bytes: 16_384, entries: 500 },
   { bytes: 4_096, entries: 100 },
@@ -13,9 +15,9 @@ const LIMITS = [
 ] as const;
 type Limit = (typeof LIMITS)[number];
 
-/** Deeper values are left out: only a tool's own input nests without bound. */
+/** Deeper values are left out: only a tool's own input nests without limit. */
 const MAX_DEPTH = 12;
-/** The last resort keeps fields of the data that are so small, and cuts the strings among the others to this. */
+/** The last resort keeps fields of the data that are smaller than this, and cuts the other strings to it. */
 const LAST_BYTES = 1_024;
 const MAX_FIELDS = 20;
 const MAX_PATH_LENGTH = 200;
@@ -70,16 +72,16 @@ function cutObject(
 }
 
 function cutText(text: string, limitBytes: number, field: string, truncated: Truncated[]): string {
-  // No character takes less than a byte, and none more than three for each unit it has here.
+  // A character takes at least one byte, and at most three for each of its UTF-16 units.
   if (text.length * 3 <= limitBytes) return text;
   const bytes = Buffer.byteLength(text);
   if (bytes <= limitBytes) return text;
   truncated.push({ field: field.slice(0, MAX_PATH_LENGTH), bytes });
-  // `encodeInto` stops before a character that does not fit whole.
+  // `encodeInto` stops before a character that does not fit completely.
   return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(limitBytes)).read);
 }
 
-/** Bounded whatever the data: a few fields, each of them small. */
+/** Limited whatever the data: a few fields, each of them small. */
 function keepSmall(data: Record<string, unknown>, truncated: Truncated[]): Record<string, unknown> {
   const kept: [string, unknown][] = [];
   for (const [key, value] of Object.entries(data).slice(0, MAX_FIELDS)) {

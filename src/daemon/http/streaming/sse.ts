@@ -2,12 +2,12 @@ import { ProblemError, type Problem } from "../../../protocol/index.ts";
 import type { LoggedLine } from "../../turns/turn-service.ts";
 import { renderProblem } from "../problem.ts";
 
-/** A comment: shows a client and everything between that the connection lives. */
+/** A comment: shows the client and proxies that the connection is alive. */
 export const HEARTBEAT_FRAME = Buffer.from(":\n\n");
 
-/** What a client is told when a stream itself fails. */
+/** What a client gets when a stream itself fails. */
 export const STREAM_FAILED: Problem = renderProblem(
-  new ProblemError("internal_error", "the stream failed; come back with the last id"),
+  new ProblemError("internal_error", "the stream failed; reconnect with the last id"),
   (text) => text,
 );
 
@@ -19,7 +19,9 @@ export function wantsSse(accept: string | undefined): boolean {
   return /\btext\/event-stream\b/i.test(accept ?? "");
 }
 
-/** The name an event has on the wire. The last one is `end`, which a client can wait for whatever the turn's status. */
+/**
+ * The name of an event on the wire. The last one is `end`, so that a client can wait for it whatever the turn's status.
+ */
 function eventName(type: string): string {
   return type === "turn.ended" ? "end" : type;
 }
@@ -44,7 +46,7 @@ export function frameNdjson(lines: readonly LoggedLine[]): Buffer {
   return Buffer.concat(lines.flatMap((line) => [line.bytes, NEWLINE]));
 }
 
-/** Says that the stream itself has failed; the turn may well go on. It has no id, so a client resumes where it was. */
+/** Reports that the stream itself has failed; the turn may go on. It has no id, so a client resumes where it was. */
 export function frameSseError(data: unknown): Buffer {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`);
 }

@@ -12,7 +12,7 @@ export interface TerminalFile {
 const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
-/** Our own files, by the path they are served at. */
+/** Files of this repository, by the path they are served at. */
 const PAGE: readonly (readonly [path: string, file: string, contentType: string])[] = [
   ["/terminal", "index.html", "text/html; charset=utf-8"],
   ["/terminal/terminal.js", "terminal.js", SCRIPT],
@@ -20,14 +20,14 @@ const PAGE: readonly (readonly [path: string, file: string, contentType: string]
   ["/terminal/terminal.css", "terminal.css", STYLE],
 ];
 
-/** Files of xterm.js, found where its packages are installed: beside the sources as beside the bundle. */
+/** Files of xterm.js, where its packages are installed: beside the sources and beside the bundle. */
 const PACKAGED: readonly (readonly [path: string, file: string, contentType: string])[] = [
   ["/terminal/xterm.mjs", "@xterm/xterm/lib/xterm.mjs", SCRIPT],
   ["/terminal/addon-fit.mjs", "@xterm/addon-fit/lib/addon-fit.mjs", SCRIPT],
   ["/terminal/xterm.css", "@xterm/xterm/css/xterm.css", STYLE],
 ];
 
-/** Reads the page once: what is missing is found at the start. */
+/** Reads the page once: a missing file is found at the start. */
 export async function readTerminalFiles(pageDirectory: string): Promise<TerminalFile[]> {
   const read = async (path: string, contentType: string, file: string): Promise<TerminalFile> => ({
     path,

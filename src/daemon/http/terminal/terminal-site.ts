@@ -23,8 +23,8 @@ const MAX_BODY_BYTES = 4_096;
 const MAX_CONNECTIONS = 1_000;
 
 /**
- * The page loads from here alone and is framed by nobody. xterm.js sets styles of its own; its ids and colours are in them.
- * What the page shows is a program's output: it must find nothing to run here.
+ * The page loads from its own origin only and cannot be framed. xterm.js sets styles of its own; its ids and colours
+ * are in them. The page shows a program's output, so it must not run anything found in it.
  */
 const HEADERS = {
   "content-security-policy":
@@ -39,7 +39,7 @@ const HEADERS = {
 /**
  * Makes the app of the terminal's own port: the page, its files, its tickets and its WebSocket, all below `/terminal`.
  *
- * The page and its files are anyone's; what opens a shell is the ticket.
+ * Anyone may load the page and its files; the ticket is what opens a shell.
  */
 export async function createTerminalSite(options: TerminalSiteOptions): Promise<FastifyInstance> {
   const { terminal, logger, redact } = options;
@@ -67,7 +67,7 @@ export async function createTerminalSite(options: TerminalSiteOptions): Promise<
         throw new ProblemError("route_not_found", "the WebSocket is at /terminal/ws");
       }
       terminal.upgrade(request, socket, head);
-      // By its ticket.
+      // Authenticated by its ticket.
       app.connections.trust(socket);
     } catch (error) {
       refuseUpgrade(request, socket, error, options);
@@ -87,9 +87,9 @@ function refuseUpgrade(
     error instanceof ProblemError ? error : new ProblemError("internal_error", "turnd failed; its log says why");
   const body = JSON.stringify(renderProblem(problem, redact));
   const head = `HTTP/1.1 ${PROBLEM_STATUS[problem.code]} Refused\r\nContent-Type: application/json\r\n`;
-  // A connection that breaks while it is refused is gone.
+  // A connection that breaks while it is refused needs no answer.
   socket.on("error", () => {});
-  // Whoever keeps its own end open must not keep the site from closing.
+  // A client that keeps its own end open must not keep the site from closing.
   socket.end(`${head}Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`, () =>
     socket.destroy(),
   );

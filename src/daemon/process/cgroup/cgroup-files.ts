@@ -9,9 +9,9 @@ export interface GroupLimits {
   readonly memoryBytes: number;
 }
 
-/** How often a group has come to its limits. */
+/** How often a group has reached its limits. */
 export interface GroupHits {
-  /** Processes that the kernel killed for want of memory. */
+  /** Processes that the kernel killed for lack of memory. */
   readonly killed: number;
   /** Processes and threads that could not be started. */
   readonly refused: number;
@@ -22,7 +22,7 @@ export const CLOSED = "0";
 
 /**
  * Sets the limits of a group over its directories: in version 1 each hierarchy has its own. One that is set stays.
- * A group that was closed is opened.
+ * A closed group is opened again.
  *
  * @returns the files of limits that no directory has, which are then not enforced
  */
@@ -35,16 +35,16 @@ export function setLimits(directories: readonly string[], limits: GroupLimits): 
   if (limits.memoryBytes === 0) return missing;
   const isVersion2 = setAnywhere("memory.max", limits.memoryBytes);
   if (!isVersion2 && !setAnywhere("memory.limit_in_bytes", limits.memoryBytes)) missing.push("memory.max");
-  // There only where the kernel counts swap; in version 1 together with the memory.
+  // Exists only where the kernel counts swap; in version 1 it counts memory and swap together.
   setAnywhere("memory.swap.max", 0);
   setAnywhere("memory.memsw.limit_in_bytes", limits.memoryBytes);
   return missing;
 }
 
-/** What version 1 shows for no limit is a little below 2^63. */
+/** Version 1 shows a number a little below 2^63 where there is no limit. */
 const UNLIMITED = 2 ** 62;
 
-/** @returns whether there is such a file. It is never made: no group file system could, and elsewhere none must be. */
+/** @returns whether the file is there. It is never created: a group's file system has it or does not. */
 function limitTo(path: string, limit: number | "max"): boolean {
   const text = readIfThere(path)?.trim();
   if (text === undefined) return false;
@@ -52,7 +52,7 @@ function limitTo(path: string, limit: number | "max"): boolean {
   return true;
 }
 
-/** Reads how often the limits were come to; counts start when the group is made. */
+/** Reads how often the limits were reached; counts start when the group is made. */
 export function readHits(directories: readonly string[]): GroupHits {
   const count = (name: string, field: RegExp): number =>
     Math.max(
@@ -69,7 +69,7 @@ export function readHits(directories: readonly string[]): GroupHits {
 /** Pids of the processes in a group, zombies left out; none where there is no such group. */
 export function readMembers(directory: string): number[] {
   const pids = (readIfThere(join(directory, "cgroup.procs")) ?? "").split("\n").map(Number);
-  // Processes outside of turnd's own process numbers are listed as 0.
+  // Processes outside turnd's own pid namespace are listed as 0.
   return pids.filter((pid) => pid > 0);
 }
 
@@ -85,7 +85,7 @@ export function listGroups(directory: string): string[] {
   }
 }
 
-/** Makes a group, or takes the one that is there. With `recursive` a read-only file system would show as ENOENT. */
+/** Makes a group, or uses an existing one. With `recursive`, a read-only file system would show as ENOENT. */
 export function makeGroup(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o755 });
@@ -94,7 +94,7 @@ export function makeGroup(directory: string): void {
   }
 }
 
-/** Removes a group. @returns whether it is gone; the kernel removes none that holds a process or another group */
+/** Removes a group. @returns whether it is gone; the kernel refuses while it holds a process or another group */
 export function removeGroup(directory: string): boolean {
   try {
     rmdirSync(directory);
@@ -124,7 +124,7 @@ function readIfThere(path: string): string | undefined {
   }
 }
 
-/** Whoever has a file of a group open when it is removed gets ENODEV. */
+/** A process that has a file of a group open when the group is removed gets ENODEV. */
 function isAbsent(error: unknown): boolean {
   return hasCode(error, "ENOENT", "ENODEV");
 }

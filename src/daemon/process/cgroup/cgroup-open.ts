@@ -17,7 +17,7 @@ import {
 import { createGroups, type GroupParent, type GroupsState } from "./cgroup.ts";
 
 export interface GroupsOptions {
-  /** Tells the groups of this turnd from others'. */
+  /** Distinguishes the groups of this turnd from those of others. */
   readonly stateDirectory: string;
   readonly limits: GroupLimits;
   /** For tests of hierarchies without the usual ones. */
@@ -25,10 +25,10 @@ export interface GroupsOptions {
 }
 
 /**
- * Prepares control groups for turns and shells, and removes those that an earlier turnd has left empty.
+ * Prepares control groups for turns and shells, and removes empty ones that an earlier turnd left.
  *
  * In version 2 this moves turnd into a group of its own below the one it was started in.
- * Never throws for what the system does not allow: the reason is returned, and turns run without groups.
+ * Does not throw for what the system does not allow: it returns the reason, and turns run without groups.
  */
 export function openCommandGroups({ stateDirectory, limits, controllers = CONTROLLERS }: GroupsOptions): GroupsState {
   try {
@@ -46,7 +46,9 @@ export function openCommandGroups({ stateDirectory, limits, controllers = CONTRO
   }
 }
 
-/** Removes the empty groups that an earlier turnd has left, where this one is to make none. Never throws for what the system does not allow. */
+/**
+ * Removes empty groups that an earlier turnd left, where this one makes none. Does not throw for what is not allowed.
+ */
 export function removeCommandGroups(stateDirectory: string): void {
   try {
     const name = nameOf(stateDirectory);
@@ -57,7 +59,7 @@ export function removeCommandGroups(stateDirectory: string): void {
   }
 }
 
-/** The path alone could be another's in another mount namespace. */
+/** In another mount namespace the same path could be another directory. */
 function nameOf(stateDirectory: string): string {
   const { dev, ino } = statSync(stateDirectory);
   const hash = createHash("sha256").update(`${dev}:${ino}:${stateDirectory}`);
@@ -96,12 +98,12 @@ function parentIn(
 function moveIntoLeaf(place: GroupPlace): void {
   const leaf = join(place.directory, LEAF);
   makeGroup(leaf);
-  // Until a look finds none: what is moved may have started another meanwhile.
+  // Until a scan finds none: a process that is moved may have started another one meanwhile.
   for (let looks = 0; ; looks += 1) {
     const members = readMembers(place.directory);
     if (members.length === 0) return;
     assertAlone(place);
-    if (looks === MAX_LOOKS) throw new GroupsUnusableError(`programs are started in ${place.directory} without end`);
+    if (looks === MAX_LOOKS) throw new GroupsUnusableError(`new programs keep starting in ${place.directory}`);
     for (const pid of members) moveTo(leaf, pid);
   }
 }

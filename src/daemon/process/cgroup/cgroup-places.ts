@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { hasCode, makeGroup, readMembers, removeGroup } from "./cgroup-files.ts";
 
-/** The group of turnd and its keepers in version 2, where a group that has others below it may hold no process itself. */
+/** The group of turnd and its keepers in version 2, where a group with groups below it may hold no process itself. */
 export const LEAF = "turnd.leaf";
 
 /** Controllers that a turn's limits need. */
@@ -13,7 +13,7 @@ export interface GroupPlace {
   readonly version: 1 | 2;
   /** turnd's own group, as a directory; in version 2 the one above `LEAF`. */
   readonly directory: string;
-  /** Whether it is all of a control group namespace: then every process in it belongs to turnd's container. */
+  /** Whether it is the root of a control group namespace: then every process in it belongs to turnd's container. */
   readonly isWhole: boolean;
 }
 
@@ -25,7 +25,7 @@ export class GroupsUnusableError extends Error {
   }
 }
 
-/** What the kernel says of the mounts and of this process. */
+/** What the kernel reports of the mounts and of this process. */
 export interface GroupFacts {
   /** /proc/self/mountinfo */
   readonly mounts: string;
@@ -34,9 +34,9 @@ export interface GroupFacts {
 }
 
 /**
- * Finds where turnd may make groups with all of these controllers, and tries it with an empty one.
+ * Finds where turnd may make groups with all of these controllers, and tries it with an empty group.
  *
- * Changes nothing that stays.
+ * Leaves nothing behind.
  * @throws {GroupsUnusableError}
  */
 export function findGroupPlaces(controllers: readonly string[] = CONTROLLERS): readonly GroupPlace[] {
@@ -45,7 +45,7 @@ export function findGroupPlaces(controllers: readonly string[] = CONTROLLERS): r
   return places;
 }
 
-/** Names them for this process, and tries nothing. @throws {GroupsUnusableError} */
+/** Finds the directories for this process, and tries nothing. @throws {GroupsUnusableError} */
 export function locateOwnGroups(controllers: readonly string[]): readonly GroupPlace[] {
   return locateGroups({ mounts: readFacts("mountinfo"), own: readFacts("cgroup") }, controllers);
 }
@@ -107,7 +107,7 @@ function unescape(path: string): string {
   return path.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8)));
 }
 
-/** The last one mounted covers the others. */
+/** The last one mounted hides the others. */
 function locate(mounts: readonly Mount[], path: string, name: string): { readonly directory: string } {
   if (mounts.length === 0) throw new GroupsUnusableError(`no file system of control groups is mounted for ${name}`);
   for (const { root, point } of mounts.toReversed()) {
@@ -125,10 +125,10 @@ function assertUsable(place: GroupPlace, controllers: readonly string[]): void {
     if (version === 2) {
       const offered = readFileSync(join(directory, "cgroup.controllers"), "utf8").trim().split(" ");
       const missing = controllers.filter((controller) => !offered.includes(controller));
-      if (missing.length > 0) throw new GroupsUnusableError(`${directory} is not given ${missing.join(" and ")}`);
+      if (missing.length > 0) throw new GroupsUnusableError(`${directory} lacks the controllers ${missing.join(" and ")}`);
     }
     if (mustBeLeft(place)) assertAlone(place);
-    // One that a turnd of the same pid could not remove any more is as good.
+    // A group that a turnd with the same pid could not remove serves as well.
     makeGroup(trial);
     removeGroup(trial);
   } catch (error) {
@@ -136,13 +136,16 @@ function assertUsable(place: GroupPlace, controllers: readonly string[]): void {
   }
 }
 
-/** Whether turnd has to leave the group it was started in: the root of all groups may hold processes and others below it; it alone has no type. */
+/**
+ * Whether turnd must leave the group it was started in. Only the root of all groups may hold processes and groups; it
+ * has no type.
+ */
 export function mustBeLeft({ version, directory }: GroupPlace): boolean {
   return version === 2 && existsSync(join(directory, "cgroup.type"));
 }
 
 /**
- * Looks for programs in turnd's own group that are none of turnd's to move.
+ * Checks that turnd's own group holds no programs that turnd may not move.
  *
  * @throws {GroupsUnusableError}
  */
@@ -152,14 +155,14 @@ export function assertAlone({ directory, isWhole }: GroupPlace): void {
 }
 
 /**
- * Looks whether turnd's user alone may change a group: whoever else could would take turnd's groups away, or lift limits.
+ * Checks that only turnd's user can change a group: another user could remove turnd's groups or lift their limits.
  *
  * @throws {GroupsUnusableError}
  */
 export function assertOnlyOwn(directory: string): void {
   const { uid, mode } = statSync(directory);
   if (uid === process.getuid?.() && (mode & 0o022) === 0) return;
-  throw new GroupsUnusableError(`${directory} is not turnd's user's alone`);
+  throw new GroupsUnusableError(`${directory} can be changed by users other than turnd's`);
 }
 
 function assertOwn(directory: string, version: 1 | 2): void {
@@ -170,7 +173,7 @@ function assertOwn(directory: string, version: 1 | 2): void {
   }
 }
 
-/** @param directory - where something could not be done */
+/** @param directory - where the step failed */
 export function toUnusable(error: unknown, directory: string): unknown {
   if (error instanceof GroupsUnusableError || !(error instanceof Error && "code" in error)) return error;
   const why = hasCode(error, "EROFS") ? "is read-only" : `cannot be used (${String(error.code)})`;

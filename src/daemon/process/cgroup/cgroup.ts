@@ -21,30 +21,30 @@ export const MIB = 1_048_576;
 
 /** The control group of one turn or shell. Exists on disk from `make` to `remove`. */
 export interface CommandGroup {
-  /** One directory for each hierarchy: a process belongs to it when it is in all of them. */
+  /** One directory per hierarchy: a process belongs to the group when it is in all of them. */
   readonly directories: readonly string[];
   /** Pids of the processes in it. */
   members(): number[];
-  /** Lets nothing more start in it, and kills all of it at once where the kernel can. `make` opens it again. */
+  /** Lets nothing more start in it, and kills everything in it at once where the kernel can. `make` opens it again. */
   close(): void;
 }
 
-/** turnd's control groups, named by turnd alone. The CLIs' user owns none of their files. */
+/** turnd's control groups. turnd alone names them; the CLIs' user owns none of their files. */
 export interface CommandGroups {
   readonly limits: GroupLimits;
   /**
-   * Makes the group of a turn or shell, with its limits; one that is there is used, and gets what limits it lacks.
+   * Makes the group of a turn or shell with its limits. An existing group is used, and gets the limits it lacks.
    *
    * @throws {GroupError}
    * @throws {ResourcesExhaustedError}
    */
   make(marker: string): CommandGroup;
-  /** The same without making it: one that is not there has no members. */
+  /** The same without making it: a group that does not exist has no members. */
   find(marker: string): CommandGroup;
   readHits(marker: string): GroupHits;
-  /** Removes a group whose processes have ended. @returns false where something is left in it; later calls try it again */
+  /** Removes a group whose processes have ended. @returns false where a process is left; later calls try it again */
   remove(marker: string): Promise<boolean>;
-  /** Removes every group without a process, and what holds them where none is left. Never throws. */
+  /** Removes every group without a process, and its parent where no group is left. Never throws. */
   removeEmpty(): void;
 }
 
@@ -53,7 +53,7 @@ export type GroupsState =
   | { readonly groups: CommandGroups; readonly reason?: undefined }
   | { readonly groups?: undefined; readonly reason: string };
 
-/** A turn or shell cannot have its control group, and must not run without. */
+/** A turn or shell cannot have its control group, and must not run without it. */
 export class GroupError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -61,14 +61,14 @@ export class GroupError extends Error {
   }
 }
 
-/** A directory of turnd's that holds the groups of turns and shells, one for each hierarchy. */
+/** A directory of turnd that holds the groups of turns and shells, one per hierarchy. */
 export interface GroupParent {
   readonly directory: string;
-  /** Makes it where it is not there. */
+  /** Makes it where it does not exist. */
   prepare(): void;
 }
 
-/** A group whose last process has just ended can be busy for a moment. No turn's end waits longer for it. */
+/** A group whose last process has just ended can be busy for a moment. A turn's end waits this long at most. */
 const REMOVE_LIMIT_MS = 250;
 
 /** Makes, finds and removes groups below these directories. Changes nothing by itself. */
@@ -78,13 +78,13 @@ export function createGroups(parents: readonly GroupParent[], limits: GroupLimit
 
   function find(marker: string): CommandGroup {
     // It becomes the name of a directory.
-    if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/.test(marker)) throw new Error(`no group can be called ${marker}`);
+    if (!/^[A-Za-z0-9][A-Za-z0-9-]{0,63}$/.test(marker)) throw new Error(`${marker} cannot name a control group`);
     const directories = parents.map(({ directory }) => join(directory, marker));
     return {
       directories,
       members: () => [...new Set(directories.flatMap(readMembers))],
       close() {
-        // What is refused from now on says nothing about the limit.
+        // From now on a refused fork says nothing about the limit.
         if (!closed.has(marker)) closed.set(marker, readHits(directories));
         for (const directory of directories) {
           writeIfThere(join(directory, "pids.max"), CLOSED);
@@ -137,7 +137,7 @@ export function createGroups(parents: readonly GroupParent[], limits: GroupLimit
           for (const name of listGroups(directory)) removeGroup(join(directory, name));
           removeGroup(directory);
         } catch {
-          // What cannot be removed does no harm: it holds no process, and the next start tries again.
+          // A group that cannot be removed does no harm: it holds no process, and the next start tries again.
         }
       }
     },
@@ -158,7 +158,7 @@ function makeBelow(parent: GroupParent, directory: string): void {
 function toGroupError(error: unknown): unknown {
   if (error instanceof GroupError || !(error instanceof Error)) return error;
   // The kernel's identifiers of groups are used up.
-  if (hasCode(error, "ENOSPC")) return new ResourcesExhaustedError("the system can have no more control groups");
+  if (hasCode(error, "ENOSPC")) return new ResourcesExhaustedError("the system has no control group left");
   if ("code" in error) throwIfExhausted(String(error.code));
   return new GroupError(`the control group could not be made: ${error.message}`, { cause: error });
 }

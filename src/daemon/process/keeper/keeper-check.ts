@@ -10,10 +10,10 @@ export type KeeperState =
   | { readonly works: true; readonly isSubreaper: boolean }
   | { readonly works: false; readonly reason: string };
 
-/** `true` takes milliseconds; the rest is for a loaded machine. */
+/** `true` takes milliseconds; the rest is margin for a loaded machine. */
 const PROBE_LIMIT_MS = 5_000;
 
-/** Runs `true` under a keeper, for real: shows that perl, the user switch, the subreaper and a control group work here. */
+/** Runs `true` under a real keeper: shows that perl, the user switch, the subreaper and a control group work here. */
 export async function probeKeeper(
   keeperPath: string,
   stateDirectory: string,
@@ -33,11 +33,12 @@ export async function probeKeeper(
       runAs,
       ...(group === undefined ? {} : { group }),
     });
-    // Left to itself first: root without CAP_KILL may signal nothing of another user's, and that is no fault of the keeper.
+    // It may end by itself first: root without CAP_KILL may not signal another user's process, and that is no fault of
+    // the keeper.
     if (!(await waitForTree(started, PROBE_LIMIT_MS))) await sweepTree({ started, marker: directory });
     return { works: true, isSubreaper: started.isSubreaper };
   } catch (error) {
-    // A full or read-only disk among the reasons: turnd serves what is there all the same.
+    // A full or read-only disk can be the reason too: turnd still serves what it has.
     const isOfTheDisk = error instanceof Error && "code" in error;
     if (error instanceof KeeperError || isOfTheDisk) return { works: false, reason: error.message };
     throw error;
@@ -46,7 +47,7 @@ export async function probeKeeper(
   }
 }
 
-/** What a broken disk keeps of it matters to nobody. */
+/** What a broken disk keeps of this directory does not matter. */
 async function remove(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true }).catch(() => undefined);
 }

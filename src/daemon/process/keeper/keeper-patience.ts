@@ -1,22 +1,25 @@
 import { readArguments } from "./process-table.ts";
 
-/** On a full or read-only disk a keeper tries for ever, and says so: more time is no use to it. */
+/** A keeper on a full or read-only disk retries for ever, and its title shows it: waiting longer does not help. */
 const CANNOT_WRITE_MS = 6_000;
-/** For a keeper that says nothing: it is slow, or stands still, and what it is to write would be lost with it. */
+/**
+ * For a keeper whose title shows nothing: it is slow or suspended, and the exit it has to write would be lost with it.
+ */
 const SILENT_MS = 30_000;
-/** What it says. Source: `sandbox/keeper`. */
+/** Part of that title. Source: `sandbox/keeper`. */
 const CANNOT_WRITE = ": cannot write exit.json: ";
 
-/** Tells how long to wait for a living keeper that has only the exit of its command left to write. */
+/** Decides how long to wait for a living keeper that has only the exit of its command left to write. */
 export interface KeeperPatience {
-  /** Counts one look at what it has not done yet. */
+  /** Counts one check in which the keeper has not written it yet. */
   isOver(): boolean;
 }
 
 /**
- * Begins to wait for a keeper whose command, or whole tree, has gone.
+ * Starts the wait for a keeper whose command, or whole tree, has ended.
  *
- * @param leastLooks - where the machine stood still meanwhile, the time alone proves nothing
+ * @param leastLooks - checks that must fail first: where the machine was suspended meanwhile, elapsed time proves
+ * nothing
  */
 export function createPatience(keeperPid: number, leastLooks: number): KeeperPatience {
   const since = Date.now();

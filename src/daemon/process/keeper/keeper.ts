@@ -10,7 +10,10 @@ import { ResourcesExhaustedError, throwIfExhausted } from "../exhausted.ts";
 import { readTail } from "../../storage/read-bounded.ts";
 import { asUser, type RunAs } from "../run-as.ts";
 
-/** What a keeper writes into `started`. Start times are in clock ticks since boot: with the pid they name a process for good. */
+/**
+ * What a keeper writes into `started`. Start times are in clock ticks since boot: pid and start time identify a
+ * process.
+ */
 export interface Started {
   readonly keeperPid: number;
   readonly keeperStart: number;
@@ -27,10 +30,10 @@ export interface KeptCommand {
   readonly directory: string;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Entered with that user's rights: a link there leads no further than that user could go. */
+  /** Entered with that user's rights: a link in it leads nowhere that the user could not go. */
   readonly cwd: string;
   readonly runAs: RunAs;
-  /** The control group that the command is put into before it runs; absent: it stays in turnd's. */
+  /** The control group that the command enters before it runs; absent: it stays in turnd's. */
   readonly group?: CommandGroup;
 }
 
@@ -66,12 +69,12 @@ export class KeeperDiskError extends KeeperError {
 /**
  * Starts a command under a keeper of its own: prompt on stdin, stdout and stderr into files (law 1).
  *
- * The keeper is tied to nothing of this process and outlives it. Where a keeper that an earlier daemon had called up
- * is first, its start counts and nothing is started again (law 10).
+ * The keeper holds nothing of this process and outlives it. Where an earlier daemon's keeper was first, its start
+ * counts and nothing is started again (law 10).
  * @returns once `started` names both processes
  * @throws {KeeperError} if the keeper could not do its work
  * @throws {GroupError} if the command could not be put into its control group
- * @throws {ResourcesExhaustedError} if no process could be had for it or for the command
+ * @throws {ResourcesExhaustedError} if the keeper or the command could get no process
  */
 export async function startKept(kept: KeptCommand): Promise<Started> {
   const files = await Promise.all([
@@ -84,7 +87,7 @@ export async function startKept(kept: KeptCommand): Promise<Started> {
     const command = asUser(kept.runAs, kept.command);
     const keeper = execa(PERL, keeperArgs({ ...kept, command }, ["--killed-first"]), {
       ...keeperOptions(kept),
-      // Streams over open files: the descriptors themselves are handed on, nothing is piped through this process.
+      // Streams over open files: the descriptors themselves are passed on, nothing is piped through this process.
       stdin: prompt.createReadStream(),
       stdout: stdout.createWriteStream(),
       stderr: stderr.createWriteStream(),
@@ -96,22 +99,22 @@ export async function startKept(kept: KeptCommand): Promise<Started> {
   }
 }
 
-/** A command under a keeper whose stdin and stdout are ours. */
+/** A command under a keeper, with turnd at the other end of its stdin and stdout. */
 export interface PipedCommand {
   readonly started: Started;
   readonly stdin: Writable;
-  /** Paused at first. Ends when nothing of the tree holds it any more; the keeper itself does not. */
+  /** Paused at first. Ends when no process of the tree holds it; the keeper does not hold it. */
   readonly stdout: Readable;
 }
 
 /**
- * Starts a command under a keeper of its own with pipes to it, in turnd's own user: what it runs as another is its part.
- * The working directory is entered with the rights of `runAs` all the same.
+ * Starts a command under a keeper of its own with pipes to it, as turnd's own user; the command switches users itself.
+ * The working directory is still entered with the rights of `runAs`.
  *
- * The keeper outlives this process as any does; the pipes tell the command that this process has gone.
+ * The keeper outlives this process; the closed pipes show the command that this process has gone.
  * @throws {KeeperError} if the keeper could not do its work
  * @throws {GroupError} if the command could not be put into its control group
- * @throws {ResourcesExhaustedError} if no process could be had for it or for the command
+ * @throws {ResourcesExhaustedError} if the keeper or the command could get no process
  */
 export async function startKeptOnPipes(kept: KeptCommand): Promise<PipedCommand> {
   const keeper = execa(PERL, keeperArgs(kept), {
@@ -120,9 +123,9 @@ export async function startKeptOnPipes(kept: KeptCommand): Promise<PipedCommand>
     stdout: "pipe",
     stderr: "ignore",
   });
-  // A command that has ended takes nothing more; its end is told by the other pipe.
+  // A command that has ended reads nothing more; the other pipe reports its end.
   keeper.stdin.on("error", () => {});
-  // Until its reader is there nothing may flow: execa would throw away what nobody reads.
+  // Stays paused until there is a reader: execa discards what is not read.
   keeper.stdout.pause();
   try {
     const started = await waitForStart(kept.directory, keeper);
@@ -140,12 +143,12 @@ function keeperArgs(kept: KeptCommand, flags: readonly string[] = []): string[] 
   return [keeperPath, directory, `${runAs.uid}`, `${runAs.gid}`, cwd, ...flags, ...joined, "--", ...command];
 }
 
-/** Tied to nothing of this process but what it is given as descriptors. */
+/** Holds nothing of this process but the descriptors it is given. */
 function keeperOptions({ env }: Pick<KeptCommand, "env">) {
   return { detached: true, cleanup: false, reject: false, buffer: false, extendEnv: false, env, cwd: "/" } as const;
 }
 
-/** Reads `started`; undefined when the turn was never started or its keeper died before it had written its pids. */
+/** Reads `started`; undefined when the turn never started, or its keeper died before it had written its pids. */
 export async function readStarted(directory: string): Promise<Started | undefined> {
   const parsed = StartedFile.safeParse(await readJson(join(directory, "started")));
   if (!parsed.success) return undefined;
@@ -153,17 +156,17 @@ export async function readStarted(directory: string): Promise<Started | undefine
   return { keeperPid: keeper, keeperStart: keeper_start, pid, pidStart: pid_start, isSubreaper: subreaper };
 }
 
-/** Reads `exit.json`: how the command ended; undefined while it runs, or when nobody was there to write it. */
+/** Reads `exit.json`: how the command ended; undefined while it runs, or when its keeper died before it wrote it. */
 export async function readExit(directory: string): Promise<z.infer<typeof ExitFile> | undefined> {
   const parsed = ExitFile.safeParse(await readJson(join(directory, "exit.json")));
   return parsed.success ? { code: parsed.data.code, signal: parsed.data.signal } : undefined;
 }
 
-/** Whether the turn's keeper lives: it holds a kernel lock on `started` for as long as it does. */
+/** Whether the turn's keeper lives: it holds a kernel lock on `started` for its whole life. */
 export async function isKeeperAlive(directory: string): Promise<boolean> {
-  // A keeper has made a file of it. flock(1) would wait for a pipe, and make what a dangling link names.
+  // A keeper has made a regular file of it. flock(1) would wait for a pipe, and create what a dangling link names.
   if (!(await isFile(join(directory, "started")))) return false;
-  // Node has no flock(2); 66 is ours, to tell "held by another" from a fault of the tool.
+  // Node has no flock(2). Exit code 66 is chosen here, to distinguish "held by another" from a fault of the tool.
   const result = await execa(
     "/usr/bin/flock",
     ["--nonblock", "--conflict-exit-code", "66", join(directory, "started"), "/bin/true"],
@@ -192,16 +195,16 @@ async function sizeOf(path: string): Promise<number> {
 }
 
 /**
- * Waits for what a keeper has begun to write into `started`, as long as that keeper lives.
+ * Waits for what a keeper has begun to write into `started`, while that keeper lives.
  *
- * @returns undefined when it died first: then its command was never let go; or where what it wrote is damaged
+ * @returns undefined when it died first (then its command never ran), or where what it wrote is damaged
  */
 export async function adoptStarted(directory: string): Promise<Started | undefined> {
-  // A keeper takes its lock right after it has made the file; two looks keep that instant from being taken for its end.
+  // A keeper takes its lock right after it has made the file; the second check covers that instant.
   for (let [freeLooks, damagedLooks] = [0, 0]; freeLooks < 2;) {
     const started = await readStarted(directory);
     if (started !== undefined) return started;
-    // It is written at once: what is there by now and says nothing will never say anything.
+    // It is written at once: an incomplete file stays incomplete.
     damagedLooks += (await sizeOf(join(directory, "started"))) > 0 ? 1 : 0;
     if (damagedLooks > MAX_DAMAGED_LOOKS) return undefined;
     freeLooks = (await isKeeperAlive(directory)) ? 0 : freeLooks + 1;
@@ -210,19 +213,21 @@ export async function adoptStarted(directory: string): Promise<Started | undefin
   return readStarted(directory);
 }
 
-/** Never waits for the reader of a pipe that stands where the file should be. */
+/** Never waits for the reader of a pipe in place of the file. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 interface KeeperEnd {
   readonly exitCode?: number | undefined;
   readonly signal?: string | undefined;
-  /** Of the system, where perl could not be started. */
+  /** The system's error code, where perl could not be started. */
   readonly code?: string | undefined;
-  /** What the system says where perl could not be started. */
+  /** The system's message, where perl could not be started. */
   readonly originalMessage?: string | undefined;
 }
 
-/** Exit codes of the keeper: another one has made `started` before it; the disk would not take its files; its fork failed; no group. */
+/**
+ * Exit codes of the keeper: another keeper was first; the disk refused its files; its fork failed; no control group.
+ */
 const ALREADY_STARTED = 3;
 const DISK_FAULT = 5;
 const NO_PROCESS = 6;
@@ -234,7 +239,7 @@ async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): 
   let ended: KeeperEnd | undefined;
   const end = Promise.resolve(keeper).then((result) => (ended = result));
   for (;;) {
-    // Asked before the look: a keeper that ends at once may still have started its command.
+    // Checked before `started` is read: a keeper that ends at once may still have started its command.
     const hasEnded = ended !== undefined;
     const started = await readStarted(directory);
     if (started !== undefined) return started;
@@ -246,7 +251,7 @@ async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): 
   throwIfExhausted(ended?.code);
   if (ended?.exitCode === NO_PROCESS) throw new ResourcesExhaustedError("the turn's keeper could not fork");
   const isDisk = ended?.exitCode === DISK_FAULT;
-  // Its command line would tell nothing, and on a full disk its own words are lost.
+  // Its command line explains nothing, and on a full disk its own message is lost.
   const why = (await readLastLine(join(directory, "stderr.log"))) ?? (isDisk ? undefined : ended?.originalMessage);
   const how = ended?.signal === undefined ? `exit code ${ended?.exitCode ?? "none"}` : ended.signal;
   if (isDisk) throw new KeeperDiskError(`the keeper's files could not be written: ${why ?? how}`);
@@ -254,7 +259,7 @@ async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): 
   throw new KeeperError(`the keeper could not start the command: ${why ?? how}`);
 }
 
-/** What a program that ended at once has said last. */
+/** The last line that a program printed which ended at once. */
 async function readLastLine(path: string): Promise<string | undefined> {
   const text = (await readTail(path, MAX_TAIL_BYTES).catch(() => "")).toString();
   return text.trimEnd().split("\n").at(-1)?.slice(0, MAX_QUOTED_CHARACTERS) || undefined;
@@ -262,11 +267,11 @@ async function readLastLine(path: string): Promise<string | undefined> {
 
 async function readJson(path: string): Promise<unknown> {
   try {
-    // A pipe in its place is empty, and is not waited for.
+    // A pipe in its place counts as empty; there is no wait for it.
     const flag = constants.O_RDONLY | constants.O_NONBLOCK;
     return JSON.parse(await readFile(path, { encoding: "utf8", flag }));
   } catch {
-    // Not there, or still being written: both mean that there is nothing to know yet.
+    // It does not exist or is still being written: nothing is known yet.
     return undefined;
   }
 }

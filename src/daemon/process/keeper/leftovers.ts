@@ -4,10 +4,11 @@ import { adoptStarted, type Started } from "./keeper.ts";
 import { sweepTree, type EndedProcess, type ProcessTree } from "./tree.ts";
 
 /**
- * Ends what still runs of a command whose keeper has its files in a directory: an earlier daemon's, or one given up (law 6).
+ * Ends what still runs of a command whose keeper has its files in a directory: of an earlier daemon, or one abandoned
+ * (law 6).
  *
- * @returns what was ended; nothing where no keeper was ever there
- * @throws {SweepError} if something of it would not die
+ * @returns what was ended; nothing where there was no keeper
+ * @throws {SweepError} if a process does not end
  */
 export async function sweepLeftovers(directory: string, mark: Omit<ProcessTree, "started">): Promise<EndedProcess[]> {
   const isThere = await access(join(directory, "started")).then(
@@ -18,13 +19,13 @@ export async function sweepLeftovers(directory: string, mark: Omit<ProcessTree, 
   return started === undefined ? [] : sweepTree({ ...mark, started });
 }
 
-/** Names no process: for a tree of which nothing but its mark is known. */
+/** Names no process: for a tree of which only the mark is known. */
 const NOBODY: Started = { keeperPid: 0, keeperStart: 0, pid: 0, pidStart: 0, isSubreaper: false };
 
 /**
- * Ends every process that carries a mark, where the files that would name them are damaged.
+ * Ends every process that carries a mark, where the files that would name the processes are damaged.
  *
- * @throws {SweepError} if something of it would not die
+ * @throws {SweepError} if a process does not end
  */
 export function sweepMarked(mark: Omit<ProcessTree, "started">): Promise<EndedProcess[]> {
   return sweepTree({ ...mark, started: NOBODY });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** One process as /proc tells of it. `startTime` is in clock ticks since boot. @see proc(5) */
+/** One process, from /proc. `startTime` is in clock ticks since boot. @see proc(5) */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parentPid: number;
@@ -9,7 +9,7 @@ export interface ProcessEntry {
   readonly startTime: number;
 }
 
-/** Every process there is. One scan proves nothing about what is forked while it runs. */
+/** Every process of the system. One scan proves nothing about what is forked while it runs. */
 export function listProcesses(): ProcessEntry[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -44,9 +44,9 @@ export function isRunning(entry: ProcessEntry | undefined): boolean {
 }
 
 /**
- * The children of a process, dead but unreaped ones too, straight from the kernel's own list.
+ * The children of a process, dead but unreaped ones too, from the kernel's own list.
  *
- * Far faster than a scan of all of /proc, which a process that respawns itself outruns.
+ * Far faster than a scan of all of /proc: a process that starts itself again outruns such a scan.
  * @returns empty when the process is gone; undefined where the kernel keeps no such list
  */
 export function childrenOf(pid: number): number[] | undefined {
@@ -61,18 +61,18 @@ export function childrenOf(pid: number): number[] | undefined {
   return lists.flatMap((list) => list?.split(" ").filter(Boolean).map(Number) ?? []);
 }
 
-/** CONFIG_PROC_CHILDREN: on in the kernels of the common distributions, but an option all the same. */
+/** CONFIG_PROC_CHILDREN: on in the kernels of the common distributions, but still an option. */
 const HAS_CHILD_LISTS = readProcFile(`/proc/self/task/${process.pid}/children`) !== undefined;
 
-/** The children of a process by a scan of all of /proc, for where the kernel keeps no list. */
+/** The children of a process by a scan of all of /proc, where the kernel keeps no list. */
 export function scanForChildren(pid: number): number[] {
   return listProcesses().flatMap((entry) => (entry.parentPid === pid ? [entry.pid] : []));
 }
 
 /**
- * Processes whose environment holds `name=value`: what is left when a keeper was killed and its tree scattered.
+ * Processes whose environment holds `name=value`: what is left when a keeper was killed and its tree has no root.
  *
- * Youngest first and one at a time, so that each can be stopped before it has had time to start the next.
+ * Youngest first and one at a time, so that each can be stopped before it can start the next.
  */
 export function* findMarked(name: string, value: string): Generator<number> {
   const marker = `${name}=${value}`;
@@ -86,7 +86,7 @@ function readProcFile(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
   } catch {
-    // The process ended between the listing and this read, or is not ours to look into.
+    // The process ended between the listing and this read, or turnd may not read it.
     return undefined;
   }
 }

@@ -7,14 +7,14 @@ import type { Started } from "./keeper.ts";
 /** The environment variable that marks every process of a turn. */
 export const TURN_MARKER = "TURND_TURN_ID";
 
-/** A turn's processes, or a shell's: the keeper, the CLI under it, and everything that came of it. */
+/** A turn's processes, or a shell's: the keeper, the command under it, and every descendant. */
 export interface ProcessTree {
   readonly started: Started;
   /** Value of the marking variable in the environment of its processes. */
   readonly marker: string;
   /** That variable, where it is not `TURND_TURN_ID`. */
   readonly markerName?: string;
-  /** Its control group, where it has one: finds what no list of children leads to. */
+  /** Its control group, where it has one: finds processes that no list of children leads to. */
   readonly group?: CommandGroup;
 }
 
@@ -25,14 +25,14 @@ export interface EndedProcess {
   readonly signal: string;
 }
 
-/** A quarter of a second on a quiet machine; the rest is for a loaded one. */
+/** A quarter of a second on a quiet machine; the rest is margin for a loaded one. */
 const SWEEP_DEADLINE_MS = 30_000;
-/** So many scans in a row must be empty before a keeper is given up. */
+/** So many scans in a row must be empty before the keeper itself is ended. */
 const LEAST_EMPTY_SCANS = 500;
-/** For a killed keeper to go: one that waits for a disk without an answer cannot. */
+/** Limit for a killed keeper to go: one that waits for a disk that does not answer cannot. */
 const KEEPER_END_MS = 5_000;
 
-/** Something of a turn would not die within the deadline: stuck in the kernel, most likely. */
+/** A process of a turn did not end within the deadline; most likely it is blocked in the kernel. */
 export class SweepError extends Error {
   constructor(survivors: readonly ProcessEntry[]) {
     super(`processes did not end: ${survivors.map((entry) => `${entry.pid} (${entry.command})`).join(", ")}`);
@@ -44,7 +44,7 @@ export class SweepError extends Error {
  * Asks the CLI to stop, then ends everything it started (law 6).
  *
  * @param signals - sent to the CLI in order; they share the grace time
- * @param graceMs - milliseconds in all; 0 goes straight to SIGKILL
+ * @param graceMs - milliseconds in all; 0 sends SIGKILL at once
  * @returns what was ended; the exit status is written by then
  */
 export async function stopTree(
@@ -67,9 +67,9 @@ export async function stopTree(
 /**
  * Ends whatever is left of a turn.
  *
- * Stops what it finds until a scan finds nothing new, then kills; a process that forks faster than one scan is frozen
- * by the next. An empty scan proves nothing: it is over when the keeper has ended, which it does by itself as soon as
- * the kernel tells it that it has no child any more.
+ * Stops what it finds until a scan finds nothing new, then kills; a process that forks faster than one scan is stopped
+ * by the next. An empty scan proves nothing: the sweep is over when the keeper has ended, which it does by itself when
+ * the kernel reports that it has no child.
  * @throws {SweepError} if something survives the deadline
  */
 export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
@@ -77,7 +77,7 @@ export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
   const deadline = Date.now() + SWEEP_DEADLINE_MS;
   for (let patience: KeeperPatience | undefined; ;) {
     const hadKeeper = isKeeperRunning(tree.started);
-    // First: what can start nothing more is found in one look, however fast it forks.
+    // First: a group that can start nothing more is found in one scan, however fast its processes fork.
     tree.group?.close();
     const found = freeze(tree);
     for (const entry of found) {
@@ -87,7 +87,7 @@ export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
     if (found.length === 0) {
       if (!hadKeeper) return [...ended.values()];
       patience ??= createPatience(tree.started.keeperPid, LEAST_EMPTY_SCANS);
-      // It has no tree and stays: nothing of the turn is left all the same.
+      // The keeper has no tree and stays: nothing of the turn is left.
       if (patience.isOver()) {
         await endKeeper(tree.started);
         return [...ended.values()];
@@ -101,7 +101,7 @@ export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
 }
 
 /**
- * Waits until a tree has ended by itself, keeper and all, without a signal to anything of it.
+ * Waits until a tree has ended by itself, with its keeper, without sending a signal.
  *
  * @returns whether it has, within the limit
  */
@@ -137,7 +137,7 @@ export function isCliRunning(started: Started): boolean {
   return findRunning(started.pid, started.pidStart) !== undefined;
 }
 
-/** A pid alone may have been given to another process since. */
+/** The pid alone may belong to another process by now. */
 function findRunning(pid: number, startTime: number): ProcessEntry | undefined {
   const entry = readProcess(pid);
   return entry !== undefined && isRunning(entry) && entry.startTime === startTime ? entry : undefined;
@@ -153,9 +153,9 @@ async function waitUntilGone(started: Started, graceMs: number): Promise<boolean
 }
 
 /**
- * Stops everything it can find of a tree, level by level, until a look finds nothing new.
+ * Stops everything it can find of a tree, level by level, until a scan finds nothing new.
  *
- * The looks are bounded: what outruns even these is met again by the next round, when its parents are dead.
+ * The number of scans is limited: what outruns even these is found by the next round, when its parents are dead.
  */
 function freeze(tree: ProcessTree): ProcessEntry[] {
   const frozen = new Map<number, ProcessEntry>();
@@ -167,7 +167,7 @@ function freeze(tree: ProcessTree): ProcessEntry[] {
       hasNew = stopNew(root) || hasNew;
     }
     for (const pid of level) {
-      // A process that is stopped before its children are listed can have no more of them.
+      // A process that is stopped before its children are listed cannot have more of them.
       for (const child of childrenOf(pid) ?? scanForChildren(pid)) {
         level.add(child);
         hasNew = stopNew(child) || hasNew;
@@ -188,7 +188,10 @@ function freeze(tree: ProcessTree): ProcessEntry[] {
 
 const MAX_LOOKS = 20;
 
-/** Where a tree is entered: what is in its control group, its keeper, or without one the CLI and whatever still carries the turn's mark. */
+/**
+ * Where a scan begins: what is in the control group, the keeper, or without one the command and whatever still carries
+ * the mark.
+ */
 function* rootsOf({ started, marker, markerName = TURN_MARKER, group }: ProcessTree): Generator<number> {
   if (group !== undefined) yield* group.members();
   const isKept = isKeeperRunning(started);
@@ -202,7 +205,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // ESRCH: it ended by itself, which is what was wanted.
+    // ESRCH: it has ended by itself.
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
 }

@@ -10,14 +10,14 @@ export interface KeptExit {
 }
 
 const POLL_MS = 250;
-/** At the poll's pace, before a living keeper is given up. */
+/** At the poll's pace, before a living keeper is ended. */
 const LEAST_LOOKS = 20;
 
 /**
  * Waits for a kept command to end.
  *
- * @param signal - gives the wait up
- * @returns null when nobody wrote down how: the keeper is gone too, cannot write, or has long been silent
+ * @param signal - ends the wait
+ * @returns null when its exit is not recorded: the keeper is gone too, cannot write, or has not reacted for long
  */
 export async function waitForExit(directory: string, started: Started, signal: AbortSignal): Promise<KeptExit | null> {
   let wake: () => void = () => {};
@@ -40,7 +40,7 @@ export async function waitForExit(directory: string, started: Started, signal: A
       if (!isRunning) {
         patience ??= createPatience(started.keeperPid, LEAST_LOOKS);
         if (patience.isOver() || !(await isKeeperAlive(directory))) {
-          // The keeper may have written it between the two looks.
+          // The keeper may have written it between the two checks.
           return (await readExit(directory)) ?? null;
         }
       }

@@ -1,10 +1,10 @@
 import { watch } from "node:fs";
 
 /**
- * Tells of changes to a file, or of entries of a directory by name, where the system gives notices of them.
+ * Reports changes to a file, or of entries of a directory by name, where the system gives notices of them.
  *
- * Notices are a hint: a file system may have none to give, and a user's watches may be used up. Whoever asks polls too.
- * @returns what ends it
+ * Notices are a hint: a file system may give none, and a user's watches may be used up. So callers poll too.
+ * @returns a function that ends it
  */
 export function watchIfPossible(path: string, notify: (name: string | null) => void): () => void {
   try {

@@ -3,14 +3,14 @@ import { open, type FileHandle } from "node:fs/promises";
 import { watchIfPossible } from "./change-notices.ts";
 import { createLineSplitter, type SplitLine } from "./line-splitter.ts";
 
-/** What was found in one look: lines, and how large each file is known to be. */
+/** What one scan found: lines, and how large each file is known to be. */
 export interface OutputBatch {
   readonly lines: readonly SplitLine[];
   readonly stdoutBytes: number;
   readonly stderrBytes: number;
 }
 
-/** How far one file had been taken when an event was logged. */
+/** How far one file had been read when an event was logged. */
 export interface TakenLine {
   readonly source: "stdout" | "stderr";
   readonly line: number;
@@ -20,33 +20,36 @@ export interface FollowOptions {
   readonly stdoutPath: string;
   readonly stderrPath: string;
   readonly maxLineBytes: number;
-  /** Of each file; what lies beyond is not read, however large the file says it is. Absent: all of it is. */
+  /** Of each file; bytes after it are not read, whatever the file's size. Absent: everything is read. */
   readonly maxBytes?: number;
   /**
-   * The order in which lines were taken before, as far as it is known; the rest is taken as it comes. Asked for one after
-   * the other: while a file still grows, it tells of a line when that is there.
+   * The order in which lines were read before, as far as it is known; later lines are read as they come. Entries are
+   * requested one after the other: while a file still grows, an entry comes when its line is there.
    */
   readonly taken?: AsyncIterable<TakenLine>;
   /** Aborted when nothing will be written any more: what is left is read and the iteration ends. */
   readonly finished: AbortSignal;
-  /** Aborted when nothing more is to be read, whatever is there. */
+  /** Aborted when nothing more is to be read, even if there is more. */
   readonly abandoned?: AbortSignal;
-  /** Asked then, once every line has been taken: whether there is more in the files after all. Absent: there is not. */
+  /**
+   * Called at the end, once every line has been read: whether there is more in the files after all. Absent: there is
+   * not.
+   */
   readonly hasMore?: () => Promise<boolean>;
 }
 
 /** Change notices are a hint. */
 const POLL_MS = 250;
-/** Each read is a way to another thread and back, so it is a long one. */
+/** Each read goes to another thread and back, so it is a long one. */
 const READ_BYTES = 524_288;
-/** What becomes lines at once. Longer text lies apart in the heap, where it costs more to make and is let go late. */
+/** How much becomes lines at once. Longer text is allocated apart in the heap, which costs more and is freed late. */
 const CHUNK_BYTES = 65_536;
 
 /**
- * Reads the lines of a turn's two files, growing or complete: the one way output comes in (law 1).
+ * Reads the lines of a turn's two files, growing or complete: the only way output comes in (law 1).
  *
- * Shape: one batch for each look that found anything; a batch is bounded by a chunk of each file. Where no order is
- * known, a complete recording gives stdout before stderr; growing files are taken as they come.
+ * Shape: one batch per scan that found anything; a batch is limited to a chunk of each file. Where no order is known, a
+ * complete recording gives stdout before stderr; lines of growing files are given as they come.
  */
 export async function* followOutput(options: FollowOptions): AsyncGenerator<OutputBatch> {
   const stdout = await openLines(options.stdoutPath, "stdout", options);
@@ -66,11 +69,11 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
       }
     }
     while (options.abandoned?.aborted !== true) {
-      // Taken before the look: what is written before `finished` is then sure to be found by this one.
+      // Read before the scan: everything that was written before `finished` is then found by this one.
       const isLast = options.finished.aborted;
       const notice = wakeUp.next();
       const fromStdout = (await stdout.takeChunk()) ?? (isLast ? stdout.takeRest() : undefined);
-      // A complete recording is read one file after the other; a live turn must not let one file starve the other.
+      // A complete recording is read one file after the other; in a live turn no file may starve the other.
       const isStdoutsTurn = fromStdout !== undefined && (isLast || stdout.hasMoreRead());
       const fromStderr = isStdoutsTurn ? undefined : await stderr.takeChunk();
       if (fromStdout !== undefined || fromStderr !== undefined) {
@@ -89,7 +92,7 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
   }
 }
 
-/** The last line of each run of lines that came from one file: for files that hold them all, the order is all that matters. */
+/** The last line of each run of lines from one file: for files that are complete, only the order matters. */
 export async function* joinRuns(taken: AsyncIterable<TakenLine>): AsyncGenerator<TakenLine> {
   let run: TakenLine | undefined;
   for await (const next of taken) {
@@ -100,15 +103,15 @@ export async function* joinRuns(taken: AsyncIterable<TakenLine>): AsyncGenerator
 }
 
 interface LineFile {
-  /** More lines up to a number; undefined when it is reached, or the file ends before it. */
+  /** More lines up to a number; undefined when that is reached, or the file ends before it. */
   takeUpTo(number: number): Promise<readonly SplitLine[] | undefined>;
-  /** What one more chunk holds, without its unfinished last line; undefined at the end of what is there. */
+  /** The lines of one more chunk, without its unfinished last line; undefined at the end of the file so far. */
   takeChunk(): Promise<readonly SplitLine[] | undefined>;
-  /** Whether the next chunk is there without a look at the file. */
+  /** Whether the next chunk is in memory, without a read of the file. */
   hasMoreRead(): boolean;
   /** The unfinished last line; undefined when there is none. */
   takeRest(): readonly SplitLine[] | undefined;
-  /** Its size: what was read, or more where reading lags behind. */
+  /** Its size: what was read, or more where reading is behind. */
   knownBytes(): number;
   close(): Promise<void>;
 }
@@ -143,14 +146,14 @@ async function openLines(
     return buffer.subarray(0, read);
   }
 
-  /** No lines, once, where the file has become larger than what is read of it: that is to be known. */
+  /** No lines, once, where the file has grown beyond what is read of it: the caller has to know. */
   async function lookBeyond(): Promise<readonly SplitLine[] | undefined> {
     if (sizeBytes > maxBytes) return undefined;
     sizeBytes = (await file?.stat())?.size ?? 0;
     return sizeBytes > maxBytes ? [] : undefined;
   }
 
-  /** Lines beyond `last` are kept for the next look. */
+  /** Lines after `last` are kept for the next scan. */
   function take(lines: readonly SplitLine[], last: number): readonly SplitLine[] {
     const wanted = lines.slice(0, last - lastTaken);
     ahead = lines.slice(wanted.length);
@@ -185,7 +188,7 @@ async function openLines(
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
-    // A pipe in its place fails the read, and does not hold up its opening.
+    // A pipe in its place fails the read instead of blocking the open.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     // A recording may lack one of its files; a turn's own are made before it starts.
@@ -195,7 +198,7 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
 }
 
 interface WakeUp {
-  /** Resolves at the next sign that there may be something to read. */
+  /** Resolves at the next sign that there may be more to read. */
   next(): Promise<void>;
   close(): void;
 }

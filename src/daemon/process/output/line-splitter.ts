@@ -1,10 +1,10 @@
-/** A line without its newline, and where it stands. */
+/** A line without its newline, and its number. */
 export interface SplitLine {
   readonly source: "stdout" | "stderr";
   /** 1-based, blank lines counted. */
   readonly number: number;
   readonly text: string;
-  /** Longer than the limit: `text` is its head. */
+  /** Longer than the limit: `text` is its beginning. */
   readonly isTruncated: boolean;
 }
 
@@ -15,17 +15,17 @@ export interface LineSplitter {
   flush(): SplitLine[];
 }
 
-/** What is kept of a line beyond the limit, in bytes; less where the limit itself is less. */
+/** How much of a line beyond the limit is kept, in bytes; less where the limit itself is less. */
 const HEAD_BYTES = 65_536;
-/** A buffer beyond this is not kept for the sake of a line that may come. */
+/** A larger buffer is not kept for a line that may come. */
 const LONG_BYTES = 1_048_576;
 const NEWLINE = 0x0a;
 
 /**
  * Makes a splitter that holds at most one line.
  *
- * Our own, where split2 would do for short lines: a line beyond the limit is counted and its head kept, not dropped,
- * and invalid UTF-8 becomes U+FFFD inside its line alone.
+ * turnd's own, although split2 would do for short lines: a line beyond the limit is counted and its beginning kept, and
+ * invalid UTF-8 becomes U+FFFD within its line only.
  * @param maxLineBytes - of a line without its newline
  */
 export function createLineSplitter(source: SplitLine["source"], maxLineBytes: number): LineSplitter {
@@ -42,13 +42,13 @@ export function createLineSplitter(source: SplitLine["source"], maxLineBytes: nu
       makeRoom(start, pendingBytes);
       bytes.copy(pending, start);
     } else if (start < headBytes) {
-      // Beyond the limit the bytes themselves stay in the file; the head is the same wherever the chunks were cut.
+      // The bytes beyond the limit stay in the file; the kept beginning is the same wherever the chunks were cut.
       makeRoom(start, headBytes);
       bytes.copy(pending, start, 0, headBytes - start);
     }
   }
 
-  /** One buffer for all lines of a file, not one for each piece: a long line is held once, and leaves nothing behind. */
+  /** One buffer for all lines of a file, not one for each piece: a long line is held once. */
   function makeRoom(usedBytes: number, neededBytes: number): void {
     if (neededBytes <= pending.length) return;
     const grown = Buffer.allocUnsafe(Math.max(neededBytes, Math.min(2 * pending.length, maxLineBytes)));
@@ -64,7 +64,7 @@ export function createLineSplitter(source: SplitLine["source"], maxLineBytes: nu
   function take(): SplitLine {
     const isTruncated = pendingBytes > maxLineBytes;
     const text = pending.toString("utf8", 0, isTruncated ? headBytes : pendingBytes);
-    // What a long line needed goes with the next short one.
+    // Memory that a long line needed is freed with the next short one.
     if (pending.length > LONG_BYTES && pendingBytes < LONG_BYTES) pending = Buffer.alloc(0);
     pendingBytes = 0;
     return toLine(text, isTruncated);

@@ -5,14 +5,16 @@ import { removeDirectory } from "./remove-directory.ts";
 import type { RunAs } from "../run-as.ts";
 import { makeUserDirectory } from "./user-directory.ts";
 
-/** Lends a home to a command of turnd's own. */
+/** Runs a command of turnd's own in a new home. */
 export type LendHome = <T>(use: (home: string) => Promise<T>) => Promise<T>;
 
 export interface ProbeHomes {
-  /** Where they are made, best first: the next one where the disk is full or the CLIs' user could change the place. */
+  /** Where homes are made, best first; the next one where the disk is full or the CLIs' user could change the place. */
   readonly places: readonly string[];
   readonly runAs: RunAs;
-  /** Called once for each that could not be removed whole: it is tried again before the next one, and at the next start. */
+  /**
+   * Called once for each home that could not be removed: turnd tries again before the next one and at the next start.
+   */
   readonly onLeft: (path: string, error: unknown) => void;
 }
 
@@ -25,15 +27,15 @@ export class ProbeHomeError extends Error {
 }
 
 const PREFIX = "probe-";
-/** Where earlier versions of turnd asked all their questions; any tool could change it beforehand. */
+/** Where earlier versions of turnd ran all their probes; any tool could change it beforehand. */
 const EARLIER = "scratch";
 const LIMIT_MS = 10_000;
 
 /**
- * Lends each command a new home of the CLIs' user, which is removed when the command has ended.
+ * Gives each command a new home of the CLIs' user, which is removed when the command has ended.
  *
- * What a CLI answers when it is asked for its version, or whether its sandbox works, must not depend on what a tool of an
- * earlier turn has left: nothing is kept between two questions, and no tool knows the name of a home before it is in use.
+ * A CLI that is asked for its version, or whether its sandbox works, must not depend on what a tool of an earlier turn
+ * left: nothing is kept between two probes, and no tool knows the name of a home before it is in use.
  *
  * Shape: what it returns rejects with {@link ProbeHomeError} where no home can be made, and as the command does.
  */
@@ -59,14 +61,14 @@ export function createLendHome(options: ProbeHomes): LendHome {
   };
 }
 
-/** Removes what an earlier turnd has left of its questions. Never throws. */
+/** Removes homes of probes that an earlier turnd left. Never throws. */
 export async function removeLeftHomes(place: string, options: Omit<ProbeHomes, "places">): Promise<void> {
   for (const name of await readdir(place)) {
     if (name === EARLIER || name.startsWith(PREFIX)) await remove(join(place, name), options);
   }
 }
 
-/** Root's own, so that nobody else can rename what is in it. */
+/** Root owns it, so that no other user can rename what is in it. */
 async function makeOuter({ places, runAs }: ProbeHomes): Promise<string> {
   let last: unknown;
   for (const place of places) {
@@ -81,7 +83,7 @@ async function makeOuter({ places, runAs }: ProbeHomes): Promise<string> {
     }
   }
   throw new ProbeHomeError(
-    `no directory can be made to ask a CLI in: ${last instanceof Error ? last.message : String(last)}`,
+    `no directory for a probe can be made: ${last instanceof Error ? last.message : String(last)}`,
   );
 }
 

@@ -5,15 +5,15 @@ import type { RunAs } from "../run-as.ts";
 import { runTool, type ToolResult } from "../run-tool.ts";
 
 export interface RemoveOptions {
-  /** The CLIs' user: what is that user's is emptied with that user's rights alone. */
+  /** The CLIs' user: what belongs to that user is removed with that user's rights only. */
   readonly runAs: RunAs;
-  /** Milliseconds for all of it: a process of that user may go on filling what is being emptied. */
+  /** Milliseconds for everything: a process of that user may keep filling what is being removed. */
   readonly limitMs?: number;
-  /** Gives it up. */
+  /** Stops the removal. */
   readonly signal?: AbortSignal;
 }
 
-/** Something of a directory is left. Trying again later is safe. */
+/** A part of a directory is left. Trying again later is safe. */
 export class RemovalError extends Error {
   constructor(path: string, reason: string, options?: ErrorOptions) {
     super(`${path} cannot be removed: ${reason}`, options);
@@ -21,32 +21,32 @@ export class RemovalError extends Error {
   }
 }
 
-/** A large home takes seconds; more is somebody filling it. */
+/** A large home takes seconds; more means that a process keeps filling it. */
 const LIMIT_MS = 60_000;
-/** How often a directory that has got something new meanwhile is emptied again. */
+/** How often a directory that received new files meanwhile is emptied again. */
 const MAX_TRIES = 3;
-/** turnd's own directories are not half as deep; each level holds a descriptor. */
+/** turnd's own directories are less than half as deep; each level holds a descriptor. */
 const MAX_DEPTH = 32;
 /** Not in Node's list: a handle on a directory that need not be readable. @see open(2) */
 const O_PATH = 0o10_000_000;
 const MAX_REASON_CHARACTERS = 300;
 
 /**
- * Removes a directory of turnd's own, with what the CLIs' user owns below it. The one way to do so.
+ * Removes a directory of turnd, with what the CLIs' user owns below it. The only way to do so.
  *
  * Use it for every directory that holds, or may hold, one that the CLIs' user can write: a session, a fresh home for a
- * probe, a test stage. Make such a directory in a place where that user can neither rename nor replace it (`<state>`, or
- * `/tmp` with its sticky bit), keep its outer level root's (`mkdtemp`, mode 0700 or 0711), and give that user a directory
- * inside it (`makeUserDirectory`): then `removeDirectory(outer, { runAs })` is all that clearing up takes, links, closed
- * directories and living processes of that user notwithstanding.
+ * probe, a test stage. Make such a directory in a place where that user can neither rename nor replace it (`<state>`,
+ * or `/tmp` with its sticky bit), keep its outer level root's (`mkdtemp`, mode 0700 or 0711), and give that user a
+ * directory inside it (`makeUserDirectory`). Then `removeDirectory(outer, { runAs })` is all that cleaning up takes, in
+ * spite of links, closed directories and living processes of that user.
  *
  * Root walks no path that the user can change. It goes down, by descriptors and never through a link, only into
- * directories that are turnd's own and that nobody else can write. Any other directory is emptied by a process with the
- * user's rights, and root removes no more of it than its name, which succeeds only where it is empty.
+ * directories that belong to turnd and that no other user can write. Any other directory is emptied by a process with
+ * the user's rights, and root removes only its name, which succeeds only where it is empty.
  *
- * Shape: resolves when nothing is left, also where nothing was there; goes on past what cannot be removed.
- * @throws {RemovalError} if something is left: not that user's to remove, still being filled when the time was over, or
- * busy. It has been emptied as far as it could be
+ * Shape: resolves when nothing is left, also where nothing was there; continues after what cannot be removed.
+ * @throws {RemovalError} if a part is left: not that user's to remove, still being filled at the time limit, or busy.
+ * It has been emptied as far as possible
  */
 export async function removeDirectory(path: string, options: RemoveOptions): Promise<void> {
   const { runAs, limitMs = LIMIT_MS, signal } = options;
@@ -61,7 +61,7 @@ export async function removeDirectory(path: string, options: RemoveOptions): Pro
 
 interface Walk {
   readonly runAs: RunAs;
-  /** What messages call the entry. */
+  /** The name of the entry in messages. */
   readonly shown: string;
   readonly depth: number;
   readonly signal: AbortSignal;
@@ -106,10 +106,11 @@ async function emptyDirectory(directory: FileHandle, walk: Walk): Promise<void> 
   if (first !== undefined) throw first;
 }
 
-/** As the user, a link leads nowhere that user could not go; which directory is emptied, the descriptor says. */
+/** With the user's rights a link leads nowhere new; the descriptor decides which directory is emptied. */
 async function emptyAsUser(directory: FileHandle, { runAs, shown, signal }: Walk): Promise<void> {
   const held = pathOf(directory);
-  // A directory that turnd itself cannot enter, nobody else opens for it. The others need not be entered to be opened.
+  // A directory that turnd itself cannot enter is opened by no other process for it. The others are opened without
+  // entering.
   if (runAs.isSelf) await chmod(held, 0o700);
   const run = (...command: readonly string[]): Promise<ToolResult> =>
     runTool(command, { runAs, timeoutMs: LIMIT_MS, cwd: held, signal });
@@ -123,16 +124,19 @@ async function emptyAsUser(directory: FileHandle, { runAs, shown, signal }: Walk
   if (code !== 0) throw new RemovalError(shown, stderr.slice(0, MAX_REASON_CHARACTERS) || `exit code ${code}`);
 }
 
-/** What the descriptor stands for, whatever its path has become. @see proc(5) */
+/** The directory that the descriptor stands for, whatever its path leads to by now. @see proc(5) */
 function pathOf({ fd }: FileHandle): string {
   return `/proc/self/fd/${fd}`;
 }
 
-/** Opens directories that their owner may not read, each before find goes on into it, or not write: as `sandbox/write-home`. */
+/**
+ * Makes directories readable and writable that their owner may not read or write, each before find enters it: as
+ * `sandbox/write-home`.
+ */
 const OPEN =
   "-type d ( ! -perm -u=rx -exec /bin/chmod u+rwx -- {} ; -o ! -perm -u=w -exec /bin/chmod u+w -- {} + )".split(" ");
 
-/** @returns undefined for what is no directory, a link to one among it, or is not there */
+/** @returns undefined where there is no directory: also for a link to one */
 async function openDirectory(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
@@ -151,7 +155,7 @@ async function ignoreMissing(removing: Promise<void>): Promise<void> {
 }
 
 function reasonOf(error: unknown): string {
-  if (isCode(error, "ENOTEMPTY")) return "it is being filled";
+  if (isCode(error, "ENOTEMPTY")) return "a process keeps filling it";
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -7,12 +7,12 @@ import { runTool } from "../run-tool.ts";
 const TIMEOUT_MS = 30_000;
 
 /**
- * Makes a directory that belongs to the CLIs' user, or finds it made. Its parent must be there.
+ * Makes a directory that belongs to the CLIs' user, or uses an existing one. Its parent must exist.
  *
- * Root gives away nothing but an empty directory that it has just made in a place where that user can rename nothing.
- * Anywhere else that user makes it itself.
+ * Root gives away only an empty directory that it has just made in a place where that user can rename nothing.
+ * Anywhere else that user makes it.
  * @param mode - for the new directory
- * @throws the system's error, or one that says what that user was told
+ * @throws the system's error, or one with what that user's process reported
  */
 export async function makeUserDirectory(path: string, runAs: RunAs, mode = 0o700): Promise<void> {
   const parent = runAs.isSelf ? dirname(path) : await resolveProtectedPath(dirname(path), runAs);
@@ -23,7 +23,7 @@ export async function makeUserDirectory(path: string, runAs: RunAs, mode = 0o700
   if (!runAs.isSelf) await lchown(own, runAs.uid, runAs.gid);
 }
 
-/** What an attempt that broke off has left is removed, which succeeds only where it is empty. */
+/** Removes what an interrupted attempt left, which succeeds only where it is empty. */
 async function isMade(path: string, { uid }: RunAs): Promise<boolean> {
   const found = await lstat(path).catch((error: unknown) => {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
