@@ -241,5 +241,6 @@ test.runIf(HAS_GROUPS)("where turns are to have no groups any more, those of an 
 
 test.runIf(HAS_GROUPS)("a group is named by turnd alone", () => {
   const groups = open();
-  for (const name of ["..", "a/b", "", ".", "a".repeat(65)]) expect(() => groups.make(name)).toThrow("no group");
+  for (const name of ["..", "a/b", "", ".", "a".repeat(65)])
+    expect(() => groups.make(name)).toThrow("cannot name a control group");
 });

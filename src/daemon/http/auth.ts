@@ -66,7 +66,10 @@ export function createHostCheck({ host: bound, token, hosts = [], origins = [] }
     if (origin !== undefined && !isSameHost(origin, host) && !origins.includes(origin)) {
       // Only the terminal's page can have addresses of its own.
       const further = origins.length === 0 ? "" : " or one that TURND_TERMINAL_URL or TURND_TERMINAL_ORIGINS names";
-      throw new ProblemError("forbidden_origin", `Origin must be the request's host${further}, got ${quoteHeader(origin)}`);
+      throw new ProblemError(
+        "forbidden_origin",
+        `Origin must be the request's host${further}, got ${quoteHeader(origin)}`,
+      );
     }
   };
 }
@@ -82,7 +85,10 @@ export function createTokenCheck(token: string | undefined): (authorization: str
   };
 }
 
-function refuseWithoutToken(isTrusted: (authorization: string | undefined) => boolean, given: string | undefined): void {
+function refuseWithoutToken(
+  isTrusted: (authorization: string | undefined) => boolean,
+  given: string | undefined,
+): void {
   if (isTrusted(given)) return;
   if (given === undefined) throw new ProblemError("unauthorized", "send the token as `Authorization: Bearer <token>`");
   throw new ProblemError("unauthorized", "the bearer token is not valid");

@@ -40,9 +40,7 @@ const schema = {
         "text/event-stream": { schema: z.string() },
       },
     },
-    204: z
-      .undefined()
-      .describe("SSE only: the shell has ended and the offset is at its end: no output will follow."),
+    204: z.undefined().describe("SSE only: the shell has ended and the offset is at its end: no output will follow."),
     ...refusals("shell_not_found", "cursor_beyond_end", "bad_cursor", "too_many_streams"),
   },
 } as const;

@@ -125,7 +125,8 @@ function assertUsable(place: GroupPlace, controllers: readonly string[]): void {
     if (version === 2) {
       const offered = readFileSync(join(directory, "cgroup.controllers"), "utf8").trim().split(" ");
       const missing = controllers.filter((controller) => !offered.includes(controller));
-      if (missing.length > 0) throw new GroupsUnusableError(`${directory} lacks the controllers ${missing.join(" and ")}`);
+      if (missing.length > 0)
+        throw new GroupsUnusableError(`${directory} lacks the controllers ${missing.join(" and ")}`);
     }
     if (mustBeLeft(place)) assertAlone(place);
     // A group that a turnd with the same pid could not remove serves as well.
