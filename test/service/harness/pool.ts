@@ -5,6 +5,8 @@ import { createSandboxPool, type PoolOptions, type SandboxPool } from "../../../
 import type { SandboxScope } from "../../../src/service/sandboxes/sandboxes.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { openRunDesk, outcomeOf, type RunDesk } from "./run-desk.ts";
+import { startScriptedEngine } from "./scripted-engine.ts";
+import { freshStorage, type EngineKind } from "./storage.ts";
 
 export const SANDBOX_SECRET = "test-sandbox-secret-0123456789abcdef";
 
@@ -23,6 +25,15 @@ export function testPool(
   });
   onTestFinished(() => pool.close());
   return pool;
+}
+
+/** A pool on a scripted engine, and a thread. */
+export async function setUpPool(kind: EngineKind, options: Partial<Parameters<typeof testPool>[0]> = {}) {
+  const storage = await freshStorage(kind);
+  const scripted = await startScriptedEngine();
+  const thread = await openThread(storage);
+  const pool = testPool({ storage, engine: scripted.engine, ...options });
+  return { storage, scripted, thread, pool };
 }
 
 /** A thread whose runs a test begins and ends. */
