@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { startScriptedModel } from "../../src/scripted-model/server.ts";
 import { createClient } from "../harness/client.ts";
+import { startListening } from "../harness/listening-process.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 
@@ -26,9 +26,10 @@ const run = (script: string, env: Record<string, string> = {}) =>
 /** Runs a script that becomes `npm start`, with directories of this test's own, and waits until turnd listens. */
 async function start(script: string, env: Record<string, string> = {}) {
   const directory = temporaryDirectory(onTestFinished);
-  const child = execa("bash", ["-euo", "pipefail", "-c", script], {
-    cwd: REPOSITORY,
-    env: {
+  const { url, log, exited, kill } = await startListening(
+    ["bash", "-euo", "pipefail", "-c", script],
+    {
+      ...process.env,
       TURND_PORT: "0",
       TURND_STATE_DIR: join(directory, "state"),
       TURND_HOME: userDirectory(join(directory, "home")),
@@ -37,30 +38,17 @@ async function start(script: string, env: Record<string, string> = {}) {
       CLI_B_SANDBOX_MODE: "danger-full-access",
       ...env,
     },
-    reject: false,
-    stdin: "ignore",
-    buffer: false,
-  });
-  onTestFinished(() => void child.kill("SIGTERM"));
-  const log: string[] = [];
-  const { promise: address, resolve } = Promise.withResolvers<string>();
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    log.push(line);
-    const url = /"url":"http:\/\/([^"]+)"[^}]*"msg":"listening"/.exec(line)?.[1];
-    if (url !== undefined) resolve(url);
-  });
-  const ended = Promise.resolve(child);
-  const host = await Promise.race([
-    address,
-    ended.then(() => {
-      throw new Error(`npm start ended before it listened:\n${log.join("\n")}`);
-    }),
-  ]);
-  async function stop(): Promise<number | undefined> {
-    child.kill("SIGTERM");
-    return (await ended).exitCode;
-  }
-  return { host, log, stop };
+    REPOSITORY,
+  );
+  onTestFinished(() => kill("SIGTERM"));
+  return {
+    host: new URL(url).host,
+    log,
+    stop(): Promise<number | null> {
+      kill("SIGTERM");
+      return exited;
+    },
+  };
 }
 
 test("the one command runs a real turn on each CLI, and runs of the service", { timeout: 600_000 }, async () => {

@@ -13,12 +13,19 @@ export interface ListeningProcess {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Starts a program with this environment alone, and waits for its line `listening`. @throws with its log when it ends before */
+/**
+ * Starts a program with this environment alone, and waits for its line `listening`.
+ *
+ * @param cwd - where it runs, if not where the tests do
+ * @throws with its log when it ends before
+ */
 export async function startListening(
   [program, ...args]: readonly [string, ...string[]],
   env: Readonly<Record<string, string | undefined>>,
+  cwd: string = process.cwd(),
 ): Promise<ListeningProcess> {
   const child = execa(program, args, {
+    cwd,
     extendEnv: false,
     env,
     reject: false,
