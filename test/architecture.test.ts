@@ -11,6 +11,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   // What an app of turnd and one of the agent service do alike.
   "http-server": [],
+  // What the command lines of turnd and of the agent service do alike.
+  "command-line": [],
   executors: ["protocol"],
   // Files and directories that survive a crash; knows nobody.
   storage: [],
@@ -31,7 +33,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // Starts the daemon, stops it, and wires the rooms it is made of.
   serve: ["protocol", ...JOINED, "turns", "terminal", "http", "commands", "settings", "version"],
   // What `turnd <command>` does, a file a command.
-  commands: ["protocol", ...JOINED, "turns", "doctor", "probe", "serve", "scripted-model", "settings", "version"],
+  commands: [
+    "command-line",
+    "protocol",
+    ...JOINED,
+    "turns",
+    "doctor",
+    "probe",
+    "serve",
+    "scripted-model",
+    "settings",
+    "version",
+  ],
   // main.ts and turnd.ts alone.
   daemon: ["protocol", "executors", "event-log", "turns", "serve", "commands", "settings", "version"],
   "scripted-model": ["protocol"],
@@ -67,7 +80,7 @@ function serviceRooms(): Record<string, readonly string[]> {
     ...Object.fromEntries(rooms),
     "service/settings": ["service/api"],
     "service/version": [],
-    service: ["service/settings", "service/version", "client", ...rows.slice(1).flat()],
+    service: ["command-line", "service/settings", "service/version", "client", ...rows.slice(1).flat()],
     svc: ["service/api"],
   };
 }
