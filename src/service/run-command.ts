@@ -63,6 +63,7 @@ const EXPECTED = new Set([
   "SettingsError",
   "DataDirectoryHeld",
   "SchemaOutdated",
+  "SchemaNewer",
   "PgliteUnusable",
   "ResetRefused",
   "ApiProblem",
