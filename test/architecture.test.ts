@@ -200,6 +200,11 @@ test("only the main files touch process.env and process.exit", () => {
   expect(findWritten(/\bprocess\.(env|exit)\b/).toSorted()).toEqual(mains);
 });
 
+test("turn.json is written at a turn's admission and by the turn's owner, and nowhere else", () => {
+  const writers = findWritten(/\bwriteTurnFile\b/).map((file) => file.replace("src/daemon/turns/", ""));
+  expect(writers.toSorted()).toEqual(["lifecycle/turn-file.ts", "lifecycle/turn.ts", "store/turn-store.ts"]);
+});
+
 test("the only index.ts is that of protocol", () => {
   expect(files.filter((file) => file.endsWith("/index.ts"))).toEqual(["src/protocol/index.ts"]);
 });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { FAILURES_PATH, renderFailures } from "../scripts/generate/failures.ts";
 import { REFERENCE_PATH, renderReference } from "../scripts/generate/reference.ts";
-import { KEEPER_LOST, OWN_FAILURES } from "../src/daemon/turns/outcome/acts.ts";
+import { KEEPER_LOST, OWN_FAILURES } from "../src/daemon/turns/outcome/own-failure.ts";
 import { VERSION } from "../src/daemon/version.ts";
 import { FailureCode } from "../src/protocol/index.ts";
 

@@ -1,8 +1,9 @@
 import { writeFileSync } from "node:fs";
 import type { DescribedRule, FailureDraft } from "../../src/daemon/executors/contract/executor.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
-import { ACTS, KEEPER_LOST, OWN_FAILURES } from "../../src/daemon/turns/outcome/acts.ts";
 import { listCandidates, type Candidate } from "../../src/daemon/turns/outcome/classify.ts";
+import { KEEPER_LOST, OWN_FAILURES } from "../../src/daemon/turns/outcome/own-failure.ts";
+import { STOP_REASONS } from "../../src/daemon/turns/outcome/stop-reasons.ts";
 import { FAILURE_ADVICE, FailureCode } from "../../src/protocol/index.ts";
 import { table } from "./reference-tables.ts";
 
@@ -58,10 +59,10 @@ function renderCode(code: FailureCode): string {
 }
 
 function ownRows(code: FailureCode): string[][] {
-  const acts = Object.entries(ACTS).filter(([, act]) => act.code === code);
+  const stops = Object.entries(STOP_REASONS).filter(([, stop]) => stop.code === code);
   const own = OWN_FAILURES[code];
   return [
-    ...acts.map(([act, { message }]) => ["turnd", `\`turnd/${act}\``, "turnd", message]),
+    ...stops.map(([reason, { message }]) => ["turnd", `\`turnd/${reason}\``, "turnd", message]),
     ...(KEEPER_LOST.code === code ? [["turnd", `\`${KEEPER_LOST.rule}\``, "turnd", KEEPER_LOST.message]] : []),
     ...(own === undefined ? [] : [["turnd", `\`turnd/${code}\``, "turnd", own]]),
   ];
@@ -69,10 +70,12 @@ function ownRows(code: FailureCode): string[][] {
 
 /** The order, from the code that decides: what it lists for a turn whose process left a proven cause, and for a guess. */
 function orderRows(): string[][] {
-  const said = new Map<string, string>(Object.entries(ACTS).map(([act, { message }]) => [`turnd/${act}`, message]));
-  said.set(KEEPER_LOST.rule, KEEPER_LOST.message);
-  said.set("turnd/halt", "turnd could not run the turn, or stopped its process for what it printed.");
-  said.set("completed", "The last record and the exit prove that the turn was completed.");
+  const messages = new Map<string, string>(
+    Object.entries(STOP_REASONS).map(([reason, { message }]) => [`turnd/${reason}`, message]),
+  );
+  messages.set(KEEPER_LOST.rule, KEEPER_LOST.message);
+  messages.set("turnd/halt", "turnd could not run the turn, or stopped its process for what it printed.");
+  messages.set("completed", "The last record and the exit prove that the turn was completed.");
   const proven = listWith({ ...KEEPER_LOST, rule: "the CLI's table", on: "record", isProven: true });
   const guess = listWith({
     ...KEEPER_LOST,
@@ -81,7 +84,7 @@ function orderRows(): string[][] {
     isProven: false,
   });
   return [...proven, ...guess.slice(-1)].map(({ rule, on, verdict }) => {
-    const message = said.get(rule);
+    const message = messages.get(rule);
     if (message === undefined)
       return [rule, "record, exit, stderr", "the rule's code", "A rule of the table below matches."];
     return [`\`${rule}\``, on, verdict === undefined ? "its own code" : `\`${verdict}\``, message];

@@ -18,8 +18,10 @@ async function consume(lines: Iterable<string>, atOnce = 1) {
     output: batches(lines, atOnce),
     isHeldUntilBound: true,
     emit: async (events) => void (emitted += events.length),
-    onHalt: (halt) => halts.push(halt),
-    onStepBoundary: () => (boundaries += 1),
+    report(report) {
+      if (report.type === "halted") halts.push(report.halt);
+      if (report.type === "step_boundary") boundaries += 1;
+    },
     outcome: () => Promise.resolve({ exit: { code: 0, signal: null }, wasStopped: halts.length > 0 }),
   });
   return { consumed, halts, emitted: () => emitted, boundaries: () => boundaries };

@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { TurnResult, type Decision, type Exit, type TriedRule } from "../../src/protocol/index.ts";
 import type { Ending, FailureDraft } from "../../src/daemon/executors/contract/executor.ts";
 import { decideFailure, toExitFacts, type FailureRule } from "../../src/daemon/executors/classification/rules.ts";
-import { ownFailure } from "../../src/daemon/turns/outcome/acts.ts";
+import { ownFailure } from "../../src/daemon/turns/outcome/own-failure.ts";
 import { concludeTurn, type TurnFacts } from "../../src/daemon/turns/outcome/classify.ts";
-import { explainTurn, keepTold, toVerdict } from "../../src/daemon/turns/outcome/decision.ts";
+import { explainTurn, keepLogged, toVerdict } from "../../src/daemon/turns/outcome/decision.ts";
 import type { TestDaemon } from "../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
@@ -104,18 +104,18 @@ const COUNTED = {
 test("what was told at the end stays, whatever the directory shows now", () => {
   const told = { ...concludeTurn(facts({}, { halt: ownFailure("storage_error", "The disk is full.") })), ...COUNTED };
   const shown = explainTurn(facts({ failure: proven }, {}));
-  const kept = keepTold(told, shown);
+  const kept = keepLogged(told, shown);
   expect(kept).toMatchObject({ rule: "turnd/storage_error", verdict: "storage_error", on: "turnd" });
   expect(matched(kept.tried)).toEqual(["turnd/storage_error won", "said outranked"]);
-  expect(keepTold(told, undefined).tried).toHaveLength(1);
+  expect(keepLogged(told, undefined).tried).toHaveLength(1);
   const cancelled = { ...concludeTurn(facts({}, { endedBy: "cancel" })), ...COUNTED };
-  expect(keepTold(cancelled, shown)).toMatchObject({
+  expect(keepLogged(cancelled, shown)).toMatchObject({
     rule: "turnd/cancel",
     verdict: "cancelled",
     evidence: explainTurn(facts({}, { endedBy: "cancel" })).evidence,
   });
   const completed = { ...concludeTurn(facts({}, {})), ...COUNTED };
-  expect(keepTold(completed, shown)).toMatchObject({ rule: "as-told", verdict: "completed" });
+  expect(keepLogged(completed, shown)).toMatchObject({ rule: "as-told", verdict: "completed" });
 });
 
 async function explain(turnd: TestDaemon, turnId: string): Promise<Decision> {

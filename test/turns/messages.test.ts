@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import { RULES as RULES_A } from "../../src/daemon/executors/cli-a/failures/failure.ts";
 import { RULES as RULES_B } from "../../src/daemon/executors/cli-b/failures/failure.ts";
 import { decideFailure, type Fact } from "../../src/daemon/executors/classification/rules.ts";
-import { ACTS, KEEPER_LOST, ownFailure, toDraft, type Act } from "../../src/daemon/turns/outcome/acts.ts";
+import { KEEPER_LOST, ownFailure } from "../../src/daemon/turns/outcome/own-failure.ts";
+import type { StopReason } from "../../src/daemon/turns/lifecycle/life.ts";
+import { STOP_REASONS, toDraft } from "../../src/daemon/turns/outcome/stop-reasons.ts";
 import { toFailure, toMessage } from "../../src/daemon/turns/outcome/failure.ts";
 import { FAILURE_ADVICE, FailureCode } from "../../src/protocol/index.ts";
 
@@ -28,11 +30,14 @@ describe.each([
   });
 });
 
-test.each(Object.keys(ACTS) as Act[])("turnd's own act %s says what happened in one sentence", (act) => {
-  const { code, message } = ACTS[act];
-  if (code === undefined) expect(message).toMatch(/^[A-Z][^.;]*\.$/);
-  else expect(plain(toMessage(toDraft(act, code)))).toMatch(ONE_SENTENCE);
-});
+test.each(Object.keys(STOP_REASONS) as StopReason[])(
+  "the stop reason %s says what happened in one sentence",
+  (reason) => {
+    const { code, message } = STOP_REASONS[reason];
+    if (code === undefined) expect(message).toMatch(/^[A-Z][^.;]*\.$/);
+    else expect(plain(toMessage(toDraft(reason, code)))).toMatch(ONE_SENTENCE);
+  },
+);
 
 test.each(FailureCode.options)("the advice for %s can be read after what happened", (code) => {
   expect(FAILURE_ADVICE[code].remedy).toMatch(/^[a-z][^.;\n]*$/);

@@ -133,6 +133,7 @@ async function run(directory: string, dialect: Dialect, secret = SECRET) {
   });
   await consumeOutput({
     translator: translator(dialect),
+    report() {},
     output: followOutput({
       stdoutPath: join(directory, "stdout.jsonl"),
       stderrPath: join(directory, "stderr.log"),

@@ -18,12 +18,13 @@ import { runTurn } from "./run/run.ts";
 import type { TurnService } from "./turn-service.ts";
 import { wasStarted } from "./run/set-aside.ts";
 import { readSessionEvents } from "./store/session-events.ts";
-import { createSteering } from "./scheduling/steer.ts";
 import { endLeftovers } from "./run/leftovers.ts";
 import { createTidying } from "./run/tidying.ts";
 import { openTombstones } from "./store/tombstones.ts";
 import { describeUnreadable, openTurnStore } from "./store/turn-store.ts";
-import { hasEnded, LAST_LINES_MS, requestStop, toAdmission, toSnapshot, type Turn } from "./store/turn.ts";
+import type { RequestedStop } from "./lifecycle/inputs.ts";
+import { hasEnded, LAST_LINES_MS, type Turn } from "./lifecycle/turn.ts";
+import { toAdmission, toSnapshot } from "./store/snapshot.ts";
 
 /** How long whoever looks at an executor waits for what it has not said yet; CLI A alone takes 0.9 s for its version. */
 const LOOK_WAIT_MS = 2_000;
@@ -47,7 +48,9 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       logger.error({ path, err: error }, "turn cannot be read: its files are left alone, its processes are ended");
       unreadable.push(path);
     },
-    onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is told again from there on"),
+    onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is written again from there on"),
+    steerWaitMs: context.limits.steerWaitMs,
+    onUnsaved: (turnId, error) => logger.error({ turnId, err: error }, "turn.json could not be replaced"),
   });
   for (const turn of store.list()) context.secrets.add(turn.file, { hasEnded: hasEnded(turn) });
   // What an earlier turnd with more executors had started: nothing here reads what it prints, so it is ended at once.
@@ -58,7 +61,6 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   if (tombstoneFault !== undefined) logger.error(tombstoneFault);
   const removal = createRemoval({ context, store, tombstones, reserve: createStateReserve(context.stateDirectory) });
   await removal.finishAll();
-  const steering = createSteering(context.limits.steerWaitMs);
   const queue = createTurnQueue({
     maxTurns: context.limits.maxTurns,
     run,
@@ -76,13 +78,14 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       const running = queue.running(turn.file.session_id);
       if (turn.file.queue_policy !== "steer") return queue.push(turn);
       queue.pushFirst(turn);
-      if (running !== undefined) steering.request(running);
+      void running?.send({ type: "steer_requested" });
     },
   });
 
   async function run(turn: Turn): Promise<void> {
     // A turn that ends while it waits in line has no home: what lies there belongs to another turn.
     const hasHome = queue.running(turn.file.session_id) === turn;
+    await turn.send({ type: "dequeued" });
     try {
       await runTurn(contextOf(context, turn.file.session_id), turn, {
         earlierTurns: () =>
@@ -90,7 +93,6 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
             .ofSession(turn.file.session_id)
             .filter((other) => other.file.order < turn.file.order)
             .map((other) => other.directory),
-        onStepBoundary: () => steering.atStepBoundary(turn),
         whenTidy: () => tidying.settled(turn.file.session_id),
       });
     } catch (error) {
@@ -98,8 +100,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       if (hasEnded(turn)) logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be left in order");
       else await endWithoutLog(context, turn, error);
     } finally {
-      steering.forget(turn);
-      turn.markFinished();
+      await turn.send({ type: "closed" });
       if (hasEnded(turn)) context.secrets.end(turn.file.turn_id);
       if (hasEnded(turn)) tidying.begin(turn, { hasHome });
     }
@@ -115,10 +116,10 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   const rank = ({ file }: Turn, hasRun: boolean): number =>
     hasRun ? -Infinity : file.queue_policy === "steer" ? -file.order : 0;
   for (const turn of unfinished.toSorted((a, b) => rank(a, started.has(a)) - rank(b, started.has(b)) || 0)) {
-    logger.info({ turnId: turn.file.turn_id, wasStarted: started.has(turn) }, "turn taken up again");
+    logger.info({ turnId: turn.file.turn_id, wasStarted: started.has(turn) }, "turn resumed after a restart");
     queue.push(turn);
   }
-  for (const turn of started) if (isSteered(turn, unfinished)) steering.request(turn);
+  for (const turn of started) if (isSteered(turn, unfinished)) void turn.send({ type: "steer_requested" });
 
   function find(turnId: string): Turn {
     const turn = store.get(turnId);
@@ -142,9 +143,9 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     throw new ProblemError("turn_not_ended", message, { turn: snapshot(turn) });
   }
 
-  async function stop(turn: Turn, reason: "cancel" | "session_deleted" | "shutdown"): Promise<void> {
+  async function stop(turn: Turn, reason: RequestedStop): Promise<void> {
     if (hasEnded(turn)) return;
-    requestStop(turn, reason);
+    void turn.send({ type: "stop_requested", reason });
     // A waiting turn runs to its end at once: it has one event, and no process.
     if (queue.remove(turn)) await run(turn);
     await turn.finished;
@@ -214,7 +215,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
         turn_id: turnId,
         status: turn.status,
         already_ended: wasEnded,
-        ended: turn.ended,
+        ended: [...turn.endedProcesses],
         duration_ms: Math.round(performance.now() - startedAt),
       };
     },

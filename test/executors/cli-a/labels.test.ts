@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { cliA } from "../../../src/daemon/executors/cli-a/adapter.ts";
 import type { Ending, FailureDraft } from "../../../src/daemon/executors/contract/executor.ts";
 import { concludeTurn } from "../../../src/daemon/turns/outcome/classify.ts";
-import { EndedBy } from "../../../src/daemon/turns/store/turn-file.ts";
+import { EndedBy } from "../../../src/daemon/turns/lifecycle/turn-file.ts";
 import { listRecordings, play, SHARED_RECORDINGS, type Recording } from "../recordings.ts";
 
 const shared = listRecordings(SHARED_RECORDINGS, "cli-a");

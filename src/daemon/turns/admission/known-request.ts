@@ -1,6 +1,6 @@
 import { ProblemError } from "../../../protocol/index.ts";
 import type { Tombstones } from "../store/tombstones.ts";
-import type { Turn } from "../store/turn.ts";
+import type { Turn } from "../lifecycle/turn.ts";
 import { describeUnreadable, type TurnStore } from "../store/turn-store.ts";
 
 /** Where requests are known from. */

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { CliName, TurnRequest } from "../../../protocol/index.ts";
 import type { TurnLimits } from "../context.ts";
-import type { TurnFile } from "../store/turn-file.ts";
+import type { TurnFile } from "../lifecycle/turn-file.ts";
 import type { NewFile } from "../store/turn-store.ts";
 
 /** What every turn is made with, whatever was asked for. */

@@ -5,7 +5,7 @@ import { ProblemError } from "../../../protocol/index.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import { runTool } from "../../process/run-tool.ts";
-import { exhaustedFailure } from "../outcome/acts.ts";
+import { exhaustedFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
 
 export interface WorkspaceOptions {

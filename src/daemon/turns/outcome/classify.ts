@@ -1,18 +1,20 @@
 import type { DecidedOn, Evidence, Exit, TurnEndedData, Verdict } from "../../../protocol/index.ts";
 import type { Ending, FailureDraft } from "../../executors/contract/executor.ts";
-import { ACTS, KEEPER_LOST, ownFailure, toDraft, type Act } from "./acts.ts";
+import { KEEPER_LOST, ownFailure } from "./own-failure.ts";
+import type { StopReason } from "../lifecycle/life.ts";
+import type { EndedBy } from "../lifecycle/turn-file.ts";
 import { toFailure } from "./failure.ts";
-import type { EndedBy } from "../store/turn-file.ts";
+import { STOP_REASONS, toDraft } from "./stop-reasons.ts";
 
-/** Everything that decides how a turn is told to have ended. */
+/** Everything that decides how a turn is reported to have ended. */
 export interface TurnFacts {
-  /** What turnd did. */
+  /** The turn's stop reason; null where it ended by itself. */
   readonly endedBy: EndedBy;
   /** What the process left behind; undefined when none ran. */
   readonly ending?: Ending;
   /** Decided by turnd before a process started, or while it ran: the turn failed with this. */
   readonly halt?: FailureDraft;
-  /** null when nobody saw the process end. */
+  /** null where the end of the process was not seen. */
   readonly exit: Exit | null;
   readonly isDegraded: boolean;
 }
@@ -64,28 +66,29 @@ export function decide(facts: TurnFacts): Candidate {
  * watchdog that noticed it. A cancel is a cancel.
  */
 export function listCandidates({ endedBy, ending, halt, exit }: TurnFacts): readonly Candidate[] {
-  const acts = (...names: readonly Act[]): Candidate[] => names.map((name) => fromAct(name, name === endedBy));
+  const stops = (...reasons: readonly StopReason[]): Candidate[] =>
+    reasons.map((reason) => fromStop(reason, reason === endedBy));
   const failure = ending?.failure;
   // A halt is what the process's end says too.
   const cause = failure === undefined || failure === halt ? [] : [fromDraft(failure)];
   const isProven = failure?.isProven === true;
   return [
-    ...acts("cancel", "session_deleted"),
+    ...stops("cancel", "session_deleted"),
     halt === undefined ? { rule: "turnd/halt", on: "turnd" } : fromDraft(halt),
-    ...acts("output_limit"),
+    ...stops("output_limit"),
     fromProof(exit?.code === 0 ? ending?.proof : undefined),
-    ...acts("steer", "shutdown"),
+    ...stops("steer", "shutdown"),
     ...(isProven ? cause : []),
-    ...acts("start_timeout", "idle_timeout", "turn_timeout"),
+    ...stops("start_timeout", "idle_timeout", "turn_timeout"),
     fromDraft(KEEPER_LOST, endedBy === null && exit === null),
     ...(isProven ? [] : cause),
   ];
 }
 
-function fromAct(act: Act, hasHappened: boolean): Candidate {
-  const { code, cancelledBy, message } = ACTS[act];
-  if (cancelledBy === undefined) return fromDraft(toDraft(act, code), hasHappened);
-  const cancelled = { rule: `turnd/${act}`, on: "turnd", verdict: "cancelled", cancelledBy } as const;
+function fromStop(reason: StopReason, hasHappened: boolean): Candidate {
+  const { code, cancelledBy, message } = STOP_REASONS[reason];
+  if (cancelledBy === undefined) return fromDraft(toDraft(reason, code), hasHappened);
+  const cancelled = { rule: `turnd/${reason}`, on: "turnd", verdict: "cancelled", cancelledBy } as const;
   return hasHappened ? { ...cancelled, evidence: [{ source: "turnd", text: message }] } : cancelled;
 }
 

@@ -1,7 +1,7 @@
 import type { Decision, Evidence, TriedRule, TurnEndedData, Verdict } from "../../../protocol/index.ts";
 import { tryRules } from "../../executors/classification/rules.ts";
-import { ACTS } from "./acts.ts";
 import { decide, listCandidates, type Candidate, type TurnFacts } from "./classify.ts";
+import { STOP_REASONS } from "./stop-reasons.ts";
 
 /** How a turn ended, in one word. */
 export function toVerdict({ status, failure }: TurnEndedData): Verdict {
@@ -9,22 +9,23 @@ export function toVerdict({ status, failure }: TurnEndedData): Verdict {
 }
 
 /**
- * Keeps a decision that is shown again true to what was told at the turn's end.
+ * Keeps a decision that is made again true to what was logged at the turn's end.
  *
  * The directory need not show everything turnd did or saw, such as a full disk, and rules may have changed since: where the
- * two differ, what was told wins.
+ * two differ, what was logged wins.
  * @param shown - what the turn's directory gives now; undefined when it gives nothing
  */
-export function keepTold(told: TurnEndedData, shown: Decision | undefined): Decision {
-  const verdict = toVerdict(told);
+export function keepLogged(logged: TurnEndedData, shown: Decision | undefined): Decision {
+  const verdict = toVerdict(logged);
   if (shown?.verdict === verdict) return shown;
-  const [act, meaning] = Object.entries(ACTS).find(([, { cancelledBy }]) => cancelledBy === told.cancelled_by) ?? [];
-  const isCancelled = told.cancelled_by !== undefined && meaning !== undefined;
+  const [reason, meaning] =
+    Object.entries(STOP_REASONS).find(([, { cancelledBy }]) => cancelledBy === logged.cancelled_by) ?? [];
+  const isCancelled = logged.cancelled_by !== undefined && meaning !== undefined;
   const evidence: readonly Evidence[] = isCancelled
     ? [{ source: "turnd", text: meaning.message }]
-    : (told.failure?.evidence ?? []);
+    : (logged.failure?.evidence ?? []);
   const isOwn = evidence.length > 0 && evidence.every(({ source }) => source === "turnd");
-  const rule = isOwn ? `turnd/${isCancelled ? act : verdict}` : "as-told";
+  const rule = isOwn ? `turnd/${isCancelled ? reason : verdict}` : "as-told";
   const decided = { rule, verdict, on: "turnd" } as const;
   const [first] = evidence;
   const others = (shown?.tried ?? []).map((row) =>

@@ -13,7 +13,8 @@ import { explainTurn } from "./decision.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { writeResult } from "./result.ts";
 import { toFailureOfOurs } from "./run-outcome.ts";
-import type { Turn } from "../store/turn.ts";
+import type { End } from "../lifecycle/inputs.ts";
+import type { Turn } from "../lifecycle/turn.ts";
 import { withoutSecrets } from "../store/without-secrets.ts";
 
 const END_RETRIES = 10;
@@ -26,17 +27,17 @@ const END_RETRY_MS = 200;
  */
 export async function endWithoutLog(context: TurnContext, turn: Turn, error: unknown): Promise<void> {
   context.logger.error({ turnId: turn.file.turn_id, err: error }, "turn's log cannot be written");
-  const endedBy = turn.stopRequested ?? turn.file.ended_by ?? null;
-  const facts = { endedBy, halt: toFailureOfOurs(error), exit: null, isDegraded: false };
+  const facts = { endedBy: turn.life.stopReason ?? null, halt: toFailureOfOurs(error), exit: null, isDegraded: false };
   const data: TurnEndedData = {
     ...concludeTurn(facts),
     counts: { events: turn.tail.lastSeq() + 1, records: 0, unknown: 0, tools: 0, retries: 0 },
     duration_ms: 0,
     digest: await digestOf(join(turn.directory, "events.jsonl")),
   };
-  turn.unwrittenEnd = data;
-  turn.decision = explainTurn(facts);
-  markEnded(turn, data, context.now().toISOString());
+  // Wherever the turn stood.
+  await turn.send({ type: "failed" });
+  const end = { status: data.status, at: context.now().toISOString(), decision: explainTurn(facts) };
+  await turn.send({ type: "end_unwritable", end, data });
   observeEnd(context, turn, data);
   turn.tail.end();
 }
@@ -82,15 +83,14 @@ export async function endTurn(
       duration_ms: durationMs,
       digest: before.digest,
     });
-  await quietly(context, turn, async () => {
-    turn.decision = withoutSecrets(context.redact, Decision, explainTurn(facts));
-  });
-  const data = await logEnd(context, turn, log, makeData, now.toISOString());
+  const at = now.toISOString();
+  const decision = makeDecision(context, turn, facts);
+  const data = await logEnd(context, turn, log, makeData, { at, ...(decision === undefined ? {} : { decision }) });
   await quietly(context, turn, async () => {
     // A result beside a log without its end would say that the log is damaged.
     if (turn.decision === undefined || turn.unwrittenEnd !== undefined) return;
-    await writeResult(turn, { data, at: now.toISOString() }, turn.decision);
-    turn.decision = undefined;
+    await writeResult(turn, { data, at }, turn.decision);
+    await turn.send({ type: "result_written" });
   });
   const { status, failure } = data;
   context.logger.info(
@@ -99,10 +99,14 @@ export async function endTurn(
   );
 }
 
-/** Remembers that a turn has ended, and how. */
-export function markEnded(turn: Turn, data: TurnEndedData, endedAt: string): void {
-  turn.status = data.status;
-  turn.endedAt = endedAt;
+function makeDecision({ redact, logger }: TurnContext, turn: Turn, facts: TurnFacts): Decision | undefined {
+  try {
+    return withoutSecrets(redact, Decision, explainTurn(facts));
+  } catch (error) {
+    // It can be made again from the turn's directory, and matters less than the end itself (law 3).
+    logger.warn({ turnId: turn.file.turn_id, err: error }, "decision of a turn's end could not be described");
+    return undefined;
+  }
 }
 
 function observeEnd(context: TurnContext, { file }: Turn, data: TurnEndedData): void {
@@ -121,7 +125,7 @@ async function logEnd(
   turn: Turn,
   log: EventLog,
   makeData: (before: LogSoFar) => TurnEndedData,
-  endedAt: string,
+  end: Omit<End, "status">,
 ): Promise<TurnEndedData> {
   for (let attempt = 1; ; attempt += 1) {
     let data = makeData({ events: log.lastSeq(), digest: log.digest() });
@@ -129,7 +133,7 @@ async function logEnd(
       await log.appendLast(
         (before) => ({ type: "turn.ended", data: (data = makeData(before)) }),
         () => {
-          markEnded(turn, data, endedAt);
+          void turn.send({ type: "end_logged", end: { ...end, status: data.status } });
           context.observer.eventsWritten(turn.file.executor, 1);
           observeEnd(context, turn, data);
         },
@@ -139,9 +143,8 @@ async function logEnd(
       if (!isStorageError(error)) throw error;
       if (attempt >= END_RETRIES) {
         context.logger.error({ turnId: turn.file.turn_id, err: error }, "end of a turn could not be written");
-        markEnded(turn, data, endedAt);
+        await turn.send({ type: "end_unwritable", end: { ...end, status: data.status }, data });
         observeEnd(context, turn, data);
-        turn.unwrittenEnd = data;
         return data;
       }
       await delay(END_RETRY_MS);

@@ -7,9 +7,10 @@ import { FRESH } from "../../storage/atomic-file.ts";
 import { readRegular } from "../../storage/read-regular.ts";
 import { openRecording } from "../../replay/recording.ts";
 import type { TurnContext } from "../context.ts";
-import { keepTold } from "./decision.ts";
+import { keepLogged } from "./decision.ts";
 import { replayRecording } from "../replay/replay.ts";
-import { executorNameOf, type Turn } from "../store/turn.ts";
+import type { Turn } from "../lifecycle/turn.ts";
+import { executorNameOf } from "../store/snapshot.ts";
 import { readEnd } from "../store/turn-store.ts";
 
 const FILE = "result.json";
@@ -93,7 +94,7 @@ async function makeAgain(context: TurnContext, turn: Turn, end: TurnEnd): Promis
   } catch (error) {
     context.logger.warn({ turnId, err: error }, "turn cannot be replayed; its decision is told as far as logged");
   }
-  const decision = keepTold(end.data, shown);
+  const decision = keepLogged(end.data, shown);
   if (turn.unwrittenEnd !== undefined) return decision;
   try {
     await writeResult(turn, end, decision);

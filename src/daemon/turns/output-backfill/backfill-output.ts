@@ -8,7 +8,7 @@ import { waitForExit } from "../../process/keeper/wait-exit.ts";
 import { surroundingsOf } from "../run/cli-surroundings.ts";
 import { executorOf, type TurnContext } from "../context.ts";
 import { appendLines, finishAppending } from "./pending-lines.ts";
-import type { Turn } from "../store/turn.ts";
+import type { Turn } from "../lifecycle/turn.ts";
 import { makeGroup } from "../run/turn-group.ts";
 
 /** CLI A takes a second on a quiet machine. The turn's own time-out holds besides. */
@@ -106,6 +106,7 @@ function limitMs(context: TurnContext, { file }: Turn): number {
 /** Ends what runs there, and removes what it has left. */
 async function clear(turn: Turn): Promise<void> {
   const directory = join(turn.directory, DIRECTORY);
-  turn.ended.push(...(await sweepLeftovers(directory, { marker: turn.file.turn_id })));
+  const processes = await sweepLeftovers(directory, { marker: turn.file.turn_id });
+  await turn.send({ type: "processes_swept", processes });
   await rm(directory, { recursive: true, force: true });
 }

@@ -8,7 +8,7 @@ import { findProgram, type FoundProgram } from "../../process/find-program.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import { type LendHome, ProbeHomeError } from "../../process/user-files/lent-home.ts";
 import { runTool, type ToolResult } from "../../process/run-tool.ts";
-import { exhaustedFailure, ownFailure } from "../outcome/acts.ts";
+import { exhaustedFailure, ownFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";

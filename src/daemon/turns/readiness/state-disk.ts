@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { ownFailure } from "../outcome/acts.ts";
+import { ownFailure } from "../outcome/own-failure.ts";
 import type { TurnFacts } from "../outcome/classify.ts";
 import type { TurnContext } from "../context.ts";
 

@@ -5,7 +5,6 @@ import type { OutputBatch } from "../../process/output/follow.ts";
 import { openRecording } from "../../replay/recording.ts";
 import { fromEvents } from "../../replay/timeline.ts";
 import { writeFileAtomic } from "../../storage/atomic-file.ts";
-import type { StopReason } from "../run/attempt.ts";
 import { executorOf, type TurnContext } from "../context.ts";
 import type { Emitter } from "../run/emitter.ts";
 import { keepLines } from "./growing-copy.ts";
@@ -14,8 +13,9 @@ import { isSameText } from "../crash-recovery/logged-event.ts";
 import type { Progress } from "../crash-recovery/progress.ts";
 import { retellTurn } from "./retell.ts";
 import { storageFault, type RunOutcome } from "../outcome/run-outcome.ts";
-import type { Turn } from "../store/turn.ts";
-import { writeTurnFile, type TurnFile } from "../store/turn-file.ts";
+import type { TurnProcess } from "../lifecycle/inputs.ts";
+import type { Turn } from "../lifecycle/turn.ts";
+import type { TurnFile } from "../lifecycle/turn-file.ts";
 
 export interface PlayOptions {
   readonly context: TurnContext;
@@ -38,13 +38,17 @@ export async function playTurn(options: PlayOptions): Promise<RunOutcome | undef
   const { replay } = turn.file;
   if (replay === undefined) throw new Error(`turn ${turn.file.turn_id} is no replay`);
   const hasBegun = turn.file.started_at !== undefined;
-  if (!hasBegun && turn.stopRequested === "shutdown") return undefined;
-  if (!hasBegun && turn.stopRequested !== undefined) {
-    return { facts: { endedBy: turn.stopRequested, exit: null, isDegraded: false } };
+  const { stopReason } = turn.life;
+  if (!hasBegun && stopReason !== undefined) {
+    await turn.send({ type: "start_given_up" });
+    if (turn.life.phase === "postponed") return undefined;
+    return { facts: { endedBy: stopReason, exit: null, isDegraded: false } };
   }
-  if (!hasBegun && replay.has_run) await save(turn, { started_at: context.now().toISOString() });
+  if (!hasBegun && replay.has_run) {
+    await turn.send({ type: "prepared", start: { started_at: context.now().toISOString() } });
+  }
 
-  const playing = startPlaying(options, replay);
+  const playing = await startPlaying(options, replay);
   const isNews = newsAfter(progress);
   const recording = await openRecording(turn.directory);
   const { facts, consumed } = await retellTurn(recording, {
@@ -87,26 +91,27 @@ interface Playing {
   close(): Promise<void>;
 }
 
-/** Begins to play, and hands the turn the switch that ends it. */
-function startPlaying({ context, turn, logPath }: PlayOptions, replay: NonNullable<TurnFile["replay"]>): Playing {
+/** Begins to play. */
+async function startPlaying({ turn, logPath }: PlayOptions, replay: NonNullable<TurnFile["replay"]>): Promise<Playing> {
   const cut = new AbortController();
   const finished = new AbortController();
   const taken = { stdout: 0, stderr: 0 };
   // Stopped by an earlier daemon: what is logged is told, and no more.
-  const wasStopped = !replay.is_played && (turn.file.ended_by ?? null) !== null;
+  const wasStopped = turn.life.stopReason !== undefined && turn.life.isReasonInherited;
   let stopping: Promise<void> | undefined;
-  let isOver = wasStopped;
 
   function end(): void {
     cut.abort();
     finished.abort();
   }
-  turn.stop = (reason) => {
-    // What has come to its end by itself is not stopped any more.
-    if (!isOver) stopping ??= noteStop(context, turn, reason).finally(end);
+  const player: TurnProcess = {
+    // First the reason, then the stop: a daemon that is killed in between must not play on.
+    stop({ saved }) {
+      if (!wasStopped) stopping = saved.then(end);
+    },
+    abandonOutput: () => {},
   };
-  // Asked for while it waited to be taken up again.
-  if (turn.stopRequested !== undefined) turn.stop(turn.stopRequested);
+  await turn.send({ type: "process_started", process: player });
 
   async function* timeline(): AsyncGenerator<TimelineEntry> {
     if (wasStopped) {
@@ -126,12 +131,12 @@ function startPlaying({ context, turn, logPath }: PlayOptions, replay: NonNullab
     },
     async outcome() {
       await stopping;
-      isOver = true;
-      if (cut.signal.aborted) return { endedBy: turn.file.ended_by ?? null, exit: null };
+      // What has come to its end by itself is not stopped any more.
+      await turn.send({ type: "process_ended", mayStartAfresh: false });
+      if (cut.signal.aborted) return { endedBy: turn.life.stopReason ?? null, exit: null };
       return { endedBy: replay.ended_by, exit: replay.exit };
     },
     async close() {
-      turn.stop = undefined;
       if (cut.signal.aborted) {
         await keepLines(join(turn.directory, OUTPUT.stdout), taken.stdout);
         await keepLines(join(turn.directory, OUTPUT.stderr), taken.stderr);
@@ -139,25 +144,10 @@ function startPlaying({ context, turn, logPath }: PlayOptions, replay: NonNullab
         if (replay.exit !== null) {
           await writeFileAtomic(join(turn.directory, "exit.json"), `${JSON.stringify(replay.exit)}\n`);
         }
-        await save(turn, { ended_by: replay.ended_by, replay: { ...replay, is_played: true } });
+        await turn.send({ type: "played" });
       }
     },
   };
-}
-
-/** First the reason, then the stop: a daemon that is killed in between must not play on. */
-async function noteStop(context: TurnContext, turn: Turn, reason: StopReason): Promise<void> {
-  if (reason === "halt" || reason === "storage") return;
-  try {
-    await save(turn, { ended_by: reason });
-  } catch (error) {
-    context.logger.error({ turnId: turn.file.turn_id, err: error }, "reason of a stop could not be written");
-  }
-}
-
-async function save(turn: Turn, change: Partial<TurnFile>): Promise<void> {
-  turn.file = { ...turn.file, ...change };
-  await writeTurnFile(turn.directory, turn.file);
 }
 
 /** Passes over what turnd itself has said before an earlier daemon was killed. */

@@ -4,11 +4,11 @@ import type { DriftWatch } from "../../executors/drift/drift.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
 import { followOutput, type OutputBatch, type TakenLine } from "../../process/output/follow.ts";
 import { hasRun, type Recording } from "../../replay/recording.ts";
-import { ownFailure } from "../outcome/acts.ts";
+import { ownFailure } from "../outcome/own-failure.ts";
 import type { TurnFacts } from "../outcome/classify.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions } from "../run/consume.ts";
 import { degradedEvent, startedEvent } from "../run/own-events.ts";
-import type { EndedBy } from "../store/turn-file.ts";
+import type { EndedBy } from "../lifecycle/turn-file.ts";
 
 export interface RetellOptions {
   readonly executor: Executor;
@@ -76,9 +76,11 @@ export async function retellTurn(recording: Recording, options: RetellOptions): 
     ),
     isHeldUntilBound: turn.requested_session !== null,
     emit: options.translated,
-    ...(options.onBatch === undefined ? {} : { onBatch: options.onBatch }),
-    // As when it was recorded: turnd ended that process at this line.
-    onHalt: () => (isHalted = true),
+    report(report) {
+      if (report.type === "output_read") options.onBatch?.(report.batch);
+      // As when it was recorded: turnd ended that process at this line.
+      if (report.type === "halted") isHalted = true;
+    },
     async outcome() {
       const { endedBy, exit } = await options.outcome();
       return { exit, wasStopped: endedBy !== null || isHalted };

@@ -1,19 +1,16 @@
-import type { FailureDraft, Outcome } from "../../executors/contract/executor.ts";
+import type { Outcome } from "../../executors/contract/executor.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
 import { readExit, type Started } from "../../process/keeper/keeper.ts";
 import { stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
 import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
-import { consumeOutput, type Consumed, type ConsumeOptions } from "./consume.ts";
+import { consumeOutput, type Consumed, type ConsumeOptions, type OutputReport } from "./consume.ts";
 import { executorOf, type TurnContext, type TurnLimits } from "../context.ts";
 import { recoverOutput } from "../output-backfill/backfill-output.ts";
 import { boundOutput } from "./output-bound.ts";
-import { LAST_LINES_MS, type Turn } from "../store/turn.ts";
+import type { StopOrder } from "../lifecycle/inputs.ts";
+import { LAST_LINES_MS, type Turn } from "../lifecycle/turn.ts";
 import { markOf } from "./turn-group.ts";
-import { writeTurnFile, type EndedBy } from "../store/turn-file.ts";
 import { startWatch } from "./watch.ts";
-
-/** Why turnd ends a process: what the turn is told to have ended by, or a reason of its own. */
-export type StopReason = NonNullable<EndedBy> | "halt" | "storage";
 
 export interface AttemptOptions {
   readonly started: Started;
@@ -21,9 +18,6 @@ export interface AttemptOptions {
   readonly taken?: AsyncIterable<TakenLine>;
   readonly requestedSession: string | null;
   readonly emit: ConsumeOptions["emit"];
-  /** Handed the switch that ends this process, before anything else happens. */
-  readonly onStop: (stop: (reason: StopReason) => void) => void;
-  readonly onStepBoundary: () => void;
   /** Whether what an earlier daemon had logged has been read again: what comes now is added to the log. */
   readonly isCaughtUp: () => boolean;
   /** Called where the log was full before all was read, before the rest is cut off: a daemon that dies in between leaves both to do. */
@@ -38,9 +32,9 @@ export interface AttemptResult extends Consumed {
 }
 
 /**
- * Follows one process of a turn to its end: translates, watches, stops when told to, sweeps (laws 1 and 6).
+ * Follows one process of a turn to its end: translates, watches, stops it when the turn is to end, sweeps (laws 1 and 6).
  *
- * Shape: resolves when the last line is translated and the tree is empty.
+ * Shape: resolves when the last line is translated and the tree is empty. What happens on the way is sent to the turn.
  */
 export async function followAttempt(context: TurnContext, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
   const { executor, drift } = executorOf(context, turn.file.executor);
@@ -52,21 +46,23 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     maxBytes: limits.maxOutputBytes,
     // What is read again was let in before, and takes no more room.
     logBytes: () => (options.isCaughtUp() ? turn.tail.size() : 0),
-    onBeyond: () => stop("output_limit"),
+    onBeyond: () => void turn.send({ type: "output_limit_reached" }),
   });
   const gone = Promise.withResolvers<void>();
   let recovering: Promise<boolean> | undefined;
   let stopping: Promise<void> | undefined;
 
-  function stop(reason: StopReason): void {
-    // What is being deleted needs no log of all that was printed, where that takes long.
-    if (reason === "session_deleted") void whenGone().then(() => setTimeout(output.abandon, LAST_LINES_MS).unref());
-    if (stopping !== undefined) return;
+  function stop(order: StopOrder): void {
+    if (order.reason === "session_deleted") abandonOutput();
     stopped.abort();
-    stopping = stopProcess(context, turn, tree, executor.stopSignals, reason);
+    stopping = stopProcess(context, turn, tree, executor.stopSignals, order);
     // What cannot even be killed must not keep the turn from ending (law 3).
     stopping.catch(() => finished.abort());
-    void whenGone().then(turn.markStopped);
+    void whenGone().then(() => turn.send({ type: "stop_done" }));
+  }
+  /** What is being deleted needs no log of all that was printed, where that takes long. */
+  function abandonOutput(): void {
+    void whenGone().then(() => setTimeout(output.abandon, LAST_LINES_MS).unref());
   }
   async function whenGone(): Promise<void> {
     await gone.promise;
@@ -76,9 +72,9 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     startTimeoutMs: limits.startTimeoutMs,
     idleTimeoutMs: turn.file.idle_timeout_ms,
     turnRemainingMs: remainingMs(context, turn),
-    onFire: stop,
+    onFire: (reason) => void turn.send({ type: "watchdog_fired", reason }),
   });
-  options.onStop(stop);
+  void turn.send({ type: "process_started", process: { stop, abandonOutput } });
 
   async function waitForEnd(): Promise<{ exit: KeptExit | null; sweepError: SweepError | undefined }> {
     try {
@@ -112,6 +108,22 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     return recovering;
   }
 
+  function notice(report: OutputReport): void {
+    switch (report.type) {
+      case "output_read":
+        watch.observe(report.batch);
+        output.observe(report.batch);
+        break;
+      case "halted":
+        context.logger.warn({ turnId: turn.file.turn_id, rule: report.halt.rule }, "process halted");
+        void turn.send({ type: "halted" });
+        break;
+      case "step_boundary":
+        // One that an earlier daemon has passed is none any more: a tool may be at work since.
+        if (options.isCaughtUp()) void turn.send({ type: "step_boundary" });
+    }
+  }
+
   const consuming = consumeOutput({
     translator,
     output: followOutput({
@@ -126,20 +138,12 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     }),
     isHeldUntilBound: options.requestedSession !== null,
     emit: options.emit,
-    onBatch(batch) {
-      watch.observe(batch);
-      output.observe(batch);
-    },
-    onHalt: (halt: FailureDraft) => {
-      context.logger.warn({ turnId: turn.file.turn_id, rule: halt.rule }, "process halted");
-      stop("halt");
-    },
-    onStepBoundary: options.onStepBoundary,
+    report: notice,
     outcome,
   });
   // A bug of ours must not leave the process to itself (law 6).
   const consumed = await consuming.catch(async (error: unknown) => {
-    stop("halt");
+    await turn.send({ type: "halted" });
     await Promise.allSettled([ended, stopping]);
     throw error;
   });
@@ -158,30 +162,21 @@ async function stopProcess(
   turn: Turn,
   tree: ProcessTree,
   signals: readonly ("SIGINT" | "SIGTERM")[],
-  reason: StopReason,
+  order: StopOrder,
 ): Promise<void> {
-  if (reason !== "halt" && reason !== "storage") {
-    turn.file = { ...turn.file, ended_by: reason };
-    try {
-      // First the reason, then the signal: a daemon that is killed in between must not call it a crash of the CLI.
-      await writeTurnFile(turn.directory, turn.file);
-    } catch (error) {
-      context.logger.error({ turnId: turn.file.turn_id, err: error }, "reason of a stop could not be written");
-    }
-  }
-  const ended = await stopTree(tree, signals, graceOf(reason, context.limits));
+  await order.saved;
+  const ended = await stopTree(tree, signals, graceOf(order, context.limits));
   context.observer.processesSwept(ended.filter(({ pid }) => pid !== tree.started.pid).length);
-  turn.ended.push(...ended);
+  await turn.send({ type: "processes_swept", processes: ended });
 }
 
-function graceOf(reason: StopReason, { cancelGraceMs, shutdownMs }: TurnLimits): number {
-  // A stranger's session must not print another line.
-  if (reason === "halt") return 0;
-  // Half of the bound is for what comes after: sweeping, and telling the end.
+function graceOf({ reason, isAtOnce }: StopOrder, { cancelGraceMs, shutdownMs }: TurnLimits): number {
+  if (isAtOnce) return 0;
+  // Half of the bound is for what comes after: sweeping, and logging the end.
   return reason === "shutdown" ? Math.min(cancelGraceMs, shutdownMs / 2) : cancelGraceMs;
 }
 
-/** A sweep that fails is told of, not thrown: the turn ends all the same (law 3). */
+/** A sweep that fails is reported, not thrown: the turn ends all the same (law 3). */
 async function sweepAll(
   context: TurnContext,
   tree: ProcessTree,

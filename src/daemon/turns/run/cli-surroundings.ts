@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { HomePlan } from "../../executors/contract/executor.ts";
 import { TURN_MARKER } from "../../process/keeper/tree.ts";
 import { executorOf, type TurnContext } from "../context.ts";
-import type { Turn } from "../store/turn.ts";
+import type { Turn } from "../lifecycle/turn.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 
 /** What the processes of a turn's CLI find around them. */

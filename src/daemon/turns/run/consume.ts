@@ -8,7 +8,7 @@ import type {
 } from "../../executors/contract/executor.ts";
 import { isBlank } from "../../executors/contract/json-line.ts";
 import type { OutputBatch } from "../../process/output/follow.ts";
-import { ownFailure } from "../outcome/acts.ts";
+import { ownFailure } from "../outcome/own-failure.ts";
 
 /** What a resumed process may print before it names its session (law 9): both CLIs name it in their first record. */
 const MAX_HELD_EVENTS = 10_000;
@@ -26,6 +26,14 @@ export interface Counts extends EventCounts {
   records: number;
 }
 
+/** What is noticed while output is read. */
+export type OutputReport =
+  /** Of every batch, before its events are passed on. */
+  | { readonly type: "output_read"; readonly batch: OutputBatch }
+  /** The process must not go on; what it prints after this is not passed on. */
+  | { readonly type: "halted"; readonly halt: FailureDraft }
+  | { readonly type: "step_boundary" };
+
 export interface ConsumeOptions {
   readonly translator: Translator;
   readonly output: AsyncIterable<OutputBatch>;
@@ -33,11 +41,7 @@ export interface ConsumeOptions {
   readonly isHeldUntilBound: boolean;
   /** @param lines - the line each event was translated from; none for those of the end */
   readonly emit: (events: readonly TranslatedEvent[], lines: readonly OutputLine[]) => Promise<void>;
-  /** Told of every batch, before its events are passed on. */
-  readonly onBatch?: (batch: OutputBatch) => void;
-  /** The process must not go on; what it prints after this is not passed on. */
-  readonly onHalt?: (halt: FailureDraft) => void;
-  readonly onStepBoundary?: () => void;
+  readonly report: (report: OutputReport) => void;
   /** Asked once the output has ended. */
   readonly outcome: () => Promise<Outcome>;
 }
@@ -53,10 +57,10 @@ export interface Consumed {
 }
 
 /**
- * Turns a process's output into events: the one code path of live turns, turns taken up again, and replays (law 1).
+ * Turns a process's output into events: the one code path of live turns, turns resumed after a restart, and replays (law 1).
  *
  * Events of a resumed session are held back until the right session has answered; where it never does, they are
- * returned to nobody.
+ * dropped.
  */
 export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> {
   const counts: Counts = { records: 0, unknown: 0, tools: 0, retries: 0 };
@@ -66,7 +70,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
 
   function stop(why: FailureDraft): void {
     halt = why;
-    options.onHalt?.(why);
+    options.report({ type: "halted", halt: why });
   }
 
   async function pass({ events, lines }: Translated): Promise<void> {
@@ -85,7 +89,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
   }
 
   for await (const batch of options.output) {
-    options.onBatch?.(batch);
+    options.report({ type: "output_read", batch });
     const translated: Translated = { events: [], lines: [] };
     // Of what was printed since the last look only the last line tells where the process is now.
     let isAtBoundary = false;
@@ -102,7 +106,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
       if (isRecord) isAtBoundary = translation.isStepBoundary === true;
       if (translation.halt !== undefined) stop(translation.halt);
     }
-    if (isAtBoundary) options.onStepBoundary?.();
+    if (isAtBoundary) options.report({ type: "step_boundary" });
     await pass(translated);
   }
   const ending = options.translator.end(await options.outcome());

@@ -1,10 +1,7 @@
 import type { AttemptResult } from "./attempt.ts";
 import { executorOf, type TurnContext } from "../context.ts";
-import type { Turn } from "../store/turn.ts";
-import { writeTurnFile, type TurnFile } from "../store/turn-file.ts";
-
-/** Why a turn's native session cannot be continued. */
-export type Degraded = NonNullable<TurnFile["degraded"]>;
+import type { Degraded } from "../lifecycle/inputs.ts";
+import type { Turn } from "../lifecycle/turn.ts";
 
 /** The native session a turn is to go on with; null for a fresh one. */
 export function requestedSession(context: TurnContext, turn: Turn): string | null {
@@ -39,10 +36,4 @@ export function lostResume(context: TurnContext, turn: Turn, attempt: AttemptRes
     reason: attempt.degradedReason,
     set_aside: [...(executor.corruptState?.(rule, cliName) ?? [])],
   };
-}
-
-/** First on the disk, then in the log: a daemon that is killed in between tells it at its next start. */
-export async function saveDegraded(turn: Turn, degraded: Degraded): Promise<void> {
-  turn.file = { ...turn.file, degraded };
-  await writeTurnFile(turn.directory, turn.file);
 }

@@ -7,14 +7,14 @@ import { FRESH } from "../../storage/atomic-file.ts";
 import { surroundingsOf } from "./cli-surroundings.ts";
 import { executorOf, type TurnContext } from "../context.ts";
 import { changeHome, type HomeCommand } from "./home.ts";
-import type { Turn } from "../store/turn.ts";
+import type { StartFacts } from "../lifecycle/inputs.ts";
+import type { Turn } from "../lifecycle/turn.ts";
 import { makeGroup } from "./turn-group.ts";
-import { writeTurnFile } from "../store/turn-file.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 
 /** A turn's process, ready to be started. */
 export interface Prepared {
-  /** Told once the turn has started: what had to be removed or set aside. */
+  /** To be logged once the turn has started: what had to be removed or set aside. */
   readonly warnings: readonly TranslatedEvent[];
   readonly start: () => Promise<Started>;
 }
@@ -68,8 +68,8 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
     ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
   });
   await replaceFile(join(turn.directory, "prompt.txt"), options.prompt);
-  turn.file = {
-    ...file,
+  options.signal.throwIfAborted();
+  const start: StartFacts = {
     started_at: file.started_at ?? context.now().toISOString(),
     cli_name: cliName,
     cli_version: options.version,
@@ -79,9 +79,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
       ? {}
       : { usage_before: session.native_usage }),
   };
-  if (options.requestedSession === null) delete turn.file.usage_before;
-  options.signal.throwIfAborted();
-  await writeTurnFile(turn.directory, turn.file);
+  await turn.send({ type: "prepared", start });
 
   return {
     warnings: changed.map((path) =>
@@ -107,7 +105,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
  *
  * @param hasHome - false for a turn that ended while it waited in line: what else lies there is another turn's
  *
- * Never throws: what cannot be removed is told of, and the next turn tries again.
+ * Never throws: what cannot be removed is logged, and the next turn tries again.
  */
 export async function tidyHome(
   context: TurnContext,

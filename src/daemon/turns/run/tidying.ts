@@ -1,6 +1,6 @@
 import type { TurnContext } from "../context.ts";
 import { tidyHome } from "./prepare.ts";
-import type { Turn } from "../store/turn.ts";
+import type { Turn } from "../lifecycle/turn.ts";
 
 /** Removes what ended turns leave in their sessions' homes: after their ends, one at a time in a home. */
 export interface Tidying {

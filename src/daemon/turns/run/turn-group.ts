@@ -3,9 +3,10 @@ import type { GroupHits } from "../../process/cgroup/cgroup-files.ts";
 import { MIB, type CommandGroup, type CommandGroups } from "../../process/cgroup/cgroup.ts";
 import type { ProcessTree } from "../../process/keeper/tree.ts";
 import type { KeptExit } from "../../process/keeper/wait-exit.ts";
-import { ownFailure } from "../outcome/acts.ts";
+import { ownFailure } from "../outcome/own-failure.ts";
 import type { TurnContext } from "../context.ts";
-import type { TurnFile } from "../store/turn-file.ts";
+import type { TurnFile } from "../lifecycle/turn-file.ts";
+import type { Turn } from "../lifecycle/turn.ts";
 
 type WithGroups = Pick<TurnContext, "groups" | "logger">;
 
@@ -49,10 +50,14 @@ export function describeHits(context: WithGroups, file: TurnFile): string | unde
 }
 
 /** The failure of a turn whose CLI the kernel has killed for want of memory; undefined when that cannot be said. */
-export function findMemoryKill(context: WithGroups, file: TurnFile, exit: KeptExit | null): FailureDraft | undefined {
+export function findMemoryKill(
+  context: WithGroups,
+  { file, life }: Pick<Turn, "file" | "life">,
+  exit: KeptExit | null,
+): FailureDraft | undefined {
   const { groups } = context.groups;
   // What turnd ended itself says nothing of memory.
-  if (groups === undefined || exit?.signal !== "SIGKILL" || (file.ended_by ?? null) !== null) return undefined;
+  if (groups === undefined || exit?.signal !== "SIGKILL" || life.stopReason !== undefined) return undefined;
   if (readHits(context, groups, file).killed === 0) return undefined;
   return ownFailure(
     "resources_exhausted",

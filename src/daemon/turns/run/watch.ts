@@ -1,7 +1,5 @@
+import type { WatchReason } from "../lifecycle/inputs.ts";
 import type { OutputBatch } from "../../process/output/follow.ts";
-
-/** Why a watchdog barked. */
-export type WatchReason = "start_timeout" | "idle_timeout" | "turn_timeout";
 
 export interface WatchOptions {
   /** Milliseconds; 0 switches one off. */
@@ -15,7 +13,7 @@ export interface WatchOptions {
 
 /** Three clocks over one process. */
 export interface Watch {
-  /** Tells it of what was read. */
+  /** Takes note of what was read. */
   observe(batch: Pick<OutputBatch, "stdoutBytes" | "stderrBytes">): void;
   /** Stops the clocks. Safe to call twice. */
   stop(): void;
@@ -23,7 +21,7 @@ export interface Watch {
 
 /**
  * Starts the watchdogs of a process: no first byte on stdout or stderr, no new byte on stdout, and the
- * whole turn. Each is separate; the first to bark is the one that is told.
+ * whole turn. Each is separate; the first to fire is the one that is reported.
  */
 export function startWatch(options: WatchOptions): Watch {
   let stdoutBytes = 0;

@@ -1,5 +1,5 @@
 import PQueue from "p-queue";
-import { hasEnded, type Turn } from "../store/turn.ts";
+import { hasEnded, type Turn } from "../lifecycle/turn.ts";
 
 /** Which turn runs when: one at a time per session, first in first out, sessions side by side. */
 export interface TurnQueue {
@@ -24,7 +24,7 @@ export interface TurnQueue {
 
 export interface TurnQueueOptions {
   readonly maxTurns: number;
-  /** Runs one turn to its end. Must not throw. */
+  /** Runs one turn to its end; it counts as running before this returns. Must not throw. */
   readonly run: (turn: Turn) => Promise<void>;
   /** Told where it has thrown all the same: the queue goes on with the next turn. */
   readonly onFault: (error: unknown) => void;
@@ -55,7 +55,6 @@ export function createTurnQueue({ maxTurns, run, onFault }: TurnQueueOptions): T
     if (line?.length === 0) waiting.delete(sessionId);
     if (turn !== undefined) {
       running.set(sessionId, turn);
-      turn.status = "running";
       await run(turn).catch(onFault);
       running.delete(sessionId);
     }

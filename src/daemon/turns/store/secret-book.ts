@@ -1,6 +1,6 @@
 import { createRedactor, type Redact } from "../../event-log/redact.ts";
 import { secretsOfServers } from "../../executors/secrets/server-secrets.ts";
-import type { TurnFile } from "./turn-file.ts";
+import type { TurnFile } from "../lifecycle/turn-file.ts";
 
 /** What must not leave the daemon: the operator's secrets, and those that requests brought with them (law 8). */
 export interface SecretBook {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { readEvents, type LoggedLine } from "../../event-log/read-events.ts";
-import { hasEnded, type Turn } from "./turn.ts";
+import { hasEnded, type Turn } from "../lifecycle/turn.ts";
 import type { TurnStore } from "./turn-store.ts";
 
 /** A line of a session's stream; `id` is the cursor that goes on after it. */

@@ -7,7 +7,7 @@ import { createTail, type WritableTail } from "../../event-log/tail.ts";
 import { syncDirectory } from "../../storage/atomic-file.ts";
 import { closeToOthers } from "../../storage/close-to-others.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
-import { createTurn, type Turn } from "./turn.ts";
+import { createTurn, type Turn, type TurnOptions } from "../lifecycle/turn.ts";
 import {
   assertMayGoOn,
   assertNeverAdmitted,
@@ -16,7 +16,7 @@ import {
   listTurnFiles,
   requestFileName,
 } from "./turn-directory.ts";
-import { readTurnFile, writeTurnFile, type TurnFile } from "./turn-file.ts";
+import { readTurnFile, writeTurnFile, type TurnFile } from "../lifecycle/turn-file.ts";
 
 /** The turns of one state directory, by every key they are asked for with. */
 export interface TurnStore {
@@ -61,7 +61,10 @@ export interface NewFile {
   readonly content: string | Buffer;
 }
 
-export interface TurnStoreOptions {
+/** What every turn is made with. */
+type Lifecycle = Pick<TurnOptions, "steerWaitMs" | "onUnsaved">;
+
+export interface TurnStoreOptions extends Lifecycle {
   readonly sessions: SessionStore;
   /** Told of a turn that cannot be read: its files are left alone. */
   readonly onUnreadable: (path: string, error: unknown) => void;
@@ -70,7 +73,12 @@ export interface TurnStoreOptions {
 }
 
 /** Reads every turn there is. Directories without `turn.json` were never admitted and are removed. */
-export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStoreOptions): Promise<TurnStore> {
+export async function openTurnStore({
+  sessions,
+  onUnreadable,
+  onCut,
+  ...lifecycle
+}: TurnStoreOptions): Promise<TurnStore> {
   const turns = new Map<string, Turn>();
   const requests = new Map<string, Turn>();
   const bySession = new Map<string, Turn[]>();
@@ -130,7 +138,7 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
     for (const name of names) {
       try {
         await closeToOthers(join(base, name));
-        const turn = await loadTurn(join(base, name), onCut);
+        const turn = await loadTurn(join(base, name), { onCut, ...lifecycle });
         if (turn === undefined) await rm(join(base, name), { recursive: true, force: true });
         else if (turn.file.turn_id !== name || turn.file.session_id !== sessionId) {
           throw new DamagedTurnError(`its turn.json is that of turn ${turn.file.turn_id}`);
@@ -173,7 +181,7 @@ export async function openTurnStore({ sessions, onUnreadable, onCut }: TurnStore
         await takeBack(file, directory);
         throw error;
       }
-      const turn = createTurn(file, directory, createTail(0, 0));
+      const turn = createTurn({ file, directory, tail: createTail(0, 0), ...lifecycle });
       remember(turn);
       growth.get(file.session_id)?.advance(0, file.order);
       return turn;
@@ -219,7 +227,10 @@ async function listTurns(base: string, onUnreadable: TurnStoreOptions["onUnreada
   }
 }
 
-async function loadTurn(directory: string, onCut: TurnStoreOptions["onCut"]): Promise<Turn | undefined> {
+async function loadTurn(
+  directory: string,
+  { onCut, ...lifecycle }: Pick<TurnStoreOptions, "onCut"> & Lifecycle,
+): Promise<Turn | undefined> {
   const names = await listTurnFiles(directory);
   const file = await readTurnFile(directory);
   if (file === undefined) {
@@ -234,16 +245,13 @@ async function loadTurn(directory: string, onCut: TurnStoreOptions["onCut"]): Pr
     const log = await keepWhole(path);
     if (log.cutBytes > 0) onCut(path, log.cutBytes);
     end = toEnd(log.last);
-    if (end === undefined) return createTurn(file, directory, createTail(log.sizeBytes, log.lines));
+    const tail = createTail(log.sizeBytes, log.lines);
+    if (end === undefined) return createTurn({ file, directory, tail, ...lifecycle });
   }
   const { size } = await stat(path);
   const tail = createTail(size, end.data.counts.events);
   tail.end();
-  const turn = createTurn(file, directory, tail);
-  turn.status = end.data.status;
-  turn.endedAt = end.at;
-  turn.markFinished();
-  return turn;
+  return createTurn({ file, directory, tail, end: { status: end.data.status, at: end.at }, ...lifecycle });
 }
 
 const LAST_CHUNK_BYTES = 65_536;

@@ -1,0 +1,47 @@
+import type { Input } from "./inputs.ts";
+import type { Life } from "./life.ts";
+import type { TurnFile } from "./turn-file.ts";
+
+/**
+ * What `turn.json` says after an input.
+ *
+ * @param life - after that input
+ */
+export function fileAfter(file: TurnFile, life: Life, input: Input): TurnFile {
+  switch (input.type) {
+    case "prepared": {
+      const { usage_before: before, ...rest } = file;
+      // Of an earlier start, which went on with a session.
+      const isOutdated = input.start.requested_session === null;
+      return { ...rest, ...(before === undefined || isOutdated ? {} : { usage_before: before }), ...input.start };
+    }
+    case "resume_lost":
+      return { ...file, degraded: input.degraded };
+    case "played":
+      return file.replay === undefined
+        ? file
+        : { ...file, ended_by: file.replay.ended_by, replay: { ...file.replay, is_played: true } };
+    case "concluded": {
+      const { halted: _, ...rest } = file;
+      return {
+        ...rest,
+        ...(input.endedBy === (file.ended_by ?? null) ? {} : { ended_by: input.endedBy }),
+        ...(input.halted === undefined ? {} : { halted: input.halted }),
+      };
+    }
+    default:
+      return withStopReason(file, life);
+  }
+}
+
+function withStopReason(file: TurnFile, { stopReason }: Life): TurnFile {
+  if (stopReason === undefined) return file;
+  const stopped = { ...file, ended_by: stopReason };
+  // It has not come to the recording's end after all.
+  return file.replay === undefined ? stopped : { ...stopped, replay: { ...file.replay, is_played: false } };
+}
+
+/** The stop reason in a `turn.json`: that of a recording that was played is the recording's own. */
+export function stopReasonIn({ ended_by: endedBy, replay }: TurnFile): Life["stopReason"] {
+  return replay?.is_played === true ? undefined : (endedBy ?? undefined);
+}

@@ -1,0 +1,183 @@
+import type { CancelReceipt, Decision, TurnEndedData, TurnStatus } from "../../../protocol/index.ts";
+import type { WritableTail } from "../../event-log/tail.ts";
+import { fileAfter, stopReasonIn } from "./file-after.ts";
+import type { End, Input, TurnProcess } from "./inputs.ts";
+import { beginLife, type Life } from "./life.ts";
+import { reasonOf, step, type Effect } from "./table.ts";
+import { writeTurnFile, type TurnFile } from "./turn-file.ts";
+
+/**
+ * A turn in memory: what is on disk, and what only a running daemon knows.
+ *
+ * Nothing outside this file changes any of it: everyone else reads, or sends an input, and the table says what follows.
+ */
+export interface Turn {
+  readonly file: TurnFile;
+  readonly directory: string;
+  /** Where its log ends; every live reader waits on it, from the admission on. */
+  readonly tail: WritableTail;
+  readonly life: Life;
+  readonly status: TurnStatus;
+  readonly endedAt: string | undefined;
+  /** The end, where the disk would not take it. */
+  readonly unwrittenEnd: TurnEndedData | undefined;
+  /** How the end was decided, until `result.json` says it. */
+  readonly decision: Decision | undefined;
+  /** Processes that were ended for a stop; listed in the receipt. */
+  readonly endedProcesses: CancelReceipt["ended"];
+  /** Aborts when it is to end before a process exists: what is waited for is given up. */
+  readonly startSignal: AbortSignal;
+  /** Resolves when `turn.ended` is logged and the tree is gone, or turnd has stopped before anything of the turn ran. */
+  readonly finished: Promise<void>;
+  /** Resolves when the processes of a turn that was stopped are gone; its last lines may still become events. */
+  readonly stopped: Promise<void>;
+  /**
+   * Takes an input. The phase has changed when this returns; what is written for it, when it resolves.
+   *
+   * @throws the system's error where `turn.json` could not be replaced and the sender must not go on without
+   */
+  send(input: Input): Promise<void>;
+}
+
+/** How long whoever stops a turn waits for the events of what was printed before: a turn may print for an hour what a CLI never would. */
+export const LAST_LINES_MS = 2_000;
+
+export interface TurnOptions {
+  readonly file: TurnFile;
+  readonly directory: string;
+  readonly tail: WritableTail;
+  /** Of a turn whose log has its end. */
+  readonly end?: End;
+  /** Longest wait for a step boundary, in milliseconds. */
+  readonly steerWaitMs: number;
+  /** Called where `turn.json` could not be replaced and the turn goes on all the same. */
+  readonly onUnsaved: (turnId: string, error: unknown) => void;
+}
+
+/** Makes the owner of an admitted turn. */
+export function createTurn(options: TurnOptions): Turn {
+  const { directory, tail } = options;
+  let { file, end } = options;
+  let life: Life = beginLife({ stopReason: stopReasonIn(file), isAfresh: file.degraded !== undefined });
+  let unwrittenEnd: TurnEndedData | undefined;
+  let process: TurnProcess | undefined;
+  let steerTimer: NodeJS.Timeout | undefined;
+  let saving: Promise<void> = Promise.resolve();
+  const endedProcesses: CancelReceipt["ended"] = [];
+  const starting = new AbortController();
+  const finish = Promise.withResolvers<void>();
+  const stop = Promise.withResolvers<void>();
+
+  /** One after the other, and each as the file is then. */
+  function save(): Promise<void> {
+    const saved = saving.then(() => writeTurnFile(directory, file));
+    saved.catch(() => undefined);
+    saving = saved.catch(() => undefined);
+    return saved;
+  }
+
+  function saveIfPossible(before: TurnFile): Promise<void> {
+    if (JSON.stringify(file) === JSON.stringify(before)) return Promise.resolve();
+    return save().catch((error: unknown) => options.onUnsaved(file.turn_id, error));
+  }
+
+  function execute(effect: Effect, input: Input, saved: Promise<void>): Promise<void> {
+    switch (effect) {
+      case "abort_start":
+        starting.abort();
+        break;
+      case "attach_process":
+        if (input.type === "process_started") ({ process } = input);
+        break;
+      case "stop_process":
+        process?.stop({ reason: reasonOf(input) ?? life.stopReason, isAtOnce: input.type === "halted", saved });
+        break;
+      case "abandon_output":
+        process?.abandonOutput();
+        break;
+      case "detach_process":
+        process = undefined;
+        break;
+      case "start_steer_timer":
+        steerTimer = setTimeout(() => void send({ type: "steer_wait_over" }), options.steerWaitMs);
+        break;
+      case "clear_steer_timer":
+        clearTimeout(steerTimer);
+        break;
+      case "save":
+        file = fileAfter(file, life, input);
+        return save();
+      case "save_if_possible": {
+        const before = file;
+        file = fileAfter(file, life, input);
+        return saveIfPossible(before);
+      }
+      case "note_processes":
+        if (input.type === "processes_swept") endedProcesses.push(...input.processes);
+        break;
+      case "note_end":
+        if ("end" in input) ({ end } = input);
+        if (input.type === "end_unwritable") unwrittenEnd = input.data;
+        break;
+      case "forget_decision":
+        end = end && { status: end.status, at: end.at };
+        break;
+      case "answer_stops":
+        stop.resolve();
+        break;
+      case "answer_waiters":
+        finish.resolve();
+        break;
+    }
+    return saved;
+  }
+
+  function send(input: Input): Promise<void> {
+    const next = step(life, input);
+    life = next.life;
+    let saved: Promise<void> = Promise.resolve();
+    for (const effect of next.effects) saved = execute(effect, input, saved);
+    return saved;
+  }
+
+  if (end !== undefined) {
+    life = { ...life, phase: "ended" };
+    finish.resolve();
+    stop.resolve();
+  }
+  // Asked of an earlier daemon.
+  if (life.stopReason !== undefined) starting.abort();
+
+  return {
+    get file() {
+      return file;
+    },
+    directory,
+    tail,
+    get life() {
+      return life;
+    },
+    get status() {
+      return end?.status ?? (life.phase === "queued" || life.phase === "postponed" ? "queued" : "running");
+    },
+    get endedAt() {
+      return end?.at;
+    },
+    get unwrittenEnd() {
+      return unwrittenEnd;
+    },
+    get decision() {
+      return end?.decision;
+    },
+    endedProcesses,
+    startSignal: starting.signal,
+    finished: finish.promise,
+    stopped: stop.promise,
+    send,
+  };
+}
+
+/** Whether nothing more will happen to a turn. */
+export function hasEnded({ life }: Turn): boolean {
+  return life.phase === "ended";
+}

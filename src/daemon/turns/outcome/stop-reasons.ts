@@ -1,0 +1,39 @@
+import type { FailureCode, TurnEndedData } from "../../../protocol/index.ts";
+import type { FailureDraft } from "../../executors/contract/executor.ts";
+import type { StopReason } from "../lifecycle/life.ts";
+import { ownFailure } from "./own-failure.ts";
+
+/** What a stop reason means for its turn: that it was cancelled, or a failure. */
+type StopMeaning = { readonly message: string; readonly remedy?: string } & (
+  | { readonly code: FailureCode; readonly cancelledBy?: undefined }
+  | { readonly code?: undefined; readonly cancelledBy: NonNullable<TurnEndedData["cancelled_by"]> }
+);
+
+/** What each stop reason means for its turn. */
+export const STOP_REASONS: Readonly<Record<StopReason, StopMeaning>> = {
+  cancel: { cancelledBy: "request", message: "The turn was cancelled by a request." },
+  steer: { cancelledBy: "steer", message: "The turn was stopped for one that steers its session." },
+  session_deleted: { cancelledBy: "session_deleted", message: "The turn's session was deleted." },
+  output_limit: {
+    code: "storage_error",
+    message:
+      "The CLI printed more on stdout or stderr than TURND_MAX_OUTPUT_BYTES allows, or so many lines that their events take four times as much, and was ended.",
+    remedy: "ask for less output in one turn or have the operator raise the limit",
+  },
+  shutdown: { code: "daemon_stopped", message: "turnd was stopped while the turn ran." },
+  start_timeout: {
+    code: "start_timeout",
+    message: "The CLI printed nothing after its start and was ended by TURND_START_TIMEOUT_MS.",
+  },
+  idle_timeout: {
+    code: "idle_timeout",
+    message: "The CLI printed nothing new for too long and was ended by the idle time-out.",
+  },
+  turn_timeout: { code: "turn_timeout", message: "The turn ran longer than its time-out and was ended." },
+};
+
+/** The failure a stop reason means. */
+export function toDraft(reason: StopReason, code: FailureCode): FailureDraft {
+  const { message, remedy } = STOP_REASONS[reason];
+  return { ...ownFailure(code, message, remedy), rule: `turnd/${reason}` };
+}

@@ -1,0 +1,135 @@
+import { join } from "node:path";
+import type { FailureDraft } from "../../executors/contract/executor.ts";
+import { adoptStarted, KeeperError, type Started } from "../../process/keeper/keeper.ts";
+import { sweepMarked } from "../../process/keeper/leftovers.ts";
+import { permissionsOf } from "../admission/turn-permissions.ts";
+import { executorOf } from "../context.ts";
+import { ownFailure } from "../outcome/own-failure.ts";
+import { finishRecovery } from "../output-backfill/backfill-output.ts";
+import { waitUnlessAborted } from "../readiness/wait-unless-aborted.ts";
+import { readInput, withHistory } from "./history.ts";
+import { findLost, lostResume, requestedSession } from "./lost-session.ts";
+import { startedEvent } from "./own-events.ts";
+import { prepareTurn, replaceFile } from "./prepare.ts";
+import { logDegraded, type Run } from "./run-state.ts";
+import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
+import { markOf } from "./turn-group.ts";
+
+/**
+ * What a turn does while it is `starting`: finds the process that an earlier daemon started, or starts one.
+ *
+ * Shape: afterwards the run has a process to follow, or the turn has left that phase.
+ */
+export async function startProcess(run: Run): Promise<void> {
+  try {
+    if (run.attempt === undefined) await findOrStart(run);
+    else await startAfresh(run, run.attempt);
+  } catch (error) {
+    const { startSignal } = run.turn;
+    // Asked to end while it waited for something before a process existed.
+    if (!startSignal.aborted || error !== startSignal.reason) throw error;
+    await run.turn.send({ type: "start_given_up" });
+  }
+}
+
+async function findOrStart(run: Run): Promise<void> {
+  const { turn, context, options } = run;
+  await finishSetAside(turn.directory);
+  await finishRecovery(context, turn);
+  // An earlier daemon had given the resume up and got no further: the plain files are still that resume's.
+  const isResumes = (turn.file.requested_session ?? null) !== null;
+  if (turn.file.degraded !== undefined && isResumes && turn.file.resume_policy === "continue") {
+    await setAsideResume(turn.directory);
+  }
+  if (await wasStarted(turn.directory)) return adopt(run);
+  await waitUnlessAborted(options.whenTidy(), turn.startSignal);
+  const obstacle = await findObstacle(run);
+  turn.startSignal.throwIfAborted();
+  if (obstacle !== undefined) return refuse(run, obstacle);
+  if (!run.hasRoom) return refuse(run, NO_ROOM);
+  const requested = requestedSession(context, turn);
+  const lost = await findLost(context, turn, requested);
+  if (lost !== undefined) {
+    if (turn.file.resume_policy === "fail") return refuse(run, ownFailure("resume_degraded", lost.reason));
+    await turn.send({ type: "resume_lost", degraded: lost });
+  }
+  await start(run, lost === undefined ? requested : null);
+}
+
+async function adopt(run: Run): Promise<void> {
+  const { turn, context } = run;
+  const started = await adoptStarted(turn.directory);
+  if (started !== undefined) {
+    run.found = { started };
+    return;
+  }
+  // Its keeper died before it let the command go, or it cannot be read whom it named.
+  const processes = await sweepMarked(markOf(turn.file.turn_id, context.groups.groups));
+  await turn.send({ type: "processes_swept", processes });
+  await refuse(run, undefined);
+}
+
+/** The native session is lost, and no event of the process that tried to resume it was logged: a fresh one takes its place. */
+async function startAfresh(run: Run, lost: NonNullable<Run["attempt"]>): Promise<void> {
+  const { turn, context } = run;
+  run.attempt = undefined;
+  await turn.send({ type: "resume_lost", degraded: lostResume(context, turn, lost) });
+  await logDegraded(run);
+  await setAsideResume(turn.directory);
+  await start(run, null);
+}
+
+async function refuse(run: Run, failure: FailureDraft | undefined): Promise<void> {
+  run.refusal = failure;
+  await run.turn.send({ type: "start_refused" });
+}
+
+const NO_ROOM = ownFailure("storage_error", "The disk of the state directory is full: there is no room for the turn.");
+
+async function findObstacle({ context, turn }: Run): Promise<FailureDraft | undefined> {
+  const permissions = permissionsOf(context.sessions.get(turn.file.session_id), turn.file);
+  const { executor, mode, model } = turn.file;
+  const wanted = { mode, permissions, ...(model === undefined ? {} : { model }) };
+  return executorOf(context, executor).findObstacle(wanted, turn.startSignal);
+}
+
+async function start(run: Run, requested: string | null): Promise<void> {
+  const { context, turn, emitter } = run;
+  const runtime = executorOf(context, turn.file.executor);
+  const located = await runtime.locate(turn.startSignal);
+  if (!located.ok) throw new KeeperError(`${runtime.cliName} cannot be run: ${located.reason}`);
+  const input = await readInput(turn.directory);
+  const prompt = turn.file.degraded !== undefined ? await prependHistory(run, input) : input;
+  await context.sessions.ensureHome(turn.file.session_id);
+  const prepared = await prepareTurn(context, turn, {
+    binary: located.path,
+    version: located.version,
+    requestedSession: requested,
+    prompt,
+    signal: turn.startSignal,
+  });
+  if (!run.hasLoggedStarted) {
+    run.hasLoggedStarted = true;
+    const { mode, model, trace_id: traceId, degraded } = turn.file;
+    const asked = degraded?.requested ?? requested;
+    await emitter.own([
+      startedEvent({ cliName: runtime.cliName, cliVersion: located.version, mode, model, requested: asked, traceId }),
+    ]);
+  }
+  await logDegraded(run);
+  await emitter.own(prepared.warnings);
+  turn.startSignal.throwIfAborted();
+  const spawnedAt = performance.now();
+  const started: Started = await prepared.start();
+  run.found = { started, spawnedAt };
+}
+
+async function prependHistory({ context, turn, options }: Run, input: string): Promise<string> {
+  await replaceFile(join(turn.directory, "input.txt"), input);
+  return withHistory(input, options.earlierTurns(), {
+    signal: turn.startSignal,
+    onUnreadable(path, error) {
+      context.logger.warn({ turnId: turn.file.turn_id, path, err: error }, "damaged turn is left out of the history");
+    },
+  });
+}

@@ -1,0 +1,39 @@
+import type { ExecutorName, TurnAdmission, TurnSnapshot } from "../../../protocol/index.ts";
+import type { TurnFile } from "../lifecycle/turn-file.ts";
+import type { Turn } from "../lifecycle/turn.ts";
+
+/** The answer to an admission. */
+export function toAdmission(turn: Turn, queuePosition: number): TurnAdmission {
+  const { turn_id, request_id, session_id } = turn.file;
+  return {
+    turn_id,
+    request_id,
+    session_id,
+    status: turn.status,
+    queue_position: queuePosition,
+    events_url: `/v1/turns/${encodeURIComponent(turn_id)}/events`,
+    result_url: `/v1/turns/${encodeURIComponent(turn_id)}/result`,
+  };
+}
+
+/** A turn as it stands. */
+export function toSnapshot(turn: Turn, queuePosition: number): TurnSnapshot {
+  const { file } = turn;
+  return {
+    ...toAdmission(turn, queuePosition),
+    executor: executorNameOf(file),
+    mode: file.mode,
+    workspace: file.workspace,
+    ...(file.model === undefined ? {} : { model: file.model }),
+    ...(file.metadata === undefined ? {} : { metadata: file.metadata }),
+    created_at: file.created_at,
+    ...(file.started_at === undefined ? {} : { started_at: file.started_at }),
+    ...(turn.endedAt === undefined ? {} : { ended_at: turn.endedAt }),
+    last_seq: turn.tail.lastSeq(),
+  };
+}
+
+/** What runs a turn. A replay's `turn.json` names the CLI that was recorded, whose name its events carry. */
+export function executorNameOf({ executor, replay }: TurnFile): ExecutorName {
+  return replay === undefined ? executor : "replay";
+}
