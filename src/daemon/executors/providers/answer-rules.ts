@@ -1,0 +1,86 @@
+import { quote, type Fact, type FailureRule } from "../classification/rules.ts";
+import { CODES, WORDS } from "./answer-words.ts";
+
+/** A rule about a provider's answer, wherever a CLI prints it. */
+export type AnswerRule = Omit<FailureRule, "on">;
+
+/** What an answer can mean, and how its messages say so where a CLI's table does not say it otherwise. */
+const CAUSES = {
+  quota: { code: "quota_exceeded", message: (fact) => `The provider's quota is used up: ${quote(fact)}` },
+  rate: { code: "rate_limited", message: (fact) => `The provider limits the rate of requests: ${quote(fact)}` },
+  model: { code: "model_not_found", message: (fact) => `The provider does not know the model: ${quote(fact)}` },
+  context: {
+    code: "context_overflow",
+    message: (fact) => `The conversation is longer than the model's context: ${quote(fact)}`,
+  },
+  content: {
+    code: "content_blocked",
+    message: (fact) => `The provider's content filter refused the request: ${quote(fact)}`,
+  },
+  key: { code: "auth_failed", message: (fact) => `The provider refused the key: ${quote(fact)}` },
+  timeout: { code: "provider_timeout", message: (fact) => `The provider did not answer in time: ${quote(fact)}` },
+  failed: { code: "provider_error", message: (fact) => `The provider failed: ${quote(fact)}` },
+  request: {
+    code: "invalid_request",
+    message: (fact) => `The provider refused the request (${fact.status}): ${quote(fact)}`,
+  },
+} as const satisfies Readonly<Record<string, Pick<AnswerRule, "code"> & { message: (fact: Fact) => string }>>;
+type Cause = keyof typeof CAUSES;
+
+/** What shows a cause, in deciding order: a status that leaves no doubt, then codes, then other statuses, then words. */
+const SIGNS = [
+  { id: "quota-status", cause: "quota", status: [402] },
+  { id: "quota-code", cause: "quota", field: CODES.quota },
+  { id: "quota-refills", cause: "rate", pattern: WORDS.refill },
+  { id: "quota-words", cause: "quota", status: [429], pattern: WORDS.quota },
+  { id: "rate-status", cause: "rate", status: [429] },
+  { id: "model-code", cause: "model", field: CODES.model },
+  { id: "context-code", cause: "context", field: CODES.context },
+  { id: "content-code", cause: "content", field: CODES.content },
+  // Some keep 403 for what they moderate, and for an account that has run dry.
+  { id: "content-forbidden", cause: "content", status: [403], pattern: WORDS.content },
+  { id: "quota-forbidden", cause: "quota", status: [403], pattern: WORDS.quota },
+  { id: "key-status", cause: "key", status: [401, 403] },
+  { id: "context-words", cause: "context", pattern: WORDS.context },
+  { id: "timeout-status", cause: "timeout", status: [408] },
+  { id: "failed-status", cause: "failed", status: (status: number) => status >= 500 },
+  { id: "key-code", cause: "key", field: CODES.key },
+  { id: "key-words", cause: "key", pattern: WORDS.key },
+  { id: "content-words", cause: "content", pattern: WORDS.content },
+  { id: "quota-text", cause: "quota", pattern: WORDS.quota },
+  { id: "model-words", cause: "model", pattern: WORDS.model },
+  { id: "request-refused", cause: "request", status: (status: number) => status >= 400 },
+] as const satisfies readonly (Pick<AnswerRule, "id" | "status" | "field" | "pattern"> & { readonly cause: Cause })[];
+
+export type AnswerRuleId = (typeof SIGNS)[number]["id"];
+
+/** What one CLI adds to the shared table. */
+export interface AnswerTable {
+  /** Where each rule was seen with this CLI. */
+  readonly seenIn: Readonly<Record<AnswerRuleId, string>>;
+  /** Messages of a cause, for a CLI whose messages are worded otherwise. */
+  readonly messages?: Readonly<Partial<Record<Cause, AnswerRule["message"]>>>;
+  /** The message of one rule, and what to do about it, where the CLI prints more or less of the answer. */
+  readonly differs?: Readonly<Partial<Record<AnswerRuleId, Pick<AnswerRule, "message" | "remedy">>>>;
+  /** Rules of the CLI's own, each list tried just before a shared rule. */
+  readonly before?: Readonly<Partial<Record<AnswerRuleId, readonly AnswerRule[]>>>;
+}
+
+/**
+ * What a provider's answer means: the rules that hold for every CLI, with one CLI's recordings, wording and own rules.
+ *
+ * @returns in deciding order
+ */
+export function answerRules({ seenIn, messages, differs, before }: AnswerTable): AnswerRule[] {
+  return SIGNS.flatMap(({ cause, ...sign }) => {
+    const { code, message } = CAUSES[cause];
+    const rule: AnswerRule = {
+      ...sign,
+      code,
+      message: messages?.[cause] ?? message,
+      ...differs?.[sign.id],
+      seenIn: seenIn[sign.id],
+    };
+    return [...(before?.[sign.id] ?? []), rule];
+  });
+}
