@@ -379,7 +379,7 @@ test.runIf(IS_ROOT)(
       return !isFree;
     });
     expect(await look()).toEqual({
-      ports: expect.stringMatching(new RegExp(`^warn: ${port} \\(/v1\\) is held, and nobody listens on it`)),
+      ports: expect.stringMatching(new RegExp(`^warn: ${port} \\(/v1\\) is held, and no program listens on it`)),
     });
   },
 );

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { compareVersions } from "../../src/daemon/doctor/clis.ts";
 import { judgeClock, judgeDisk } from "../../src/daemon/doctor/disk.ts";
 import { judgeProc } from "../../src/daemon/doctor/processes.ts";
-import { judgeLocale, judgeNode } from "../../src/daemon/doctor/surroundings.ts";
+import { judgeLocale, judgeNode } from "../../src/daemon/doctor/environment.ts";
 import { findName, judgeCapabilities, readCapabilities } from "../../src/daemon/doctor/user.ts";
 
 describe("capabilities", () => {

@@ -37,7 +37,7 @@ test("a failure is explained with its advice, its lines and the rules, the winne
   expect(lines[5]).toBe("    stdout.jsonl:1  Incorrect API key provided: [redacted].");
   const winners = lines.filter((line) => line.startsWith("    > "));
   expect(winners).toEqual([
-    expect.stringMatching(/^ {4}> {2}record {2}key-status  +auth_failed +won +stdout\.jsonl:1 /),
+    expect.stringMatching(/^ {4}> {2}record {2}key-status +auth_failed +won +stdout\.jsonl:1 /),
   ]);
   // One line a rule, its columns under those of the head.
   const head = lines.findIndex((line) => line.includes("verdict"));

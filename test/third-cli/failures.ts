@@ -1,7 +1,7 @@
 import {
   decideFailure,
   describeRules,
-  NOTHING_KNOWN,
+  UNCLASSIFIED,
   quote,
   type Fact,
   type FailureRule,
@@ -43,7 +43,7 @@ const RULES: readonly FailureRule[] = [
   },
 ];
 
-export const FAILURE_RULES: readonly DescribedRule[] = [...describeRules(RULES), NOTHING_KNOWN];
+export const FAILURE_RULES: readonly DescribedRule[] = [...describeRules(RULES), UNCLASSIFIED];
 
 /** Decides why a process did not complete its turn. */
 export function classify(facts: readonly Fact[]): FailureDraft {

@@ -40,10 +40,10 @@ interface Finding extends Verdict {
 }
 
 /**
- * Looks at everything turnd needs of an image or a machine, and tells a line about each.
+ * Looks at everything turnd needs of an image or a machine, one line per check.
  *
  * Changes nothing that stays, starts no turn, asks no provider and prints no secret.
- * @returns 1 when there is a fault, else 0
+ * @returns 1 when there is a fault, otherwise 0
  * @throws the signal's reason, once it has aborted
  */
 export async function runDoctor(options: DoctorOptions): Promise<0 | 1> {
@@ -98,8 +98,8 @@ async function examineOne(check: Check, subject: Subject): Promise<Finding> {
 }
 
 function toLine({ level, name, message, remedy }: Finding): string {
-  const told = remedy === undefined ? message : `${message}; ${remedy}`;
-  return `${level.padEnd(5)} ${name}: ${told.replaceAll("\n", " ")}\n`;
+  const line = remedy === undefined ? message : `${message}; ${remedy}`;
+  return `${level.padEnd(5)} ${name}: ${line.replaceAll("\n", " ")}\n`;
 }
 
 /** A directory that the CLIs' user can reach and not replace, wherever one can be made. */

@@ -120,7 +120,7 @@ function probeEnv(
     return name === "TURND_RUN_AS" || !/^TURND_|_proxy$/i.test(name);
   };
   const kept = Object.entries(given).filter(([name]) => isKept(name));
-  // Nobody listens there: what a CLI wants from anywhere but loopback fails at once.
+  // No program listens there: what a CLI wants from anywhere but loopback fails at once.
   const nowhere = "http://127.0.0.1:9";
   return {
     ...(isRoot ? {} : { TURND_RUN_AS: "self" }),
@@ -141,7 +141,7 @@ function probeEnv(
   };
 }
 
-/** Nobody looks at figures here. */
+/** A probe has no metrics. */
 const UNOBSERVED: TurnObserver = {
   eventsWritten() {},
   eventsPassedOver() {},

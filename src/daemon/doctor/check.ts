@@ -11,7 +11,7 @@ export interface Verdict {
   readonly remedy?: string;
 }
 
-/** A question about the machine. It changes nothing that stays, and tells no secret. */
+/** A question about the machine. It changes nothing that stays, and reports no secret. */
 export interface Check {
   readonly name: string;
   /** What is looked at, for the documentation. */
@@ -42,7 +42,7 @@ export interface Subject {
   /** The same, of the CLIs' user. */
   readonly scratch: string;
   readonly now: Date;
-  /** Aborts when the doctor is told to stop: nothing that was started for a check stays. */
+  /** Aborts when the doctor is to stop: nothing that was started for a check stays. */
   readonly signal: AbortSignal;
 }
 

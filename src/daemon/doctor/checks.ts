@@ -5,7 +5,7 @@ import { checkHome, checkState, checkTemporary, checkWorkspaceUse } from "./dire
 import { checkClock, checkDisk } from "./disk.ts";
 import { checkPorts } from "./ports.ts";
 import { checkKeeper, checkProc, checkReaper, checkTurnLimits } from "./processes.ts";
-import { checkLocale, checkNode, checkToken, checkTools } from "./surroundings.ts";
+import { checkLocale, checkNode, checkToken, checkTools } from "./environment.ts";
 import { checkCapabilities, checkUser } from "./user.ts";
 
 /**

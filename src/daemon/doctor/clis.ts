@@ -71,7 +71,7 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
   const { fault: known } = configuration;
   if (known !== undefined) return fault(known.message, "change the variable it names");
   const located = await locate(subject.signal);
-  if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `mend ${executor.id} first`);
+  if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `fix ${executor.id} first`);
   const home = join(subject.scratch, executor.id);
   const turn = { permissions: {}, mode: "execute" as const, cliVersion: located.version };
   const plan = executor.planHome({ home, cliName, configuration, ...turn });
@@ -131,7 +131,7 @@ async function checkStray(path: string, cliName: string): Promise<Verdict> {
 async function checkSandbox(runtime: ExecutorRuntime, signal: AbortSignal): Promise<Verdict> {
   const { executor, cliName, configuration, locate, probeSandbox } = runtime;
   const located = await locate(signal);
-  if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `mend ${executor.id} first`);
+  if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `fix ${executor.id} first`);
   const sandbox = await probeSandbox(signal);
   if (sandbox.works) return ok(`the sandbox of ${cliName} works`);
   const profile = "start the container with --security-opt seccomp=sandbox/seccomp.json";

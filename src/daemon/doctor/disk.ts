@@ -42,7 +42,7 @@ export async function checkClock({ now, keeperPath, stateDirectory }: Subject): 
 
 /** @param times - `made`: when the program was; `newest`: the latest change in the state */
 export function judgeClock({ now, made, newest }: { now: Date; made: Date; newest: Date | undefined }): Verdict {
-  const remedy = "set the clock of the host: events, time-outs and certificates go by it";
+  const remedy = "set the clock of the host: events, timeouts and certificates go by it";
   if (now.getTime() + TOLERANCE_MS < made.getTime()) {
     return fault(`it is ${now.toISOString()}, before this program was made (${made.toISOString()})`, remedy);
   }

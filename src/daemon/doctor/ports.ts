@@ -10,8 +10,8 @@ const OwnAnswer = z.object({ detail: z.object({ code: z.string() }) });
 
 export async function checkPorts({ ports }: Subject): Promise<Verdict> {
   const verdicts = await Promise.all(ports.map(checkPort));
-  const told = verdicts.map(({ message }) => message).join(", ");
-  return worst([ok(told || "none is asked for"), ...verdicts.filter(({ level }) => level !== "ok")]);
+  const found = verdicts.map(({ message }) => message).join(", ");
+  return worst([ok(found || "none is asked for"), ...verdicts.filter(({ level }) => level !== "ok")]);
 }
 
 async function checkPort({ what, host, port, isNeeded }: OwnPort): Promise<Verdict> {
@@ -19,9 +19,9 @@ async function checkPort({ what, host, port, isNeeded }: OwnPort): Promise<Verdi
   if (error === undefined) return ok(`${port} (${what}) is free`);
   const holder = error === "EADDRINUSE" ? await findHolder(host, port) : undefined;
   if (holder === "turnd") return ok(`${port} (${what}) is served`);
-  if (holder === "nobody") {
+  if (holder === "none") {
     return warn(
-      `${port} (${what}) is held, and nobody listens on it: what it is held for is being started, or has ended`,
+      `${port} (${what}) is held, and no program listens on it: what it is held for is being started, or has ended`,
       "wait a second and look again",
     );
   }
@@ -48,7 +48,7 @@ async function tryListening(host: string, port: number): Promise<string | undefi
 }
 
 /** Who answers on a port that cannot be listened on. The image holds its ports while turnd or the front is started again. */
-async function findHolder(host: string, port: number): Promise<"turnd" | "nobody" | "another"> {
+async function findHolder(host: string, port: number): Promise<"turnd" | "none" | "another"> {
   const name = host === "0.0.0.0" ? "127.0.0.1" : host.includes(":") ? "[::1]" : host;
   try {
     const response = await fetch(`http://${name}:${port}/turnd-doctor`, {
@@ -58,7 +58,7 @@ async function findHolder(host: string, port: number): Promise<"turnd" | "nobody
     return OwnAnswer.safeParse(await response.json()).success ? "turnd" : "another";
   } catch (error) {
     // Whoever speaks no HTTP, or no JSON, is not ours.
-    return error instanceof Error && isRefused(error.cause) ? "nobody" : "another";
+    return error instanceof Error && isRefused(error.cause) ? "none" : "another";
   }
 }
 

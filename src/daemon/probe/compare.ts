@@ -17,7 +17,7 @@ export interface Change {
  * Lists what changed between the known version's run of a scenario and this one.
  *
  * It breaks us when the turn ends otherwise, when clients miss an event or a tool's outcome, and when a record or a field
- * that the translator reads is missing or of another type. What is new alone breaks nothing: it is kept and passed over.
+ * that the translator reads is missing or of another type. What is new alone breaks nothing: it is kept and ignored.
  */
 export function compare(known: KnownShapes, was: Observation, is: Observation): Change[] {
   return [
@@ -43,7 +43,7 @@ function compareEvents(was: Observation, is: Observation): Change[] {
   const missing = before.filter((type) => !now.includes(type));
   const added = now.filter((type) => !before.includes(type));
   return [
-    // A warning is a word to people; that there is none any more takes nothing from a client.
+    // A warning is for people; that there is none any more takes nothing from a client.
     ...missing.map((subject): Change => ({ what: "event", subject, was: "sent", breaks: subject !== "warning" })),
     ...added.map((subject): Change => ({ what: "event", subject, is: "sent", breaks: false })),
   ];
@@ -91,7 +91,7 @@ function compareFields(kind: string, was: Types, is: Types, known: Types): Chang
     const subject = `${kind} ${path}`;
     const hasParent = (types: Types): boolean => parent === "" || types[parent] !== undefined;
     if (now === undefined && before !== undefined) {
-      // Told once, of the field that holds it; an empty list has no elements to miss.
+      // Reported once, of the field that holds it; an empty list has no elements to miss.
       if (hasParent(is) && !path.endsWith("[]"))
         changes.push({ what: "field", subject, was: before, breaks: field.isRead });
     } else if (before === undefined && now !== undefined) {

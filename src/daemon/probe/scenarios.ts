@@ -1,7 +1,7 @@
 import type { Mode } from "../../protocol/index.ts";
 import type { ProbePlan } from "../executors/contract/executor.ts";
 
-/** One turn that a CLI is put through. What the model does in it stands in its marker: `src/scripted-model/scenarios.ts`. */
+/** One turn that a CLI is probed with. Its marker names what the model does in it: `src/scripted-model/scenarios.ts`. */
 export interface ProbeScenario {
   readonly name: string;
   readonly input: string;

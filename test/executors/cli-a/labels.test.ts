@@ -48,7 +48,7 @@ const played = recordings.map((recording) => {
   return { name: recording.name, recording, expected: recording.expected, events, ending, halts, conclusion };
 });
 /** What a stranger's session printed is not passed on, and the labels count it. */
-const own = played.filter(({ ending }) => ending.failure?.rule !== "stranger-session");
+const own = played.filter(({ ending }) => ending.failure?.rule !== "session-mismatch");
 const finished = own.filter(({ expected, halts }) => halts === 0 && expected.usage !== null);
 
 describe("the recordings of CLI A", () => {
@@ -76,7 +76,7 @@ describe("the recordings of CLI A", () => {
     const isOnlyLogged = bound[0]?.native?.source === "stderr" && expected.native_session_id === null;
     if (!isOnlyLogged) expect(ending.nativeSessionId).toBe(expected.native_session_id);
     expect(ending.isResumed).toBe(expected.resumed ?? false);
-    const isStranger = ending.failure?.rule === "stranger-session";
+    const isStranger = ending.failure?.rule === "session-mismatch";
     expect(bound).toHaveLength(ending.nativeSessionId === null || isStranger ? 0 : 1);
   });
 

@@ -182,7 +182,7 @@ describe("start-up", () => {
   test("a resume that leaves not a word behind is degraded", () => {
     expect(translate([], { requested: SESSION }).ending.failure).toMatchObject({
       code: "resume_degraded",
-      rule: "resume-came-to-nothing",
+      rule: "resume-failed",
     });
   });
 

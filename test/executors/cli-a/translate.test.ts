@@ -253,7 +253,7 @@ describe("sessions", () => {
     const { translations, events, ending } = translate([stepStart(), text("stranger")], { requested: OTHER_SESSION });
     expect(events).toEqual([]);
     expect(translations[0]?.halt).toMatchObject({ code: "resume_degraded", isProven: true });
-    expect(ending).toMatchObject({ isResumed: false, failure: { rule: "stranger-session" } });
+    expect(ending).toMatchObject({ isResumed: false, failure: { rule: "session-mismatch" } });
   });
 
   test("the requested session is bound as resumed", () => {

@@ -4,7 +4,7 @@ export interface RecentIds {
   add(id: string): void;
 }
 
-/** The CLIs' ids have some 40; one that is longer would cost more to keep than it could tell. */
+/** The CLIs' ids have some 40; one that is longer would cost more to keep than it is worth. */
 const MAX_ID_CHARACTERS = 256;
 
 /**

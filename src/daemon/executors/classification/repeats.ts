@@ -1,4 +1,4 @@
-/** Tells messages that a retry printed once more from new ones. */
+/** Distinguishes messages that a retry printed once more from new ones. */
 export interface RepeatFilter {
   /** Whether this message was shown already, by the attempt that was cut. */
   isRepeat(text: string): boolean;

@@ -47,12 +47,12 @@ const MAX_TRIED_CHARACTERS = 20_000;
  * Finds the first rule of an ordered table that a fact satisfies.
  *
  * @param facts - most telling first; within one rule the first fact that matches is the evidence
- * @param nothingKnown - the message when no rule matches
+ * @param unclassified - the message when no rule matches
  */
 export function decideFailure(
   rules: readonly FailureRule[],
   facts: readonly Fact[],
-  nothingKnown: string,
+  unclassified: string,
 ): FailureDraft {
   const basis = { rules, facts };
   for (const rule of rules) {
@@ -71,18 +71,18 @@ export function decideFailure(
       };
     }
   }
-  return { ...NOTHING_KNOWN, message: nothingKnown, evidence: [], isProven: false, basis };
+  return { ...UNCLASSIFIED, message: unclassified, evidence: [], isProven: false, basis };
 }
 
 /** The rule for what no rule explains. */
-export const NOTHING_KNOWN = {
-  rule: "nothing-known",
+export const UNCLASSIFIED = {
+  rule: "unclassified",
   code: "unknown",
   on: "exit",
   seenIn: "docs/design.md §4",
 } as const satisfies DescribedRule;
 
-/** A table as people are told of it. */
+/** A table as it is documented. */
 export function describeRules(rules: readonly FailureRule[]): DescribedRule[] {
   return rules.map(({ id, code, on, seenIn }) => ({ rule: id, code, on, seenIn }));
 }
@@ -90,7 +90,7 @@ export function describeRules(rules: readonly FailureRule[]): DescribedRule[] {
 /**
  * Tries every rule of a table, each on its own: the first that matches is the one that decided.
  *
- * Shape: in deciding order; whatever matches is `outranked`, since only what decides a turn besides tells which has won.
+ * Shape: in deciding order; whatever matches is `outranked`, since what else decides a turn shows which has won.
  */
 export function tryRules({ rules, facts }: Basis): TriedRule[] {
   return rules.map((rule) => {
@@ -110,7 +110,7 @@ export function quote({ text }: Pick<Fact, "text">): string {
 }
 
 /**
- * How the process ended, as something rules can look at; nothing when nobody knows.
+ * How the process ended, as something rules can look at; nothing when it is not known.
  *
  * @param where - in the CLI's own words, whether a proper last record came before it; rules find it as `name`
  */

@@ -48,7 +48,7 @@ export interface Executor {
   /** Reads the operator's variables. Pure: the caller writes what it returns. */
   configure(input: ConfigureInput): ConfigureResult;
   /**
-   * What keeps a turn with this model from running, as far as the configuration tells.
+   * What keeps a turn with this model from running, as far as the configuration shows.
    *
    * Absent where that is `fault` of the configuration, whatever the model.
    * @param model - as the request gave it; undefined for the configured one
@@ -92,7 +92,7 @@ export interface Executor {
   /**
    * How to find out whether the provider speaks the API that this CLI cannot do without.
    *
-   * Absent when the CLI speaks more than one; undefined when the configuration does not tell whom to ask.
+   * Absent when the CLI speaks more than one; undefined when the configuration does not name it.
    */
   probeProvider?(configuration: Configuration): ProviderProbe | undefined;
 }
@@ -277,7 +277,7 @@ export interface OutputLine {
 }
 
 export interface TranslatorInput {
-  /** The id a resume asked for, else null. */
+  /** The id a resume asked for, otherwise null. */
   readonly requestedSession: string | null;
   /** Version of the CLI that printed, when known. */
   readonly cliVersion?: string;
@@ -294,7 +294,7 @@ export interface Translation {
   readonly events: readonly TranslatedEvent[];
   /** A step has ended and no tool is open: a steered turn may be stopped here. */
   readonly isStepBoundary?: boolean;
-  /** The process must not go on: a stranger's session came back, or the CLI turns in circles. Becomes the failure. */
+  /** The process must not go on: another session than the requested one came back, or the CLI repeats itself without end. Becomes the failure. */
   readonly halt?: FailureDraft;
 }
 
@@ -312,13 +312,13 @@ export interface Translator {
 }
 
 export interface Outcome {
-  /** How the process ended; null when nobody knows (its keeper is gone). */
+  /** How the process ended; null when it is not known (its keeper is gone). */
   readonly exit: { readonly code: number | null; readonly signal: string | null } | null;
   /** Whether turnd itself ended the process (cancel, watchdog, shutdown): then a signal or a missing end proves nothing. */
   readonly wasStopped: boolean;
 }
 
-/** A command of the CLI's own that tells what its store holds, and what stdout lacks of that. */
+/** A command of the CLI's own that prints what its store holds, and what stdout lacks of that. */
 export interface Recovery {
   /** It changes nothing, asks no model, and runs where the turn's process ran, its stdout a file. */
   readonly args: readonly string[];
@@ -327,14 +327,14 @@ export interface Recovery {
    *
    * @param stored - what the command printed
    * @param startedAtMs - milliseconds since 1970; nothing older belongs to the turn
-   * @returns lines as the CLI would have printed them, behind one that says so; empty when the store holds no more
+   * @returns lines as the CLI would have printed them, after one that marks them; empty when the store holds no more
    */
   readLines(stored: string, startedAtMs: number): readonly string[];
 }
 
 /** What a process came to, by what it left behind alone. `turns/` decides what turnd's own acts make of it. */
 export interface Ending {
-  /** What only the end tells, such as calls that never ended (`tool.ended`, `interrupted`). */
+  /** What only the end shows, such as calls that never ended (`tool.ended`, `interrupted`). */
   readonly events: readonly TranslatedEvent[];
   /** Text of the last assistant message. */
   readonly output: string | null;

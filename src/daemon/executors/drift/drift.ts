@@ -2,7 +2,7 @@ import type { Drift, DriftEntry } from "../../../protocol/index.ts";
 import { createKnownTree } from "./known-tree.ts";
 import { isObject, kindOf, type KnownShapes } from "./shapes.ts";
 
-/** What tells whether a record of a CLI is one we know. */
+/** What shows whether a record of a CLI is known. */
 export interface RecordTable {
   readonly known: KnownShapes;
   /** The field that names a record's type; absent: `type`. */
@@ -19,7 +19,7 @@ export type DriftWatch = (record: unknown, line: number) => void;
 /** Counts what the versions of one CLI print that we do not know. */
 export interface DriftBook {
   /**
-   * @param version - of the CLI that printed; undefined when nobody knows
+   * @param version - of the CLI that printed; undefined when it is not known
    * @param place - the turn or recording, for `first_seen`
    */
   watch(version: string | undefined, place: string): DriftWatch;
@@ -27,7 +27,7 @@ export interface DriftBook {
   report(): Drift[];
 }
 
-/** Different things a version is told of; what a hostile CLI makes up beyond them is only counted. */
+/** Most entries of one version; what a hostile CLI makes up beyond them is only counted. */
 const MAX_ENTRIES = 200;
 /** Versions come from the CLI or a recording; those beyond are counted as one. */
 const MAX_VERSIONS = 50;
@@ -44,14 +44,14 @@ export function createDriftBook(table: RecordTable): DriftBook {
       const page = pages.get(name) ?? createPage();
       pages.set(name, page);
       return (record, line) => {
-        const tell = (what: DriftEntry["what"], found: string): void => note(page, what, found, { in: place, line });
+        const report = (what: DriftEntry["what"], found: string): void => note(page, what, found, { in: place, line });
         page.records += 1;
-        if (!isObject(record)) return tell("type", "(none)");
+        if (!isObject(record)) return report("type", "(none)");
         const kind = (): string => kindOf(record, table) ?? "(none)";
-        const isKnown = tree.findUnknown(record, (path) => tell("field", `${kind()} ${path}`));
-        if (!isKnown) return tell("type", kind());
+        const isKnown = tree.findUnknown(record, (path) => report("field", `${kind()} ${path}`));
+        if (!isKnown) return report("type", kind());
         const tool = table.unmappedTool(record);
-        if (tool !== undefined) tell("tool", tool);
+        if (tool !== undefined) report("tool", tool);
       };
     },
     report: () =>

@@ -10,8 +10,8 @@ import {
 
 /** Looks for the known fields of a record. */
 export interface KnownTree {
-  /** Tells the path of every field that is not known. @returns false for a kind of record that is not known */
-  findUnknown(record: Fields, tell: (path: string) => void): boolean;
+  /** Calls `report` with the path of every field that is not known. @returns false for a kind of record that is not known */
+  findUnknown(record: Fields, report: (path: string) => void): boolean;
 }
 
 /** Makes what is known quick to look up; every record of every turn is. */
@@ -23,10 +23,10 @@ export function createKnownTree({ kinds }: KnownShapes, { typeField = "type", re
     byType.set(type, (byType.get(type) ?? new Map<unknown, Tree>()).set(inner, toTree(fields)));
   }
   return {
-    findUnknown(record, tell) {
+    findUnknown(record, report) {
       const part = refinedBy === undefined ? undefined : record[refinedBy];
       const tree = byType.get(record[typeField])?.get(isObject(part) ? part["type"] : undefined);
-      if (tree !== undefined) compare(record, tree, tell);
+      if (tree !== undefined) compare(record, tree, report);
       return tree !== undefined;
     },
   };
@@ -67,24 +67,24 @@ function createTree(path: string): Tree {
 
 /**
  * Goes only where the tree goes, so no record leads it deeper than a known one. This runs for every record: a value is
- * looked at only where fields are known below it, and no name is put together before there is something to tell.
+ * looked at only where fields are known below it, and no name is put together before there is something to report.
  */
-function compare(value: Fields, tree: Tree, tell: (path: string) => void): void {
+function compare(value: Fields, tree: Tree, report: (path: string) => void): void {
   if (Array.isArray(value)) {
     for (const element of value as readonly unknown[]) {
       if (!isObject(element)) continue;
-      if (tree.each === undefined) tell(joinPath(tree.path, "[]"));
-      else if (!tree.each.isOpen) compare(element, tree.each, tell);
+      if (tree.each === undefined) report(joinPath(tree.path, "[]"));
+      else if (!tree.each.isOpen) compare(element, tree.each, report);
     }
     return;
   }
   for (const key in value) {
     const known = tree.isMap ? tree.each : tree.fields.get(key);
     if (known === undefined) {
-      tell(joinPath(tree.path, key));
+      report(joinPath(tree.path, key));
     } else if (!known.isLeaf && !known.isOpen) {
       const inner = value[key];
-      if (isObject(inner)) compare(inner, known, tell);
+      if (isObject(inner)) compare(inner, known, report);
     }
   }
 }

@@ -22,7 +22,7 @@ export interface Field {
   readonly isMap: boolean;
 }
 
-/** Reads what a table says of a field. */
+/** Reads a field's entry in the table. */
 export function readField(text: string): Field {
   const [types = "", ...marks] = text.split(" ");
   return {

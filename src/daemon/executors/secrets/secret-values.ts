@@ -39,7 +39,7 @@ const ASSIGNMENT = /^-{0,2}([\w.-]+)(?:=|:\s+)(.*)$/s;
 const FLAG = /^--?([\w-]+)$/;
 
 /**
- * The secrets in a configured value: all of it where its name says so, else what has the shape of a key, the password in
+ * The secrets in a configured value: all of it where its name says so, otherwise what has the shape of a key, the password in
  * a URL, and what a URL's query calls a secret. Ordinary values (paths, numbers, plain addresses) are none, whatever their name.
  */
 export function secretsIn(name: string, value: string): string[] {

@@ -1,7 +1,7 @@
 import type { ConfigurationCheck } from "../../contract/executor.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
 
-/** Prints the merged configuration, key and all: its stdout is for nobody. Source: docs/contracts/cli-a.md §4, §13. */
+/** Prints the merged configuration, key and all: its stdout is shown to no one. Source: docs/contracts/cli-a.md §4, §13. */
 export const CONFIGURATION_CHECK: ConfigurationCheck = {
   unacceptable: "{turnd: no CLI reads this and goes on",
   args: ["debug", "config"],

@@ -4,7 +4,7 @@ import { CliAConfig } from "../details.ts";
 /** A permission as the CLI writes it: one action, or actions by pattern. The last rule that matches wins. */
 type Rule = unknown;
 
-/** What the CLI would ask for without a word in the configuration, decided. Source: docs/contracts/cli-a.md §7. */
+/** What the CLI would ask for without an entry in the configuration, decided. Source: docs/contracts/cli-a.md §7. */
 const DECIDED: Readonly<Record<string, Rule>> = {
   external_directory: { "*": "deny" },
   doom_loop: "deny",
@@ -35,7 +35,7 @@ export function listAsks(config: CliAConfig): string[] {
 }
 
 /**
- * Makes a configuration fit for a run that nobody watches: nothing asks, and the session's denials come last.
+ * Makes a configuration fit for a run that no person watches: nothing asks, and the session's denials come last.
  *
  * An `ask` in the top session ends the run, in a subagent it hangs for ever. Source: docs/contracts/cli-a.md §0, §7.
  */

@@ -7,7 +7,7 @@ import { listDenied } from "./permissions.ts";
  * What the CLI would do unasked, switched off unless the operator's whole configuration decides.
  *
  * `snapshot` copies the workspace into the session's home, with some fifty git processes a turn, for an undo that no run can ask
- * for. `formatter` and `lsp` are on without a word in 1.3.2 and start programs of the repository, such as
+ * for. `formatter` and `lsp` are on by default in 1.3.2 and start programs of the repository, such as
  * `node_modules/.bin/prettier`, whatever a session is denied (all measured on 1.3.2 and 1.14.34).
  */
 export const QUIET = { share: "disabled", autoupdate: false, snapshot: false, formatter: false, lsp: false } as const;

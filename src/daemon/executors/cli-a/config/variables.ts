@@ -19,7 +19,7 @@ export const VARIABLES: readonly Variable[] = [
   {
     name: "CLI_A_PROVIDER_NPM",
     meaning:
-      "the provider's package; one that comes with the CLI; default: the Anthropic one for the provider anthropic, else the OpenAI-compatible one",
+      "the provider's package; one that comes with the CLI; default: the Anthropic one for the provider anthropic, otherwise the OpenAI-compatible one",
   },
   { name: "CLI_A_JSON", meaning: "the whole configuration, written as given; wins over the others" },
 ];
@@ -34,7 +34,7 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 /**
  * Reads CLI A's variables.
  *
- * `CLI_A_JSON` is taken as it is; else key, model, provider and base URL make a configuration. Empty variables count as
+ * `CLI_A_JSON` is taken as it is; otherwise key, model, provider and base URL make a configuration. Empty variables count as
  * not set, as entry scripts export them. The key goes into the file in clear text.
  */
 export function configure({ env, cliName }: ConfigureInput): ConfigureResult {

@@ -2,7 +2,7 @@ import type { DescribedRule, FailureDraft } from "../../contract/executor.ts";
 import {
   decideFailure,
   describeRules,
-  NOTHING_KNOWN,
+  UNCLASSIFIED,
   quote,
   type Fact,
   type FailureRule,
@@ -49,7 +49,7 @@ const EXIT_RULES: readonly FailureRule[] = [
   },
 ];
 
-/** What is left when nobody says why. */
+/** What is left when nothing shows the cause. */
 const FALLBACK_RULES: readonly FailureRule[] = [
   {
     id: "unexplained-message",
@@ -118,11 +118,11 @@ export function classify(facts: readonly Fact[]): FailureDraft {
 /** Where the table only guesses why a resume failed, that the session never answered says more. */
 export function explainLostResume(requested: string, facts: readonly Fact[]): FailureDraft {
   const message = `CLI A ended before it continued session ${JSON.stringify(requested)}.`;
-  return decideFailure([{ ...CAME_TO_NOTHING, message }, ...RULES], facts, message);
+  return decideFailure([{ ...RESUME_FAILED, message }, ...RULES], facts, message);
 }
 
-const CAME_TO_NOTHING: FailureRule = {
-  id: "resume-came-to-nothing",
+const RESUME_FAILED: FailureRule = {
+  id: "resume-failed",
   on: "exit",
   code: "resume_degraded",
   message: "CLI A ended before it continued the session.",
@@ -131,8 +131,8 @@ const CAME_TO_NOTHING: FailureRule = {
 };
 
 /** Decided while the CLI still runs: it must not go on. */
-export const STRANGER_SESSION = {
-  rule: "stranger-session",
+export const SESSION_MISMATCH = {
+  rule: "session-mismatch",
   code: "resume_degraded",
   on: "record",
   seenIn: "cli-a/1.3.2/resume-becomes-fork",
@@ -146,8 +146,8 @@ export const AIMLESS_STEPS = {
 
 /** Every rule of CLI A, in deciding order. */
 export const FAILURE_RULES: readonly DescribedRule[] = [
-  STRANGER_SESSION,
+  SESSION_MISMATCH,
   AIMLESS_STEPS,
-  ...describeRules([CAME_TO_NOTHING, ...RULES]),
-  NOTHING_KNOWN,
+  ...describeRules([RESUME_FAILED, ...RULES]),
+  UNCLASSIFIED,
 ];

@@ -5,7 +5,7 @@ import { REQUEST_FAILED } from "./facts.ts";
 
 const MALFORMED =
   /^(?:AI_(?:TypeValidation|JSONParse|InvalidResponseData|No\w+Generated|EmptyResponseBody)|JSON parsing failed|Type validation failed|Invalid JSON response|No output generated)/;
-/** With what the CLI's own time-outs say. */
+/** With the words of the CLI's own timeouts. */
 const TIMED_OUT = new RegExp(`SSE read timed out|${WORDS.slow.source}`, "i");
 
 /**

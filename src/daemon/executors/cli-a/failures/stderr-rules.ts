@@ -1,7 +1,7 @@
 import { quote, type FailureRule } from "../../classification/rules.ts";
 import { LAST_WORDS, REJECTED_ASK, START_UP, START_UP_OF_RESUME } from "./facts.ts";
 
-/** Id of the rule for a resume that failed because nobody can read the store; a fresh session could not start there either. */
+/** Id of the rule for a resume that failed because the store cannot be read; a fresh session could not start there either. */
 export const CORRUPT_ON_RESUME = "store-corrupt-on-resume";
 
 const ANY_START = new RegExp(`^${START_UP}`);
@@ -11,7 +11,7 @@ const ANY_TIME = new RegExp(`^(?:${START_UP}|${LAST_WORDS}$)`);
 const FRESH_OR_LATER = new RegExp(`^(?:${START_UP}|${LAST_WORDS})$`);
 const RESUMING = new RegExp(`^${START_UP_OF_RESUME}$`);
 
-/** What the CLI says on stderr when it cannot start or go on, or stops because nobody answers. */
+/** What the CLI says on stderr when it cannot start or go on, or stops because no person answers. */
 export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "session-not-found",

@@ -1,7 +1,7 @@
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
 import type { FailureDraft, TranslatedEvent } from "../../contract/executor.ts";
 import { toEvidence } from "../../classification/rules.ts";
-import { STRANGER_SESSION } from "../failures/failure.ts";
+import { SESSION_MISMATCH } from "../failures/failure.ts";
 import type { SessionSign } from "./stderr.ts";
 
 /** Which native session a process works in: every record and parts of the log name one. */
@@ -20,12 +20,12 @@ export interface SessionGate {
 /**
  * Creates the gate of one process.
  *
- * @param requested - the id a resume asked for, else null
+ * @param requested - the id a resume asked for, otherwise null
  */
 export function createSessionGate(requested: string | null): SessionGate {
   let bound: string | null = null;
   let hasRecords = false;
-  let hasStrangers = false;
+  let hasOtherSessions = false;
 
   function bind(sessionId: string, native: Native): TranslatedEvent[] {
     bound = sessionId;
@@ -39,11 +39,11 @@ export function createSessionGate(requested: string | null): SessionGate {
       hasRecords = true;
       if (isFirst && requested !== null && !isSameId(requested, sessionId)) {
         bound = sessionId;
-        return { events: [], halt: toStranger(requested, sessionId, native.line) };
+        return { events: [], halt: mismatchFailure(requested, sessionId, native.line) };
       }
       if (bound === null) return { events: bind(sessionId, native) };
-      if (isSameId(bound, sessionId) || hasStrangers) return { events: [] };
-      hasStrangers = true;
+      if (isSameId(bound, sessionId) || hasOtherSessions) return { events: [] };
+      hasOtherSessions = true;
       const message = `the CLI printed a record of another session: ${sessionId}`;
       return { events: [{ ...warningEvent("other_session", message), native }] };
     },
@@ -61,10 +61,10 @@ function isSameId(left: string, right: string): boolean {
   return left === right || left.toLowerCase() === right.toLowerCase();
 }
 
-/** With an empty id, or a fork, CLI A makes a new session without a word. Source: docs/contracts/cli-a.md §3. */
-function toStranger(requested: string, bound: string, line: number): FailureDraft {
+/** With an empty id, or a fork, CLI A makes a new session silently. Source: docs/contracts/cli-a.md §3. */
+function mismatchFailure(requested: string, bound: string, line: number): FailureDraft {
   return {
-    ...STRANGER_SESSION,
+    ...SESSION_MISMATCH,
     message: `CLI A was to continue session ${JSON.stringify(requested)} and went on with ${bound} instead.`,
     evidence: [toEvidence({ source: "stdout", line, text: `"sessionID":"${bound}"` })],
     isProven: true,

@@ -31,7 +31,7 @@ const USAGE = /^\S+ run \[message\.\.\]/;
  * Turns what one process of CLI A prints into events.
  *
  * The CLI prints a tool call only when it has ended, so both of its events come from one record. A message is never
- * marked `final`, because only the end of the turn tells.
+ * marked `final`, because only the end of the turn shows which is.
  * @see docs/contracts/cli-a.md §1, §3, §6
  */
 export function createCliATranslator({ requestedSession, drift }: TranslatorInput): Translator {
@@ -145,7 +145,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     ];
   }
 
-  /** Whether the turn fails with an error, only what follows tells; the same one is often printed twice. */
+  /** Whether the turn fails with an error, only what follows shows; the same one is often printed twice. */
   function addError(fact: NonNullable<Ended["error"]>, native: Native): TranslatedEvent[] {
     const isRepeated = ended.error?.text === fact.text;
     const earlier = isRepeated ? [] : passError();
@@ -226,14 +226,14 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     return explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId: session.id() });
   }
 
-  /** Whether the turn's end is known; what stderr told of before the last record may have been got over. */
+  /** Whether the turn's end is known; what stderr reported before the last record may have been recovered from. */
   function isExplained(failure: Ending["failure"]): boolean {
     return failure === undefined || (failure.isProven && (failure.on !== "stderr" || !hasRecords));
   }
 
   return {
     push(line) {
-      // Nothing of a stranger's session is passed on.
+      // Nothing of another session is emitted.
       if (halt !== undefined) return NOTHING;
       return line.source === "stdout" ? pushStdout(line) : pushStderr(line);
     },

@@ -8,7 +8,7 @@ export interface NamedVariables {
   readonly key: string | undefined;
   /** Variables whose values are sent as headers. */
   readonly headers: readonly string[];
-  /** Those of them that hold a secret, as the header's name tells. */
+  /** Those of them that hold a secret, as the header's name shows. */
   readonly credentials: readonly string[];
   /** Variables handed on to MCP servers. */
   readonly plain: readonly string[];

@@ -11,7 +11,7 @@ const Writable: z.ZodType<JsonMap> = z.record(z.string(), Value);
 
 export type TomlResult = { readonly ok: true; readonly table: TomlTable } | { readonly ok: false; readonly at: string };
 
-/** Parses a document; a fault is told by its place alone, because its text may hold a key. */
+/** Parses a document; a fault is reported by its place alone, because its text may hold a key. */
 export function parseToml(text: string): TomlResult {
   try {
     return { ok: true, table: toml.parse(text) };

@@ -16,7 +16,7 @@ export const VARIABLES: readonly Variable[] = [
   },
   {
     name: "CLI_B_ENV_KEY",
-    meaning: "name of the variable that holds the key instead; else OPENAI_API_KEY is looked at",
+    meaning: "name of the variable that holds the key instead; otherwise OPENAI_API_KEY is used",
   },
   { name: "CLI_B_MODEL", meaning: "the model CLI B asks for" },
   { name: "CLI_B_BASE_URL", meaning: "the provider's address, such as https://host/v1; it must implement /responses" },

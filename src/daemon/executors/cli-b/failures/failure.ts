@@ -2,7 +2,7 @@ import type { DescribedRule, FailureDraft } from "../../contract/executor.ts";
 import {
   decideFailure,
   describeRules,
-  NOTHING_KNOWN,
+  UNCLASSIFIED,
   quote,
   type Fact,
   type FailureRule,
@@ -64,7 +64,7 @@ const EXIT_RULES: readonly FailureRule[] = [
   },
 ];
 
-/** What is left when nobody says why. */
+/** What is left when nothing shows the cause. */
 const FALLBACK_RULES: readonly FailureRule[] = [
   {
     id: "arguments-exit",
@@ -122,11 +122,11 @@ export function classify(facts: readonly Fact[]): FailureDraft {
 /** Where the table only guesses why a resume failed, that the thread never answered says more. */
 export function explainLostResume(requested: string, facts: readonly Fact[]): FailureDraft {
   const message = `CLI B ended before it continued thread ${JSON.stringify(requested)}.`;
-  return decideFailure([{ ...CAME_TO_NOTHING, message }, ...RULES], facts, message);
+  return decideFailure([{ ...RESUME_FAILED, message }, ...RULES], facts, message);
 }
 
-const CAME_TO_NOTHING: FailureRule = {
-  id: "resume-came-to-nothing",
+const RESUME_FAILED: FailureRule = {
+  id: "resume-failed",
   on: "exit",
   code: "resume_degraded",
   message: "CLI B ended before it continued the thread.",
@@ -135,8 +135,8 @@ const CAME_TO_NOTHING: FailureRule = {
 };
 
 /** Decided while the CLI still runs: it must not go on. */
-export const STRANGER_THREAD = {
-  rule: "stranger-thread",
+export const SESSION_MISMATCH = {
+  rule: "session-mismatch",
   code: "resume_degraded",
   on: "record",
   seenIn: "cli-b/0.139.0/resume-malformed-id",
@@ -144,7 +144,7 @@ export const STRANGER_THREAD = {
 
 /** Every rule of CLI B, in deciding order. */
 export const FAILURE_RULES: readonly DescribedRule[] = [
-  STRANGER_THREAD,
-  ...describeRules([CAME_TO_NOTHING, ...RULES]),
-  NOTHING_KNOWN,
+  SESSION_MISMATCH,
+  ...describeRules([RESUME_FAILED, ...RULES]),
+  UNCLASSIFIED,
 ];

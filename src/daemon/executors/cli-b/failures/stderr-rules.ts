@@ -3,7 +3,7 @@ import { quote, type FailureRule } from "../../classification/rules.ts";
 /** What CLI B says on stderr when it cannot start, or cannot go on. Source: docs/contracts/cli-b.md §3, §4, §6. */
 export const STDERR_RULES: readonly FailureRule[] = [
   {
-    id: "resume-failed",
+    id: "resume-refused",
     on: "stderr",
     pattern: /thread\/resume failed/,
     code: "resume_degraded",

@@ -13,7 +13,7 @@ import { createRepeatFilter } from "../../classification/repeats.ts";
 import { toEvidence, type Fact } from "../../classification/rules.ts";
 import { explainEnding, type Ended } from "./ending.ts";
 import { toProviderFact } from "../failures/facts.ts";
-import { classify, STRANGER_THREAD } from "../failures/failure.ts";
+import { classify, SESSION_MISMATCH } from "../failures/failure.ts";
 import { readRecord, type CliBItem, type CliBRecord } from "./record.ts";
 import { createStderrReader } from "./stderr.ts";
 import { createToolTracker } from "./tools.ts";
@@ -27,7 +27,7 @@ const NOTHING: Translation = { events: [] };
  * Turns what one process of CLI B prints into events.
  *
  * Steps are absent: CLI B does not show where one model request ends and the next begins. A message is never marked
- * `final`, because only the end of the turn tells.
+ * `final`, because only the end of the turn shows which is.
  * @see docs/contracts/cli-b.md §2, §4
  */
 export function createCliBTranslator(input: TranslatorInput): Translator {
@@ -57,7 +57,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
     nativeSessionId = threadId;
     const isResumed = requestedSession !== null && isSameId(requestedSession, threadId);
     if (requestedSession !== null && !isResumed) {
-      halt = strangerFailure(requestedSession, threadId, native.line);
+      halt = mismatchFailure(requestedSession, threadId, native.line);
       return { events: [], halt };
     }
     return {
@@ -81,7 +81,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       case "item.completed":
         return {
           events: completeItem(record.item, native),
-          // A message may be the turn's last: then what steers it comes next by itself, else a call follows at once.
+          // A message may be the turn's last: then what steers it comes next by itself, otherwise a call follows at once.
           isStepBoundary: tools.isIdle() && record.item.type !== "agent_message",
         };
       case "turn.completed":
@@ -104,7 +104,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
     const [notice, attempt, max, cause] = RECONNECTING.exec(message) ?? [];
     const earlier = ended.error === undefined ? [] : [passedError(ended.error)];
     if (notice === undefined || Number(attempt) < 1) {
-      // Whether the turn fails with it, only the next record tells.
+      // Whether the turn fails with it, only the next record shows.
       ended.error = toProviderFact(message, { line: native.line, hasItems });
       return earlier;
     }
@@ -206,7 +206,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
 
   return {
     push(line) {
-      // Nothing of a stranger's session is passed on.
+      // Nothing of another session is emitted.
       if (halt !== undefined) return NOTHING;
       return line.source === "stdout" ? pushStdout(line) : { events: stderr.push(line) };
     },
@@ -247,10 +247,10 @@ function otherThread(threadId: string, native: Native): TranslatedEvent {
   return { ...warningEvent("other_thread", message), native };
 }
 
-/** CLI B starts a new thread without a word when it takes the id for a name. Source: docs/contracts/cli-b.md §4. */
-function strangerFailure(requested: string, bound: string, line: number): FailureDraft {
+/** CLI B starts a new thread silently when it takes the id for a name. Source: docs/contracts/cli-b.md §4. */
+function mismatchFailure(requested: string, bound: string, line: number): FailureDraft {
   return {
-    ...STRANGER_THREAD,
+    ...SESSION_MISMATCH,
     message: `CLI B was to continue thread ${JSON.stringify(requested)} and started ${bound} instead.`,
     evidence: [toEvidence({ source: "stdout", line, text: `{"type":"thread.started","thread_id":"${bound}"}` })],
     isProven: true,
