@@ -23,6 +23,8 @@ import { deliver, ensureDeliveryJobs } from "./webhooks/deliver.ts";
 
 /** Deliveries of one process: each mostly waits for its receiver. */
 const WEBHOOKS_AT_ONCE = 8;
+/** Of one user: receivers that do not answer must leave places to others. */
+const WEBHOOKS_OF_USER = 2;
 /** Turns of runs that are over, which are ended at turnd. */
 const LEFT_TURNS_AT_ONCE = 4;
 const PGLITE_RUNS = 16;
@@ -65,7 +67,8 @@ export async function startWorkers(
     ...knowledge.taskKinds(),
   ];
   await workOnTasks({ storage, kinds, controls: wiring.taskControls, logger }, values.SERVICE_TASK_CONCURRENCY);
-  await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, (id, signal) => deliver({ ...wiring, logger }, id, signal));
+  const delivering = (id: string, signal: AbortSignal) => deliver({ ...wiring, logger }, id, signal);
+  await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, delivering, () => WEBHOOKS_OF_USER);
   await storage.jobs.work("sweep", 1, async () => {
     await deleteExpiredEvents(storage);
     await deleteExpiredLogins(storage);

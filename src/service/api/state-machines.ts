@@ -90,7 +90,12 @@ const DELIVERY: StateMachine = {
   transitions: [
     { to: "pending", by: "finish", when: "a run ends, in its transaction" },
     { from: "pending", to: "delivered", by: "deliver", when: "an answer of 2xx" },
-    { from: "pending", to: "failed", by: "deliver", when: "the last attempt failed; the webhook is disabled" },
+    {
+      from: "pending",
+      to: "failed",
+      by: "deliver",
+      when: "the last attempt failed; an answer of 410; the webhook is disabled",
+    },
   ],
 };
 

@@ -21,11 +21,14 @@ export interface JobSource<Job extends ClaimedJob> {
   touch(jobs: readonly Job[]): Promise<readonly string[]>;
 }
 
+/** How many jobs of a group run at once in this process. */
+export type GroupLimit = (group: string) => number;
+
 export interface JobWorkerOptions<Job extends ClaimedJob> {
   readonly source: JobSource<Job>;
   readonly concurrency: number;
-  /** How many of a group run at once here; of a group without a limit, as many as there are places. */
-  readonly groupLimits?: ReadonlyMap<string, number> | undefined;
+  /** How many of a group run at once here; absent: as many as there are places. */
+  readonly groupLimit?: GroupLimit | undefined;
   /** Without a notice the queue is looked at so often: notices are hints (law 1). */
   readonly pollMs: number;
   /** How often claims are renewed; absent where they last as long as the job may. */
@@ -58,7 +61,7 @@ interface Running<Job> {
 
 /** Begins at once. */
 export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions<Job>): JobWorker {
-  const { source, concurrency, groupLimits, pollMs, renewMs, handler, onFault } = options;
+  const { source, concurrency, groupLimit, pollMs, renewMs, handler, onFault } = options;
   const running = new Map<Job, Running<Job>>();
   const stopping = new AbortController();
   let isHalted = false;
@@ -111,13 +114,13 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
     for (const { groupId } of running.keys()) {
       if (typeof groupId === "string") counts.set(groupId, (counts.get(groupId) ?? 0) + 1);
     }
-    return [...counts].flatMap(([group, count]) => (count >= (groupLimits?.get(group) ?? Infinity) ? [group] : []));
+    return [...counts].flatMap(([group, count]) => (count >= (groupLimit?.(group) ?? Infinity) ? [group] : []));
   }
 
   async function takeAll(): Promise<void> {
     for (;;) {
       // One by one where groups have limits: what is claimed together may be of one group.
-      const free = Math.min(groupLimits === undefined ? MOST_CLAIMED : 1, concurrency - running.size);
+      const free = Math.min(groupLimit === undefined ? MOST_CLAIMED : 1, concurrency - running.size);
       const fullGroups = listFullGroups();
       mayBeMore = free <= 0 || fullGroups.length > 0;
       if (free <= 0 || isHalted) return;

@@ -4,7 +4,7 @@ import { fromKysely, fromPglite, PgBoss, type ConstructorOptions, type Db, type 
 import type { Logger } from "pino";
 import { z } from "zod";
 import type { Engine } from "./engine.ts";
-import { startJobWorker, type JobSource, type JobWorker } from "./job-worker.ts";
+import { startJobWorker, type GroupLimit, type JobSource, type JobWorker } from "./job-worker.ts";
 import type { Transaction, TransactionScope } from "./transaction.ts";
 
 /** The queues there are. A job is a hint that a row of this id has work (law 1). */
@@ -35,12 +35,7 @@ export interface Jobs {
   /** Asks for a sweep: one in each 30 s in the whole cluster. */
   requestSweep(): Promise<void>;
   /** Takes jobs until `stop`. The signal aborts when the claim is lost, the job is too old, or the process stops. */
-  work(
-    queue: QueueName,
-    concurrency: number,
-    handler: JobHandler,
-    groupLimits?: ReadonlyMap<string, number>,
-  ): Promise<void>;
+  work(queue: QueueName, concurrency: number, handler: JobHandler, groupLimit?: GroupLimit): Promise<void>;
   /** What waits in each queue of the whole cluster, and how long its oldest job has been due. */
   load(): Promise<readonly QueueLoad[]>;
   /** Takes no more jobs, aborts the running ones and gives them back, so that another process has them at once. */
@@ -113,13 +108,13 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
       scope.assertOutside();
       await boss.send("sweep", {}, { singletonSeconds: SWEEP_SECONDS });
     },
-    async work(queue, concurrency, handler, groupLimits) {
+    async work(queue, concurrency, handler, groupLimit) {
       scope.assertOutside();
       if (workers.has(queue)) throw new Error(`this process works on "${queue}" already`);
       const worker = startJobWorker({
         source: jobSource(engine, boss, queue),
         concurrency,
-        groupLimits,
+        groupLimit,
         pollMs: POLL_MS,
         renewMs: isLeased(queue) ? options.leaseMs / 4 : undefined,
         handler: (job, signal) => handler(job.data.id ?? job.id, signal),

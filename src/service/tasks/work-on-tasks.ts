@@ -9,8 +9,9 @@ import { createAttempts, type TaskWorkerOptions } from "./attempt-task.ts";
  * @param places - of all kinds together, in this process: each process of a cluster has as many
  */
 export async function workOnTasks(options: TaskWorkerOptions, places: number): Promise<void> {
-  const limits = options.kinds.map(
-    ({ kind, concurrency }) => [kind, Math.min(concurrency, Math.max(1, places - 1))] as const,
+  const limits = new Map(
+    options.kinds.map(({ kind, concurrency }) => [kind, Math.min(concurrency, Math.max(1, places - 1))] as const),
   );
-  await options.storage.jobs.work("task", places, createAttempts(options), new Map(limits));
+  const limitOf = (kind: string): number => limits.get(kind) ?? Infinity;
+  await options.storage.jobs.work("task", places, createAttempts(options), limitOf);
 }

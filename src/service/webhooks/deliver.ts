@@ -8,6 +8,7 @@ import type { Outbound } from "../outbound/outbound.ts";
 import { listRuns, showResult } from "../runs/views.ts";
 import { storableText } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
+import { groupOf } from "./note-end.ts";
 
 export interface DeliveryOptions {
   readonly storage: Storage;
@@ -22,6 +23,8 @@ export const MOST_ATTEMPTS = 33;
 /** Deliveries in a row that failed for good; then the webhook is disabled. */
 const MOST_FAILED = 20;
 const ANSWER_MS = 10_000;
+/** The receiver wants nothing more, as Standard Webhooks has it. */
+const GONE = 410;
 
 /** Not delivered yet: the queue gives the job again later. */
 class NotDelivered extends Error {
@@ -43,8 +46,10 @@ export async function deliver(options: DeliveryOptions, deliveryId: string, sign
   const row = await storage.db
     .selectFrom("webhook_delivery as delivery")
     .innerJoin("webhook", "webhook.id", "delivery.webhook_id")
+    .innerJoin("account", "account.id", "webhook.user_id")
     .selectAll("delivery")
-    .select(["webhook.url", "webhook.user_id", "webhook.secret_version", "webhook.is_enabled"])
+    .select(["webhook.url", "webhook.user_id", "webhook.secret_version"])
+    .select(sql<boolean>`webhook.is_enabled and account.deleted_at is null`.as("is_enabled"))
     .where("delivery.id", "=", deliveryId)
     .where("delivery.status", "=", "pending")
     .executeTakeFirst();
@@ -52,12 +57,13 @@ export async function deliver(options: DeliveryOptions, deliveryId: string, sign
   if (row === undefined) return;
   const message = await composeMessage(storage, row);
   const verdict: Verdict = !row.is_enabled
-    ? { isDelivered: false, status: null, error: "the webhook is disabled" }
+    ? { isDelivered: false, status: null, error: "the webhook is disabled, or its user deleted" }
     : message === undefined
       ? { isDelivered: false, status: null, error: "the run is gone" }
       : await send(options, row, message, signal);
   const attempts = row.attempts + 1;
-  const isOver = attempts >= MOST_ATTEMPTS || !row.is_enabled || message === undefined;
+  const isGone = verdict.status === GONE;
+  const isOver = attempts >= MOST_ATTEMPTS || !row.is_enabled || message === undefined || isGone;
   const status = verdict.isDelivered ? "delivered" : isOver ? "failed" : "pending";
   await storage.transaction(async (trx) => {
     const written = await trx
@@ -81,7 +87,7 @@ export async function deliver(options: DeliveryOptions, deliveryId: string, sign
           ? { consecutive_failures: 0 }
           : {
               consecutive_failures: sql<number>`consecutive_failures + 1`,
-              is_enabled: sql<boolean>`consecutive_failures + 1 < ${MOST_FAILED}::int`,
+              is_enabled: isGone ? false : sql<boolean>`consecutive_failures + 1 < ${MOST_FAILED}::int`,
             },
       )
       .where("id", "=", row.webhook_id)
@@ -139,12 +145,13 @@ async function send(
 /** Gives every delivery under way its job again where that is missing (law 1). */
 export async function ensureDeliveryJobs(storage: Storage): Promise<void> {
   const rows = await storage.db
-    .selectFrom("webhook_delivery")
-    .select("id")
-    .where("status", "=", "pending")
-    .where("created_at", "<", sql<Date>`now() - interval '2 minutes'`)
-    .orderBy("created_at")
+    .selectFrom("webhook_delivery as delivery")
+    .innerJoin("webhook", "webhook.id", "delivery.webhook_id")
+    .select(["delivery.id", "webhook.user_id"])
+    .where("delivery.status", "=", "pending")
+    .where("delivery.created_at", "<", sql<Date>`now() - interval '2 minutes'`)
+    .orderBy("delivery.created_at")
     .limit(500)
     .execute();
-  for (const { id } of rows) await storage.jobs.ensure("webhook", id);
+  for (const { id, user_id: userId } of rows) await storage.jobs.ensure("webhook", id, groupOf(userId));
 }

@@ -4,14 +4,21 @@ import type { RunRow } from "../runs/rows.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Transaction } from "../storage/transaction.ts";
 
+/** Whose delivery a job is: a receiver that does not answer holds up its own user's alone. */
+export function groupOf(userId: number): string {
+  return `user:${userId}`;
+}
+
 /** Makes the deliveries of a run's end and their jobs, in the transaction of that end (law 4). */
 export async function noteEnd({ jobs }: Pick<Storage, "jobs">, trx: Transaction, run: RunRow): Promise<void> {
   const event = `run.${run.status}`;
   const webhooks = await trx
     .selectFrom("webhook")
-    .select("id")
+    .innerJoin("account", "account.id", "webhook.user_id")
+    .select("webhook.id")
     .where("user_id", "=", run.user_id)
-    .where("is_enabled", "=", true)
+    .where("account.deleted_at", "is", null)
+    .where("webhook.is_enabled", "=", true)
     .where(sql<boolean>`${event}::text = any(events)`)
     .execute();
   for (const { id: webhookId } of webhooks) {
@@ -20,6 +27,6 @@ export async function noteEnd({ jobs }: Pick<Storage, "jobs">, trx: Transaction,
       .insertInto("webhook_delivery")
       .values({ id, webhook_id: webhookId, run_id: run.id, event, status: "pending" })
       .execute();
-    await jobs.send(trx, "webhook", id);
+    await jobs.send(trx, "webhook", id, groupOf(run.user_id));
   }
 }

@@ -188,5 +188,73 @@ describe.each(ENGINES)("%s", (engine) => {
     expect(body.deliveries.every(({ status }: { status: string }) => status === "failed")).toBe(true);
     const on = await call(app, "PUT", `/api/webhooks/${webhook.id}`, { is_enabled: true }, as);
     expect(on.body.webhook).toMatchObject({ consecutive_failures: 0, is_enabled: true });
+    const late = await makeDelivery(storage, webhook.id, crypto.randomUUID());
+    await storage.db.updateTable("account").set({ deleted_at: new Date() }).execute();
+    await send(late);
+    expect(receiver.received).toEqual([]);
+    const deliveries = storage.db
+      .selectFrom("webhook_delivery")
+      .select(["status", "last_error"])
+      .where("id", "=", late);
+    expect(await deliveries.executeTakeFirst()).toMatchObject({
+      status: "failed",
+      last_error: "the webhook is disabled, or its user deleted",
+    });
+  });
+});
+
+describe("whatever the engine", () => {
+  test("a receiver that is slow, redirects or is gone is not delivered to; none that hangs holds up another user's", async () => {
+    const hanging = await startWebServer(() => undefined);
+    const target = await startWebServer((_received, response) => response.writeHead(204).end());
+    const other = await startWebServer(({ url }, response) => {
+      if (url === "/gone") response.writeHead(410).end();
+      else if (url === "/moved") response.writeHead(308, { location: `${target.url}/in` }).end();
+      else response.writeHead(200).end("a body that never ends".repeat(100_000));
+    });
+    const ports = [hanging, target, other].map(({ port }) => `127.0.0.1:${port}`);
+    const service = await freshService("postgres", {
+      turndUrl: (await fakeDaemon()).url,
+      env: { SERVICE_OUTBOUND_ALLOW: ports.join(",") },
+    });
+    const events = ["run.completed"];
+    for (let count = 0; count < 12; count += 1) {
+      await service.call("POST", "/api/webhooks", { url: `${hanging.url}/${count}`, events });
+    }
+    await service.call("POST", "/api/auth/users", { username: "other", password: PASSWORD, role: "user" });
+    const { body } = await service.call("POST", "/api/auth/token", { username: "other", password: PASSWORD });
+    const as = { authorization: `Bearer ${body.access_token}` };
+    const ids = new Map<string, string>();
+    for (const path of ["/large", "/gone", "/moved"]) {
+      const made = await service.call("POST", "/api/webhooks", { url: `${other.url}${path}`, events }, as);
+      ids.set(path, made.body.webhook.id);
+    }
+    const run = async (headers: Record<string, string>) => {
+      const thread = (await service.call("POST", "/api/chat/thread", { agent_id: "cli-b" }, headers)).body.id;
+      await service.call(
+        "POST",
+        "/api/agent/runs",
+        { agent_slug: "cli-b", thread_id: thread, query: "Done." },
+        headers,
+      );
+    };
+    await run({});
+    await waitFor("what hangs", () => hanging.received.length === 2);
+    await run(as);
+    const deliveryTo = async (path: string) =>
+      (await service.call("GET", `/api/webhooks/${ids.get(path)}/deliveries`, undefined, as)).body.deliveries[0];
+    const tried = async (path: string) =>
+      waitFor(path, async () => {
+        const delivery = await deliveryTo(path);
+        return delivery?.attempts > 0 ? delivery : undefined;
+      });
+    expect(await tried("/large")).toMatchObject({ status: "delivered", attempts: 1, last_status: 200 });
+    expect(await tried("/gone")).toMatchObject({ status: "failed", attempts: 1, last_status: 410 });
+    expect(await tried("/moved")).toMatchObject({ status: "pending", last_status: 308 });
+    // Eight would be at work at once.
+    expect(hanging.received.length).toBeLessThan(8);
+    expect(target.received).toEqual([]);
+    const gone = await service.call("GET", `/api/webhooks/${ids.get("/gone")}`, undefined, as);
+    expect(gone.body.webhook).toMatchObject({ is_enabled: false, consecutive_failures: 1 });
   });
 });
