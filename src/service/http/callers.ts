@@ -4,6 +4,7 @@ import { ApiProblem } from "../api/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Credentials } from "../auth/credentials.ts";
+import { createCallLimit } from "./count-call.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -24,40 +25,25 @@ export interface CallersOptions {
   readonly perAddress: number;
 }
 
-const MINUTE_MS = 60_000;
-
 /** Finds out who calls before anything else is read, and limits how often. */
 export async function registerCallers(app: FastifyInstance, options: CallersOptions): Promise<void> {
   await app.register(rateLimit, { global: false });
-  const limiter = (max: number, keyGenerator: (request: FastifyRequest) => string) =>
-    max === 0 ? undefined : app.createRateLimit({ max, timeWindow: MINUTE_MS, keyGenerator });
-  const known = limiter(options.perCredential, ({ caller }) => describe(caller));
-  const unknown = limiter(options.perAddress, ({ ip }) => `ip:${ip}`);
-
-  async function count(limit: typeof known, request: FastifyRequest): Promise<void> {
-    const verdict = await limit?.(request);
-    if (verdict === undefined || verdict.isAllowed || !verdict.isExceeded) return;
-    throw new ApiProblem(
-      "rate_limited",
-      `more than ${verdict.max} calls a minute`,
-      {},
-      Math.max(1, verdict.ttlInSeconds),
-    );
-  }
+  const countKnown = createCallLimit(app, options.perCredential, ({ caller }) => describe(caller));
+  const countUnknown = createCallLimit(app, options.perAddress, ({ ip }) => `ip:${ip}`);
 
   app.decorateRequest("caller", null);
   app.addHook("onRequest", async (request) => {
     const { config } = request.routeOptions;
     if (config.isUncounted === true) return;
-    if (config.isPublic === true || request.is404) return count(unknown, request);
+    if (config.isPublic === true || request.is404) return countUnknown(request);
     try {
       request.caller = await options.credentials.authenticate(request.headers.authorization);
     } catch (error) {
       // Guessing counts as calls without a credential.
-      if (error instanceof ApiProblem) await count(unknown, request);
+      if (error instanceof ApiProblem) await countUnknown(request);
       throw error;
     }
-    await count(known, request);
+    await countKnown(request);
   });
 }
 

@@ -25,12 +25,7 @@ export async function openBase(
   kbId: string,
   { need, operation }: { need: Need; operation?: string | undefined },
 ): Promise<BaseRow> {
-  const base = await db
-    .selectFrom("knowledge_base")
-    .selectAll()
-    .where("id", "=", kbId)
-    .where("deleted_at", "is", null)
-    .executeTakeFirst();
+  const base = await findBase(db, kbId);
   if (base === undefined || !canRead(caller, base)) throw notFound(kbId);
   if (need !== "read" && !canManage(caller, base))
     throw new ApiProblem("manage_required", "you may read this knowledge base, and not manage it");
@@ -73,4 +68,14 @@ export async function listManagedIds(db: Queries, caller: Caller): Promise<strin
   if (caller.role === "user") query = query.where("created_by", "=", caller.userId);
   const rows = await query.where("deleted_at", "is", null).execute();
   return rows.flatMap((row) => (canManage(caller, row) ? [row.id] : []));
+}
+
+/** A knowledge base, whoever asks; undefined once it was deleted. */
+export async function findBase(db: Queries, kbId: string): Promise<BaseRow | undefined> {
+  return db
+    .selectFrom("knowledge_base")
+    .selectAll()
+    .where("id", "=", kbId)
+    .where("deleted_at", "is", null)
+    .executeTakeFirst();
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Queries } from "../storage/transaction.ts";
 import { defineTask, type AnyTaskKind } from "../tasks/define-task.ts";
 import { TaskFailure } from "../tasks/failures.ts";
-import type { BaseRow } from "./access.ts";
+import { findBase, type BaseRow } from "./access.ts";
 import { deleteBase, deleteChunksOf } from "./delete-base.ts";
 import { indexFile } from "./index-file.ts";
 import { parseFile } from "./parse/run.ts";
@@ -40,7 +40,7 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
     ...common,
     async run(context) {
       const { kb_id: kbId, file_ids: fileIds, params } = context.payload;
-      const base = await findBase(storage.db, kbId);
+      const base = await baseOfTask(storage.db, kbId);
       return visitFiles(worker, context, {
         kbId,
         total: fileIds.length,
@@ -64,7 +64,7 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
         includeFailed: payload.include_failed === true,
         force: payload.params.force === true,
       });
-      await findBase(storage.db, payload.kb_id);
+      await baseOfTask(storage.db, payload.kb_id);
       const files = await selectFiles(storage.db, context.taskId, "parse", states, payload);
       return visitFiles(worker, context, {
         kbId: payload.kb_id,
@@ -81,7 +81,7 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
       const { payload } = context;
       const states =
         payload.all === true ? INDEXED_BEFORE : statesTaken("index", { pending: payload.pending === true });
-      const base = await findBase(storage.db, payload.kb_id);
+      const base = await baseOfTask(storage.db, payload.kb_id);
       const files = await selectFiles(storage.db, context.taskId, "index", states, payload);
       return visitFiles(worker, context, {
         kbId: payload.kb_id,
@@ -107,13 +107,8 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
 }
 
 /** @throws {TaskFailure} kb_deleted */
-async function findBase(db: Queries, kbId: string): Promise<BaseRow> {
-  const base = await db
-    .selectFrom("knowledge_base")
-    .selectAll()
-    .where("id", "=", kbId)
-    .where("deleted_at", "is", null)
-    .executeTakeFirst();
+async function baseOfTask(db: Queries, kbId: string): Promise<BaseRow> {
+  const base = await findBase(db, kbId);
   if (base === undefined) throw new TaskFailure("kb_deleted", "the knowledge base was deleted");
   return base;
 }

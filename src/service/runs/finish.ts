@@ -8,6 +8,7 @@ import { dispatch, dispatchHead } from "./dispatch.ts";
 import { OwnershipLost } from "./failures.ts";
 import type { RunObserver } from "./observer.ts";
 import { eventRows, noticeOfEvents, notifyRequests, type RequestRow, type RunRow } from "./rows.ts";
+import { listPromised } from "./steer.ts";
 import { account, showUsage, type StoredUsage } from "./usage.ts";
 
 /** How a run ends. */
@@ -84,7 +85,7 @@ export async function finishIn(
   const events = [...before, ...lastEvents(outcome)];
   const lastSeq = known.last_seq + events.length + 1;
   const end = endEvent(outcome, { lastSeq, durationMs: known.duration_ms });
-  const steer = await findPromisedSteer(trx, owner.runId);
+  const [steer] = await listPromised(trx, owner.runId);
   // Not its turn's end is what ends the run: the turn may go on.
   const isTurnLeft = known.turn_request_id !== null && outcome.turnCursor === undefined;
   const { notice: _notice, ...run } = await trx
@@ -133,16 +134,6 @@ export async function finishIn(
   );
   await dispatchNext(options.storage, trx, run, steer);
   return run;
-}
-
-async function findPromisedSteer(trx: Transaction, runId: string): Promise<RequestRow | undefined> {
-  return trx
-    .selectFrom("run_request")
-    .selectAll()
-    .where("steer_target", "=", runId)
-    .where("status", "=", "queued")
-    .where("handed_at", "is not", null)
-    .executeTakeFirst();
 }
 
 /** A steer that turnd has, or may have, goes on whatever became of its target; the rest of the queue only after success. */

@@ -5,7 +5,7 @@ import type { AttemptContext } from "./attempt-context.ts";
 import { noteMoved } from "./claim.ts";
 import { pump, type TurnEnded } from "./pump.ts";
 import { readManifest, RequestInput, RequestOptions, type RequestRow } from "./rows.ts";
-import { promiseSteer } from "./steer.ts";
+import { listPromised, promiseSteer } from "./steer.ts";
 import { turnBody, workOf } from "./turn-body.ts";
 
 const RETRY_MS = 1_000;
@@ -56,7 +56,8 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
   const held = setTimeout(() => start("note", () => noteMoved(storage.db, owner)), HELD_MS);
   try {
     if (context.isCancelRequested()) cancel();
-    for (const request of await handedBefore(context)) steer(request);
+    // An attempt before this has promised them, and may not have sent them.
+    for (const request of await listPromised(context.storage.db, context.run.id)) steer(request);
     const { turn_cursor: afterSeq } = run;
     const open = (reading: AbortSignal) =>
       client.events(turnId, { afterSeq, lostAfterMs: context.executorLostMs, signal: reading });
@@ -79,17 +80,6 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
     over.abort();
     await Promise.all(works);
   }
-}
-
-/** Steers that an attempt before this has promised to turnd, and may not have sent. */
-async function handedBefore({ storage, run }: AttemptContext): Promise<RequestRow[]> {
-  return storage.db
-    .selectFrom("run_request")
-    .selectAll()
-    .where("steer_target", "=", run.id)
-    .where("status", "=", "queued")
-    .where("handed_at", "is not", null)
-    .execute();
 }
 
 /** Sends a steer's turn. From the moment that `handed_at` is written turnd may have it, so it runs whatever comes of this one. */

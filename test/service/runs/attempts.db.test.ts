@@ -8,6 +8,7 @@ import { endLeftTurn } from "../../../src/service/runs/left-turn.ts";
 import { append } from "../../../src/service/runs/append.ts";
 import type { SandboxScope } from "../../../src/service/sandboxes/sandboxes.ts";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
+import type { Storage } from "../../../src/service/storage/storage.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { startLossyProxy } from "../harness/lossy-proxy.ts";
@@ -44,6 +45,23 @@ async function onlyRun(desk: RunDesk) {
   const [run] = await desk.runRows();
   if (run === undefined) throw new Error("there is no run");
   return run;
+}
+
+/** A run that is given up, as every attempt at it is lost once its turn was made. */
+async function giveUpRun(storage: Storage, query: string) {
+  const turnd = await fakeDaemon();
+  const desk = await openRunDesk(storage);
+  const { run } = await desk.submit("r-1", "enqueue", { input: { query, images: [] } });
+  const runId = run?.id ?? "";
+  const attempts = await attemptsAt(desk, turnd.url, {
+    onStep(step) {
+      if (step === "turn") throw new Error("lost");
+    },
+  });
+  const { signal } = new AbortController();
+  for (const _ of [1, 2, 3]) await expect(attemptRun(attempts, runId, signal)).rejects.toThrow("lost");
+  await attemptRun(attempts, runId, signal);
+  return { turnd, desk, runId, attempts, signal };
 }
 
 describe.each(ENGINES)("%s", (kind) => {
@@ -90,18 +108,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a run that is given up has its turn cancelled at turnd, and so it stays when that takes two tries", async () => {
-    const turnd = await fakeDaemon();
-    const desk = await openRunDesk(storage());
-    const { run } = await desk.submit("r-1", "enqueue", { input: { query: "before\nhang", images: [] } });
-    const runId = run?.id ?? "";
-    const attempts = await attemptsAt(desk, turnd.url, {
-      onStep(step) {
-        if (step === "turn") throw new Error("lost");
-      },
-    });
-    const { signal } = new AbortController();
-    for (const _ of [1, 2, 3]) await expect(attemptRun(attempts, runId, signal)).rejects.toThrow("lost");
-    await attemptRun(attempts, runId, signal);
+    const { turnd, desk, runId, attempts, signal } = await giveUpRun(storage(), "before\nhang");
     const failed = await onlyRun(desk);
     expect(failed).toMatchObject({ status: "failed", error: { type: "attempts_exhausted", retryable: false } });
     expect(failed.turn_left_at).toBeInstanceOf(Date);
@@ -120,18 +127,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("what the turn of a run that was given up has used is counted, once", async () => {
-    const turnd = await fakeDaemon();
-    const desk = await openRunDesk(storage());
-    const { run } = await desk.submit("r-1", "enqueue", { input: { query: "Done.", images: [] } });
-    const runId = run?.id ?? "";
-    const attempts = await attemptsAt(desk, turnd.url, {
-      onStep(step) {
-        if (step === "turn") throw new Error("lost");
-      },
-    });
-    const { signal } = new AbortController();
-    for (const _ of [1, 2, 3]) await expect(attemptRun(attempts, runId, signal)).rejects.toThrow("lost");
-    await attemptRun(attempts, runId, signal);
+    const { turnd, desk, runId, attempts, signal } = await giveUpRun(storage(), "Done.");
     await waitFor("the turn's end", async () => {
       const { turns } = (await turnd.request("GET", "/v1/turns")).body;
       return turns[0].status === "completed";

@@ -2,6 +2,7 @@ import type { FastifyPluginAsync, FastifyRequest } from "fastify";
 import { TOOLS_PATH, type AgentTools } from "../../agent-tools/agent-tools.ts";
 import type { RunAccess } from "../../agent-tools/run-access.ts";
 import { ApiProblem } from "../../api/problems.ts";
+import { createCallLimit } from "../count-call.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -9,21 +10,12 @@ declare module "fastify" {
   }
 }
 
-const MINUTE_MS = 60_000;
-
 /** The server of tools that turns call, by the Model Context Protocol (streamable HTTP); its credential is a run's token. */
 export const agentToolRoutes: FastifyPluginAsync<{ agentTools: AgentTools; ratePerCredential: number }> = async (
   app,
   { agentTools, ratePerCredential },
 ) => {
-  const limit =
-    ratePerCredential === 0
-      ? undefined
-      : app.createRateLimit({
-          max: ratePerCredential,
-          timeWindow: MINUTE_MS,
-          keyGenerator: ({ runAccess }) => `run:${runAccess?.runId}`,
-        });
+  const count = createCallLimit(app, ratePerCredential, ({ runAccess }) => `run:${runAccess?.runId}`);
   app.decorateRequest("runAccess", null);
   app.addHook("preClose", async () => agentTools.close());
   app.route({
@@ -37,14 +29,7 @@ export const agentToolRoutes: FastifyPluginAsync<{ agentTools: AgentTools; rateP
     async onRequest(request) {
       request.runAccess = (await agentTools.authenticate(request.headers.authorization)) ?? null;
       if (request.runAccess === null) throw new ApiProblem("unauthorized", "the token is not that of a running run");
-      const verdict = await limit?.(request);
-      if (verdict === undefined || verdict.isAllowed || !verdict.isExceeded) return;
-      throw new ApiProblem(
-        "rate_limited",
-        `more than ${verdict.max} calls a minute`,
-        {},
-        Math.max(1, verdict.ttlInSeconds),
-      );
+      await count(request);
     },
     async handler(request, reply) {
       if (request.runAccess === null) throw new Error("the run's access was not read");
