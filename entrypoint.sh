@@ -1,10 +1,10 @@
 #!/bin/bash
-# Starts the sandbox: checks what it was given, renders the CLIs' configurations, then hands over to sandbox/supervise, which runs
-# turnd and the front (nginx) until it is told to stop. A command given to the container runs instead of them, as the CLIs' user.
+# Starts the sandbox: checks its environment, renders the CLIs' configurations, and becomes sandbox/supervise, which runs turnd and
+# the front (nginx) until it is told to stop. A command given to the container runs instead of them, as the CLIs' user.
 #
-# Exit codes: 0 stopped as told; the command's own; or a fault, which the last lines of the log explain:
+# Exit codes: 0 stopped as requested; the command's own; or a fault, which the last lines of the log explain:
 #   10 user or capabilities   11 home   12 state   13 workspace   14 /tmp   15 /run
-#   16 a setting or a configuration is refused   17 turnd or the front kept ending
+#   16 a setting or a configuration is refused   17 turnd or the front ended again and again
 set -u
 trap 'exit 0' TERM INT
 
@@ -18,7 +18,7 @@ WITHOUT_RIGHTS=(setpriv --clear-groups --inh-caps=-all --bounding-set=-all --no-
 say() { echo "sandbox: $*" >&2; }
 fault() { say "$2" && exit "$1"; }
 
-# as <uid> <gid> <command…>: without groups or capabilities, and unable to regain any. As nobody else where that is us.
+# as <uid> <gid> <command…>: without groups or capabilities, and unable to regain any. Changes nothing where that user runs this.
 as() {
     local uid=$1 gid=$2
     shift 2
@@ -45,7 +45,7 @@ check_user() {
 # shellcheck source=sandbox/directories
 . "$SANDBOX/directories"
 
-# What its own user has closed is opened, and nothing in it given away: that user could have put anything there.
+# What its own user has closed is opened again, and the owner of nothing in it is changed: that user could have put anything there.
 make_usable() {
     if [ "$(stat -c %u "$1")" = "$USER_ID" ]; then
         (as "$USER_ID" "$GROUP_ID" chmod u+rwx "$1") 2>/dev/null
@@ -63,13 +63,13 @@ check_users_directory() { # <exit code> <what it is> <directory>
 
 check_home() {
     check_users_directory 11 home "$HOME_DIRECTORY"
-    # Volumes of Kubernetes are root's, and everybody may write there.
+    # Volumes of Kubernetes belong to root, and everybody may write to them.
     [ "$SELF" != 0 ] || [ "$(stat -c %u "$HOME_DIRECTORY")" = "$USER_ID" ] || adopt "$HOME_DIRECTORY" "$USER_ID:$GROUP_ID" || return 0
     [ -z "$(find "$HOME_DIRECTORY" -maxdepth 0 -perm /022)" ] || (as "$USER_ID" "$GROUP_ID" chmod go-w "$HOME_DIRECTORY")
 }
 
 check_tmp() {
-    # There, too, without the bit that keeps one user from another's files.
+    # There too, but without the sticky bit that keeps one user from another's files.
     [ -k /tmp ] && user_can_use /tmp || chmod 1777 /tmp 2>/dev/null
     user_can_use /tmp || fault 14 "/tmp cannot be used by uid $USER_ID: mount a tmpfs there"
 }
@@ -77,7 +77,7 @@ check_tmp() {
 check_state() {
     mkdir -p "$STATE" 2>/dev/null
     if [ "$SELF" = 0 ] && [ "$USER_ID" != 0 ] && [ -d "$STATE" ] && [ "$(stat -c %u "$STATE")" != 0 ]; then
-        # What that user has made of it may lead anywhere; turnd itself makes no link there.
+        # That user may have put links into it that lead anywhere; turnd itself makes no link there.
         [ -z "$(find_link_in_state "$STATE")" ] ||
             fault 12 "the state $STATE belongs to uid $(stat -c %u "$STATE") and holds a link, $(find_link_in_state "$STATE"): remove it, or take a new volume"
         adopt "$STATE" 0:0 ! -regex "$HOMES" ||
@@ -86,17 +86,17 @@ check_state() {
     [ -d "$STATE" ] && [ -w "$STATE" ] || fault 12 "the state $STATE cannot be written: mount a volume there"
     [ "$SELF" = 0 ] || return 0
     chmod 0711 "$STATE"
-    # Nobody lists the sessions of a state that another image has kept.
+    # No other user lists the sessions of a state that another image has written.
     [ ! -d "$STATE/sessions" ] || chmod go-rw,-t "$STATE/sessions"
     local home
     for home in "$STATE"/sessions/*/home; do
-        # A link in its place is turnd's to move aside: what it leads to is nobody's home.
+        # A link in its place is moved aside by turnd: what it leads to is not a home.
         [ -L "$home" ] || [ ! -d "$home" ] || [ "$(stat -c %u "$home")" = "$USER_ID" ] || adopt "$home" "$USER_ID:$GROUP_ID" ||
             fault 12 "$home cannot be used by uid $USER_ID: give it to that user, or set TURND_ADOPT_VOLUMES=yes"
     done
 }
 
-# What an agent has put into its home, or a disk that it has filled, keeps nobody from starting: turns have homes of their own.
+# Files that an agent has put into its home, or a disk that it has filled, must not prevent a start: turns have homes of their own.
 render_configurations() {
     turnd render >/dev/null
     case $? in
@@ -108,7 +108,7 @@ render_configurations() {
 
 render_front() {
     [ "${TURND_PORT:-8091}" = 8091 ] || fault 16 "TURND_PORT is $TURND_PORT: the front of this image expects turnd on 8091"
-    # Whoever may write here could put a front of their own in place of ours, and would be sent the callers' tokens.
+    # A user who may write here could put another front in place of this one, and would receive the callers' tokens.
     [ "$SELF" != 0 ] || [ -z "$(find "${RUN%/*}" -maxdepth 0 -perm /022)" ] || chmod go-w,-t "${RUN%/*}" 2>/dev/null ||
         fault 15 "${RUN%/*} can be written by others: give it to root"
     mkdir -p "$RUN/nginx" 2>/dev/null && [ -w "$RUN" ] || fault 15 "$RUN cannot be made: mount a tmpfs at /run"
@@ -119,12 +119,12 @@ render_front() {
     [ "$(stat -c %u "$RUN/nginx")" = "$FRONT_ID" ] ||
         { chmod 0700 "$RUN/nginx" && chown "$FRONT_ID:$FRONT_GROUP_ID" "$RUN/nginx"; } ||
         fault 15 "$RUN/nginx cannot be given to the front"
-    # What turnd's sockets lie in: the front's group may reach them, and nobody else.
+    # The directory of turnd's sockets: the front's group may reach them, and no other user.
     mkdir -p "$RUN/turnd" && chmod 0750 "$RUN/turnd" && chgrp "$FRONT_GROUP_ID" "$RUN/turnd" ||
         fault 15 "$RUN/turnd cannot be made"
 }
 
-# The ports of turnd and the front are held by their supervisor, where the system tells users apart by SO_REUSEPORT: some engines' does not.
+# The supervisor holds the ports of turnd and the front, where the system separates users by SO_REUSEPORT: some engines do not.
 plan_holding() {
     export TURND_REUSE_PORT=off
     [ "$SELF" != "$USER_ID" ] || return 0
@@ -135,7 +135,7 @@ plan_holding() {
     fi
 }
 
-# Whoever has the token can read what turnd keeps from the CLIs' user, and call it in a tenant's name.
+# A user who has the token can read what turnd keeps from the CLIs' user, and act in a tenant's name.
 check_token_file() {
     local file=${TURND_TOKEN_FILE:-}
     [ -n "$file" ] && [ "$SELF" != "$USER_ID" ] || return 0
@@ -143,17 +143,17 @@ check_token_file() {
         fault 16 "TURND_TOKEN_FILE is $file ($(stat -Lc 'uid %u, mode %a' "$file")), which uid $USER_ID, the CLIs' user, can read: make it root's own, with mode 600 (in Kubernetes defaultMode: 0400)"
 }
 
-# From here on nothing is left of this shell, which cannot live where no process is left to be had. A new turnd takes running turns up.
+# From here on nothing of this shell is left, which needs processes to work. A new turnd resumes the turns that run.
 serve() {
-    # With a token any name is good: who was led here under a foreign one does not have it. TURND_HOSTS says more to the front alone.
+    # With a token any name is accepted: a caller who was led here under a foreign name does not have it. TURND_HOSTS then concerns the front only.
     local turnd=(env TURND_HOSTS="${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*}"
         TURND_SOCKET="$RUN/turnd/turnd.socket" TURND_TERMINAL_SOCKET="$RUN/turnd/terminal.socket" turnd serve)
-    # The front knows no key: its environment is empty. It does not remove the sockets of one that was killed.
+    # The front knows no key: its environment is empty. nginx does not remove the sockets of one that was killed.
     local front=(env -i /bin/sh -c 'ulimit -n "$(ulimit -H -n)"; rm -f "$0"/*.socket; exec env -i /usr/sbin/nginx -e stderr -c "$1"'
         "$RUN/nginx" "$SANDBOX/nginx.conf") hold=()
     [ "$SELF" = "$FRONT_ID" ] || front=("${WITHOUT_RIGHTS[@]}" --reuid="$FRONT_ID" --regid="$FRONT_GROUP_ID" -- "${front[@]}")
     if [ "$TURND_REUSE_PORT" = on ]; then
-        # On every address: who listens on the container's own would be asked by those who expect turnd there.
+        # On every address: a program that listens on the container's own would receive requests meant for turnd.
         hold=("$SANDBOX/hold-ports" "$SELF:0.0.0.0:8091" "$SELF:0.0.0.0:6080" "$FRONT_ID:0.0.0.0:8080")
         ! grep -qF '[::]' "$RUN/listen.conf" || hold+=("$SELF::::8091" "$SELF::::6080" "$FRONT_ID::::8080")
         hold+=(--)

@@ -58,5 +58,5 @@ test.runIf(process.getuid?.() === 0)("a state that the CLIs' user owns or can wr
   checkState(base);
   expect(() => checkState(userDirectory(join(base, "users")))).toThrow(/TURND_STATE_DIR is .* \(uid 1000, mode 755\)/);
   chmodSync(base, 0o777);
-  expect(() => checkState(base)).toThrow(/mode 777\): it must be root's/);
+  expect(() => checkState(base)).toThrow(/mode 777\): it must belong to root/);
 });

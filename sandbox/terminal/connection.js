@@ -1,4 +1,4 @@
-// One terminal's connection: a ticket, a WebSocket, and both again when it breaks. Knows nothing of the page.
+// One terminal's connection: a ticket, a WebSocket, and both again when it breaks. Does not know the page.
 
 /** Close codes of the data plane; see src/daemon/terminal/viewer.ts. */
 const NORMAL = 1000;
@@ -6,11 +6,11 @@ const REFUSED = 4002;
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
-/** A server that is gone without a word must not hold up the next try. */
+/** A server that has gone without closing must not delay the next try. */
 const TICKET_MS = 10_000;
 
 /**
- * A refusal that coming back does not change.
+ * A refusal that does not change when the page tries again.
  */
 export class RefusedError extends Error {
   /** @param {string} code a code of the API @param {string} message */
@@ -21,17 +21,17 @@ export class RefusedError extends Error {
 }
 
 /**
- * Keeps a terminal connected, by one connection at a time: a new try ends the one before, of which nothing more is told.
+ * Keeps a terminal connected, by one connection at a time: a new try ends the one before, which reports nothing more.
  *
  * @param {string} sessionId
- * @param {object} on what is told: attached(message), output(bytes), resized(message), ended(message), down(retryMs),
+ * @param {object} on callbacks: attached(message), output(bytes), resized(message), ended(message), down(retryMs),
  *   refused(error)
  * @param {() => {cols: number, rows: number}} size what a connection opens with
  */
 export function connect(sessionId, on, size) {
   let token;
   let socket;
-  /** Runs while the next try is waited for, and only then. */
+  /** Set while the next try is waited for. */
   let timer;
   let attempt = 0;
   let failures = 0;
@@ -104,7 +104,7 @@ export function connect(sessionId, on, size) {
       wantsRestart = true;
       void open();
     },
-    /** Tries again, with a token. It is kept in memory alone. */
+    /** Tries again, with a token. The token is kept in memory only. */
     authorize(given) {
       token = given;
       void open();

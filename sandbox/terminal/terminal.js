@@ -1,4 +1,4 @@
-// The page: an xterm.js terminal on a connection. What is shown always comes from the shell's own scrollback, so that every
+// The page: an xterm.js terminal on a connection. Everything shown comes from the shell's own scrollback, so that every
 // viewer sees the same; nothing is typed while the connection is down or the scrollback is being replayed.
 import { FitAddon } from "./addon-fit.mjs";
 import { Terminal } from "./xterm.mjs";
@@ -31,12 +31,12 @@ terminal.loadAddon(fit);
 terminal.open(place);
 fit.fit();
 
-/** Whether keys go to the shell: not while it is away, and not while a replay may draw answers out of xterm.js. */
+/** Whether keys go to the shell: not while it is disconnected, and not while xterm.js may answer replayed output. */
 let isLive = false;
 let hasEnded = false;
 /** Bytes of the replay that are still to come; undefined when there is none. */
 let replayLeft;
-/** Counts connections: what an older one still has in xterm.js's queue must not open the keyboard of a newer one. */
+/** Counts connections: what an older one still has in xterm.js's queue must not enable the keyboard of a newer one. */
 let generation = 0;
 
 const connection = connect(
@@ -84,7 +84,7 @@ const connection = connect(
   () => fit.proposeDimensions() ?? { cols: terminal.cols, rows: terminal.rows },
 );
 
-/** Opens the keyboard when xterm.js has worked through the replay: its answers to old questions are nobody's. */
+/** Enables the keyboard when xterm.js has processed the replay: its answers to old output are dropped. */
 function afterReplay() {
   const mine = generation;
   replayLeft = undefined;
@@ -100,12 +100,12 @@ terminal.onData((keys) => {
   if (isLive) connection.type(encoder.encode(keys));
   else if (hasEnded && keys === "\r") connection.restart();
 });
-// Mouse reports of old programs: one byte a character.
+// Mouse reports of old programs: one byte per character.
 terminal.onBinary((keys) => {
   if (isLive) connection.type(Uint8Array.from(keys, (key) => key.charCodeAt(0)));
 });
 
-// The last viewer who says a size is followed: one that changes its window, or comes back to it.
+// The last viewer that reports a size decides: one that changes its window, or comes back to it.
 function claimSize() {
   const wanted = fit.proposeDimensions();
   if (wanted && (wanted.cols !== terminal.cols || wanted.rows !== terminal.rows)) connection.resize();

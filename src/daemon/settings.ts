@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 
-/** Where a variable is documented: its meaning stands in the schema, so that README and errors say the same. */
+/** A variable is documented by its schema, so that reference and errors agree. */
 const integer = (fallback: number, minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.int().min(minimum).max(maximum)).default(fallback);
-/** Linux takes no longer one. */
+/** The longest that Linux accepts. */
 const MAX_SOCKET_PATH = 107;
 const socket = z.string().startsWith("/").max(MAX_SOCKET_PATH).optional();
 /** `scheme://host:port` as browsers write it, so that it can be compared with an `Origin`. */
@@ -54,7 +54,7 @@ export const SettingsSchema = z.object({
     .default([])
     .meta({
       description:
-        "Names by which turnd may be asked besides addresses and those of loopback, separated by commas or spaces; `*`, any, needs a token",
+        "Names accepted as Host besides addresses and loopback names, separated by commas or spaces; `*`, any, needs a token",
     }),
   TURND_MAX_TURNS: integer(4, 1, 1_000).meta({ description: "Turns that run at once" }),
   TURND_MAX_QUEUED: integer(100, 0, 100_000).meta({
@@ -75,7 +75,7 @@ export const SettingsSchema = z.object({
     .optional()
     .meta({
       description:
-        "MiB of memory and swap of one turn or shell, in its control group; 0 is no limit of its own; default: half of what the sandbox has",
+        "MiB of memory and swap of one turn or shell, in its control group; 0 is no limit of its own; default: half of the sandbox's memory",
     }),
   TURND_TURN_TIMEOUT_MS: integer(60 * MINUTE, 0, 1_440 * MINUTE).meta({ description: "Longest turn; 0 is off" }),
   TURND_IDLE_TIMEOUT_MS: integer(10 * MINUTE, 0, 1_440 * MINUTE).meta({
@@ -86,10 +86,10 @@ export const SettingsSchema = z.object({
   }),
   TURND_CANCEL_GRACE_MS: integer(2_000, 0, MINUTE).meta({ description: "Between asking a CLI to stop and killing it" }),
   TURND_MAX_OUTPUT_BYTES: integer(1_073_741_824, 1).meta({
-    description: "A turn's stdout, and its stderr; its log may take four times as much",
+    description: "Largest stdout of a turn, and largest stderr; its log may take four times as much",
   }),
   TURND_MAX_LINE_BYTES: integer(16_777_216, 1_024, 268_435_456).meta({
-    description: "A line of output; a longer one becomes `record.unknown` with its head",
+    description: "Longest line of output; a longer one becomes `record.unknown` with its beginning",
   }),
   TURND_MIN_FREE_BYTES: integer(33_554_432, 0).meta({
     description: "Free space on the disk of the state directory below which no turn is admitted; 0 is off",
@@ -98,7 +98,7 @@ export const SettingsSchema = z.object({
   TURND_MAX_STREAMS: integer(1_000, 1).meta({
     description: "Event streams at once, on the port and again on `TURND_SOCKET`",
   }),
-  TURND_SHUTDOWN_MS: integer(8_000, 100, 10 * MINUTE).meta({ description: "Bound of a stop by SIGTERM" }),
+  TURND_SHUTDOWN_MS: integer(8_000, 100, 10 * MINUTE).meta({ description: "Time limit of a stop by SIGTERM" }),
   TURND_STEER_WAIT_MS: integer(30_000, 0, 60 * MINUTE).meta({ description: "Longest wait for a step boundary" }),
   TURND_SSE_HEARTBEAT_MS: integer(15_000, 100, 10 * MINUTE).meta({
     description: "Comment frames on idle streams, pings of the terminal's viewers",
@@ -122,7 +122,7 @@ export const SettingsSchema = z.object({
     .default([])
     .meta({ description: "Further origins the page is reached at, separated by commas or spaces" }),
   TURND_TERMINAL_TICKET_MS: integer(30_000, 100, 10 * MINUTE).meta({
-    description: "How long a viewer's ticket is good",
+    description: "How long a viewer's ticket is valid",
   }),
   TURND_MAX_SHELLS: integer(16, 1, 1_000).meta({ description: "Shells that run at once" }),
   TURND_SHELL_MAX_VIEWERS: integer(20, 1, 1_000).meta({ description: "Viewers of one shell at once" }),
@@ -133,7 +133,7 @@ export const SettingsSchema = z.object({
     description: "Output of a shell that is kept for viewers who come later",
   }),
   TURND_SHELL_STALL_MS: integer(30_000, 100, 10 * MINUTE).meta({
-    description: "A viewer that takes no output for so long is dropped; until then its shell waits",
+    description: "A viewer that reads no output for so long is dropped; until then its shell waits",
   }),
   TURND_PROBE_PROVIDER: z.enum(["on", "off"]).default("on").meta({
     description:
@@ -184,7 +184,7 @@ const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 /**
  * Reads turnd's settings from an environment.
  *
- * @param self - who turnd runs as
+ * @param self - the user turnd runs as
  * @throws {SettingsError} naming every variable that is wrong
  */
 export function readSettings(env: Readonly<Record<string, string | undefined>>, self: Identity): Settings {
@@ -192,7 +192,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
   const values = readVariables(SettingsSchema, env);
   const token = readToken(values);
   if (values.TURND_HOSTS.includes("*") && token === undefined) {
-    throw new SettingsError(["TURND_HOSTS is *: any name is good only with TURND_TOKEN or TURND_TOKEN_FILE"]);
+    throw new SettingsError(["TURND_HOSTS is *: any name is accepted only with TURND_TOKEN or TURND_TOKEN_FILE"]);
   }
   for (const variable of ["TURND_HOST", "TURND_TERMINAL_HOST"] as const) {
     if (LOOPBACK.has(values[variable]) || token !== undefined) continue;
@@ -200,7 +200,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
       `${variable} is ${values[variable]}: turnd listens beyond loopback only with TURND_TOKEN or TURND_TOKEN_FILE`,
     ]);
   }
-  // Two addresses may share a port; a person who means that can say so with two ports.
+  // Two addresses could share a port; a person who wants that can use two ports.
   if (values.TURND_TERMINAL_PORT === values.TURND_PORT && values.TURND_PORT !== 0) {
     throw new SettingsError([
       `TURND_TERMINAL_PORT is "${values.TURND_TERMINAL_PORT}": must not be TURND_PORT, which /v1 listens on`,

@@ -8,7 +8,8 @@ import type { Executor } from "./executors/contract/executor.ts";
 import { readSettings, SettingsError, type Settings } from "./settings.ts";
 import { keepHeapSmall } from "./serve/small-heap.ts";
 
-// A command loads what it runs, where it runs: a replay that loaded the server too would need 30 MB and half a second more.
+// A command loads what it runs, where it runs: a replay that loaded the server too would need 30 MB and half a second
+// more.
 
 /** What a program that is turnd gives it: `main.ts` does, with the CLIs of the registry. */
 export interface Host {
@@ -53,7 +54,7 @@ export async function runTurnd(host: Host): Promise<ExitCode> {
 
 async function serve(host: Host, settings: Settings): Promise<never> {
   const stopped = new Promise<NodeJS.Signals>((resolve) => {
-    // For good, not once: a second signal must not cut short what the first one began.
+    // Permanently, not once: a second signal must not interrupt what the first one started.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
   });
   const [{ pino }, { startDaemon }, { secretsOf }, { createSecretBook }] = await Promise.all([
@@ -68,8 +69,8 @@ async function serve(host: Host, settings: Settings): Promise<never> {
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
     { write: (line: string) => void process.stdout.write(redactLine(line, redact)) },
   );
-  // The last resort: one request, turn or shell that fails where nobody looks must not end all the others.
-  process.on("unhandledRejection", (error) => logger.error({ err: error }, "fault that nothing handled"));
+  // The last resort: a request, turn or shell whose error is not handled must not end all the others.
+  process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled error"));
   const starting = startDaemon({
     settings,
     sandboxDirectory: host.sandboxDirectory,
@@ -79,10 +80,10 @@ async function serve(host: Host, settings: Settings): Promise<never> {
   });
   const daemon = await Promise.race([starting, stopped.then(() => undefined)]).catch((error: unknown) => {
     process.stderr.write(`turnd: ${redact(describe(error))}\n`);
-    // At once: what was taken up already is the next start's.
+    // At once: the next start resumes what was resumed already.
     host.exit(exitCodeOf(error));
   });
-  // Told to stop before it had begun: there is nothing to end yet that the next start would not take up.
+  // A stop before the start is done: the next start resumes everything.
   if (daemon === undefined) host.exit(0);
   const signal = await stopped;
   logger.info({ signal }, "stopping");
@@ -94,7 +95,7 @@ async function serve(host: Host, settings: Settings): Promise<never> {
   } catch (error) {
     logger.error({ err: error }, "stop failed");
   } finally {
-    // What did not end within the bound must not keep this process.
+    // Work that did not end in time must not keep this process alive.
     host.exit(exitCode);
   }
 }
@@ -107,7 +108,7 @@ async function render({ executors, sandboxDirectory }: Host, settings: Settings)
   assertPlaces(settings, dirname(sandboxDirectory));
   const configured = readConfigurations(settings, executors).filter(({ configuration }) => configuration.isConfigured);
   const faults = configured.flatMap(({ configuration }) => configuration.fault ?? []);
-  // A key may come later, with the daemon's own environment; a CLI that would refuse its configuration may not.
+  // A key may come later, with the daemon's own environment; a configuration that the CLI would refuse may not.
   const isLater = (fault: (typeof faults)[number]): boolean => fault.code === "credential_missing";
   const refused = faults.filter((fault) => !isLater(fault));
   if (refused.length > 0) throw new SettingsError(refused.map((fault) => fault.message));
@@ -152,7 +153,7 @@ async function replay({ env, executors }: Host, paths: readonly string[], show: 
     import("./commands/render.ts"),
   ]);
   const redact = createRedactor(secretsOfEnvironment(env, self(), executors));
-  // Told to the write that fails, too: that is where it is answered.
+  // The write that fails gets the error too, and handles it.
   process.stdout.on("error", () => undefined);
   try {
     return await printReplays(paths, {
@@ -224,14 +225,14 @@ function self(): { uid: number; gid: number } {
   return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 }
 
-/** Faults that a person can mend, by name: only the command that throws one has loaded its class. */
+/** Errors that a person can fix, by name: only the command that throws one has loaded its class. */
 const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError"]);
 
 function exitCodeOf(error: unknown): ExitCode {
   return error instanceof Error && error.name === "HomeError" ? 3 : 1;
 }
 
-/** What a person can mend is told in a line; anything else is a bug and keeps its stack. */
+/** An error that a person can fix is reported in one line; any other is a bug and keeps its stack. */
 function describe(error: unknown): string {
   const isExpected = error instanceof Error && (EXPECTED.has(error.name) || "syscall" in error);
   if (isExpected) return error.message.replaceAll("\n", "\nturnd: ");

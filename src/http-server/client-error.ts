@@ -1,15 +1,15 @@
 import type { Socket } from "node:net";
 
-/** What can be wrong before there is a request, by Node's error code: the status and the message. */
+/** Errors before there is a request, by Node's error code: the status and the message. */
 const CLIENT_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not arrive in time"],
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "the headers are too large"],
 };
 
 /**
- * Makes what answers with a problem of this code what is not HTTP, or not in time, on the bare connection, and ends it.
+ * Makes a function that answers what is not HTTP, or not in time, with a problem of this code on the bare connection.
  *
- * These three answers keep the status HTTP has for them, since no client of ours made a request.
+ * These three answers keep HTTP's status for them, since no regular client made the request.
  */
 export function createConnectionRefusal(code: string) {
   return (error: Error & { code?: string }, socket: Socket): void => {

@@ -2,14 +2,16 @@ import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
 const HEADERS_TIMEOUT_MS = 20_000;
-/** How often time-outs are looked at; Node's own 30 s would more than double the shorter one. */
+/** How often timeouts are checked; Node's own 30 s would more than double the shorter one. */
 const CHECK_EVERY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** On shutdown, for everything. */
 const CLOSE_MS = 2_000;
 
-/** Options of Fastify for connections. No time-out counts while a request is answered: waits and streams may last for hours. */
+/**
+ * Fastify's options for connections. No timeout runs while a request is answered: waits and streams may last for hours.
+ */
 export const CONNECTION_OPTIONS = {
   http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CHECK_EVERY_MS },
   requestTimeout: REQUEST_TIMEOUT_MS,
@@ -19,14 +21,15 @@ export const CONNECTION_OPTIONS = {
 } as const;
 
 /**
- * Lets no connection keep an app from closing: one that has sent nothing is ended at once, every other one after `closeMs` milliseconds.
+ * Lets no connection keep an app from closing: one that has sent nothing is ended at once, every other one after
+ * `closeMs`.
  */
 export function endConnectionsOnClose(app: FastifyInstance, closeMs: number = CLOSE_MS): void {
   const connections = trackConnections(app);
   app.addHook("preClose", async () => {
-    // Node counts a connection that has sent nothing yet as busy: clients open such ones in advance.
+    // Node counts a connection that has sent nothing as busy; clients open such ones in advance.
     for (const connection of connections) if (connection.bytesRead === 0) connection.destroy();
-    // A request that never arrives whole, or an answer nobody takes, must not keep the process from stopping.
+    // A request that never arrives in full, or an answer that is never read, must not keep the process from stopping.
     const timer = setTimeout(() => app.server.closeAllConnections(), closeMs);
     timer.unref();
     app.server.once("close", () => clearTimeout(timer));

@@ -1,10 +1,10 @@
-/** A request that Fastify refused before any handler of ours saw it. */
+/** A request that Fastify refused before any handler saw it. */
 export interface FastifyRefusal {
   readonly code: "body_too_large" | "invalid_json" | "unsupported_media_type" | "route_not_found" | "broken_request";
   readonly message: string;
 }
 
-/** What Fastify itself refuses, in our words. Source: fastify 5.12 `lib/errors.js`. */
+/** What Fastify itself refuses, with messages of this project. Source: fastify 5.12 `lib/errors.js`. */
 const REFUSALS: Readonly<Record<string, FastifyRefusal>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: {
     code: "invalid_json",
@@ -22,7 +22,7 @@ const REFUSALS: Readonly<Record<string, FastifyRefusal>> = {
   FST_ERR_MAX_PARAM_LENGTH: { code: "route_not_found", message: "a part of the path is too long" },
 };
 
-/** Tells a refusal of Fastify from a fault; undefined for a fault. */
+/** Distinguishes a refusal of Fastify from a fault; undefined for a fault. */
 export function readFastifyRefusal(error: unknown, maxBodyBytes: number): FastifyRefusal | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
@@ -32,6 +32,6 @@ export function readFastifyRefusal(error: unknown, maxBodyBytes: number): Fastif
   }
   const known = REFUSALS[code];
   if (known !== undefined) return known;
-  // What is left of the range is the client's doing, such as a body that breaks off.
+  // The rest of the range is caused by the client, such as a body that breaks off.
   return status >= 400 && status < 500 ? { code: "broken_request", message: error.message } : undefined;
 }

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance } from "fastify";
 
-/** Makes the refusal of a body. */
+/** Makes the problem for a refused body. */
 export type RefuseBody = (code: "invalid_json" | "unsupported_media_type", message: string) => Error;
 
-/** Accepts JSON bodies and nothing else. An empty one is no body: many clients name the type of what they do not send. */
+/** Accepts JSON bodies only. An empty body is no body: many clients send a content type without one. */
 export function registerJsonBody(app: FastifyInstance, refuse: RefuseBody): void {
   const parseJson = app.getDefaultJsonParser("error", "error");
   app.removeAllContentTypeParsers();
@@ -17,7 +17,7 @@ export function registerJsonBody(app: FastifyInstance, refuse: RefuseBody): void
     } else if (typeof body === "string" || !isUtf8(body)) {
       done(refuse("invalid_json", "the body is not valid UTF-8"));
     } else {
-      // The parser answers through `done`; a promise it returns is the types' idea alone.
+      // The parser answers through `done`; the types alone allow it to return a promise.
       void parseJson(request, body.toString("utf8"), done);
     }
   });

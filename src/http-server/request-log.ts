@@ -1,9 +1,9 @@
 import { LogController, type FastifyReply, type FastifyRequest } from "fastify";
 
-/** What of a request may stand in the log: nothing secret. */
+/** What of a request may be logged: nothing secret. */
 export type NameRequest = (request: FastifyRequest) => Readonly<Record<string, string | undefined>>;
 
-/** One debug line a request, when it has been answered. Neither headers nor bodies nor queries are logged. */
+/** One debug line per request, when it has been answered. Headers, bodies and queries are not logged. */
 export class RequestLog extends LogController {
   readonly #name: NameRequest;
 
@@ -13,13 +13,13 @@ export class RequestLog extends LogController {
   }
 
   override incomingRequest(): void {
-    // The line at the end says it all.
+    // The line at the end contains everything.
   }
 
   override requestCompleted(error: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
     const answer = { status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
     const fields = { method: request.method, ...this.#name(request), ...answer };
-    // A connection that breaks is the client's affair.
+    // A connection that breaks is the client's matter.
     request.log.debug(error ? { ...fields, error: error.message } : fields, "request answered");
   }
 

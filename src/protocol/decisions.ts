@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Evidence, FailureCode } from "./failures.ts";
 
-/** What a rule makes of a turn when it wins. */
+/** How a turn ends by a rule that wins. */
 export const Verdict = z
   .enum(["completed", "cancelled", ...FailureCode.options])
   .meta({ id: "Verdict", description: "How a turn ends by a rule: completed, cancelled, or failed with this code." });

@@ -5,10 +5,10 @@ export const DriftEntry = z
   .strictObject({
     what: z.enum(["type", "field", "tool"]).meta({
       description:
-        "`type`: a kind of record without a translation. `field`: neither read nor in a recording of the known version. `tool`: in no table of ours, so the `kind` of its events is `other` or a guess.",
+        "`type`: a kind of record without a translation. `field`: neither read nor in a recording of the known version. `tool`: in none of turnd's tables, so the `kind` of its events is `other` or a guess.",
     }),
     name: z.string().meta({
-      description: "The type, the tool, or the field after the kind of record it stood in: `text part.added`.",
+      description: "The type, the tool, or the field after the kind of record that contains it: `text part.added`.",
     }),
     count: z.int().positive(),
     first_seen: z
@@ -22,10 +22,13 @@ export type DriftEntry = z.infer<typeof DriftEntry>;
 export const Drift = z
   .strictObject({
     cli_version: z.string().meta({ description: "`unknown` where nothing says." }),
-    known_version: z.string().meta({ description: "The version whose recordings are the measure." }),
-    records: z.int().nonnegative().meta({ description: "Records that were looked at." }),
+    known_version: z.string().meta({ description: "The version whose recordings define what is known." }),
+    records: z.int().nonnegative().meta({ description: "Records that were examined." }),
     entries: z.array(DriftEntry),
-    more: z.int().nonnegative().meta({ description: "Sightings of what is beyond the limit of different entries." }),
+    more: z
+      .int()
+      .nonnegative()
+      .meta({ description: "Occurrences of further entries, beyond the limit of different ones." }),
   })
   .meta({ id: "Drift" });
 export type Drift = z.infer<typeof Drift>;

@@ -2,7 +2,9 @@ import { z } from "zod";
 import { CliName, Mode } from "./executors.ts";
 import { Failure, FailureCode } from "./failures.ts";
 
-/** Tokens of one turn. Input includes cached and cache-written tokens, output includes reasoning; absent means unknown. */
+/**
+ * Tokens of one turn. Input includes cached and cache-written tokens, output includes reasoning; absent means unknown.
+ */
 export const Usage = z
   .strictObject({
     input_tokens: z.int().nonnegative(),
@@ -56,7 +58,7 @@ const ToolEndedData = ToolCall.extend({
   duration_ms: z.number().nonnegative().optional(),
 });
 
-/** Everything a client needs to know of how a turn ended; also the body of its result. */
+/** How a turn ended, in full; also the body of its result. */
 export const TurnEndedData = z
   .strictObject({
     status: TurnStatusAtEnd,
@@ -182,7 +184,10 @@ export const TurnEvent = z.discriminatedUnion("type", [
 ]);
 export type TurnEvent = z.infer<typeof TurnEvent>;
 
-/** Where in the CLI's output an event comes from. `line` is 1-based in stdout.jsonl, or in stderr.log when `source` says so. */
+/**
+ * Where in the CLI's output an event comes from. `line` is 1-based in stdout.jsonl, or in stderr.log when `source` says
+ * so.
+ */
 export const Native = z
   .strictObject({
     source: z.literal("stderr").optional(),

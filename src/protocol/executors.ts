@@ -4,8 +4,8 @@ import { Drift } from "./drift.ts";
 /**
  * The id of a CLI, as events and recordings carry it.
  *
- * Which ids there are is decided by the registry of the daemon that is asked: it refuses others, and its OpenAPI document
- * lists its own.
+ * Which ids there are is decided by the registry of the daemon that is asked: it refuses others, and its OpenAPI
+ * document lists its own.
  */
 export const CliName = z
   .string()
@@ -30,7 +30,7 @@ export const Mode = z.enum(["execute", "plan", "review"]).meta({
 });
 export type Mode = z.infer<typeof Mode>;
 
-/** What a CLI can do; anything it cannot is refused by name. */
+/** What a CLI can do; a request for anything else is refused. */
 export const Capabilities = z
   .strictObject({
     modes: z.array(Mode),
@@ -51,7 +51,7 @@ export const EffectiveSetting = z
   .meta({ id: "EffectiveSetting" });
 export type EffectiveSetting = z.infer<typeof EffectiveSetting>;
 
-/** One executor as `GET /v1/executors/{id}` tells of it. */
+/** One executor as `GET /v1/executors/{id}` describes it. */
 export const ExecutorInfo = z
   .strictObject({
     id: CliName,
@@ -93,7 +93,7 @@ export const ExecutorInfo = z
     warnings: z.array(z.string()),
     drift: z.array(Drift).meta({
       description:
-        "What the turns since turnd's start printed that it does not know, by version of the CLI. `turnd replay --summary` tells it of any recording.",
+        "What turns since turnd's start printed that turnd does not know, by version of the CLI. `turnd replay --summary` shows it for any recording.",
     }),
   })
   .meta({ id: "ExecutorInfo" });

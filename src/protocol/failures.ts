@@ -39,7 +39,7 @@ export const UserAction = z
   .meta({ id: "UserAction", description: "What helps: who has to do something before the turn can succeed." });
 export type UserAction = z.infer<typeof UserAction>;
 
-/** One quoted line that decided a failure: bounded and without secrets. `line` is 1-based in the file of `source`. */
+/** One quoted line that decided a failure: limited and without secrets. `line` is 1-based in the file of `source`. */
 export const Evidence = z
   .strictObject({
     source: z.enum(["stdout", "stderr", "exit", "turnd"]),
@@ -67,7 +67,7 @@ export interface FailureAdvice {
   readonly userAction: UserAction;
   /** Completes the sentence "The turn failed because …". */
   readonly meaning: string;
-  /** Completes a message that says what happened: what a person can do about it. */
+  /** Completes a message with what a person can do. */
   readonly remedy: string;
 }
 
@@ -77,7 +77,7 @@ export const FAILURE_ADVICE: Readonly<Record<FailureCode, FailureAdvice>> = {
     retryable: false,
     userAction: "operator",
     meaning: "the CLI is missing, cannot start, or its provider does not speak the API it needs",
-    remedy: "have the operator mend the CLI's installation or its provider settings",
+    remedy: "have the operator fix the CLI's installation or its provider settings",
   },
   config_invalid: {
     retryable: false,
@@ -160,7 +160,7 @@ export const FAILURE_ADVICE: Readonly<Record<FailureCode, FailureAdvice>> = {
   permission_denied: {
     retryable: false,
     userAction: "settings",
-    meaning: "a tool needed a permission that nobody could give",
+    meaning: "a tool needed a permission that was not granted",
     remedy: "allow it in the settings or ask for work that does not need it",
   },
   sandbox_unavailable: {
@@ -178,19 +178,19 @@ export const FAILURE_ADVICE: Readonly<Record<FailureCode, FailureAdvice>> = {
   start_timeout: {
     retryable: true,
     userAction: "retry",
-    meaning: "the CLI printed nothing within the start time-out",
+    meaning: "the CLI printed nothing within the start timeout",
     remedy: "send the turn again",
   },
   idle_timeout: {
     retryable: true,
     userAction: "retry",
-    meaning: "the CLI printed nothing for the idle time-out",
+    meaning: "the CLI printed nothing within the idle timeout",
     remedy: "send the turn again, with a longer idle_timeout_ms where silence is expected",
   },
   turn_timeout: {
     retryable: false,
     userAction: "shorten",
-    meaning: "the turn ran longer than its time-out",
+    meaning: "the turn ran longer than its timeout",
     remedy: "ask for less in one turn or give it a longer timeout_ms",
   },
   storage_error: {
@@ -203,9 +203,9 @@ export const FAILURE_ADVICE: Readonly<Record<FailureCode, FailureAdvice>> = {
     retryable: true,
     userAction: "retry",
     meaning:
-      "the sandbox had no process, memory or file descriptor left to start the CLI with, or the CLI was killed at the turn's own limit of memory",
+      "the sandbox had no process, memory or file descriptor left to start the CLI, or the CLI was killed at the turn's own limit of memory",
     remedy:
-      "end the turn or the shell that takes them, or have the operator raise the sandbox's limits, and send the turn again",
+      "end the turn or the shell that uses them, or have the operator raise the sandbox's limits, and send the turn again",
   },
   crashed: { retryable: true, userAction: "retry", meaning: "the CLI ended abnormally", remedy: "send the turn again" },
   output_incomplete: {
@@ -223,7 +223,7 @@ export const FAILURE_ADVICE: Readonly<Record<FailureCode, FailureAdvice>> = {
   unknown: {
     retryable: false,
     userAction: "operator",
-    meaning: "nothing the CLI left behind shows why",
+    meaning: "nothing in the CLI's output shows why",
     remedy: "have the operator look at the turn's recording",
   },
 };

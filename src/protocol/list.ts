@@ -1,12 +1,13 @@
 import { z } from "zod";
 
-/** Wrong elements that are looked for: as many fields as one answer names. */
+/** Wrong elements that are reported: as many fields as one answer names. */
 const MAX_WRONG = 50;
 
 /**
- * An array that is refused after some wrong elements: each of a hostile body's million must not cost a kilobyte.
+ * An array that is refused after some wrong elements: each element of a hostile body's million must not cost a
+ * kilobyte.
  *
- * What is refined after this may trust the elements.
+ * Refinements after this one may rely on valid elements.
  * @param most - elements
  */
 export function listOf<T extends z.ZodType>(element: T, most: number) {

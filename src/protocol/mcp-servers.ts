@@ -4,7 +4,7 @@ const MAX_SERVERS = 16;
 const MAX_ENTRIES = 64;
 const MAX_TEXT = 8_192;
 
-/** CLI A puts what stands behind such a word in its place: a caller's value could become the operator's key. */
+/** CLI A replaces such a reference: a caller's value could become the operator's key. */
 const REFERENCE = /\{(?:env|file):/;
 // eslint-disable-next-line no-control-regex -- a tab and a line break are the only ones that a value can need
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
@@ -13,7 +13,7 @@ const text = z
   .string()
   .max(MAX_TEXT)
   .refine((value) => !CONTROL.test(value) && value.isWellFormed(), "must be text without control characters")
-  .refine((value) => !REFERENCE.test(value), "must not hold {env: or {file:, which CLI A would put something else for");
+  .refine((value) => !REFERENCE.test(value), "must not hold {env: or {file:, which CLI A would replace");
 
 const url = text
   .max(2_048)

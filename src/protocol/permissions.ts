@@ -1,6 +1,9 @@
 import { z } from "zod";
 
-/** What a session's CLI may not do, and what a turn's may not do besides. It can only tighten what the operator configured. */
+/**
+ * What a session's CLI may not do, and what a turn's may not do in addition. It can only restrict what the operator
+ * configured.
+ */
 export const Permissions = z
   .strictObject({
     edit: z.literal("deny").optional(),

@@ -34,7 +34,7 @@ export const ProblemCode = z
     "shutting_down",
     "resources_exhausted",
     "storage_full",
-    // Of the image's front alone: sandbox/nginx.conf.
+    // Of the image's front only: sandbox/nginx.conf.
     "bad_proxy_port",
     "proxy_port_forbidden",
     "upstream_unreachable",

@@ -20,7 +20,7 @@ export const TurnEndedBy = z
   .meta({ id: "TurnEndedBy", description: "What turnd itself did to end a turn." });
 export type TurnEndedBy = z.infer<typeof TurnEndedBy>;
 
-/** Free text of a recorded turn; its output is another matter. */
+/** Free text of a recorded turn, not its output. */
 const text = z.string().max(65_536);
 
 /**
@@ -38,13 +38,13 @@ export const RecordedTurn = z
     requested_session: text
       .nullable()
       .optional()
-      .meta({ description: "The native session that the process was to go on with." }),
+      .meta({ description: "The native session that the process was asked to resume." }),
     ended_by: TurnEndedBy.nullable().optional(),
     usage_before: Usage.optional(),
     degraded: z
       .strictObject({ requested: text, reason: text })
       .optional()
-      .meta({ description: "A resume that came to nothing. What it printed is left out: nobody was shown any of it." }),
+      .meta({ description: "A resume that failed. Its output is left out: no client has seen it." }),
     halted: z
       .strictObject({ code: FailureCode, message: text, remedy: text.optional() })
       .optional()
@@ -79,7 +79,7 @@ export const TimelineEntry = z
     id: "TimelineEntry",
     description:
       "`line`: this line of stdout, or of stderr, and all before it had been taken when its events were logged. " +
-      "`degraded` and `warning`: turnd itself said so here.",
+      "`degraded` and `warning`: an event of turnd itself.",
   });
 export type TimelineEntry = z.infer<typeof TimelineEntry>;
 
@@ -103,7 +103,7 @@ export const RecordingDocument = z
   .strictObject({
     v: z.literal(1),
     turn: RecordedTurn,
-    exit: Exit.nullable().meta({ description: "null when nobody saw the process end." }),
+    exit: Exit.nullable().meta({ description: "null when the end of the process was not recorded." }),
     input: z
       .string()
       .optional()
@@ -112,7 +112,7 @@ export const RecordingDocument = z
     stderr: pieces,
     timeline: listOf(TimelineEntry, Infinity)
       .optional()
-      .meta({ description: "What was taken when; without it stdout is read before stderr." }),
+      .meta({ description: "Which line was read when; without it stdout is read before stderr." }),
   })
   .meta({ id: "RecordingDocument" });
 export type RecordingDocument = z.infer<typeof RecordingDocument>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { TurnStatus } from "./turns.ts";
 
-/** An id in a path; a `:` in it is written `%3A`. Whether it names something is another question. */
+/** An id in a path; a `:` in it is written `%3A`. Its form is checked, not whether it names something. */
 const PathId = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of letters, digits and . _ : -");
 
 export const TurnPath = z.strictObject({ turn_id: PathId });
@@ -9,18 +9,21 @@ export const SessionPath = z.strictObject({ session_id: PathId });
 export const RequestPath = z.strictObject({ request_id: PathId });
 export const ExecutorPath = z.strictObject({ executor_id: PathId });
 
-/** Longest wait of `POST /v1/turns?wait_ms=`: an hour. The image's front would answer 504 after 3700 s (sandbox/nginx.conf). */
+/**
+ * Longest wait of `POST /v1/turns?wait_ms=`: an hour. The image's front would answer 504 after 3700 s
+ * (sandbox/nginx.conf).
+ */
 const MAX_WAIT_MS = 3_600_000;
 
 /** Query of `POST /v1/turns`. */
 export const AdmitQuery = z.strictObject({
   wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).optional().meta({
     description:
-      "Wait so long for the turn's end: 200 with its result, or 202 with the turn as it stands; the turn goes on.",
+      "Wait so long for the turn's end: 200 with its result, or 202 with the turn's present state; the turn goes on.",
   }),
 });
 
-/** Headers of `POST /v1/turns` that mean something; others pass. */
+/** Headers of `POST /v1/turns` that are read; others are ignored. */
 export const AdmitHeaders = z.looseObject({
   traceparent: z.string().optional().meta({
     description: "W3C Trace Context: the turn belongs to this trace. Ignored when malformed.",
@@ -56,13 +59,13 @@ export const EventsQuery = z.strictObject({
 /** Query of `GET /v1/sessions/{session_id}/events`. */
 export const SessionEventsQuery = z.strictObject({
   after: z.string().optional().meta({
-    description: "`<turn_id>:<seq>`: send what comes after that event. The header `Last-Event-ID` wins over it.",
+    description: "`<turn_id>:<seq>`: send the events after that one. The header `Last-Event-ID` wins over it.",
   }),
   follow: EventsQuery.shape.follow,
   verbose: EventsQuery.shape.verbose,
 });
 
-/** Headers of `GET /v1/turns/{turn_id}/events` that mean something; others pass. */
+/** Headers of `GET /v1/turns/{turn_id}/events` that are read; others are ignored. */
 export const EventsHeaders = z.looseObject({
   "last-event-id": z.string().optional().meta({
     description: "The `seq` of the last event a client has; sent by an EventSource that comes back.",

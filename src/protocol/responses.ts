@@ -19,13 +19,13 @@ export const SandboxEnvelope = z
   .meta({ id: "SandboxEnvelope" });
 export type SandboxEnvelope = z.infer<typeof SandboxEnvelope>;
 
-/** That the daemon answers; whether a turn could run is asked of `/v1/ready`. */
+/** That the daemon answers; `/v1/ready` reports whether a turn could run. */
 export const Health = z
   .strictObject({ status: z.literal("ok"), version: z.string(), uptime_ms: z.int().nonnegative() })
   .meta({ id: "Health" });
 export type Health = z.infer<typeof Health>;
 
-/** A field of an event that was cut to fit; `bytes` is the UTF-8 length it had (of its JSON, when it is no string). */
+/** A field of an event that was cut; `bytes` is its original UTF-8 length (of its JSON, when it is no string). */
 export const Truncated = z.strictObject({ field: z.string(), bytes: z.int().nonnegative() }).meta({ id: "Truncated" });
 export type Truncated = z.infer<typeof Truncated>;
 

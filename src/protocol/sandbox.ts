@@ -7,14 +7,14 @@ export const TurnLimitsInfo = z
     reason: z
       .string()
       .optional()
-      .meta({ description: "Why not; then the sandbox's own limits hold for all together." }),
+      .meta({ description: "Why not; then the sandbox's own limits apply to all together." }),
     max_processes: z.int().optional().meta({ description: "Processes and threads of one; absent: no limit." }),
     memory_mb: z.int().optional().meta({ description: "MiB of one; absent: no limit." }),
   })
   .meta({ id: "TurnLimitsInfo" });
 export type TurnLimitsInfo = z.infer<typeof TurnLimitsInfo>;
 
-/** What `GET /v1/sandbox` tells of the machine turnd runs in. */
+/** The machine that turnd runs in, as `GET /v1/sandbox` reports it. */
 export const SandboxInfo = z
   .strictObject({
     version: z.string(),
@@ -23,7 +23,7 @@ export const SandboxInfo = z
     run_as: z.strictObject({ uid: z.int(), gid: z.int() }),
     subreaper: z
       .boolean()
-      .meta({ description: "Whether keepers can adopt what escapes; without it sweeping is best effort." }),
+      .meta({ description: "Whether keepers can adopt escaped processes; without it ending them is best effort." }),
     turn_limits: TurnLimitsInfo,
     warnings: z.array(z.string()),
   })

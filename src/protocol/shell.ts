@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { CallerId } from "./turns.ts";
 
-/** An id as a shell is addressed by: a UUID that turnd made, or the id of a turn session. */
+/** The id of a shell: a UUID that turnd made, or the id of a turn session. */
 const ShellId = CallerId.meta({
   description:
     "Names the terminal: the UUID of its URL, or the id of a turn session, whose terminal opens in that session's workspace.",
@@ -10,7 +10,7 @@ const ShellId = CallerId.meta({
 const Columns = z.int().min(2).max(1_000);
 const Rows = z.int().min(1).max(1_000);
 
-/** Columns and rows of a terminal. Of several viewers, the last one that says its size is followed. */
+/** Columns and rows of a terminal. Of several viewers, the last one that reported its size decides. */
 export const TerminalSize = z.strictObject({ cols: Columns, rows: Rows }).meta({ id: "TerminalSize" });
 export type TerminalSize = z.infer<typeof TerminalSize>;
 
@@ -43,11 +43,11 @@ export type ShellRequest = z.infer<typeof ShellRequest>;
 export const ShellEndedBy = z.enum(["exit", "request", "idle", "shutdown"]).meta({ id: "ShellEndedBy" });
 export type ShellEndedBy = z.infer<typeof ShellEndedBy>;
 
-/** How a shell's program ended: 128 + n for signal n; null when it was killed with what watched it. */
+/** How a shell's program ended: 128 + n for signal n; null when it was killed together with its parent. */
 export const ShellExit = z.strictObject({ code: z.int().nullable(), ended_by: ShellEndedBy }).meta({ id: "ShellExit" });
 export type ShellExit = z.infer<typeof ShellExit>;
 
-/** A shell in a terminal. One that has ended is kept for its output until others have ended after it. */
+/** A shell in a terminal. One that has ended is kept for its output until newer ones have ended. */
 export const ShellSession = z
   .strictObject({
     session_id: z.string(),
@@ -74,30 +74,30 @@ const MAX_WAIT_MS = 60_000;
 /** Query of `GET /v1/shell/sessions/{id}/output`. */
 export const ShellOutputQuery = z.strictObject({
   after: z.string().optional().meta({
-    description: "Offset in bytes: send what comes from there on. The header `Last-Event-ID` wins over it.",
+    description: "Offset in bytes: send the output from there on. The header `Last-Event-ID` wins over it.",
   }),
   encoding: z.enum(["text", "base64"]).default("text").meta({
-    description: "`text` is UTF-8, cut between characters; `base64` is the bytes themselves.",
+    description: "`text` is UTF-8, cut between characters; `base64` is the raw bytes.",
   }),
   wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).default(0).meta({
     description: "JSON only: wait so long for a first byte.",
   }),
 });
 
-/** Headers of `GET /v1/shell/sessions/{id}/output` that mean something; others pass. */
+/** Headers of `GET /v1/shell/sessions/{id}/output` that are read; others are ignored. */
 export const ShellOutputHeaders = z.looseObject({
   "last-event-id": z.string().optional().meta({ description: "The `next_offset` of the last output a client has." }),
 });
 
-/** A stretch of a shell's output. */
+/** A part of a shell's output. */
 export const ShellOutput = z
   .strictObject({
     offset: z.int().nonnegative().meta({ description: "Of the first byte given." }),
-    next_offset: z.int().nonnegative().meta({ description: "What to ask for next." }),
-    truncated: z.boolean().meta({ description: "Output between the offset asked for and `offset` is lost." }),
+    next_offset: z.int().nonnegative().meta({ description: "The offset of the next request." }),
+    truncated: z.boolean().meta({ description: "Output between the requested offset and `offset` is lost." }),
     encoding: z.enum(["text", "base64"]),
     data: z.string(),
-    ended: z.boolean().meta({ description: "The shell has ended and nothing follows." }),
+    ended: z.boolean().meta({ description: "The shell has ended and no output follows." }),
     exit: ShellExit.optional(),
   })
   .meta({ id: "ShellOutput" });
@@ -114,15 +114,15 @@ export type ShellInput = z.infer<typeof ShellInput>;
 /** The answer to input. */
 export const ShellInputReceipt = z
   .strictObject({
-    next_offset: z.int().nonnegative().meta({ description: "What is printed from now on begins here." }),
+    next_offset: z.int().nonnegative().meta({ description: "Output printed from now on begins here." }),
   })
   .meta({ id: "ShellInputReceipt" });
 export type ShellInputReceipt = z.infer<typeof ShellInputReceipt>;
 
-/** Body of `POST /terminal/tickets`: what the page asks with. The token goes into `Authorization`. */
+/** Body of `POST /terminal/tickets`, which the page sends. The token goes into `Authorization`. */
 export const TicketRequest = z.strictObject({ session_id: ShellId });
 
-/** Good once, for the WebSocket at `/terminal/ws`, as subprotocol `ticket.<ticket>` beside `turnd.terminal`. */
+/** Works once, for the WebSocket at `/terminal/ws`, as subprotocol `ticket.<ticket>` beside `turnd.terminal`. */
 export const Ticket = z.strictObject({ ticket: z.string(), expires_in_ms: z.int().positive() });
 export type Ticket = z.infer<typeof Ticket>;
 

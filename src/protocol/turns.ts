@@ -40,7 +40,7 @@ const InputPart = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** What the person says: a text, or parts with at least one text. */
+/** The input of a turn: a text, or parts with at least one text. */
 export const TurnInput = z
   .union([
     text,
@@ -66,7 +66,7 @@ const word = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, "letters, digits, _ and -, beginning with a letter or digit");
 
-/** Free data of the caller, given back as it came. */
+/** Free data of the caller, returned unchanged. */
 export const Metadata = z
   .record(z.string().max(64), z.string().max(1024))
   .refine((value) => Object.keys(value).length <= 32, "at most 32 entries")
@@ -78,7 +78,7 @@ export const TurnRequest = z
     input: TurnInput,
     executor: CliName.optional().meta({ description: "Which CLI; needed unless `session_id` names a session." }),
     session_id: CallerId.optional().meta({
-      description: "The session to go on with, or with `executor` the id of one to be made.",
+      description: "The session to continue, or with `executor` the id of a new one.",
     }),
     request_id: CallerId.optional().meta({ description: "A request is executed at most once per id." }),
     mode: Mode.default("execute"),
@@ -106,11 +106,11 @@ export const TurnRequest = z
     workspace: z.string().regex(/^\//, "must be an absolute path").max(4096).optional(),
     permissions: Permissions.optional().meta({
       description:
-        "What this turn may not do, besides what its session may not; nothing here gives back what the session denies.",
+        "What this turn may not do, in addition to what its session may not; nothing here allows what the session denies.",
     }),
     mcp_servers: McpServers.optional().meta({
       description:
-        "Servers of tools for this turn alone, besides the operator's; one of the operator's with the same name is not used.",
+        "MCP servers for this turn only, besides the operator's; one of the operator's with the same name is not used.",
     }),
     metadata: Metadata.optional(),
   })
@@ -141,7 +141,7 @@ export const TurnAdmission = z
   .meta({ id: "TurnAdmission" });
 export type TurnAdmission = z.infer<typeof TurnAdmission>;
 
-/** A turn as it stands. */
+/** A turn in its present state. */
 export const TurnSnapshot = TurnAdmission.extend({
   executor: ExecutorName,
   mode: Mode,
@@ -173,7 +173,7 @@ export const CancelReceipt = z
     turn_id: z.string(),
     status: TurnStatus.meta({
       description:
-        "`running` where so much had been printed that its events are still being logged two seconds after the last process went: `turn.ended` follows.",
+        "`running` where so much was printed that its events are still being logged two seconds after the last process ended: `turn.ended` follows.",
     }),
     already_ended: z.boolean().meta({ description: "True when the turn had ended before this request." }),
     ended: z

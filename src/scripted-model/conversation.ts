@@ -5,22 +5,22 @@ export interface ToolCall {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** What was said and done so far, oldest first. */
+/** The conversation so far, oldest first. */
 export type Entry =
   | { readonly type: "user"; readonly text: string }
   | { readonly type: "assistant"; readonly text: string }
   | { readonly type: "tool_call"; readonly call: ToolCall }
   | { readonly type: "tool_result"; readonly callId: string; readonly text: string };
 
-/** A request to the model, whichever API it came by. */
+/** A request to the model, whichever API it came through. */
 export interface Conversation {
   readonly model: string;
   readonly entries: readonly Entry[];
   /** Names of the tools the CLI offers. */
   readonly tools: readonly string[];
-  /** CLI A asks a second, small model for the title of a new session. Such a request gets no scenario but a title. */
+  /** CLI A asks a second, small model for the title of a new session. Such a request gets a title and no scenario. */
   readonly isTitleRequest: boolean;
-  /** Tells retries of one request from an equal request of another session: instructions, cache key. */
+  /** Distinguishes retries of one request from an equal request of another session: instructions, cache key. */
   readonly identity: string;
 }
 
@@ -30,7 +30,7 @@ export interface ToolOutcome {
   readonly output: string;
 }
 
-/** What the person said last and what the model has done about it. */
+/** The last user text, and what the model has done since. */
 export interface CurrentTurn {
   readonly userText: string;
   readonly outcomes: readonly ToolOutcome[];
@@ -70,7 +70,7 @@ export function toolOutcomes(entries: readonly Entry[]): ToolOutcome[] {
   return outcomes;
 }
 
-/** The frame is the newer one's: it tells whether the command still runs. */
+/** The newer frame is kept: it shows whether the command still runs. */
 function continueOutput(earlier: string, later: string): string {
   return later.replace(OUTPUT_MARK, () => OUTPUT_MARK + plainOutput(earlier));
 }
@@ -84,9 +84,9 @@ export function plainOutput(output: string): string {
 }
 
 /**
- * Whether a user text was said by the person.
+ * Whether the person wrote a user text.
  *
- * Both CLIs also send notes of their own in the user's name: where they run, which instructions a repository holds.
+ * Both CLIs also send texts of their own in the user's name: the working directory, the instructions of a repository.
  */
 export function isSpoken(text: string): boolean {
   return !/^\s*(<(environment_context|user_instructions|system-reminder|turn_aborted|skills?|permissions)\b|# AGENTS\.md)/.test(

@@ -37,7 +37,9 @@ function play(scenario: Scenario, conversation: Conversation, cue: Cue): Reply {
   return conversation.isTitleRequest && !isFault ? say("A scripted conversation") : reply;
 }
 
-/** The newest marker in what the person said decides; so a resumed session goes on with its scenario until told. */
+/**
+ * The newest marker in the user's texts decides, so a resumed session continues its scenario until another is named.
+ */
 function chooseScenario({ entries }: Conversation): { name: string; argument: string } {
   for (const entry of entries.toReversed()) {
     const marker = entry.type === "user" ? [...entry.text.matchAll(/@@([a-z-]+)(?::([^@]*))?@@/g)].at(-1) : undefined;
@@ -46,7 +48,7 @@ function chooseScenario({ entries }: Conversation): { name: string; argument: st
   return { name: DEFAULT_SCENARIO, argument: "" };
 }
 
-/** What stays the same in a retry. CLI B adds texts of the failed attempt to the history, so those do not count. */
+/** What stays the same in a retry. CLI B adds texts of the failed attempt to the history, so those are left out. */
 function fingerprint({ model, entries, identity, tools }: Conversation): string {
   const fixed = entries.filter((entry) => entry.type !== "assistant");
   return createHash("sha256")
@@ -56,7 +58,7 @@ function fingerprint({ model, entries, identity, tools }: Conversation): string 
 
 function count(seen: Map<string, number>, key: string): number {
   const times = (seen.get(key) ?? 0) + 1;
-  // Deleted and set again, so that the oldest key is the one least lately seen.
+  // Deleted and set again, so that the oldest key is the least recently seen one.
   seen.delete(key);
   seen.set(key, times);
   const oldest = seen.keys().next();

@@ -35,7 +35,7 @@ export interface Answer {
   readonly tokens?: TokenCount;
 }
 
-/** An HTTP status with the body the API has for it, or with `body` as it stands. */
+/** An HTTP status with the body the API has for it, or with `body` as it is. */
 export interface Refusal extends ProviderError {
   readonly type: "refusal";
   readonly status: number;
@@ -51,7 +51,7 @@ export type Reply =
   | { readonly type: "silence" }
   | { readonly type: "page"; readonly html: string };
 
-/** How often this very request was made before and what the marker says after the colon. */
+/** How often this very request was made before, and the marker's text after the colon. */
 export interface Cue {
   readonly argument: string;
   /** 1 for the first request, 2 for its first retry. */

@@ -19,7 +19,7 @@ import { edit, goal, many, mcp, sleep, todo, toolFail, toolOk } from "./scenario
 /** Played when no marker names another. */
 export const DEFAULT_SCENARIO = "program";
 
-/** Every scenario by the name that a marker `@@name@@` or `@@name:argument@@` in a user text calls it by. */
+/** Every scenario by its name in a marker `@@name@@` or `@@name:argument@@` of a user text. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   program,
   text,

@@ -13,12 +13,12 @@ import { createDirector, type Director } from "./direct.ts";
 import type { Answer, Ending, Refusal, Reply, Scenario } from "./reply.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
-/** A request as it was understood, for tests. */
+/** A request as it was parsed, for tests. */
 export interface RecordedRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly conversation: Conversation;
-  /** What was parsed, for what no scenario needs: images, schemas. */
+  /** The parsed body, for what no scenario needs: images, schemas. */
   readonly body: unknown;
   readonly scenario: string;
 }
@@ -36,19 +36,19 @@ export interface ScriptedModel {
 export interface ScriptedModelOptions {
   /** 0, the default, picks one. */
   readonly port?: number;
-  /** Address it listens on, loopback unless told; a container reaches its host by another. */
+  /** Address it listens on, loopback by default; a container reaches its host by another one. */
   readonly host?: string;
   /** Further scenarios by name; they win over those of the same name. */
   readonly scenarios?: Readonly<Record<string, Scenario>>;
   /**
-   * Milliseconds between the frames of a stream, 3 unless told. With 0 an answer of some 50 deltas comes at once, and
+   * Milliseconds between the frames of a stream, 3 by default. With 0 an answer of some 50 deltas comes at once, and
    * CLI A then ends before it has printed it: exit 0, no text and no `step_finish`, in 28 of 34 runs of both versions.
-   * turnd takes it from the CLI's store then, which costs the turn a second or two.
+   * turnd then takes it from the CLI's store, which costs the turn a second or two.
    */
   readonly frameGapMs?: number;
   /**
-   * Milliseconds until an answer begins, 150 unless told. With 0 the turn ends before CLI B has told how its last command
-   * ended, in half of all turns under its sandbox; with 50 in one of twelve, with 100 in none.
+   * Milliseconds until an answer begins, 150 by default. With 0 the turn ends before CLI B has reported how its last
+   * command ended, in half of all turns under its sandbox; with 50 in one of twelve, with 100 in none.
    */
   readonly thinkMs?: number;
   /** Ends of paths that are answered as by a server without that API, such as `/responses`. */
@@ -63,8 +63,7 @@ const MAX_RECORDED = 500;
 /**
  * Starts a server that plays a language model for both CLIs, after a script.
  *
- * What it answers is decided by the conversation it is sent and by nothing else, so a resumed session shows what its
- * history holds.
+ * Only the conversation it is sent decides its answer, so a resumed session shows what its history holds.
  */
 export async function startScriptedModel(options: ScriptedModelOptions = {}): Promise<ScriptedModel> {
   const requests: RecordedRequest[] = [];
@@ -81,7 +80,7 @@ export async function startScriptedModel(options: ScriptedModelOptions = {}): Pr
       frameGapMs: options.frameGapMs ?? 3,
       thinkMs: options.thinkMs ?? 150,
     }).catch((error: unknown) => {
-      // A client that goes away ends its own request and nothing else.
+      // A client that disconnects ends its own request and nothing else.
       response.destroy(error instanceof Error ? error : new Error(String(error)));
     });
   });
@@ -184,7 +183,7 @@ async function stream(
   response.writeHead(200, STREAM_HEADERS);
   const isLeftOpen = ending === "cut" || ending === "stall";
   await pipeline(Readable.from(paceFrames(frames, frameGapMs)), response, { end: !isLeftOpen });
-  // What was written goes out before the connection breaks: the client sees half an answer, not none.
+  // What was written is sent before the connection breaks: the client sees half an answer, not none.
   if (ending === "cut") response.socket?.destroySoon();
 }
 

@@ -1,12 +1,12 @@
 import type { Conversation, ToolOutcome } from "./conversation.ts";
 import type { Part } from "./reply.ts";
 
-/** Between the two parts of the name of a tool in a namespace; the name of no tool has one. */
+/** Between the two parts of the name of a tool in a namespace; no tool's name contains one. */
 export const IN_NAMESPACE = ".";
 
 type ToolPart = Extract<Part, { type: "tool_call" }>;
 
-/** What a scenario wants done, before it is put in the words of the tools a CLI offers. */
+/** What a scenario wants done, before it becomes a call of a tool that the CLI offers. */
 export type Action =
   | { readonly type: "run"; readonly command: string; readonly purpose: string; readonly seconds?: number }
   | { readonly type: "write"; readonly path: string; readonly content: string }
@@ -27,13 +27,13 @@ export interface PlanEntry {
 }
 
 /**
- * Puts an action in the words of the tools on offer. Paths are relative to the workspace.
+ * Makes an action a call of the offered tools. Paths are relative to the workspace.
  *
- * @returns null when no tool on offer can do it
+ * @returns null when no offered tool can do it
  */
 export function callTool(action: Action, conversation: Conversation): ToolPart | null {
   const offered = new Set(conversation.tools);
-  // CLI A has nothing like it.
+  // CLI A has no such tool.
   if (action.type === "goal") {
     return offered.has("create_goal") ? call("create_goal", { objective: action.objective }) : null;
   }

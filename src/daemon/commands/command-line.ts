@@ -26,7 +26,7 @@ export interface Commands {
 /**
  * Runs the command that the arguments name, `serve` where there are none.
  *
- * Help and the version go to stdout. Arguments that are wrong, or too many, are named on stderr, and nothing is run.
+ * Help and the version go to stdout. Arguments that are wrong, or too many, are reported on stderr, and nothing is run.
  * @param executors - ids of the CLIs that `probe` takes
  */
 export function runCommandLine(
@@ -52,7 +52,7 @@ export function runCommandLine(
     .action(() => keep(commands.render()));
   program
     .command("doctor")
-    .description("look at everything turnd needs of this image or machine, one line per check")
+    .description("check everything turnd needs of this image or machine, one line per check")
     .option("--json", "print the checks as one JSON document")
     .addHelpText("after", `${settingsHint}\nExit code 1 on a fault.`)
     .action(({ json = false }: { json?: boolean }) => keep(commands.doctor({ isJson: json })));
@@ -74,9 +74,7 @@ export function runCommandLine(
     .action((turnId: string, directory: string) => keep(commands.record(turnId, directory)));
   program
     .command("probe")
-    .description(
-      "play scenarios with the installed CLIs and print what they do otherwise than the versions turnd knows",
-    )
+    .description("play scenarios with the installed CLIs and print how they differ from the versions turnd knows")
     .addArgument(new Argument("[executor...]", "the CLIs to play with; all where none is named").choices(executors))
     .option("--json", "print the differences as one JSON document")
     .addHelpText("after", `${settingsHint}\nExit code 1 when a difference breaks turnd.`)

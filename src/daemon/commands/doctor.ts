@@ -18,7 +18,7 @@ import { limitsOf } from "../serve/turn-groups.ts";
 import { VERSION } from "../version.ts";
 
 export interface DoctorOptions {
-  /** Reads and checks the environment; what it throws is the first finding. */
+  /** Reads and checks the environment; an error it throws is the first finding. */
   readonly readSettings: () => Settings;
   /** The CLIs that turnd drives. */
   readonly executors: readonly Executor[];
@@ -28,7 +28,7 @@ export interface DoctorOptions {
   readonly redact: Redact;
   readonly isJson: boolean;
   readonly out: Writable;
-  /** Stops it; what was started and made for the checks is gone when it has stopped. */
+  /** Stops it; everything that was started and made for the checks is gone when it has stopped. */
   readonly signal: AbortSignal;
 }
 
@@ -91,7 +91,7 @@ async function examineOne(check: Check, subject: Subject): Promise<Finding> {
   try {
     return { name: check.name, ...(await check.look(subject)) };
   } catch (error) {
-    // One thing that cannot be looked at must not hide the others.
+    // A check that fails must not hide the others.
     const message = `could not be checked: ${error instanceof Error ? error.message : String(error)}`;
     return { name: check.name, level: "fault", message };
   }
@@ -102,7 +102,7 @@ function toLine({ level, name, message, remedy }: Finding): string {
   return `${level.padEnd(5)} ${name}: ${line.replaceAll("\n", " ")}\n`;
 }
 
-/** A directory that the CLIs' user can reach and not replace, wherever one can be made. */
+/** A directory that the CLIs' user can reach but not replace, wherever one can be made. */
 async function makeScratch({ values, runAs }: Settings): Promise<string> {
   let last: unknown;
   for (const parent of [tmpdir(), "/run", "/dev/shm", values.TURND_STATE_DIR]) {
@@ -132,7 +132,7 @@ async function describeSubject(
   const { values, runAs } = settings;
   const env = { SHELL: "/bin/bash", ...settings.passedEnv };
   const scratch = join(directory, "user");
-  // As the daemon does; a home that is left goes with the directory around it.
+  // As the daemon does; a home that is left is removed with the directory around it.
   const lendHome = createLendHome({ places: [directory], runAs, onLeft: () => undefined });
   return {
     home: values.TURND_HOME,
@@ -167,7 +167,7 @@ async function describeSubject(
   };
 }
 
-/** Port 0 is any port: there is nothing to look at. */
+/** Port 0 is any port: there is nothing to check. */
 function listPorts(values: Settings["values"]): OwnPort[] {
   const api: OwnPort = { what: "/v1", host: values.TURND_HOST, port: values.TURND_PORT, isNeeded: true };
   const terminal: OwnPort[] =

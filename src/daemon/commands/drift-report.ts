@@ -3,10 +3,10 @@ import { createDriftBook, type DriftBook, type DriftWatch } from "../executors/d
 import type { Redact } from "../event-log/redact.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 
-/** Counts what recordings of all CLIs hold that we do not know. */
+/** Counts what recordings of all CLIs contain that turnd does not know. */
 export interface DriftCount {
   watch(executor: Executor, version: string | undefined, directory: string): DriftWatch;
-  /** Lines for people, newline included: a version each, and below it what is unknown, secrets taken out. */
+  /** Lines for people, newline included: one per version, and below it what is unknown, secrets taken out. */
   format(redact: Redact): string;
 }
 
@@ -40,7 +40,7 @@ function formatDrift(
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** A CLI's words must not act on the terminal. */
+/** Output of a CLI must have no effect on the terminal. */
 function printable(name: string): string {
   return /^[\x20-\x7e]*$/.test(name) ? name : JSON.stringify(name).replaceAll(/[^\x20-\x7e]/g, "?");
 }

@@ -19,7 +19,7 @@ import { createSecretBook } from "../turns/store/secret-book.ts";
 import { startTurnService } from "../turns/create-turn-service.ts";
 
 export interface ProbeOptions {
-  /** turnd's own environment: which CLIs there are, and who they run as. */
+  /** turnd's own environment: which CLIs there are, and the user they run as. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly self: Identity;
   /** The CLIs that turnd drives: the stage has them all. */
@@ -30,14 +30,14 @@ export interface ProbeOptions {
   readonly isJson: boolean;
   readonly out: Writable;
   readonly err: Writable;
-  /** Ends the turns that run and clears everything away. */
+  /** Ends the turns that run and removes everything. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Puts the installed CLIs through the scenarios and prints what they do otherwise than the versions that turnd knows.
+ * Runs the scenarios with the installed CLIs and prints how they differ from the versions that turnd knows.
  *
- * @returns 0, or 1 when something that changed breaks us, or a CLI cannot be run
+ * @returns 0, or 1 when a change breaks turnd, or a CLI cannot be run
  */
 export async function printProbe(probed: readonly Executor[], options: ProbeOptions): Promise<0 | 1> {
   const findings: Finding[] = [];
@@ -57,15 +57,15 @@ export async function printProbe(probed: readonly Executor[], options: ProbeOpti
 type StageOptions = Pick<ProbeOptions, "env" | "self" | "executors" | "sandboxDirectory" | "err" | "signal">;
 
 /**
- * Sets a stage like the daemon's own, with a model on loopback and everything on disk in one temporary directory. When
- * this resolves, nothing of it is left: no process, no file, no port.
+ * Sets up an environment like the daemon's, with a model on loopback and everything on disk in one temporary directory.
+ * When this resolves, nothing of it is left: no process, no file, no port.
  */
 export async function withProbeStage(options: StageOptions, use: (stage: ProbeStage) => Promise<void>): Promise<void> {
   const { env, self, executors } = options;
   const isRoot = self.uid === 0;
   const model = await startScriptedModel();
   try {
-    // The CLIs' user has to reach it, which it need not reach in the directory of TMPDIR.
+    // The CLIs' user has to reach it, which need not hold for the directory of TMPDIR.
     const base = await mkdtemp(join(isRoot ? "/tmp" : tmpdir(), `turnd-probe-${process.pid}-`));
     await chmod(base, 0o711);
     const settings = readSettings(probeEnv(env, executors, { base, modelUrl: model.url, isRoot }), self);
@@ -107,7 +107,7 @@ async function play(
   }
 }
 
-/** Of the given environment only who and what is probed; providers, keys and places are the probe's own. */
+/** Takes only CLIs and user from the given environment; providers, keys and directories are the probe's own. */
 function probeEnv(
   given: ProbeOptions["env"],
   executors: readonly Executor[],
@@ -129,7 +129,7 @@ function probeEnv(
     TURND_HOME: join(base, "home"),
     TURND_WORKSPACE: join(base, "workspace"),
     TURND_WORKSPACE_ROOTS: join(base, "workspaces"),
-    // In version 2 turnd would move itself, and the shell that runs the probe is no service.
+    // In version 2 turnd would move itself into another group, and the shell that runs the probe is no service.
     TURND_TURN_CGROUPS: "off",
     HTTP_PROXY: nowhere,
     HTTPS_PROXY: nowhere,

@@ -30,7 +30,7 @@ export async function recordTurn(turnId: string, to: string, { stateDirectory, r
 
 async function findTurn(turnId: string, stateDirectory: string): Promise<string> {
   const sessions = join(stateDirectory, "sessions");
-  // A name that is no id could lead anywhere.
+  // A name that is not an id could lead to any path.
   const isId = TurnPath.safeParse({ turn_id: turnId }).success;
   for (const session of isId ? await readdir(sessions) : []) {
     const directory = join(sessions, session, "turns", turnId);

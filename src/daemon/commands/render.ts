@@ -22,7 +22,7 @@ export interface ConfiguredExecutor {
 /**
  * Reads the configuration of every CLI from the environment.
  *
- * @throws {SettingsError} naming what is missing or wrong, for all of them at once
+ * @throws {SettingsError} that names everything missing or wrong, for all of them at once
  */
 export function readConfigurations({ env }: Settings, executors: readonly Executor[]): ConfiguredExecutor[] {
   const errors: string[] = [];
@@ -64,12 +64,12 @@ export function placeVariables(executors: readonly Executor[]): z.ZodObject {
   return z.object(Object.fromEntries(variables));
 }
 
-/** Every key, the token, and what else the environment calls a secret or shows to be one: what must not be printed. */
+/** Every key, the token, and every other value that its name or form shows to be a secret: what must not be printed. */
 export function secretsOf(settings: Settings, executors: readonly Executor[]): string[] {
   return [...keysOf(settings, executors), ...secretsInEnvironment(settings.env)];
 }
 
-/** The keys of the configured CLIs and the token alone. */
+/** Only the keys of the configured CLIs and the token. */
 export function keysOf(settings: Settings, executors: readonly Executor[]): string[] {
   const keys = readConfigurations(settings, executors)
     .flatMap(({ configuration }) => configuration.secrets)
@@ -77,7 +77,9 @@ export function keysOf(settings: Settings, executors: readonly Executor[]): stri
   return settings.token === undefined ? keys : [...keys, settings.token];
 }
 
-/** The secrets of an environment that need not be one that turnd can be started with, such as that of `turnd replay`. */
+/**
+ * The secrets of an environment that need not be one that turnd can be started with, such as that of `turnd replay`.
+ */
 export function secretsOfEnvironment(env: Settings["env"], self: Identity, executors: readonly Executor[]): string[] {
   try {
     return secretsOf(readSettings(env, self), executors);
@@ -93,7 +95,7 @@ export function secretsOfEnvironment(env: Settings["env"], self: Identity, execu
  * Writes the configurations into the home of the CLIs' user, which is made where it is missing.
  *
  * @returns the files written, relative to that home
- * @throws {HomeError} if the home is not that user's to write
+ * @throws {HomeError} if that user cannot write the home
  */
 export async function renderConfigurations(
   configured: readonly ConfiguredExecutor[],

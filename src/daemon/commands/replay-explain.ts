@@ -1,13 +1,13 @@
 import type { Decision, Evidence, TriedRule, TurnEndedData } from "../../protocol/index.ts";
 
-/** Where a person finds what is quoted: the file of a recording's directory. */
+/** Where a person finds a quoted line: the file of a recording's directory. */
 const FILES = { stdout: "stdout.jsonl", stderr: "stderr.log", exit: "exit.json", turnd: "turn.json" } as const;
 const OUTCOMES = { won: "won", outranked: "outranked", no_match: "no match" } as const;
 const HEAD = ["", "on", "rule", "verdict", "outcome", "where", "seen in"] as const;
 
 /**
- * Writes for a person how a recording's end was decided: what is told, the lines that decided, and the rules in the order
- * in which they were tried, the one that won marked with `>`.
+ * Writes for a person how a recording's end was decided: the result, the lines that decided, and the rules in the order
+ * in which they were tried; `>` marks the one that won.
  */
 export function formatExplanation(directory: string, ended: TurnEndedData, decision: Decision): string {
   const { failure, status } = ended;
@@ -48,9 +48,9 @@ function align(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** On one line, and harmless on a terminal: what is quoted was written by others. */
+/** On one line, and without effect on a terminal: other programs wrote what is quoted. */
 function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  // eslint-disable-next-line no-control-regex -- control characters are what this removes
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (character) =>
     character === "\n" ? "⏎" : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

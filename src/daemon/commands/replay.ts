@@ -18,7 +18,7 @@ export interface PrintOptions {
   readonly redact: Redact;
   /** The CLIs whose recordings can be replayed. */
   readonly executors: readonly Executor[];
-  /** What `-` names. */
+  /** The name of what `-` stands for. */
   readonly stdin: Readable;
   readonly out: Writable;
   readonly err: Writable;
@@ -31,7 +31,7 @@ const MAX_LINE_BYTES = 16_777_216;
 
 /**
  * Prints recordings: their unified events as JSON lines, a summary line each with the accuracy against their labels and
- * what they hold that we do not know, or how the end of each was decided.
+ * what they contain that turnd does not know, or how the end of each was decided.
  *
  * @param directories - or documents, or `-` for one on standard input
  * @returns 0, or 1 when one could not be replayed
@@ -116,12 +116,12 @@ async function summarise(
   await write(out, `${directory}  ${ended.status} ${code ?? "-"}  ${counts}${verdict}\n`);
 }
 
-/** Whether nobody reads the output any more, such as `head` that has seen enough: no fault, and nothing more to do. */
+/** Whether the reader of the output has gone, such as `head`: no fault, and nothing more to do. */
 export function isReaderGone(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EPIPE";
 }
 
-/** Resolves when the stream has taken the bytes: their memory is used again, and nothing piles up. */
+/** Resolves when the stream has accepted the bytes: their memory is used again. */
 function write(out: Writable, text: string | Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     out.write(text, (error) => (error ? reject(error) : resolve()));

@@ -9,10 +9,10 @@ export interface DocumentValue {
 }
 
 /**
- * Reads a JSON object value by value, however large it is: the elements of some fields one at a time, after an empty array
- * that says where they begin.
+ * Reads a JSON object value by value, whatever its size. The elements of some fields come one at a time, after an empty
+ * array that marks where they begin.
  *
- * What is read here is only where values begin and end; `JSON.parse` reads each of them.
+ * This file only finds where values begin and end; `JSON.parse` reads each of them.
  * @param lists - fields whose arrays are read element by element
  * @throws {DocumentError} if the text is not JSON, not an object, or ends too early
  */

@@ -4,13 +4,13 @@ import { readPieces } from "./pieces.ts";
 import { openRecording, readRecordedInput, type Recording } from "./recording.ts";
 import type { Redact } from "../event-log/redact.ts";
 
-/** Parts of the document are handed on together, so that a small line is not a chunk of its own. */
+/** Parts of the document are sent together, so that a small line is not a chunk of its own. */
 const CHUNK_CHARACTERS = 65_536;
 
 /**
- * Writes a recording directory as one JSON document, an element a line, secrets taken out (law 8).
+ * Writes a recording directory as one JSON document, one element per line, secrets taken out (law 8).
  *
- * Shape: chunks of text; one piece of output is held at a time, however large the recording is.
+ * Shape: chunks of text; one piece of output is in memory at a time, whatever the recording's size.
  * @throws {RecordingError} before the first chunk, if the directory is no recording
  */
 export async function* exportRecording(directory: string, redact: Redact): AsyncGenerator<string> {

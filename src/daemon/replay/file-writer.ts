@@ -2,16 +2,16 @@ import { open } from "node:fs/promises";
 
 /** Writes a new file in order. */
 export interface FileWriter {
-  /** Resolves when more may come. */
+  /** Resolves when more can be written. */
   write(bytes: Buffer): Promise<void>;
-  /** Writes what is left and closes the file. Safe to call after a fault. */
+  /** Writes the rest and closes the file. Safe to call after an error. */
   close(): Promise<void>;
 }
 
-/** A write for each small line would cost more than all else. */
+/** A write for each small line would cost more than everything else. */
 const BUFFER_BYTES = 65_536;
 
-/** Makes a file that was not there, mode 0600. */
+/** Makes a file that does not exist yet, mode 0600. */
 export async function openWriter(path: string): Promise<FileWriter> {
   const file = await open(path, "wx", 0o600);
   let waiting: Buffer[] = [];

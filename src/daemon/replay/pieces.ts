@@ -4,17 +4,17 @@ import type { RecordedPiece } from "../../protocol/index.ts";
 import { redactLine } from "../event-log/redact-json.ts";
 import type { Redact } from "../event-log/redact.ts";
 
-/** A longer line is cut into several pieces, so that memory stays bounded whatever was printed. */
+/** A longer line is cut into several pieces, so that memory stays limited whatever was printed. */
 const MAX_PIECE_BYTES = 1_048_576;
-/** No secret is longer, in any of its forms. */
+/** No secret is longer, in any of its encodings. */
 const MAX_SECRET_CHARACTERS = 8_192;
 const NEWLINE = 0x0a;
 
 /**
- * Reads a file of output in pieces for a document: a line each, with its newline, secrets taken out (law 8).
+ * Reads a file of output in pieces for a document: one line each, with its newline, secrets taken out (law 8).
  *
- * A line that is not valid UTF-8 comes in base64, all of it, and so byte for byte; with a secret in it, it comes as text in
- * which such bytes are U+FFFD, as they are in its events.
+ * A line that is not valid UTF-8 is given completely in base64, and so byte for byte. With a secret in it, it is given
+ * as text in which invalid bytes are U+FFFD, as in its events.
  * @param path - of a file that may be missing: then there are no pieces
  */
 export async function* readPieces(path: string, redact: Redact): AsyncGenerator<RecordedPiece> {
@@ -35,7 +35,7 @@ export async function* readPieces(path: string, redact: Redact): AsyncGenerator<
   if (pending.length > 0) yield toPiece(pending, redact);
 }
 
-/** The bytes a piece stands for. */
+/** The bytes that a piece represents. */
 export function bytesOf(piece: RecordedPiece): Buffer {
   return typeof piece === "string" ? Buffer.from(piece) : Buffer.from(piece.base64, "base64");
 }
@@ -52,7 +52,7 @@ function findCut(bytes: Buffer, redact: Redact): number {
     if (isContinuation(bytes[cut])) continue;
     const left = bytes.toString("utf8", cut - MAX_SECRET_CHARACTERS, cut);
     const right = bytes.toString("utf8", cut, cut + MAX_SECRET_CHARACTERS);
-    // Where both sides alone give what they give together, nothing that is masked lies across.
+    // Where both sides alone give the same as both together, nothing that is masked crosses the cut.
     if (redact(left) + redact(right) === redact(left + right)) return cut;
   }
   return MAX_PIECE_BYTES;

@@ -4,7 +4,7 @@ export interface DocumentMark {
   readonly before: string;
   /** `end` where the text itself ends. */
   readonly mark: "{" | "}" | "[" | "]" | "," | "end";
-  /** How many brackets are open around the mark; a bracket does not count itself when it opens, and does when it closes. */
+  /** How many brackets are open around the mark. An opening bracket does not count itself, a closing one does. */
   readonly depth: number;
 }
 
@@ -16,7 +16,7 @@ export class DocumentError extends Error {
   }
 }
 
-/** What may stand between two marks; exported documents cut long lines far below it. */
+/** How much may stand between two marks; exported documents cut long lines far below it. */
 const MAX_HELD_BYTES = 134_217_728;
 
 const MARKS: Readonly<Record<number, Exclude<DocumentMark["mark"], "end">>> = {
@@ -32,7 +32,7 @@ const BACKSLASH = 0x5c;
 /**
  * Finds the marks of a JSON text, chunk by chunk, down to the elements of arrays in the outermost object.
  *
- * It knows strings and brackets and nothing else of JSON: whoever reads what stands between checks that.
+ * It knows strings and brackets and nothing else of JSON: the code that parses the text between marks checks the rest.
  * @throws {DocumentError} if two marks are too far apart
  */
 export async function* scanDocument(chunks: AsyncIterable<Buffer>): AsyncGenerator<DocumentMark> {

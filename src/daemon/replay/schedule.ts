@@ -1,9 +1,10 @@
 import type { TimelineEntry } from "../../protocol/index.ts";
 
 /**
- * How long a timeline takes to be played, in milliseconds.
+ * How long a timeline takes to play, in milliseconds.
  *
- * As a player waits: its clock begins with the first entry that can start it, and it waits for lines and for the end.
+ * Counted as a player waits: its clock begins with the first entry that has a time, and it waits for lines and for the
+ * end.
  */
 export function spanMs(timeline: readonly TimelineEntry[]): number {
   const first = timeline.find(({ type }) => type === "started" || isWaitedFor(type));
@@ -17,14 +18,14 @@ function isWaitedFor(type: TimelineEntry["type"]): boolean {
   return type === "line" || type === "ended";
 }
 
-/** When a line of stdout was printed, by the line itself, in milliseconds since 1970. */
+/** When a line of stdout was printed, from the line itself, in milliseconds since 1970. */
 export type ReadTime = (line: string) => number | undefined;
 
 /**
- * Decides when each line is to be played: by the recording's timeline where that has times, otherwise by the records' own
- * times where they have them. Without either all comes at once.
+ * Decides when each line is played: by the recording's timeline where that has times, otherwise by the records' own
+ * times where they have some. Without either all lines are played at once.
  *
- * The order stays what it was: without a timeline stdout comes before stderr.
+ * The order stays the same: without a timeline stdout comes before stderr.
  * @param readTime - absent for a CLI whose records have no time
  */
 export function schedule(

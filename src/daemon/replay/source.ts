@@ -9,18 +9,19 @@ import { openRecording, type Recording } from "./recording.ts";
 import { RecordingError } from "./recording-error.ts";
 import { unpackDocument } from "./unpack.ts";
 
-/** A recording that was given by name, and what has to be cleared away after it. */
+/** A recording that was given by name, and what has to be removed afterwards. */
 export interface RecordingSource {
   readonly recording: Recording;
   close(): Promise<void>;
 }
 
 /**
- * Opens what an operator names: a directory, a file with an exported document, gzipped or not, or `-` for standard input.
+ * Opens what an operator names: a directory, a file with an exported document, gzipped or not, or `-` for standard
+ * input.
  *
- * A document is unpacked below the system's temporary directory, where nobody else can lead root astray: from there on it is a
- * directory like any other (law 1).
- * @throws {RecordingError} saying what is wrong and where
+ * A document is unpacked below the system's temporary directory, where no other user can redirect root: from there on
+ * it is a directory like any other (law 1).
+ * @throws {RecordingError} that names the fault and its place
  */
 export async function openSource(name: string, stdin: Readable): Promise<RecordingSource> {
   if (name !== "-" && (await isDirectory(name))) {
@@ -28,7 +29,7 @@ export async function openSource(name: string, stdin: Readable): Promise<Recordi
   }
   const { held: base, close } = await makeWorkshop();
   try {
-    // Its own name: ids of a recording that has none come from it.
+    // A name of its own: the ids of a recording that has none are made from it.
     const directory = join(
       base,
       name === "-" ? "stdin" : basename(name).replace(/(\.json)?(\.gz)?$/, "") || "document",
@@ -43,19 +44,24 @@ export async function openSource(name: string, stdin: Readable): Promise<Recordi
   }
 }
 
-/** A new directory that turnd alone can enter. */
+/** A new directory that only turnd can enter. */
 interface Workshop {
-  /** Leads to it by its descriptor, whatever becomes of its name: `TMPDIR` may be a directory that others can change. */
+  /**
+   * The way to it by its descriptor, whatever its name leads to: `TMPDIR` may be a directory that others can change.
+   */
   readonly held: string;
   /** Removes what is in it, and its name where that is still its own. */
   close(): Promise<void>;
 }
 
-/** @throws {RecordingError} if somebody put another directory in its place before it was opened */
+/** @throws {RecordingError} if another directory was put in its place before it was opened */
 async function makeWorkshop(): Promise<Workshop> {
   const path = await mkdtemp(join(tmpdir(), "turnd-replay-"));
   const swapped = (): RecordingError =>
-    new RecordingError(path, "is not the directory that was made there; set TMPDIR to one that nobody else can change");
+    new RecordingError(
+      path,
+      "is not the directory that was made there; set TMPDIR to one that only this user can change",
+    );
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
     (error: NodeJS.ErrnoException) => {
       throw ["ENOENT", "ENOTDIR", "ELOOP"].includes(error.code ?? "") ? swapped() : error;
@@ -75,7 +81,7 @@ async function makeWorkshop(): Promise<Workshop> {
       } finally {
         await directory.close();
       }
-      // Fails for what was put there instead, unless that is an empty directory.
+      // Fails for anything that was put there instead, unless that is an empty directory.
       await rmdir(path);
     },
   };
@@ -89,7 +95,7 @@ async function isDirectory(path: string): Promise<boolean> {
   }
 }
 
-/** Known by how it begins, whatever it is called. Source: RFC 1952 section 2.3.1. */
+/** Recognised by its first bytes, not by its name. Source: RFC 1952 section 2.3.1. */
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
 async function* decompress(source: Readable, name: string): AsyncGenerator<Buffer> {
@@ -118,7 +124,7 @@ async function* decompress(source: Readable, name: string): AsyncGenerator<Buffe
 async function* gunzip(bytes: () => AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const unzipped = createGunzip();
   const feeding = pipeline(bytes, unzipped);
-  // Told by the reading below, which meets the same fault; a reader that stops early is none.
+  // The read below reports the same error; a reader that stops early is none.
   feeding.catch(() => undefined);
   yield* readBuffers(unzipped);
   await feeding;

@@ -5,14 +5,14 @@ import { Native, TimelineEntry } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { describeIssues, RecordingError } from "./recording-error.ts";
 
-/** What happened in a recorded turn, in order; read anew each time it is asked for. */
+/** What happened in a recorded turn, in order; read again on each call. */
 export type Timeline = () => AsyncIterable<TimelineEntry>;
 
-/** The timeline of a recording that came as a document: an entry a line. */
+/** The timeline of a recording that came as a document: one entry per line. */
 export const TIMELINE_FILE = "timeline.jsonl";
 
 /**
- * Where a directory's timeline can be read: its events tell, or what came with a document.
+ * Finds where a directory's timeline can be read: in its events, or in what came with a document.
  *
  * @returns undefined when it has neither
  */
@@ -29,8 +29,8 @@ export async function* fromEntries(path: string): AsyncGenerator<TimelineEntry> 
 }
 
 /**
- * Takes lines of one file that follow each other together, for files that are complete: the order stays the same, what
- * turnd itself said stays between them, and a batch of lines costs little more than one.
+ * Joins lines of one file that follow each other, for files that are complete: the order stays the same, events of
+ * turnd itself stay between them, and a batch of lines costs little more than one line.
  */
 export async function* inRuns(entries: AsyncIterable<TimelineEntry>): AsyncGenerator<TimelineEntry> {
   let run: Line | undefined;
@@ -45,7 +45,7 @@ export async function* inRuns(entries: AsyncIterable<TimelineEntry>): AsyncGener
 
 type Line = Extract<TimelineEntry, { type: "line" }>;
 
-/** An event, as far as a timeline needs to know of it: other versions of turnd may have written the rest. */
+/** The part of an event that a timeline needs: other versions of turnd may have written the rest. */
 const Head = z.object({ at: z.iso.datetime(), type: z.string(), native: Native.partial({ line: true }).optional() });
 const Warning = z.object({ data: z.object({ code: z.string(), message: z.string() }) });
 
@@ -57,7 +57,7 @@ export async function* fromEvents(path: string): AsyncGenerator<TimelineEntry> {
     const line = native?.line;
     if (line !== undefined) {
       const source = native?.source;
-      // Most lines give one event; those that give more are taken once.
+      // Most lines give one event; a line that gives more is counted once.
       if (last?.line === line && last.source === source) continue;
       last = { type: "line", at, ...(source === undefined ? {} : { source }), line };
       yield last;
@@ -70,14 +70,17 @@ export async function* fromEvents(path: string): AsyncGenerator<TimelineEntry> {
   }
 }
 
-/** Events of turnd's own whose place matters; what they say stands in `turn.json`. */
+/** Events of turnd itself whose place matters; their content is in `turn.json`. */
 const OWN: Readonly<Record<string, "started" | "degraded" | "ended">> = {
   "turn.started": "started",
   "session.degraded": "degraded",
   "turn.ended": "ended",
 };
 
-/** The envelope stands before the data, which may be long, and no string holds an unescaped quote: so this cuts between. */
+/**
+ * The envelope stands before the data, which may be long, and no string holds an unescaped quote: this cuts between
+ * them.
+ */
 const DATA = ',"data":';
 
 function readHead(text: string, where: string): z.output<typeof Head> {
@@ -90,7 +93,7 @@ function parseOr(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not written in our order: the whole line is read instead.
+    // Keys in another order: the whole line is parsed instead.
     return undefined;
   }
 }

@@ -11,11 +11,11 @@ import { DocumentError } from "./scan-document.ts";
 import { TIMELINE_FILE } from "./timeline.ts";
 
 /**
- * Makes a recording directory of a document, however large that is.
+ * Makes a recording directory of a document, whatever its size.
  *
- * @param name - what messages call the document
+ * @param name - how messages call the document
  * @param directory - empty; half filled when this throws
- * @throws {RecordingError} saying which field is wrong, or after which value the document is cut off
+ * @throws {RecordingError} that names the wrong field, or the value after which the document is cut off
  */
 export async function unpackDocument(
   chunks: AsyncIterable<Buffer>,
@@ -42,7 +42,7 @@ export async function unpackDocument(
       case "turn":
         return write("turn.json", JSON.stringify(check(RecordedTurn)));
       case "exit":
-        // Without the file nobody saw the process end.
+        // Without the file the end of the process was not recorded.
         return value === null ? undefined : write("exit.json", JSON.stringify(check(Exit)));
       case "input":
         return write("prompt.txt", check(z.string()));
@@ -76,5 +76,5 @@ export async function unpackDocument(
 
 const LISTS = new Set(["stdout", "stderr", "timeline"]);
 const REQUIRED = ["v", "turn", "exit", "stdout", "stderr"];
-/** Elements are told of one by one, so what comes as a whole is the beginning of a list, or something else. */
+/** Elements come one by one, so what comes as a whole is the beginning of a list, or something else. */
 const List = z.tuple([], "is no array");

@@ -15,7 +15,7 @@ const LINE_FILES = ["stdout.jsonl", "stderr.log", "events.jsonl"] as const;
 /**
  * Writes a recording directory anew, with what a replay needs and nothing else, secrets taken out (law 8).
  *
- * `turn.json` comes last: without it the directory is no recording, so one that was broken off is not taken for one.
+ * `turn.json` comes last: a directory without it is no recording, so an interrupted one is not mistaken for one.
  * @param to - is made where it is missing
  * @throws {RecordingError} if `from` is no recording, or `to` has something in it
  */
@@ -23,7 +23,7 @@ export async function writeRecording(from: string, to: string, redact: Redact): 
   const recording = await openRecording(from);
   const input = await readRecordedInput(from);
   await mkdir(to, { recursive: true });
-  // Where others can rename it, another directory may lie there a moment later, with links in it to what they want written.
+  // Where others can rename it, another directory could take its place, with links to files that they want written.
   const directory = await open(to, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     const held = `/proc/self/fd/${directory.fd}`;

@@ -32,10 +32,10 @@ export interface Daemon {
   /** Where `/v1` answers. */
   readonly url: string;
   /**
-   * Ends running turns, shells and streams, and lets go of the state directory.
+   * Ends running turns, shells and streams, and releases the state directory.
    *
-   * Settles within `TURND_SHUTDOWN_MS`, and a second more where clients hold on to their connections.
-   * @throws {AggregateError} of what could not be ended or closed; all else has been
+   * Settles within `TURND_SHUTDOWN_MS`, and a second more where clients keep their connections open.
+   * @throws {AggregateError} of what could not be ended or closed; everything else has been
    */
   stop(): Promise<void>;
 }
@@ -50,16 +50,16 @@ export interface DaemonOptions {
   readonly executors: readonly Executor[];
 }
 
-/** For the connections of clients, where turns or shells took all the time there is. */
+/** For the connections of clients, where turns or shells took the whole time. */
 const LAST_MS = 1_000;
 
 /**
  * Wires the rooms and serves.
  *
- * @throws {SettingsError} for what a person has to change in the environment
+ * @throws {SettingsError} for what has to be changed in the environment
  * @throws {LockedError} if another daemon has the state directory
- * @throws whatever else keeps it from serving. Turns of an earlier daemon may have been taken up by then, so the caller has to
- * end this process at once: what runs is the next start's, as after `kill -9`
+ * @throws any other reason why it cannot serve. Turns of an earlier daemon may have been resumed by then, so the caller
+ * has to end this process at once: the next start resumes what runs, as after `kill -9`
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, logger } = options;
@@ -119,7 +119,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
             boundMs,
             lastMs: LAST_MS,
             onLate(what) {
-              // What is left is taken up by the next start: its files and its keeper are there.
+              // The next start resumes what is left: its files and its keeper are there.
               if (what === "ends") logger.error({ boundMs }, "turns or shells did not end in time");
               else logger.warn({ boundMs }, "connections were cut off");
             },
@@ -131,10 +131,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       },
     };
   } catch (error) {
-    // A page that was waiting for turnd may have come back already.
+    // A page that was waiting for turnd may have reconnected already.
     await terminal?.service.shutDown();
     await terminal?.close();
-    // Turns that were taken up go on as long as this process: whoever took the lock now would tell them twice (law 3).
+    // Resumed turns go on as long as this process: a turnd that took the lock now would log them twice (law 3).
     if (!hasTurns) await lock.release();
     throw error;
   }
@@ -168,7 +168,7 @@ export async function createTurnContext(
     removeTree: (path, bounds) => removeDirectory(path, { runAs, ...bounds }),
     onUnreadable: (path, reason) => logger.error({ path, reason }, "session cannot be read and is left alone"),
     onExposed: (path, error) => logger.warn({ path, err: error }, "directory of the sessions may be listed by others"),
-    onLeft: (path, error) => logger.error({ path, err: error }, "something of a deleted session is left"),
+    onLeft: (path, error) => logger.error({ path, err: error }, "part of a deleted session is left"),
   });
   const executors = new Map<Executor["id"], ExecutorRuntime>();
   for (const { executor, cliName, configuration, explicitBinary } of configured) {
@@ -233,12 +233,12 @@ async function readMaxFiles(): Promise<number> {
 function describeKeeper(keeper: KeeperState, isSelf: boolean): string[] {
   if (!keeper.works) return [`no turn can run: ${keeper.reason}`];
   return [
-    ...(keeper.isSubreaper ? [] : ["no subreaper here: what escapes a turn is found by its environment alone"]),
+    ...(keeper.isSubreaper ? [] : ["no subreaper here: an escaped process is found only by its environment"]),
     ...(isSelf ? ["the CLIs run as turnd's own user: they could read its state and end it"] : []),
   ];
 }
 
-/** A home that cannot be written is told of; the sessions' own homes hold what their turns need. */
+/** Reports a home that cannot be written; the sessions' own homes hold what their turns need. */
 async function renderAtStart(
   configured: readonly ConfiguredExecutor[],
   target: Parameters<typeof renderConfigurations>[1],

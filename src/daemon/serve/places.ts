@@ -2,16 +2,19 @@ import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from "nod
 import { basename, dirname, join } from "node:path";
 import { SettingsError, type Settings } from "../settings.ts";
 
-/** Programs are found here, and root's tools read their settings: that user may add nothing, not even a directory. */
+/**
+ * Programs are found here, and root's tools read their settings: the CLIs' user may add nothing, not even a directory.
+ */
 const SYSTEM = ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"];
 
 /**
- * Refuses directories that would make root's own the CLIs' user's: nothing of turnd's, of root's or of the system may lie in
- * that user's home or default workspace. `entrypoint.sh` refuses more, before it gives anything away (`sandbox/directories`).
+ * Refuses directories that would give root's own files to the CLIs' user: nothing of turnd, root or the system may lie
+ * in that user's home or default workspace. `entrypoint.sh` refuses more, before it changes any owner
+ * (`sandbox/directories`).
  *
- * Where the CLIs run as turnd's own user there is nothing to keep apart.
+ * Where the CLIs run as turnd's own user there is nothing to separate.
  * @param turndDirectory where turnd's own files are: a folder above `sandbox/`
- * @throws {SettingsError} naming the variable, the directory and what is wrong with it
+ * @throws {SettingsError} that names the variable, the directory and the reason
  */
 export function assertPlaces({ values, runAs }: Settings, turndDirectory: string): void {
   if (runAs.isSelf) return;
@@ -37,9 +40,10 @@ export function assertPlaces({ values, runAs }: Settings, turndDirectory: string
 }
 
 /**
- * Refuses a state that the CLIs' user owns or can write: who can do that could forge it, and lead root anywhere by a link in it.
+ * Refuses a state that the CLIs' user owns or can write: that user could forge it, and lead root anywhere by a link in
+ * it.
  *
- * @throws {SettingsError} saying whose it is
+ * @throws {SettingsError} that names the owner
  */
 export function assertStateIsOurs({ values, runAs }: Settings): void {
   if (runAs.isSelf) return;
@@ -47,16 +51,16 @@ export function assertStateIsOurs({ values, runAs }: Settings): void {
   if (uid !== runAs.uid && (mode & 0o022) === 0) return;
   const found = `uid ${uid}, mode ${(mode & 0o7777).toString(8)}`;
   throw new SettingsError([
-    `TURND_STATE_DIR is ${values.TURND_STATE_DIR} (${found}): it must be root's, and nobody else's to write`,
+    `TURND_STATE_DIR is ${values.TURND_STATE_DIR} (${found}): it must belong to root, and no other user may write to it`,
   ]);
 }
 
-/** The path without links, also of what is not there yet. */
+/** The path without links, also of a path that does not exist yet. */
 function resolveLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // Not there, or not to be looked into: its parent decides.
+    // It does not exist or may not be read: its parent decides.
     return dirname(path) === path ? path : join(resolveLinks(dirname(path)), basename(path));
   }
 }
@@ -69,7 +73,7 @@ function isUsers(path: string, uid: number): boolean {
   return existsSync(path) && lstatSync(path).uid === uid;
 }
 
-/** Whether it lies on another file system than the image's own. */
+/** Whether it is on another file system than the image's own. */
 function isMounted(path: string): boolean {
   return existsSync(path) && statSync(path).dev !== statSync("/").dev;
 }

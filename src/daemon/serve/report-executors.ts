@@ -2,9 +2,9 @@ import type { Logger } from "pino";
 import type { TurnContext } from "../turns/context.ts";
 
 /**
- * Logs which CLI can run turns as far as it is configured and installed, and of the others what to set.
+ * Logs which CLI can run turns, as far as configuration and installation show it, and what to set for the others.
  *
- * No process is started for it: what only asking the CLI or its provider shows is in `GET /v1/executors` and in `turnd doctor`.
+ * Starts no process: what only the CLI or its provider can show is in `GET /v1/executors` and in `turnd doctor`.
  */
 export async function reportExecutors(context: TurnContext, logger: Logger): Promise<void> {
   const runtimes = [...context.executors.values()];

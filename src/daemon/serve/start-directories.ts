@@ -3,10 +3,10 @@ import { makeDirectories } from "../storage/directories.ts";
 import { SettingsError, type Settings } from "../settings.ts";
 
 /**
- * Makes the state directory, and looks whether the other directories that the settings name can be directories.
+ * Makes the state directory, and checks whether the other directories of the settings can be directories.
  *
- * One of the CLIs' user that is not there yet is no fault here: it is made later, or readiness says so.
- * @throws {SettingsError} naming each variable that is wrong, its value and why
+ * A directory of the CLIs' user that does not exist yet is no fault here: it is made later, or readiness reports it.
+ * @throws {SettingsError} that names each wrong variable, its value and the reason
  */
 export async function checkDirectories({ values }: Pick<Settings, "values">): Promise<void> {
   const faults = await Promise.all([

@@ -7,19 +7,19 @@ export interface StopPlan {
   readonly ends: readonly Step[];
   /** Close what is left, whether that has ended or not, all at once. */
   readonly closes: readonly Step[];
-  /** For the ends. */
+  /** Time limit of `ends`. */
   readonly boundMs: number;
-  /** What the closes have beyond it. */
+  /** Additional time for `closes`. */
   readonly lastMs: number;
-  /** Told of what did not come in time; it is waited for no longer. */
+  /** Called for the part that did not finish in time; it is waited for no longer. */
   readonly onLate: (what: "ends" | "closes") => void;
 }
 
 /**
- * Ends what runs and closes what is left. No step that fails or hangs keeps another from being taken.
+ * Ends what runs and closes what is left. A step that fails or hangs does not stop the other steps.
  *
  * Shape: settles within `boundMs` and `lastMs` together.
- * @throws {AggregateError} of what went wrong by then
+ * @throws {AggregateError} of everything that failed by then
  */
 export async function stopWithin({ ends, closes, boundMs, lastMs, onLate }: StopPlan): Promise<void> {
   const startedAt = performance.now();
@@ -37,7 +37,7 @@ export async function stopWithin({ ends, closes, boundMs, lastMs, onLate }: Stop
   if (faults.length > 0) throw new AggregateError(faults, "turnd could not end or close all of its work");
 }
 
-/** Whether some work was done within a bound of time. */
+/** Whether some work finished within a time limit. */
 async function within(work: Promise<unknown>, boundMs: number): Promise<boolean> {
   const late = new AbortController();
   const isDone = await Promise.race([work.then(() => true), delay(boundMs, false, { signal: late.signal })]);

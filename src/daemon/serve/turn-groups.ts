@@ -9,7 +9,7 @@ import type { Settings } from "../settings.ts";
 const OFF = "TURND_TURN_CGROUPS is off";
 const PROBE = "probe";
 
-/** The limits of a turn and of a shell, by the settings and the memory there is. */
+/** The limits of a turn and of a shell, from the settings and the machine's memory. */
 export function limitsOf({ values }: Settings): GroupLimits {
   const megabytes = values.TURND_TURN_MEMORY_MB ?? Math.floor(availableBytes() / 2 / MIB);
   return { maxProcesses: values.TURND_TURN_MAX_PROCESSES, memoryBytes: megabytes * MIB };
@@ -21,7 +21,7 @@ function availableBytes(): number {
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
-/** Opens turnd's control groups, and runs a program in one, for real. Never throws for what the system does not allow. */
+/** Opens turnd's control groups, and runs a real program in one. Never throws for what the system does not allow. */
 export async function openGroups(settings: Settings, keeperPath: string): Promise<GroupsState> {
   const { values, runAs } = settings;
   const stateDirectory = values.TURND_STATE_DIR;
@@ -33,7 +33,7 @@ export async function openGroups(settings: Settings, keeperPath: string): Promis
   if (state.groups === undefined) return state;
   const { groups } = state;
   try {
-    // A keeper that does not work in any group is reported where it is looked at by itself.
+    // A keeper that works in no group is reported where the keeper itself is checked.
     await probeKeeper(keeperPath, stateDirectory, runAs, groups.make(PROBE));
     await groups.remove(PROBE);
     return state;

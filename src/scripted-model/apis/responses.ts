@@ -93,7 +93,7 @@ function readItem(item: z.infer<typeof Item>): Entry[] {
     case "custom_tool_call_output":
       return [{ type: "tool_result", callId: item.call_id, text: joinTexts(item.output ?? "") }];
     default:
-      // Reasoning and the provider's own tools say nothing a scenario needs.
+      // Reasoning and the provider's own tools carry nothing that a scenario needs.
       return [];
   }
 }

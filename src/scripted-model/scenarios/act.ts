@@ -2,7 +2,7 @@ import type { Conversation } from "../conversation.ts";
 import { say, type Answer } from "../reply.ts";
 import { callTool, type Action } from "../tools.ts";
 
-/** An answer that is one tool call; where no tool on offer can do it, the model says so and ends its turn. */
+/** An answer that is one tool call; where no offered tool can do it, the model answers that and ends its turn. */
 export function act(conversation: Conversation, action: Action): Answer {
   const call = callTool(action, conversation);
   if (call !== null) return { type: "answer", parts: [call], ending: "stop" };

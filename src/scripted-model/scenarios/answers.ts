@@ -7,12 +7,12 @@ export function text(_conversation: Conversation, { argument }: Cue): Reply {
   return say(argument === "" ? "Hello from the scripted model." : argument);
 }
 
-/** Repeats what the person said last, to the byte. */
+/** Repeats the last user text, byte for byte. */
 export function echo(conversation: Conversation): Reply {
   return say(currentTurn(conversation).userText);
 }
 
-/** Answers with a text of exactly so many bytes, 2 MB unless told: numbered lines, so that a gap shows. */
+/** Answers with a text of exactly so many bytes, 2 MB by default: numbered lines, so that a gap shows. */
 export function big(_conversation: Conversation, { argument }: Cue): Reply {
   const bytes = numberOr(argument, 2_000_000);
   const lines = Array.from(
@@ -35,7 +35,7 @@ export function reasoning(): Reply {
   };
 }
 
-/** Says what was sent: how many texts and tool results, and each user text. For tests of resumed sessions. */
+/** Reports what was sent: how many texts and tool results, and each user text. For tests of resumed sessions. */
 export function recall(conversation: Conversation): Reply {
   const { history, userText } = currentTurn(conversation);
   const said = history.flatMap((entry) => (entry.type === "user" ? [entry.text.trim()] : []));

@@ -17,7 +17,7 @@ const TYPICAL: ReadonlyMap<number, ProviderError> = new Map([
   [529, { code: "server_is_overloaded", message: "Overloaded" }],
 ]);
 
-/** Answers with an HTTP status and the body a provider sends with it; 500 unless told. */
+/** Answers with an HTTP status and the body a provider sends with it; 500 by default. */
 export const status: Scenario = (_conversation, { argument }) => refuse(numberOr(argument, 500));
 
 /** `<code>:<n>`: refuses the first n requests, then answers. */
@@ -26,10 +26,10 @@ export const statusThenOk: Scenario = (conversation, { argument, attempt }) => {
   return attempt <= numberOr(times, 2) ? refuse(numberOr(code, 503)) : recovered(conversation, attempt);
 };
 
-/** A provider that has no such API: the body a plain web server sends. */
+/** A provider without that API: the body that a plain web server sends. */
 export const noApi: Scenario = () => ({ ...refuse(404), body: JSON.stringify({ detail: "Not Found" }) });
 
-/** Takes the request and never answers. */
+/** Accepts the request and never answers. */
 export const hang: Scenario = () => ({ type: "hang" });
 
 /** Sends the headers of a stream and nothing more. */
@@ -41,7 +41,7 @@ export const stall: Scenario = () => say(PARTIAL, "stall");
 /** Breaks the connection in the middle of a text, or with `before` ahead of any text. */
 export const cut: Scenario = (_conversation, { argument }) => cutAnswer(argument);
 
-/** `<n>`: breaks the first n streams, one unless told, then answers. */
+/** `<n>`: breaks the first n streams, one by default, then answers. */
 export const cutThenOk: Scenario = (conversation, { argument, attempt }) =>
   attempt <= numberOr(argument, 1) ? cutAnswer("") : recovered(conversation, attempt);
 

@@ -17,7 +17,7 @@ echo "the sum of 1 to 10 is $sum"
 /**
  * Creates a small program, runs it and answers with what it printed; afterwards it can be asked about that.
  *
- * All it says is taken from the conversation it was sent, so an answer proves what the CLI's history holds.
+ * Every answer is made from the conversation it was sent, so an answer proves what the CLI's history holds.
  */
 export function program(conversation: Conversation): Reply {
   const turn = currentTurn(conversation);
@@ -43,7 +43,7 @@ interface Memory {
   readonly output: string;
 }
 
-/** Finds the program in the history: as tool calls, or told in words when only the texts were handed on. */
+/** Finds the program in the history: as tool calls, or in words when only the texts were passed on. */
 function remember(history: readonly Entry[], userText: string): Memory | undefined {
   const run = toolOutcomes(history).findLast(({ call }) => JSON.stringify(call.input).includes(`sh ${FILE}`));
   if (run !== undefined) return { file: FILE, output: plainOutput(run.output) };

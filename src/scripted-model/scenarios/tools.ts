@@ -15,7 +15,7 @@ export function toolFail(conversation: Conversation): Reply {
   return runOnce(conversation, { type: "run", command, purpose: "Fails on purpose" });
 }
 
-/** Runs `sleep <seconds>`, 300 unless told: a turn to be cancelled. */
+/** Runs `sleep <seconds>`, 300 by default: a turn to be cancelled. */
 export function sleep(conversation: Conversation, { argument }: Cue): Reply {
   const seconds = numberOr(argument, 300);
   return runOnce(conversation, { type: "run", command: `sleep ${seconds}`, purpose: "Waits", seconds });
@@ -34,7 +34,7 @@ export function edit(conversation: Conversation, { argument }: Cue): Reply {
   return say(`The first line of ${path} is now: ${after}`);
 }
 
-/** `<server> <tool> <arguments as JSON>`: calls a tool of an MCP server and answers with what it gave. */
+/** `<server> <tool> <arguments as JSON>`: calls a tool of an MCP server and answers with its result. */
 export function mcp(conversation: Conversation, { argument }: Cue): Reply {
   const [outcome] = currentTurn(conversation).outcomes;
   if (outcome !== undefined) return say(`The tool gave: ${plainOutput(outcome.output)}`);
@@ -59,7 +59,7 @@ export function goal(conversation: Conversation): Reply {
   return act(conversation, { type: "goal", objective: "Sort every file in the workspace" });
 }
 
-/** `<n>:<seconds>`: makes n tool calls, five unless told, one a step; each takes so many seconds, none unless told. */
+/** `<n>:<seconds>`: makes n tool calls, five by default, one per step; each takes so many seconds, none by default. */
 export function many(conversation: Conversation, { argument }: Cue): Reply {
   const [times = "", pause = ""] = argument.split(":");
   const [count, seconds] = [numberOr(times, 5), numberOr(pause, 0)];
@@ -69,7 +69,7 @@ export function many(conversation: Conversation, { argument }: Cue): Reply {
   return act(conversation, { type: "run", command, purpose: `Step ${step}` });
 }
 
-/** The number a marker carries, or what to take when it carries none. */
+/** The number of a marker, or a default when it has none. */
 export function numberOr(argument: string, fallback: number): number {
   return /^\d+(\.\d+)?$/.test(argument) ? Number(argument) : fallback;
 }
