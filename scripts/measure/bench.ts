@@ -8,6 +8,11 @@ import { benchReplay } from "./bench/replay.ts";
 import { benchEventLatency } from "./bench/service/event-latency.ts";
 import { benchAtRest } from "./bench/service/at-rest.ts";
 import { benchDispatch } from "./bench/service/dispatch.ts";
+import { benchBases } from "./bench/service/knowledge/bases.ts";
+import { benchSmallFiles } from "./bench/service/knowledge/small-files.ts";
+import { benchScale } from "./bench/service/knowledge/scale.ts";
+import { benchUpload } from "./bench/service/knowledge/upload.ts";
+import { benchVectors } from "./bench/service/knowledge/vectors.ts";
 import { startInstantTurnd } from "./bench/service/instant-turnd.ts";
 import { benchParts } from "./bench/service/parts.ts";
 import { withService, type ServiceStage } from "./bench/service/service-stage.ts";
@@ -41,6 +46,11 @@ const MEASURES: Readonly<Record<string, (directory: string) => Promise<Figure | 
   ...onEngines("service-throughput", (engine, directory) => withInstantTurnd(engine, directory, benchThroughput)),
   ...onEngines("service-at-rest", (engine, directory) => withService(engine, directory, benchAtRest)),
   "service-start-pglite": benchServiceStart,
+  ...onEngines("knowledge-scale", benchScale),
+  ...onEngines("knowledge-vectors", benchVectors),
+  ...onEngines("knowledge-files", benchSmallFiles),
+  ...onEngines("knowledge-upload", benchUpload),
+  ...onEngines("knowledge-bases", benchBases),
 };
 
 type ServiceMeasure = (engine: EngineName, directory: string) => Promise<Figure | Figure[]>;
@@ -66,7 +76,7 @@ async function withInstantTurnd(
 }
 
 /** Minutes and gigabytes, or another program: only where they are asked for by name. */
-const ON_DEMAND = /^(replay-2gb-|service-)/;
+const ON_DEMAND = /^(replay-2gb-|service-|knowledge-)/;
 
 /** The first turn of a daemon compiles what all later ones use. */
 function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promise<T> {
