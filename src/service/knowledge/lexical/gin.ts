@@ -77,7 +77,9 @@ async function readCandidates(
   const { rows } = await sql<{ frequencies: Record<string, number>; candidates: Candidate[] | null }>`
     with list as materialized (
       select t.term, array(
-        select c.id from ${table} c where c.kb_no = ${kbNo}::int and c.terms @@ ${literal(sql.ref("t.term"))}
+        select c.id from ${table} c
+        join knowledge_file f on f.id = c.file_id and f.generation = c.generation and f.chunk_count > 0
+        where c.kb_no = ${kbNo}::int and c.terms @@ ${literal(sql.ref("t.term"))}
       ) as ids
       from unnest(${[...terms]}::text[]) as t (term)
     ), taken as (
@@ -93,9 +95,7 @@ async function readCandidates(
       group by posting.id
     ), live as (
       select c.id, c.tokens from best
-      join ${table} c on c.kb_no = ${kbNo}::int and c.id = best.id
-      join knowledge_file f on f.id = c.file_id and f.generation = c.generation and f.chunk_count > 0
-      where true ${only}
+      join ${table} c on c.kb_no = ${kbNo}::int and c.id = best.id ${only}
       order by best.weight desc, c.id limit ${CANDIDATES}::int
     )
     select (select jsonb_object_agg(term, cardinality(ids)) from list) as frequencies,
