@@ -11,7 +11,7 @@ import { containsText } from "./files.ts";
 import { rank, type Ranked } from "./fuse.ts";
 import type { Lexical } from "./lexical/lexical.ts";
 import { ModelServerFailed } from "./model-server.ts";
-import { chunkTable } from "./partitions.ts";
+import { readPassages, type Passage } from "./passages.ts";
 import type { Reranker } from "./rerank.ts";
 import { tokenize } from "./tokens.ts";
 import type { Vectors } from "./vectors/vectors.ts";
@@ -41,21 +41,6 @@ const DEFAULTS: Options = {
 const RERANKED = 50;
 const QUERY_MS = 30_000;
 
-interface Passage {
-  readonly id: number;
-  readonly file_id: string;
-  readonly content: string;
-  readonly heading: string;
-  readonly chunk_index: number;
-  readonly start_line: number;
-  readonly end_line: number;
-  readonly page: number | null;
-  readonly filename: string;
-  readonly source_path: string | null;
-  readonly source_url: string | null;
-  readonly file_type: string;
-}
-
 /**
  * Answers a query with passages, and names what was searched (law 6).
  *
@@ -69,9 +54,7 @@ export async function retrieve(wiring: RetrieveWiring, base: BaseRow, body: Retr
   const fileIds = await selectFiles(wiring.storage, base, body);
   const warnings: string[] = indexed === 0 ? ["nothing_indexed"] : [];
   const ranked = indexed === 0 ? [] : await search(wiring, base, body.query, { mode, options, fileIds });
-  const passages = await readPassages(wiring.storage, base, ranked.slice(0, Math.max(RERANKED, options.final_top_k)));
-  const reranked = await rerank(wiring, options, body.query, { ranked, passages, warnings });
-  const kept = cut(reranked ?? ranked, options, { isReranked: reranked !== undefined, warnings });
+  const { kept, passages, isReranked } = await choose(wiring, base, body.query, { ranked, options, warnings });
   return {
     kb_id: base.id,
     query: body.query,
@@ -80,7 +63,7 @@ export async function retrieve(wiring: RetrieveWiring, base: BaseRow, body: Retr
       lexical: mode === "vector" ? null : wiring.lexical.name,
       vector: mode === "keyword" ? null : wiring.vectors.name,
       embedding_model: mode === "keyword" ? null : base.embedding_model_spec,
-      reranker: reranked === undefined ? null : (wiring.reranker?.model ?? null),
+      reranker: isReranked ? (wiring.reranker?.model ?? null) : null,
     },
     results: kept.flatMap((hit) => {
       const passage = passages.get(hit.chunkId);
@@ -136,7 +119,12 @@ async function search(
   query: string,
   { mode, options, fileIds }: { mode: Mode; options: Options; fileIds: readonly string[] | undefined },
 ): Promise<readonly Ranked[]> {
-  const limit = Math.max(options.recall_top_k, options.final_top_k, options.use_reranker ? RERANKED : 0);
+  const recalled = mode === "hybrid" ? options.recall_top_k : 0;
+  const limit = Math.max(
+    options.final_top_k,
+    recalled,
+    options.use_reranker ? Math.max(options.recall_top_k, RERANKED) : 0,
+  );
   const common = { kbNo: base.no, fileIds, limit };
   const byWords =
     mode === "vector"
@@ -170,24 +158,36 @@ async function searchVectors(
   }
 }
 
-async function readPassages(
-  { db }: Storage,
-  base: BaseRow,
-  ranked: readonly Ranked[],
-): Promise<ReadonlyMap<number, Passage>> {
-  if (ranked.length === 0) return new Map();
-  const { rows } = await sql<Passage>`
-    select c.id, c.file_id, c.content, c.heading, c.chunk_index, c.start_line, c.end_line, c.page,
-      f.filename, f.source_path, f.source_url, f.file_type
-    from ${chunkTable(base.no)} c join knowledge_file f on f.id = c.file_id and f.generation = c.generation
-    where c.kb_no = ${base.no}::int and c.id = any(${ranked.map(({ chunkId }) => chunkId)}::bigint[])`.execute(db);
-  return new Map(rows.map((row) => [row.id, row]));
+interface Chosen {
+  readonly kept: readonly Ranked[];
+  readonly passages: ReadonlyMap<number, Passage>;
+  readonly isReranked: boolean;
 }
 
-/** @returns undefined when it was not asked for or failed: then the order stays */
+/** What is answered. Only a reranker has to read more passages than that. */
+async function choose(
+  wiring: RetrieveWiring,
+  base: BaseRow,
+  query: string,
+  { ranked, options, warnings }: { ranked: readonly Ranked[]; options: Options; warnings: string[] },
+): Promise<Chosen> {
+  if (!options.use_reranker) {
+    const kept = cut(ranked, options, { isReranked: false, warnings });
+    return { kept, passages: await readPassages(wiring.storage, base.no, kept), isReranked: false };
+  }
+  const passages = await readPassages(
+    wiring.storage,
+    base.no,
+    ranked.slice(0, Math.max(RERANKED, options.final_top_k)),
+  );
+  const reranked = await rerank(wiring, query, { ranked, passages, warnings });
+  const isReranked = reranked !== undefined;
+  return { kept: cut(reranked ?? ranked, options, { isReranked, warnings }), passages, isReranked };
+}
+
+/** @returns undefined when it failed: then the order stays */
 async function rerank(
   { reranker, logger }: RetrieveWiring,
-  options: Options,
   query: string,
   {
     ranked,
@@ -195,7 +195,7 @@ async function rerank(
     warnings,
   }: { ranked: readonly Ranked[]; passages: ReadonlyMap<number, Passage>; warnings: string[] },
 ): Promise<readonly Ranked[] | undefined> {
-  if (!options.use_reranker || ranked.length === 0) return undefined;
+  if (ranked.length === 0) return undefined;
   const candidates = ranked.slice(0, RERANKED).flatMap((hit) => {
     const passage = passages.get(hit.chunkId);
     return passage === undefined ? [] : [{ hit, text: passage.content }];
