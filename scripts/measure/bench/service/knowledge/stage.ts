@@ -10,7 +10,7 @@ import { createParser } from "../../../../../src/service/knowledge/parse/create-
 import type { EngineChoice } from "../../../../../src/service/storage/engine.ts";
 import { openObjectDirectory } from "../../../../../src/service/storage/object-directory.ts";
 import { openStorage, type Storage } from "../../../../../src/service/storage/storage.ts";
-import { createTaskWorker } from "../../../../../";
+import { workOnTasks } from "../../../../../src/service/tasks/work-on-tasks.ts";
 import { createTaskControls } from "../../../../../src/service/tasks/task-controls.ts";
 import { makeUser } from "../../../../../test/service/harness/auth.ts";
 import { makeKnowledge } from "../../../../../test/service/harness/knowledge-room.ts";
@@ -75,7 +75,7 @@ export async function withKnowledge<T>(
     const knowledge = await makeKnowledge(storage, objects, { parser, limits, embedder });
     const controls = await createTaskControls(storage, logger);
     try {
-      await storage.jobs.work("task", 2, createTaskWorker({ storage, kinds: knowledge.taskKinds(), controls, logger }));
+      await workOnTasks({ storage, kinds: knowledge.taskKinds(), controls, logger }, 4);
       return await use(await setUp({ engine, storage, database, knowledge, directory }));
     } finally {
       await controls.close();
