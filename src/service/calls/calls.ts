@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { v7 as uuid7 } from "uuid";
 import type { AgentCall, AgentCallBody, EvaluationBody, TrajectorySummary } from "../api/calls.ts";
+import type { RunEvent } from "../api/events.ts";
 import { ApiProblem, InputProblem } from "../api/problems.ts";
 import type { RunResult } from "../api/runs.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -88,8 +89,13 @@ export function createCalls({ runs, events, syncWaitMs }: CallsOptions) {
   async function summaryOf({ run, threadId, request }: RunDetails): Promise<TrajectorySummary | null> {
     const source = { runId: run.id, threadId, requestId: request.request_id };
     try {
-      const { events: first, lastSeq } = await events.page(source, 0, SUMMARY_EVENTS);
-      return summarize(first, lastSeq);
+      const first: RunEvent[] = [];
+      for (;;) {
+        const page = await events.page(source, first.length, SUMMARY_EVENTS - first.length);
+        first.push(...page.events);
+        const isWhole = first.length >= Math.min(SUMMARY_EVENTS, page.lastSeq);
+        if (isWhole) return summarize(first, page.lastSeq);
+      }
     } catch (error) {
       if (error instanceof ApiProblem && error.code === "events_expired") return null;
       throw error;

@@ -1,24 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { RunEvent } from "../api/events.ts";
-import { ApiProblem } from "../api/problems.ts";
+import type { RunEvent } from "../api/events.ts";
 import type { Storage } from "../storage/storage.ts";
-
-/** Which run's events, with what every event carries. */
-export interface EventSource {
-  readonly runId: string;
-  readonly threadId: string;
-  readonly requestId: string;
-}
-
-export interface EventPageResult {
-  readonly events: readonly RunEvent[];
-  readonly lastSeq: number;
-  readonly hasEnded: boolean;
-}
+import { deleted, readPage, type EventPageResult, type EventSource } from "./read-page.ts";
 
 /** Reads the events of runs, and waits for more. */
 export interface RunEvents {
-  /** @throws {ApiProblem} events_expired, cursor_beyond_end */
+  /** At most `limit` events, fewer where they are large. @throws {ApiProblem} events_expired, cursor_beyond_end */
   page(source: EventSource, afterSeq: number, limit: number): Promise<EventPageResult>;
   /** Pages as they come, until `end`; returns early when the signal aborts. */
   follow(source: EventSource, afterSeq: number, signal: AbortSignal): AsyncGenerator<readonly RunEvent[]>;
@@ -90,57 +77,12 @@ export async function createRunEvents(storage: Storage): Promise<RunEvents> {
     };
   }
 
-  async function query(source: EventSource, afterSeq: number, limit: number): Promise<EventPageResult> {
-    // One statement, so that what the run says of its last event is true of the events.
-    const rows = await storage.db
-      .selectFrom("run")
-      .leftJoin("run_event", (join) =>
-        join
-          .onRef("run_event.run_id", "=", "run.id")
-          .on("run_event.seq", ">", afterSeq)
-          .onRef("run_event.seq", "<=", "run.last_seq"),
-      )
-      .select(["run.last_seq", "run.ended_at", "run.events_expire_at"])
-      .select(["run_event.seq", "run_event.event", "run_event.payload", "run_event.native", "run_event.created_at"])
-      .where("run.id", "=", source.runId)
-      .orderBy("run_event.seq")
-      .limit(limit)
-      .execute();
-    const [run] = rows;
-    if (run === undefined) throw deleted(source.runId);
-    const isExpired = run.ended_at !== null && run.events_expire_at === null;
-    if (isExpired) throw new ApiProblem("events_expired", "the events of this run were deleted; its result stays");
-    if (afterSeq > run.last_seq) {
-      throw new ApiProblem("cursor_beyond_end", `the cursor ${afterSeq} is beyond the last event, ${run.last_seq}`, {
-        last_seq: run.last_seq,
-      });
-    }
-    const events = rows.flatMap(({ seq, event, payload, native, created_at }) =>
-      seq === null || event === null || payload === null || created_at === null
-        ? []
-        : [
-            RunEvent.parse({
-              schema_version: 1,
-              seq,
-              run_id: source.runId,
-              thread_id: source.threadId,
-              request_id: source.requestId,
-              event,
-              created_at: created_at.toISOString(),
-              payload,
-              ...(native === null ? {} : { native }),
-            }),
-          ],
-    );
-    return { events, lastSeq: run.last_seq, hasEnded: run.ended_at !== null };
-  }
-
   /** Readers of one run that wait at the same event share the read. */
   function page(source: EventSource, afterSeq: number, limit: number): Promise<EventPageResult> {
     const key = `${source.runId}:${afterSeq}:${limit}`;
     const known = reading.get(key);
     if (known !== undefined) return known;
-    const read = query(source, afterSeq, limit).finally(() => {
+    const read = readPage(storage, source, afterSeq, limit).finally(() => {
       if (reading.get(key) === read) reading.delete(key);
     });
     reading.set(key, read);
@@ -185,9 +127,4 @@ export async function createRunEvents(storage: Storage): Promise<RunEvents> {
       for (const end of ends) await end();
     },
   };
-}
-
-/** The run's thread was deleted while somebody read. */
-function deleted(runId: string): ApiProblem {
-  return new ApiProblem("run_not_found", `the run ${JSON.stringify(runId)} was deleted`);
 }

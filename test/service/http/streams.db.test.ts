@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { append } from "../../../src/service/runs/append.ts";
 import { deleteExpiredEvents } from "../../../src/service/runs/sweep.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { call, testApp, type AppOverrides } from "../harness/app.ts";
@@ -181,6 +182,23 @@ describe.each(ENGINES)("%s", (kind) => {
     await sql`alter table moved_away rename to run_event`.execute(stand.storage.db);
     await stand.finish();
     expect(idsOf(await framesOf(await stand.open(stand.stream, { "last-event-id": "1" })))).toEqual([2]);
+  });
+
+  test("large events are given few at a time, and all of them", async () => {
+    const stand = await openStand(kind);
+    const text = "x".repeat(50_000);
+    const large = Array.from({ length: 30 }, () => ({ event: "custom" as const, payload: { name: "svc.plan", text } }));
+    await append(stand.storage, stand.owner, large, { isNoticed: true });
+    await stand.finish();
+    const ids: number[] = [];
+    for (let hasMore = true; hasMore;) {
+      const { body } = await stand.call("GET", `${stand.stream}?format=json&limit=500&after_seq=${ids.at(-1) ?? 0}`);
+      expect(JSON.stringify(body).length).toBeLessThan(400_000);
+      ids.push(...body.events.map(({ seq }: { seq: number }) => seq));
+      hasMore = body.has_more;
+    }
+    expect(ids).toEqual(Array.from({ length: 32 }, (_, index) => index + 1));
+    expect(idsOf(await framesOf(await stand.open()))).toEqual(ids);
   });
 
   test("events live for their time after the end, then they are 410; the result stays", async () => {

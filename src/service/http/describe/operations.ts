@@ -162,7 +162,7 @@ export const OPERATIONS: Readonly<Record<string, OperationText>> = {
   ...row(
     "GET /api/agent/runs/{run_id}/events",
     "followRun",
-    "Server-sent events: `id` is the event's `seq`, the last one is `end`. Go on with `Last-Event-ID` or `after_seq`. Pages of JSON with `format=json` or `Accept: application/json`.",
+    "Server-sent events: `id` is the event's `seq`, the last one is `end`. Go on with `Last-Event-ID` or `after_seq`. Pages of JSON with `format=json` or `Accept: application/json`: at most `limit` events, fewer where they are large; `has_more` says whether there are more.",
   ),
   ...row(
     "GET /api/agent/requests/{request_id}",

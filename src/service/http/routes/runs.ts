@@ -17,7 +17,8 @@ import {
   Submission,
   SubmitRunBody,
 } from "../../api/runs.ts";
-import type { EventPageResult, RunEvents } from "../../runs/events.ts";
+import type { RunEvents } from "../../runs/events.ts";
+import type { EventPageResult } from "../../runs/read-page.ts";
 import { requestIdInMeta } from "../../runs/read-intent.ts";
 import type { Runs } from "../../runs/runs.ts";
 import { slim } from "../../runs/slim.ts";
