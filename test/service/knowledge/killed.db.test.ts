@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, utimesSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { pino } from "pino";
@@ -37,6 +37,7 @@ test(
         databaseUrl: database.url,
         env: {
           SERVICE_KB_LEASE_MS: "10000",
+          MORTAL_PARSES: join(directory, "parses"),
           ...(step === undefined ? {} : { MORTAL_STEP: step, MORTAL_MARK: join(directory, step) }),
         },
       });
@@ -74,8 +75,27 @@ test(
     await sweepKnowledge(sweep);
     await deleteOrphans(sweep);
     await expectWhole(storage, directory);
+    expectParsedOnceMore(readFileSync(join(directory, "parses"), "utf8"));
   },
 );
+
+/** No file was parsed more often than it was interrupted, plus one, and none twice by one process. */
+function expectParsedOnceMore(log: string): void {
+  const lines = log.trimEnd().split("\n");
+  const finished = new Set(lines.filter((line) => line.includes(" parse.finished ")));
+  const starts = lines.filter((line) => line.includes(" parse.claimed "));
+  expect(new Set(starts).size, "parses of one file by one process").toBe(starts.length);
+  const isFinished = (start: string): boolean => finished.has(start.replace("parse.claimed", "parse.finished"));
+  const byFile = Map.groupBy(starts, (line) => line.split(" ").at(-1));
+  const parsed = [...byFile.values()].map((list) => ({
+    starts: list.length,
+    interrupted: list.filter((start) => !isFinished(start)).length,
+  }));
+  expect(parsed.filter((file) => file.starts > file.interrupted + 1)).toEqual([]);
+  // Steps of the parse interrupted three, and each was begun again.
+  expect(parsed.filter(({ interrupted }) => interrupted > 0).length).toBeGreaterThanOrEqual(3);
+  expect(parsed.filter(({ starts: times }) => times > 1).length).toBeGreaterThanOrEqual(3);
+}
 
 async function makeBase(service: Mortal, name: string): Promise<string> {
   return (await service.call("POST", BASES, { name })).body.database.kb_id;

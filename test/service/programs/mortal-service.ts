@@ -1,13 +1,14 @@
 // A service that kills itself, once, at a step of an attempt, of a deletion or of the knowledge base, or at a sandbox's start
-// (`launch`): MORTAL_STEP names it, MORTAL_MARK is the file that says it was done.
-import { existsSync, writeFileSync } from "node:fs";
+// (`launch`): MORTAL_STEP names it, MORTAL_MARK is the file that says it was done. MORTAL_PARSES is a file that gets a line for
+// every parse that is begun or finished: process, step, file.
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { pino } from "pino";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
 import { startService } from "../../../src/service/service.ts";
 import { readSettings } from "../../../src/service/settings.ts";
 import { oneTurnd } from "../harness/one-turnd.ts";
 
-const { MORTAL_STEP: step, MORTAL_MARK: mark = "", MORTAL_ROLE: role = "serve" } = process.env;
+const { MORTAL_STEP: step, MORTAL_MARK: mark = "", MORTAL_ROLE: role = "serve", MORTAL_PARSES: parses } = process.env;
 if (role !== "serve" && role !== "api" && role !== "worker") throw new Error(`there is no role ${role}`);
 const settings = readSettings(process.env, process.getuid?.() ?? 0);
 const service = await startService({
@@ -25,7 +26,11 @@ const service = await startService({
           createStaticSandboxes({ storage, urls: settings.values.SERVICE_TURND_URLS, token: undefined }),
   onStep: dieAt,
   onDeletionStep: dieAt,
-  onKnowledgeStep: dieAt,
+  onKnowledgeStep: (reached, id) => {
+    if (parses !== undefined && (reached === "parse.claimed" || reached === "parse.finished"))
+      appendFileSync(parses, `${process.pid} ${reached} ${id}\n`);
+    dieAt(reached);
+  },
 });
 
 function dieAt(reached: string): void {
