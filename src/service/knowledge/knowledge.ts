@@ -19,6 +19,7 @@ import { createFiles } from "./files.ts";
 import { createFinder } from "./find.ts";
 import { bm25 } from "./lexical/bm25.ts";
 import { gin } from "./lexical/gin.ts";
+import { createWordTidier } from "./lexical/tidy-words.ts";
 import { openFile } from "./open.ts";
 import type { Parser } from "./parse/parser.ts";
 import { createWorkQueue } from "./queue-work.ts";
@@ -89,6 +90,9 @@ export async function createKnowledge(options: KnowledgeOptions) {
     credentials: options.credentials,
     answerMs: options.connectorMs,
   });
+  // PostgreSQL has a daemon of its own that vacuums.
+  const tidyWords =
+    features.hasTextSearch && storage.engine === "pglite" ? createWordTidier(storage, logger) : undefined;
   const finder = createFinder({ storage, objects });
   const wiring = { storage, objects, parser, lexical, vectors, embedder, reranker, logger };
 
@@ -130,7 +134,7 @@ export async function createKnowledge(options: KnowledgeOptions) {
     find: finder.find,
     /** The handlers of its tasks, for a worker. */
     taskKinds: (): readonly AnyTaskKind[] => createKnowledgeTasks({ ...wiring, ...limits, onStep: options.onStep }),
-    sweep: () => sweepKnowledge({ storage, objects, logger }),
+    sweep: () => sweepKnowledge({ storage, objects, logger, tidyWords }),
     engines(): KnowledgeEngines {
       const { ocr, converter } = parser.engines();
       return {

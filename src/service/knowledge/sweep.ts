@@ -12,6 +12,8 @@ export interface KnowledgeSweep {
   readonly logger: Logger;
   /** An object that no row names is an upload under way until it is so old. */
   readonly orphanMs?: number;
+  /** Corrects the statistics of words; absent where the database does so itself. */
+  readonly tidyWords?: (() => Promise<void>) | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -26,6 +28,7 @@ export async function sweepKnowledge(sweep: KnowledgeSweep): Promise<void> {
   const { released, exhausted } = await sweepClaims(storage.db);
   if (released + exhausted > 0) logger.warn({ released, exhausted }, "files of lost workers were taken back");
   await deleteStaleChunks(storage);
+  await sweep.tidyWords?.();
   await storage.db
     .deleteFrom("knowledge_upload")
     .where("expires_at", "<", sql<Date>`now()`)
