@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createRandom } from "./random.ts";
 
 /** A collection with its judgements. */
 export interface Collection {
@@ -49,10 +50,32 @@ export function readCmrc(directory: string): Collection {
   };
 }
 
+/** What was found for a query, best first, and what would have been right. */
+export interface Judged {
+  readonly found: readonly string[];
+  readonly gains: ReadonlyMap<string, number>;
+}
+
+const SAMPLES = 2_000;
+
+/** 95 % interval of the difference of two answers to the same queries in nDCG@10: bootstrap over the queries, in pairs. */
+export function differenceInterval(ours: readonly Judged[], others: readonly Judged[]): [low: number, high: number] {
+  const differences = ours.map((answer, index) => {
+    const other = others[index];
+    return measure([answer]).ndcg - (other === undefined ? 0 : measure([other]).ndcg);
+  });
+  const random = createRandom(1);
+  const means = Array.from({ length: SAMPLES }, () => {
+    let sum = 0;
+    for (let drawn = 0; drawn < differences.length; drawn += 1)
+      sum += differences[random.below(differences.length)] ?? 0;
+    return sum / differences.length;
+  }).toSorted((left, right) => left - right);
+  return [means[Math.floor(SAMPLES * 0.025)] ?? 0, means[Math.floor(SAMPLES * 0.975)] ?? 0];
+}
+
 /** nDCG@10 with linear gains, and recall@10 over all that is relevant; means over all queries. */
-export function measure(
-  answers: readonly { readonly found: readonly string[]; readonly gains: ReadonlyMap<string, number> }[],
-): { ndcg: number; recall: number } {
+export function measure(answers: readonly Judged[]): { ndcg: number; recall: number } {
   let [ndcg, recall] = [0, 0];
   const discounted = (gains: readonly number[]): number =>
     gains.reduce((sum, gain, index) => sum + gain / Math.log2(index + 2), 0);

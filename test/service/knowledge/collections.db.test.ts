@@ -1,6 +1,20 @@
+import { sql } from "kysely";
 import PQueue from "p-queue";
-import { describe, expect, test } from "vitest";
-import { findCollections, measure, readCmrc, readCranfield, type Collection } from "../harness/collections.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createParser } from "../../../src/service/knowledge/parse/create-parser.ts";
+import type { ParserOptions } from "../../../src/service/knowledge/parse/parser.ts";
+import { temporaryDirectory } from "../../harness/temporary.ts";
+import { tokenize } from "../../../src/service/knowledge/tokens.ts";
+import { byteLength, createReference, exactLength, type LengthOf } from "../harness/bm25-by-hand.ts";
+import {
+  differenceInterval,
+  findCollections,
+  measure,
+  readCmrc,
+  readCranfield,
+  type Collection,
+  type Judged,
+} from "../harness/collections.ts";
 import { openDesk } from "../harness/knowledge.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
 
@@ -13,6 +27,19 @@ const COLLECTIONS = [
   { name: "CMRC 2018", read: readCmrc, ndcg: 0.97, recall: 0.99 },
 ] as const;
 
+/** As the service starts it, with nothing that a machine may have or not. */
+const parserOptions = (temporary: string): ParserOptions => ({
+  directory: temporary,
+  children: 2,
+  timeoutMs: 120_000,
+  memoryMegabytes: 1_024,
+  outputBytes: 67_108_864,
+  maxPages: 5_000,
+  ocr: "off",
+  ocrLanguages: [],
+  converter: "off",
+});
+
 describe.each(ENGINES)("%s", (kind) => {
   test.each(COLLECTIONS)("$name is found through HTTP with default settings", { timeout: HOUR_MS }, async (wanted) => {
     if (directory === undefined) {
@@ -20,7 +47,8 @@ describe.each(ENGINES)("%s", (kind) => {
       return;
     }
     const collection = wanted.read(directory);
-    const desk = await openDesk(await freshStorage(kind));
+    const parser = await createParser(parserOptions(temporaryDirectory(onTestFinished)));
+    const desk = await openDesk(await freshStorage(kind), { parser });
     const url = await desk.app.listen({ host: "127.0.0.1", port: 0 });
     await importAll(url, desk, collection);
     const times: number[] = [];
@@ -41,10 +69,20 @@ describe.each(ENGINES)("%s", (kind) => {
       answers.push({ found, gains });
     }
     const figures = measure(answers);
+    const plain = await answerByHand(desk, collection, exactLength);
+    const engineLike = kind === "pglite" ? await answerByHand(desk, collection, byteLength) : plain;
     const median = times.toSorted((left, right) => left - right)[Math.floor(times.length / 2)] ?? 0;
     process.stderr.write(
       `${wanted.name}, ${kind}: nDCG@10 ${figures.ndcg.toFixed(4)}, recall@10 ${figures.recall.toFixed(4)}, p50 ${median.toFixed(1)} ms\n`,
     );
+    // By default nothing is on that BM25 in full is not: the interval of the difference is that of ties and lengths.
+    const [low, high] = differenceInterval(answers, plain);
+    process.stderr.write(
+      `  BM25 by hand ${measure(plain).ndcg.toFixed(4)}, with lengths as this engine keeps them ${measure(engineLike).ndcg.toFixed(4)}; ` +
+        `difference to it in full, 95 % interval [${low.toFixed(4)}, ${high.toFixed(4)}]\n`,
+    );
+    expect(Math.abs(figures.ndcg - measure(engineLike).ndcg)).toBeLessThan(0.001);
+    expect(Math.abs(figures.ndcg - measure(plain).ndcg)).toBeLessThan(0.005);
     expect(figures.ndcg).toBeGreaterThanOrEqual(wanted.ndcg);
     expect(figures.recall).toBeGreaterThanOrEqual(wanted.recall);
   });
@@ -85,4 +123,28 @@ async function importAll(
       break;
     }
   }
+}
+
+/** The same questions to the chunks that are in the database, by the formula and nothing else. */
+async function answerByHand(
+  { storage, kbId }: Awaited<ReturnType<typeof openDesk>>,
+  { queries }: Collection,
+  lengthOf: LengthOf,
+): Promise<Judged[]> {
+  const { rows } = await sql<{ filename: string; tokens: string }>`
+    select f.filename, c.tokens from knowledge_chunk c
+    join knowledge_file f on f.id = c.file_id and f.generation = c.generation
+    where f.kb_id = ${kbId} order by c.id`.execute(storage.db);
+  const score = createReference(
+    rows.map(({ tokens }) => tokens.split(" ")),
+    lengthOf,
+  );
+  return queries.map(({ text, gains }) => {
+    const scores = score(tokenize(text));
+    const best = rows
+      .map(({ filename }, index) => ({ id: filename.replace(/\.md$/, ""), score: scores[index] ?? 0 }))
+      .filter((each) => each.score > 0)
+      .toSorted((left, right) => right.score - left.score);
+    return { found: best.slice(0, 10).map(({ id }) => id), gains };
+  });
 }
