@@ -22,14 +22,14 @@ async function naming(sandbox: Sandbox, ...texts: string[]): Promise<string[]> {
   return lines.filter((line) => texts.some((text) => line.includes(text)));
 }
 
-/** Waits until a turn has let the zoo loose. */
+/** Waits until a turn has started the processes that try to escape. */
 async function untilLoose(sandbox: Sandbox, mark: string): Promise<void> {
   // The brackets keep the pattern from matching this very command.
   const pattern = mark.replace(/^7/, "[7]");
   await sandbox.exec(["sh", "-c", `until [ "$(pgrep -fc '${pattern}')" -ge ${LEAST_ESCAPEES} ]; do sleep 0.2; done`]);
 }
 
-describeImage("the zoo of escapees", { timeout: LIMIT_MS }, () => {
+describeImage("processes that try to escape their turn", { timeout: LIMIT_MS }, () => {
   describe("let loose by a CLI that ignores signals", () => {
     const sandbox = shareSandbox(() => ({
       env: {
@@ -44,7 +44,7 @@ describeImage("the zoo of escapees", { timeout: LIMIT_MS }, () => {
       files: { ...ESCAPEES, [`${PROGRAMS}/fake-cli-b`]: join(REPOSITORY, "test/programs/fake-cli-b") },
     }));
 
-    async function startZoo() {
+    async function startEscapees() {
       const mark = newMark();
       const input = `shell ${PROGRAMS}/escapees ${mark}\nready\nignore-signals\nhang`;
       const { turn_id } = await sandbox().admit({ executor: "cli-b", input });
@@ -56,11 +56,11 @@ describeImage("the zoo of escapees", { timeout: LIMIT_MS }, () => {
     test(`${ROUNDS} rounds of cancelling leave no process`, async () => {
       const latencies: number[] = [];
       for (let rounds = 0; rounds < ROUNDS; rounds += AT_ONCE) {
-        const zoos = await Promise.all(Array.from({ length: AT_ONCE }, startZoo));
-        const marksOfRound = zoos.map(({ mark }) => mark);
+        const started = await Promise.all(Array.from({ length: AT_ONCE }, startEscapees));
+        const marksOfRound = started.map(({ mark }) => mark);
         expect((await naming(sandbox(), ...marksOfRound)).length).toBeGreaterThanOrEqual(AT_ONCE * LEAST_ESCAPEES);
         await Promise.all(
-          zoos.map(async ({ cancel }) => {
+          started.map(async ({ cancel }) => {
             const startedAt = performance.now();
             expect((await cancel()).body).toMatchObject({ status: "cancelled" });
             latencies.push(performance.now() - startedAt);
@@ -70,11 +70,13 @@ describeImage("the zoo of escapees", { timeout: LIMIT_MS }, () => {
       }
       latencies.sort((left, right) => left - right);
       const [p50, p95] = [0.5, 0.95].map((part) => Math.round(latencies[Math.ceil(part * ROUNDS) - 1] ?? Number.NaN));
-      process.stdout.write(`cancelling the zoo, ${AT_ONCE} at once, in the image: p50 ${p50} ms, p95 ${p95} ms\n`);
+      process.stdout.write(
+        `cancelling turns with escaped processes, ${AT_ONCE} at once, in the image: p50 ${p50} ms, p95 ${p95} ms\n`,
+      );
     });
 
     test("a turn that ends by itself leaves none, and another session's processes are not touched", async () => {
-      const other = await startZoo();
+      const other = await startEscapees();
       const mark = newMark();
       const input = `shell ${PROGRAMS}/escapees ${mark}\nready`;
       expect(await sandbox().run({ executor: "cli-b", input })).toMatchObject({ status: "completed" });
@@ -85,7 +87,7 @@ describeImage("the zoo of escapees", { timeout: LIMIT_MS }, () => {
     });
 
     test("docker stop ends them with the turns and shells that let them loose, and exits with 0", async () => {
-      await startZoo();
+      await startEscapees();
       const shell = await sandbox().request("POST", "/v1/shell/sessions", {});
       const mark = newMark();
       const text = `${PROGRAMS}/escapees ${mark}\r`;

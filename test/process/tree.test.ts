@@ -27,7 +27,9 @@ async function startZoo(script: string) {
   });
   const tree = { started, marker: mark };
   onTestFinished(async () => void (await sweepTree(tree)));
-  await waitFor("the zoo", () => readFileSync(join(directory, "stdout.jsonl"), "utf8").includes("started"));
+  await waitFor("the escaped processes", () =>
+    readFileSync(join(directory, "stdout.jsonl"), "utf8").includes("started"),
+  );
   return { tree, mark };
 }
 
@@ -47,7 +49,7 @@ function survivors(mark: string): string[] {
 test.each([
   ["the CLI still runs and ignores signals", "trap '' INT TERM HUP; ESCAPEES; sleep 1000"],
   ["the CLI has ended and left them behind", "ESCAPEES"],
-])("nothing of the zoo survives when %s", async (_, script) => {
+])("no escaped process survives when %s", async (_, script) => {
   const { tree, mark } = await startZoo(script);
   const before = survivors(mark);
   expect(before.length).toBeGreaterThanOrEqual(7);

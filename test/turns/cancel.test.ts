@@ -12,7 +12,7 @@ const newMark = (): string => String(2_000_000 + (process.pid % 10_000) * 100 + 
 async function startZoo(turnd: TestDaemon, rest: string) {
   const mark = newMark();
   const turn = await turnd.admit({ executor: "cli-b", input: `shell escapees ${mark}\nready\n${rest}` });
-  await waitFor("the zoo", async () =>
+  await waitFor("the escaped processes", async () =>
     (await turnd.events(turn.turn_id)).some((event) => event.type === "message" && event.data.text === "ready"),
   );
   return { mark, turnId: turn.turn_id };
@@ -68,7 +68,9 @@ test("deleting a session cancels and sweeps its turn first", async () => {
     session_id: "session-1",
     input: `shell escapees ${mark}\nready\nhang`,
   });
-  await waitFor("the zoo", async () => (await turnd.events(turn_id)).some((event) => event.type === "message"));
+  await waitFor("the escaped processes", async () =>
+    (await turnd.events(turn_id)).some((event) => event.type === "message"),
+  );
   const types: (string | undefined)[] = [];
   const { promise: isFollowing, resolve } = Promise.withResolvers<void>();
   const following = (async () => {
@@ -85,7 +87,7 @@ test("deleting a session cancels and sweeps its turn first", async () => {
   expect((await turnd.request("GET", `/v1/turns/${turn_id}`)).body.detail.code).toBe("turn_not_found");
 });
 
-test("100 rounds of the zoo leave no survivor", { timeout: 600_000 }, async () => {
+test("100 rounds of processes that try to escape leave no survivor", { timeout: 600_000 }, async () => {
   const turnd = await fakeDaemon({ TURND_MAX_TURNS: "4", TURND_CANCEL_GRACE_MS: "100" });
   const seen: string[] = [];
   async function round(): Promise<void> {

@@ -10,7 +10,7 @@ export interface Case {
   readonly api: "chat" | "messages" | "responses" | "any";
   /** Stands for the provider; `{origin}` is the server's. */
   readonly baseUrl: string;
-  /** Whether the CLI has to be given a short patience. */
+  /** Whether the CLI is stopped after a short time limit. */
   readonly isSlow: boolean;
 }
 

@@ -7,14 +7,16 @@ const ROUNDS = 30;
 /** The default of `TURND_CANCEL_GRACE_MS`. */
 const GRACE_MS = 2_000;
 
-/** Milliseconds until a cancel answers, with a zoo of seven escapees below a CLI that ignores signals every second time. */
+/** Milliseconds until a cancel answers, with seven processes that try to escape, below a CLI that ignores signals every second time. */
 export async function benchCancel({ turnd }: Stage): Promise<Figure> {
   const cancels: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const mark = String(3_000_000 + (process.pid % 10_000) * 100 + round);
     const rest = round % 2 === 0 ? "hang" : "ignore-signals\nhang";
     const { turn_id } = await turnd.admit({ executor: "cli-b", input: `shell escapees ${mark}\nready\n${rest}` });
-    await waitFor("the zoo", async () => (await turnd.events(turn_id)).some(({ type }) => type === "message"));
+    await waitFor("the escaped processes", async () =>
+      (await turnd.events(turn_id)).some(({ type }) => type === "message"),
+    );
     const askedAt = performance.now();
     await turnd.request("POST", `/v1/turns/${turn_id}/cancel`);
     cancels.push(performance.now() - askedAt);
@@ -23,7 +25,7 @@ export async function benchCancel({ turnd }: Stage): Promise<Figure> {
   }
   const p95 = percentile(cancels, 0.95);
   return {
-    measure: `cancel of a zoo of escapees, p95 of ${ROUNDS}`,
+    measure: `cancel of escaped processes, p95 of ${ROUNDS}`,
     turnd: `${p95.toFixed(0)} ms`,
     yardstick: `${GRACE_MS} ms its grace`,
     ratio: p95 / GRACE_MS,

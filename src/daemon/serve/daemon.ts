@@ -10,7 +10,7 @@ import { addProcessMetrics, createMetrics } from "../http/routes/metrics.ts";
 import { holdLock } from "../storage/lock.ts";
 import { assertPlaces, assertStateIsOurs } from "./places.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
-import { createLendHome, removeLeftHomes } from "../process/user-files/lent-home.ts";
+import { createProbeHomes, removeProbeHomes } from "../process/user-files/probe-home.ts";
 import { probeKeeper, type KeeperState } from "../process/keeper/keeper-check.ts";
 import { openSessionStore } from "../sessions/session-store.ts";
 import type { Settings } from "../settings.ts";
@@ -151,8 +151,8 @@ export async function createTurnContext(
   const keeperPath = join(sandboxDirectory, "keeper");
   const homeWriter = await readFile(join(sandboxDirectory, "write-home"), "utf8");
   const onLeft = (path: string, error: unknown): void => logger.warn({ path, err: error }, "probe home is left");
-  await removeLeftHomes(stateDirectory, { runAs, onLeft });
-  const lendHome = createLendHome({ places: [stateDirectory, tmpdir()], runAs, onLeft });
+  await removeProbeHomes(stateDirectory, { runAs, onLeft });
+  const withProbeHome = createProbeHomes({ places: [stateDirectory, tmpdir()], runAs, onLeft });
   const groups = await openGroups(settings, keeperPath);
   if (groups.reason !== undefined) logger.info({ reason: groups.reason }, "turns have no limits of their own");
   const keeper = await probeKeeper(keeperPath, stateDirectory, runAs);
@@ -180,7 +180,7 @@ export async function createTurnContext(
         configuration,
         env: baseEnv,
         runAs,
-        lendHome,
+        withProbeHome,
         redact: secrets.redact,
         isProviderProbed: values.TURND_PROBE_PROVIDER === "on",
         now: () => new Date(),

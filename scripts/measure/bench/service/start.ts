@@ -1,6 +1,6 @@
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { startMortalProcess, type MortalProcess } from "../../soak/service/mortal-process.ts";
+import { startKillableProcess, type KillableProcess } from "../../soak/service/killable-process.ts";
 import { percentile, type Figure } from "../figures.ts";
 import { withService } from "./service-stage.ts";
 
@@ -18,7 +18,7 @@ export async function benchStart(directory: string): Promise<Figure> {
     await stage.service.killAndRestart(0);
     cpSync(stage.database.directory, copy, { recursive: true });
     rmSync(join(copy, "postmaster.pid"), { force: true });
-    const alone = await startMortalProcess({
+    const alone = await startKillableProcess({
       name: "alone",
       command: [process.execPath, join(import.meta.dirname, "open-alone.ts"), copy],
       env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
@@ -44,8 +44,8 @@ export async function benchStart(directory: string): Promise<Figure> {
   });
 }
 
-async function timeRestart(mortal: MortalProcess): Promise<number> {
+async function timeRestart(killable: KillableProcess): Promise<number> {
   const startedAt = performance.now();
-  await mortal.killAndRestart(0);
+  await killable.killAndRestart(0);
   return performance.now() - startedAt;
 }

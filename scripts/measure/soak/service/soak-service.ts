@@ -93,13 +93,13 @@ async function soakEngine(engine: EngineName, { directory, seed, seconds, signal
 }
 
 async function killNowAndThen(
-  { mortals }: Stage,
+  { killables }: Stage,
   random: ReturnType<typeof createRandom>,
   isOver: () => boolean,
 ): Promise<void> {
   while (!isOver()) {
     await delay(random.between(2_000, 12_000));
-    const victim = mortals[random.between(0, mortals.length - 1)];
+    const victim = killables[random.between(0, killables.length - 1)];
     await victim?.killAndRestart(random.between(0, 3_000));
   }
 }
@@ -120,6 +120,6 @@ function report(engine: EngineName, { seed, elapsedMs, counts, endings, stage, f
       `${counts.retries} retried calls\n` +
       `${counts.events} events read over ${counts.connections} connections\n` +
       `${[...endings].map(([ending, count]) => `${count} ${ending}`).join(", ")}\n` +
-      `kill -9: ${stage.mortals.map(({ name, kills }) => `${kills()} ${name}`).join(", ")}\n${faults.length} faults`,
+      `kill -9: ${stage.killables.map(({ name, kills }) => `${kills()} ${name}`).join(", ")}\n${faults.length} faults`,
   );
 }

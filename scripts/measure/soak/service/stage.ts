@@ -5,7 +5,7 @@ import { CLI_USER, REPOSITORY, userDirectory } from "../../../../test/harness/te
 import { fakeEnv } from "../../../../test/harness/fake-env.ts";
 import { startPostgresCluster, type PostgresCluster } from "../../../../test/service/harness/postgres-cluster.ts";
 import type { EngineChoice } from "../../../../src/service/storage/engine.ts";
-import { startMortalProcess, type MortalProcess } from "./mortal-process.ts";
+import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 
 export type EngineName = "pglite" | "postgres";
 
@@ -17,9 +17,9 @@ export interface Stage {
   readonly turndUrl: string;
   readonly workspace: string;
   /** The first process of the service. */
-  readonly service: MortalProcess;
+  readonly service: KillableProcess;
   /** What may be killed: the processes, and PostgreSQL. */
-  readonly mortals: readonly Mortal[];
+  readonly killables: readonly Killable[];
   /** When something was killed last, on the clock of `performance`: waits are measured from there. */
   lastKillAt(): number;
   /** Ends the service's processes and turnd; the database stays for a last look. @returns faults */
@@ -28,7 +28,7 @@ export interface Stage {
   stopDatabase(): Promise<void>;
 }
 
-export type Mortal = Pick<MortalProcess, "name" | "killAndRestart" | "kills" | "upSince">;
+export type Killable = Pick<KillableProcess, "name" | "killAndRestart" | "kills" | "upSince">;
 
 const SECRETS = {
   SERVICE_JWT_SECRET: "soak-jwt-secret-0123456789abcdefghij",
@@ -69,32 +69,32 @@ export async function startStage(engine: EngineName, directory: string, options:
     ...(cluster === undefined ? {} : { DATABASE_URL: cluster.url }),
   };
   const urls: string[] = [];
-  const launch = async (role: string, number: number): Promise<MortalProcess> => {
+  const launch = async (role: string, number: number): Promise<KillableProcess> => {
     const port = await freePort();
     if (role !== "worker") urls.push(`http://127.0.0.1:${port}`);
     const name = `${engine}-${role}-${number}`;
-    return startMortalProcess({
+    return startKillableProcess({
       name,
       command: [process.execPath, join(REPOSITORY, "src/service/main.ts"), role],
       env: { ...common, SERVICE_PORT: String(port), SERVICE_DATA_DIR: join(directory, "data") },
       logPath: join(logs, `${name}.log`),
     });
   };
-  const processes: MortalProcess[] = [];
+  const processes: KillableProcess[] = [];
   for (const [index, role] of (options.roles ?? ROLES[engine]).entries()) processes.push(await launch(role, index + 1));
   const [first = "", ...rest] = urls;
   const [service] = processes;
   if (service === undefined) throw new Error("no process of the service");
   const turnds = turnd === undefined ? [] : [turnd];
-  const mortals = [...processes, ...turnds, ...(cluster === undefined ? [] : [mortalDatabase(cluster)])];
+  const killables = [...processes, ...turnds, ...(cluster === undefined ? [] : [killableDatabase(cluster)])];
   return {
     engine,
     urls: [first, ...rest],
     turndUrl: common.SERVICE_TURND_URLS,
     workspace: join(directory, "workspace"),
     service,
-    mortals,
-    lastKillAt: () => Math.max(...mortals.map((each) => each.upSince())),
+    killables,
+    lastKillAt: () => Math.max(...killables.map((each) => each.upSince())),
     async stopProcesses() {
       const faults: string[] = [];
       for (const each of [...processes, ...turnds]) {
@@ -111,8 +111,8 @@ export async function startStage(engine: EngineName, directory: string, options:
   };
 }
 
-function startTurnd(directory: string, port: number, logs: string): Promise<MortalProcess> {
-  return startMortalProcess({
+function startTurnd(directory: string, port: number, logs: string): Promise<KillableProcess> {
+  return startKillableProcess({
     name: "turnd",
     command: [process.execPath, join(REPOSITORY, "src/daemon/main.ts")],
     env: {
@@ -131,7 +131,7 @@ function startTurnd(directory: string, port: number, logs: string): Promise<Mort
   });
 }
 
-function mortalDatabase(cluster: PostgresCluster): Mortal {
+function killableDatabase(cluster: PostgresCluster): Killable {
   let kills = 0;
   let upSince = performance.now();
   return {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { TurnAdmission } from "../../../../src/protocol/index.ts";
 import { readChecked } from "../../../../test/harness/checking-reader.ts";
 import type { Answer } from "../../../../test/harness/client.ts";
-import type { MortalDaemon } from "./mortal-daemon.ts";
+import type { KillableDaemon } from "./killable-daemon.ts";
 import type { Random } from "../random.ts";
 
 /** A request that turnd has taken. */
@@ -32,7 +32,7 @@ export interface Counts {
 }
 
 export interface Player {
-  readonly daemon: MortalDaemon;
+  readonly daemon: KillableDaemon;
   readonly random: Random;
   readonly counts: Counts;
   readonly sessionId: string;

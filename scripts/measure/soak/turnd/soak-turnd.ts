@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { TestDaemon } from "../../../../test/harness/daemon.ts";
 import { waitFor } from "../../../../test/harness/wait-for.ts";
 import { faultsOfState, inspectDeleted, inspectTurn, leftovers } from "./find-faults.ts";
-import { startMortalDaemon } from "./mortal-daemon.ts";
+import { startKillableDaemon } from "./killable-daemon.ts";
 import { deleteSession, playTurn, type Admitted, type Counts, type Requested } from "./play-turn.ts";
 import { describeError } from "../describe-error.ts";
 import { createRandom } from "../random.ts";
@@ -13,7 +13,7 @@ const SESSIONS = 5;
 /** Plays random turns until the time is up, then looks for what should not be. @returns faults, one sentence each */
 export async function soakTurnd({ directory, seed, seconds, signal }: SoakOptions): Promise<string[]> {
   const random = createRandom(seed);
-  const daemon = await startMortalDaemon(directory);
+  const daemon = await startKillableDaemon(directory);
   const counts: Counts = { turns: 0, cancels: 0, deletes: 0, steers: 0, retries: 0, connections: 0 };
   let admitted: Admitted[] = [];
   const deleted: Requested[] = [];

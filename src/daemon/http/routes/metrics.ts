@@ -62,7 +62,7 @@ export function createMetrics(): Metrics {
     labelNames: ["executor"],
     registers,
   });
-  const passedOver = new Counter({
+  const skipped = new Counter({
     name: "turnd_events_passed_over_total",
     help: "Events of turns resumed after a restart that an earlier daemon had logged",
     registers,
@@ -96,7 +96,7 @@ export function createMetrics(): Metrics {
     registry,
     observer: {
       eventsWritten: (executor, count) => written.inc({ executor }, count),
-      eventsPassedOver: (count) => passedOver.inc(count),
+      eventsPassedOver: (count) => skipped.inc(count),
       firstEvent: (executor, afterMs) => firstEvent.observe({ executor }, afterMs / 1_000),
       processesSwept: (count) => swept.inc(count),
       turnEnded({ executor, status, code, durationMs, cliVersion, unknownRecords }) {

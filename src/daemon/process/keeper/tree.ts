@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CommandGroup } from "../cgroup/cgroup.ts";
-import { createPatience, type KeeperPatience } from "./keeper-patience.ts";
+import { createKeeperDeadline, type KeeperDeadline } from "./keeper-deadline.ts";
 import { childrenOf, findMarked, isRunning, readProcess, scanForChildren, type ProcessEntry } from "./process-table.ts";
 import type { Started } from "./keeper.ts";
 
@@ -75,7 +75,7 @@ export async function stopTree(
 export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
   const ended = new Map<number, EndedProcess>();
   const deadline = Date.now() + SWEEP_DEADLINE_MS;
-  for (let patience: KeeperPatience | undefined; ;) {
+  for (let keeperDeadline: KeeperDeadline | undefined; ;) {
     const hadKeeper = isKeeperRunning(tree.started);
     // First: a group that can start nothing more is found in one scan, however fast its processes fork.
     tree.group?.close();
@@ -86,14 +86,14 @@ export async function sweepTree(tree: ProcessTree): Promise<EndedProcess[]> {
     }
     if (found.length === 0) {
       if (!hadKeeper) return [...ended.values()];
-      patience ??= createPatience(tree.started.keeperPid, LEAST_EMPTY_SCANS);
+      keeperDeadline ??= createKeeperDeadline(tree.started.keeperPid, LEAST_EMPTY_SCANS);
       // The keeper has no tree and stays: nothing of the turn is left.
-      if (patience.isOver()) {
+      if (keeperDeadline.isOver()) {
         await endKeeper(tree.started);
         return [...ended.values()];
       }
     } else {
-      patience = undefined;
+      keeperDeadline = undefined;
       if (Date.now() > deadline) throw new SweepError(found);
     }
     await delay(2);

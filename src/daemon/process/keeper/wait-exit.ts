@@ -1,5 +1,5 @@
 import { watchIfPossible } from "../output/change-notices.ts";
-import { createPatience, type KeeperPatience } from "./keeper-patience.ts";
+import { createKeeperDeadline, type KeeperDeadline } from "./keeper-deadline.ts";
 import { isKeeperAlive, readExit, type Started } from "./keeper.ts";
 import { isCliRunning } from "./tree.ts";
 
@@ -25,7 +25,7 @@ export async function waitForExit(directory: string, started: Started, signal: A
     if (name === "exit.json") wake();
   });
   try {
-    let patience: KeeperPatience | undefined;
+    let keeperDeadline: KeeperDeadline | undefined;
     while (!signal.aborted) {
       const notice = new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, POLL_MS);
@@ -38,8 +38,8 @@ export async function waitForExit(directory: string, started: Started, signal: A
       const exit = await readExit(directory);
       if (exit !== undefined) return exit;
       if (!isRunning) {
-        patience ??= createPatience(started.keeperPid, LEAST_LOOKS);
-        if (patience.isOver() || !(await isKeeperAlive(directory))) {
+        keeperDeadline ??= createKeeperDeadline(started.keeperPid, LEAST_LOOKS);
+        if (keeperDeadline.isOver() || !(await isKeeperAlive(directory))) {
           // The keeper may have written it between the two checks.
           return (await readExit(directory)) ?? null;
         }

@@ -6,7 +6,7 @@ import type { Configuration, Executor, FailureDraft } from "../../executors/cont
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import { findProgram, type FoundProgram } from "../../process/find-program.ts";
 import type { RunAs } from "../../process/run-as.ts";
-import { type LendHome, ProbeHomeError } from "../../process/user-files/lent-home.ts";
+import { type WithProbeHome, ProbeHomeError } from "../../process/user-files/probe-home.ts";
 import { runTool, type ToolResult } from "../../process/run-tool.ts";
 import { exhaustedFailure, ownFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
@@ -64,7 +64,7 @@ export interface ExecutorRuntimeOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly runAs: RunAs;
   /** Lends a home of that user's: a CLI writes even when it is asked for its version alone. */
-  readonly lendHome: LendHome;
+  readonly withProbeHome: WithProbeHome;
   /** Whether the provider is asked if it speaks the API that the CLI needs: `TURND_PROBE_PROVIDER`. */
   readonly isProviderProbed: boolean;
   /** Takes secrets out of what is told of it: providers and CLIs quote them. */
@@ -275,12 +275,12 @@ async function probeSandbox(
 }
 
 async function askCli(
-  { env, runAs, lendHome }: ExecutorRuntimeOptions,
+  { env, runAs, withProbeHome }: ExecutorRuntimeOptions,
   command: readonly string[],
   bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<ToolResult> {
   try {
-    return await lendHome((home) =>
+    return await withProbeHome((home) =>
       runTool(command, { ...bounds, runAs, env: { PATH: env["PATH"] ?? "", HOME: home, TMPDIR: home } }),
     );
   } catch (error) {

@@ -12,7 +12,7 @@ export interface ProcessOptions {
 }
 
 /** A process that is killed now and then and started again, always on the same port. */
-export interface MortalProcess {
+export interface KillableProcess {
   readonly name: string;
   /** The number of the life that it leads now, for what is looked up in /proc. */
   pid(): number;
@@ -29,7 +29,7 @@ const START_LIMIT_MS = 240_000;
 const TAIL_LINES = 20;
 
 /** Starts the first one and waits until it listens. */
-export async function startMortalProcess(options: ProcessOptions): Promise<MortalProcess> {
+export async function startKillableProcess(options: ProcessOptions): Promise<KillableProcess> {
   const log = createWriteStream(options.logPath, { flags: "a" });
   let current = await start();
   let kills = 0;

@@ -10,7 +10,7 @@ const SILENT_MS = 30_000;
 const CANNOT_WRITE = ": cannot write exit.json: ";
 
 /** Decides how long to wait for a living keeper that has only the exit of its command left to write. */
-export interface KeeperPatience {
+export interface KeeperDeadline {
   /** Counts one check in which the keeper has not written it yet. */
   isOver(): boolean;
 }
@@ -21,7 +21,7 @@ export interface KeeperPatience {
  * @param leastLooks - checks that must fail first: where the machine was suspended meanwhile, elapsed time proves
  * nothing
  */
-export function createPatience(keeperPid: number, leastLooks: number): KeeperPatience {
+export function createKeeperDeadline(keeperPid: number, leastLooks: number): KeeperDeadline {
   const since = Date.now();
   let looks = 0;
   return {

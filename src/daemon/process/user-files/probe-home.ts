@@ -6,7 +6,7 @@ import type { RunAs } from "../run-as.ts";
 import { makeUserDirectory } from "./user-directory.ts";
 
 /** Runs a command of turnd's own in a new home. */
-export type LendHome = <T>(use: (home: string) => Promise<T>) => Promise<T>;
+export type WithProbeHome = <T>(use: (home: string) => Promise<T>) => Promise<T>;
 
 export interface ProbeHomes {
   /** Where homes are made, best first; the next one where the disk is full or the CLIs' user could change the place. */
@@ -39,7 +39,7 @@ const LIMIT_MS = 10_000;
  *
  * Shape: what it returns rejects with {@link ProbeHomeError} where no home can be made, and as the command does.
  */
-export function createLendHome(options: ProbeHomes): LendHome {
+export function createProbeHomes(options: ProbeHomes): WithProbeHome {
   const left = new Set<string>();
   const onLeft = (path: string, error: unknown): void => {
     if (!left.has(path)) options.onLeft(path, error);
@@ -62,7 +62,7 @@ export function createLendHome(options: ProbeHomes): LendHome {
 }
 
 /** Removes homes of probes that an earlier turnd left. Never throws. */
-export async function removeLeftHomes(place: string, options: Omit<ProbeHomes, "places">): Promise<void> {
+export async function removeProbeHomes(place: string, options: Omit<ProbeHomes, "places">): Promise<void> {
   for (const name of await readdir(place)) {
     if (name === EARLIER || name.startsWith(PREFIX)) await remove(join(place, name), options);
   }

@@ -4,7 +4,7 @@ import { fakeEnv } from "../../../../test/harness/fake-env.ts";
 import { REPOSITORY } from "../../../../test/harness/temporary.ts";
 
 /** A daemon that is killed now and then and comes back on the same state. */
-export interface MortalDaemon {
+export interface KillableDaemon {
   /** The living one; waits for it while there is none. */
   current(): Promise<TestDaemon>;
   /** `kill -9`, then another one. */
@@ -13,7 +13,7 @@ export interface MortalDaemon {
 }
 
 /** Starts the first one. */
-export async function startMortalDaemon(directory: string): Promise<MortalDaemon> {
+export async function startKillableDaemon(directory: string): Promise<KillableDaemon> {
   const start = (): Promise<TestDaemon> =>
     startDaemon({
       directory,
