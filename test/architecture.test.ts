@@ -85,6 +85,38 @@ function serviceRooms(): Record<string, readonly string[]> {
   };
 }
 
+/** Folders and files within a room, each of which may import those before it in its list, and none behind it. */
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  "src/daemon/turns/": [
+    // What all others are given.
+    "contract/",
+    // Where a turn stands, and the one writer of it.
+    "lifecycle/",
+    "store/",
+    "outcome/",
+    "readiness/",
+    "scheduling/",
+    "admission/",
+    "crash-recovery/",
+    "environment/",
+    "output-backfill/",
+    "run/",
+    "replay/",
+    // The service itself, and what it is to the HTTP room.
+    "",
+  ],
+  "src/daemon/process/": [
+    "exhausted.ts",
+    "run-as.ts",
+    "find-program.ts",
+    "cgroup/",
+    "output/",
+    "keeper/",
+    "run-tool.ts",
+    "user-files/",
+  ],
+};
+
 /** Packages that only some files may name, by the beginning of their path. */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
   "pg-boss": ["src/service/storage/jobs"],
@@ -148,6 +180,14 @@ test("rooms import one another only along the allowed edges", () => {
     return ALLOWED[roomOf(from)]?.includes(roomOf(to)) !== true;
   });
   expect(forbidden).toEqual([]);
+});
+
+test.each(Object.entries(LAYERS))("within %s imports go one way", (room, layers) => {
+  const layerOf = (path: string): number => layers.findIndex((layer) => path.startsWith(`${room}${layer}`));
+  const within = edges.filter(({ from, to }) => from.startsWith(room) && to.startsWith(room));
+  expect(within.length).toBeGreaterThan(10);
+  expect(within.filter(({ from, to }) => layerOf(to) > layerOf(from) || layerOf(from) === -1)).toEqual([]);
+  expect(layers.filter((layer) => !files.some((file) => file.startsWith(`${room}${layer}`)))).toEqual([]);
 });
 
 test("protocol, executors and the service's api import nothing that has an effect", () => {

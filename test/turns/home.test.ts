@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { changeHome } from "../../src/daemon/turns/run/home.ts";
+import { changeHome } from "../../src/daemon/process/user-files/change-home.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";

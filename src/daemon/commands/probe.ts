@@ -6,7 +6,7 @@ import { pino } from "pino";
 import type { Executor } from "../executors/contract/executor.ts";
 import { startScriptedModel } from "../../scripted-model/server.ts";
 import { readConfigurations } from "./render.ts";
-import { createTurnContext } from "../serve/daemon.ts";
+import { createTurnParts } from "../serve/daemon.ts";
 import { secretsInEnvironment } from "../executors/secrets/secret-values.ts";
 import type { ProbeStage } from "../probe/play.ts";
 import { probe, type Finding } from "../probe/probe.ts";
@@ -14,7 +14,7 @@ import { formatFinding, isBroken } from "../probe/report.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";
 import { readSettings, type Identity, type Settings } from "../settings.ts";
-import type { TurnObserver } from "../turns/observer.ts";
+import type { TurnObserver } from "../turns/contract/observer.ts";
 import { createSecretBook } from "../turns/store/secret-book.ts";
 import { startTurnService } from "../turns/create-turn-service.ts";
 
@@ -89,7 +89,7 @@ async function play(
   const workspaces = join(base, "workspaces");
   for (const path of [values.TURND_STATE_DIR, workspaces]) await mkdir(path, { mode: 0o711 });
   for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) await makeUserDirectory(path, runAs, 0o755);
-  const context = await createTurnContext(
+  const parts = await createTurnParts(
     {
       settings,
       sandboxDirectory,
@@ -99,7 +99,7 @@ async function play(
     readConfigurations(settings, executors),
     UNOBSERVED,
   );
-  const service = await startTurnService(context);
+  const service = await startTurnService(parts);
   try {
     await use({ service, stateDirectory: values.TURND_STATE_DIR, workspaces, owner: runAs, signal });
   } finally {

@@ -6,8 +6,8 @@ import { isPlaceholder, secretsInEnvironment } from "../executors/secrets/secret
 import type { RunAs } from "../process/run-as.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";
 import { makeDirectories } from "../storage/directories.ts";
+import { changeHome } from "../process/user-files/change-home.ts";
 import { readSettings, readVariables, SettingsError, type Identity, type Settings } from "../settings.ts";
-import { changeHome } from "../turns/run/home.ts";
 
 const Places = z.record(z.string(), z.string());
 

@@ -4,7 +4,7 @@ import type { ConfigFile, ConfigurationFault, Executor } from "../executors/cont
 import { PERL } from "../process/keeper/keeper.ts";
 import { runTool } from "../process/run-tool.ts";
 import type { ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
-import { changeHome } from "../turns/run/home.ts";
+import { changeHome } from "../process/user-files/change-home.ts";
 import { fault, ok, warn, worst, type Check, type Subject, type Verdict } from "./check.ts";
 
 const CHECK_TIMEOUT_MS = 60_000;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ProblemError } from "../../protocol/index.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { runTool } from "../process/run-tool.ts";
-import { checkWorkspace } from "../turns/admission/workspace.ts";
+import { checkWorkspace } from "../turns/readiness/workspace.ts";
 import { describeOwner, fault, ok, warn, type Subject, type Verdict } from "./check.ts";
 
 const TOOL_TIMEOUT_MS = 30_000;

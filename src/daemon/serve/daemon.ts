@@ -19,12 +19,11 @@ import { openGroups } from "./turn-groups.ts";
 import { reportExecutors } from "./report-executors.ts";
 import { stopWithin } from "./stop.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
-import type { TurnContext } from "../turns/context.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
-import { HomeError } from "../turns/run/home.ts";
-import type { TurnObserver } from "../turns/observer.ts";
+import { HomeError } from "../process/user-files/change-home.ts";
+import type { TurnObserver } from "../turns/contract/observer.ts";
 import type { SecretBook } from "../turns/store/secret-book.ts";
-import { startTurnService } from "../turns/create-turn-service.ts";
+import { startTurnService, type TurnServiceParts } from "../turns/create-turn-service.ts";
 import { VERSION } from "../version.ts";
 
 /** A daemon that serves. */
@@ -74,13 +73,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   try {
     const metrics = createMetrics();
     addProcessMetrics(metrics);
-    const context = await createTurnContext(options, configured, metrics.observer);
-    for (const warning of context.warnings) logger.warn(warning);
-    terminal = await wireTerminal({ ...options, context });
+    const parts = await createTurnParts(options, configured, metrics.observer);
+    for (const warning of parts.warnings) logger.warn(warning);
+    terminal = await wireTerminal({ ...options, parts });
     const { service: shells, site, close: closeTerminal } = terminal;
     if (site !== undefined) logger.info({ url: describeAddress(site) }, "terminal listening");
     hasTurns = true;
-    const service = await startTurnService(context);
+    const service = await startTurnService(parts);
     let isShuttingDown = false;
     const app = await createApp({
       service,
@@ -104,7 +103,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const address = { host: values.TURND_HOST, port: values.TURND_PORT, reusePort: values.TURND_REUSE_PORT === "on" };
     await app.listen(address);
     if (values.TURND_SOCKET !== undefined) await app.connections.openSocket(values.TURND_SOCKET);
-    await reportExecutors(context, logger);
+    await reportExecutors(parts.executors, logger);
     const url = describeAddress(app);
     logger.info({ url, pid: process.pid }, "listening");
     return {
@@ -125,7 +124,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
             },
           });
         } finally {
-          context.groups.groups?.removeEmpty();
+          parts.groups.groups?.removeEmpty();
           await lock.release();
         }
       },
@@ -141,11 +140,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 }
 
 /** Wires what turns run with, for a daemon or a probe; makes the directories it needs below the state directory. */
-export async function createTurnContext(
+export async function createTurnParts(
   { settings, sandboxDirectory, logger, secrets }: Omit<DaemonOptions, "executors">,
   configured: readonly ConfiguredExecutor[],
   observer: TurnObserver,
-): Promise<TurnContext> {
+): Promise<TurnServiceParts> {
   const { values, runAs } = settings;
   const stateDirectory = values.TURND_STATE_DIR;
   const keeperPath = join(sandboxDirectory, "keeper");

@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
-import type { TurnContext } from "../turns/context.ts";
+import type { Executors } from "../turns/readiness/executors.ts";
 
 /**
  * Logs which CLI can run turns, as far as configuration and installation show it, and what to set for the others.
  *
  * Starts no process: what only the CLI or its provider can show is in `GET /v1/executors` and in `turnd doctor`.
  */
-export async function reportExecutors(context: TurnContext, logger: Logger): Promise<void> {
-  const runtimes = [...context.executors.values()];
+export async function reportExecutors(executors: Executors, logger: Logger): Promise<void> {
+  const runtimes = [...executors.values()];
   const faults = await Promise.all(runtimes.map((runtime) => runtime.findStaticFault()));
   runtimes.forEach(({ executor, cliName }, index) => {
     const fault = faults[index];

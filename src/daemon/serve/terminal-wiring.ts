@@ -4,8 +4,8 @@ import type { Logger } from "pino";
 import { createTerminalSite } from "../http/terminal/terminal-site.ts";
 import { SettingsError, type Settings } from "../settings.ts";
 import { startTerminal, type RunningTerminal } from "../terminal/terminal.ts";
-import type { TurnContext } from "../turns/context.ts";
-import { checkWorkspace } from "../turns/admission/workspace.ts";
+import type { TurnServiceParts } from "../turns/create-turn-service.ts";
+import { checkWorkspace } from "../turns/readiness/workspace.ts";
 
 /** The terminal of a daemon. */
 export interface WiredTerminal {
@@ -20,7 +20,7 @@ export interface TerminalWiring {
   readonly settings: Settings;
   /** `sandbox/`: the keeper, the relay, the page. */
   readonly sandboxDirectory: string;
-  readonly context: TurnContext;
+  readonly parts: Pick<TurnServiceParts, "keeperPath" | "groups" | "sessions" | "workspaceRoots" | "redact">;
   readonly logger: Logger;
 }
 
@@ -32,7 +32,7 @@ export interface TerminalWiring {
 export async function wireTerminal({
   settings,
   sandboxDirectory,
-  context,
+  parts,
   logger,
 }: TerminalWiring): Promise<WiredTerminal> {
   const { values, runAs, token } = settings;
@@ -40,7 +40,7 @@ export async function wireTerminal({
   const socket = values.TURND_TERMINAL_SOCKET;
   const service = await startTerminal({
     stateDirectory: values.TURND_STATE_DIR,
-    keeperPath: context.keeperPath,
+    keeperPath: parts.keeperPath,
     relayPath: join(sandboxDirectory, "pty-relay"),
     homeDirectory: values.TURND_HOME,
     workspace: values.TURND_WORKSPACE,
@@ -48,7 +48,7 @@ export async function wireTerminal({
     baseEnv: settings.shellEnv,
     baseUrl,
     isServed: port !== "off",
-    groups: context.groups.groups,
+    groups: parts.groups.groups,
     limits: {
       maxShells: values.TURND_MAX_SHELLS,
       maxViewers: values.TURND_SHELL_MAX_VIEWERS,
@@ -60,8 +60,8 @@ export async function wireTerminal({
       shutdownMs: values.TURND_SHUTDOWN_MS,
       heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
     },
-    findWorkspace: (sessionId) => context.sessions.get(sessionId)?.workspace,
-    checkWorkspace: (path) => checkWorkspace(path, { roots: context.workspaceRoots, runAs }),
+    findWorkspace: (sessionId) => parts.sessions.get(sessionId)?.workspace,
+    checkWorkspace: (path) => checkWorkspace(path, { roots: parts.workspaceRoots, runAs }),
     logger,
   });
   if (port === "off") return { service, site: undefined, close: service.disconnect };
@@ -69,7 +69,7 @@ export async function wireTerminal({
     terminal: service,
     pageDirectory: join(sandboxDirectory, "terminal"),
     logger,
-    redact: context.redact,
+    redact: parts.redact,
     host,
     hosts: values.TURND_HOSTS,
     token,

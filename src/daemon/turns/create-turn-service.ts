@@ -3,18 +3,25 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ProblemError, REPLAY, type ExecutorInfo, type Session } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
-import type { SessionFile } from "../sessions/session-store.ts";
+import type { SessionFile, SessionStore } from "../sessions/session-store.ts";
 import { createAdmission, unreadableSession } from "./admission/admission.ts";
-import { contextOf, executorIds, type TurnContext } from "./context.ts";
+import type { TurnLimits } from "./contract/limits.ts";
+import type { TurnObserver } from "./contract/observer.ts";
+import { listIds } from "./readiness/executors.ts";
 import { describeDamage } from "./store/damage.ts";
-import { createReadiness, describeSandbox } from "./readiness/describe.ts";
+import { createReadiness, describeSandbox, type ReadinessParts, type SandboxParts } from "./readiness/describe.ts";
 import { endWithoutLog } from "./outcome/end.ts";
 import { createExecutorLook, type ExecutorLook } from "./readiness/look-at-executor.ts";
 import { createTurnQueue } from "./scheduling/queue.ts";
 import { createRemoval } from "./store/removal.ts";
 import { createStateReserve } from "./store/reserve.ts";
-import { readResult } from "./outcome/result.ts";
-import { runTurn } from "./run/run.ts";
+import { readResult, type ResultParts } from "./replay/read-result.ts";
+import { playTurn, type PlayParts } from "./replay/play.ts";
+import type { CliParts, CliRunOptions } from "./run/cli-run.ts";
+import type { TidyParts } from "./run/prepare.ts";
+import { runTurn, type RunParts } from "./run/run.ts";
+import { runCliTurn } from "./run/run-cli.ts";
+import type { SecretBook } from "./store/secret-book.ts";
 import type { TurnService } from "./turn-service.ts";
 import { wasStarted } from "./run/set-aside.ts";
 import { readSessionEvents } from "./store/session-events.ts";
@@ -38,9 +45,18 @@ export interface RunningService extends TurnService {
   shutDown(): Promise<void>;
 }
 
+/** What turns are run with in this sandbox; made once, at the start. */
+export interface TurnServiceParts
+  extends CliParts, PlayParts, ResultParts, RunParts, TidyParts, SandboxParts, ReadinessParts {
+  readonly sessions: SessionStore;
+  readonly secrets: SecretBook;
+  readonly limits: TurnLimits;
+  readonly observer: TurnObserver;
+}
+
 /** Opens the state directory, takes up what an earlier daemon left behind, and serves turns. */
-export async function startTurnService(context: TurnContext): Promise<RunningService> {
-  const { sessions, logger } = context;
+export async function startTurnService(parts: TurnServiceParts): Promise<RunningService> {
+  const { sessions, secrets, limits, logger } = parts;
   const unreadable: string[] = [];
   const store = await openTurnStore({
     sessions,
@@ -49,27 +65,27 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       unreadable.push(path);
     },
     onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is written again from there on"),
-    steerWaitMs: context.limits.steerWaitMs,
+    steerWaitMs: limits.steerWaitMs,
     onUnsaved: (turnId, error) => logger.error({ turnId, err: error }, "turn.json could not be replaced"),
   });
-  for (const turn of store.list()) context.secrets.add(turn.file, { hasEnded: hasEnded(turn) });
+  for (const turn of store.list()) secrets.add(turn.file, { hasEnded: hasEnded(turn) });
   // What an earlier turnd with more executors had started: nothing here reads what it prints, so it is ended at once.
-  const orphans = store.list().filter((turn) => !hasEnded(turn) && !context.executors.has(turn.file.executor));
-  await endLeftovers([...unreadable, ...orphans.map(({ directory }) => directory)], context);
-  const tombstones = await openTombstones(context.stateDirectory);
+  const orphans = store.list().filter((turn) => !hasEnded(turn) && !parts.executors.has(turn.file.executor));
+  await endLeftovers([...unreadable, ...orphans.map(({ directory }) => directory)], parts);
+  const tombstones = await openTombstones(parts.stateDirectory);
   const tombstoneFault = tombstones.fault();
   if (tombstoneFault !== undefined) logger.error(tombstoneFault);
-  const removal = createRemoval({ context, store, tombstones, reserve: createStateReserve(context.stateDirectory) });
+  const removal = createRemoval({ ...parts, store, tombstones, reserve: createStateReserve(parts.stateDirectory) });
   await removal.finishAll();
   const queue = createTurnQueue({
-    maxTurns: context.limits.maxTurns,
+    maxTurns: limits.maxTurns,
     run,
     onFault: (error) => logger.error({ err: error }, "queue could not go on with a session"),
   });
-  const tidying = createTidying(context);
+  const tidying = createTidying(parts);
   const leaving = new Set<string>();
   const admission = createAdmission({
-    context,
+    ...parts,
     isLeaving: (sessionId) => leaving.has(sessionId),
     store,
     queue,
@@ -82,26 +98,37 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     },
   });
 
+  /** Its session's secrets are taken out of all that is logged and served of a turn. */
+  const partsOf = ({ file }: Turn): TurnServiceParts => ({ ...parts, redact: secrets.redactorOf(file.session_id) });
+
+  function siblingsOf({ file }: Turn): CliRunOptions {
+    return {
+      earlierTurns: () =>
+        store
+          .ofSession(file.session_id)
+          .filter((other) => other.file.order < file.order)
+          .map((other) => other.directory),
+      whenTidy: () => tidying.settled(file.session_id),
+    };
+  }
+
   async function run(turn: Turn): Promise<void> {
     // A turn that ends while it waits in line has no home: what lies there belongs to another turn.
     const hasHome = queue.running(turn.file.session_id) === turn;
     await turn.send({ type: "dequeued" });
     try {
-      await runTurn(contextOf(context, turn.file.session_id), turn, {
-        earlierTurns: () =>
-          store
-            .ofSession(turn.file.session_id)
-            .filter((other) => other.file.order < turn.file.order)
-            .map((other) => other.directory),
-        whenTidy: () => tidying.settled(turn.file.session_id),
-      });
+      await runTurn(partsOf(turn), turn, (open) =>
+        turn.file.replay === undefined
+          ? runCliTurn(partsOf(turn), open, siblingsOf(turn))
+          : playTurn(partsOf(turn), open),
+      );
     } catch (error) {
       // What comes after its end changes nothing for the turn any more.
       if (hasEnded(turn)) logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be left in order");
-      else await endWithoutLog(context, turn, error);
+      else await endWithoutLog(parts, turn, error);
     } finally {
       await turn.send({ type: "closed" });
-      if (hasEnded(turn)) context.secrets.end(turn.file.turn_id);
+      if (hasEnded(turn)) secrets.end(turn.file.turn_id);
       if (hasEnded(turn)) tidying.begin(turn, { hasHome });
     }
   }
@@ -155,13 +182,10 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
   const stopping = new AbortController();
   const damage = (): string | undefined => describeDamage({ sessions, store, tombstones });
   const looks = new Map<string, ExecutorLook>(
-    [...context.executors.values()].map((runtime) => [
-      runtime.executor.id,
-      createExecutorLook(runtime, stopping.signal),
-    ]),
+    [...parts.executors.values()].map((runtime) => [runtime.executor.id, createExecutorLook(runtime, stopping.signal)]),
   );
   const lookNow = ({ look }: ExecutorLook): Promise<ExecutorInfo> => look({ provider: "asked", waitMs: LOOK_WAIT_MS });
-  const readiness = createReadiness(context, damage, [...looks.values()]);
+  const readiness = createReadiness(parts, damage, [...looks.values()]);
   async function untilStopped<T>(look: () => Promise<T>): Promise<T> {
     try {
       return await look();
@@ -182,7 +206,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     },
     exportRecording(turnId) {
       const { directory, file } = findEnded(turnId);
-      return exportRecording(directory, contextOf(context, file.session_id).redact);
+      return exportRecording(directory, secrets.redactorOf(file.session_id));
     },
     listTurns({ sessionId, status, limit }) {
       return store
@@ -195,7 +219,7 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
     getTurn: (turnId) => snapshot(find(turnId)),
     async getResult(turnId, { isExplained = false } = {}) {
       const turn = findEnded(turnId);
-      return readResult(contextOf(context, turn.file.session_id), turn, { isExplained });
+      return readResult(partsOf(turn), turn, { isExplained });
     },
     async waitForEnd(turnId, signal) {
       const turn = find(turnId);
@@ -285,10 +309,13 @@ export async function startTurnService(context: TurnContext): Promise<RunningSer
       }
       const look = looks.get(id);
       if (look === undefined)
-        throw new ProblemError("executor_not_found", `there is no executor ${id}; there are ${executorIds(context)}`);
+        throw new ProblemError(
+          "executor_not_found",
+          `there is no executor ${id}; there are ${listIds(parts.executors)}`,
+        );
       return untilStopped(() => lookNow(look));
     },
-    sandbox: () => describeSandbox(context),
+    sandbox: () => describeSandbox(parts),
     load: () => ({ queued: queue.waitingCount(), running: queue.runningCount() }),
     readiness: () => untilStopped(() => readiness(stopping.signal)),
 

@@ -12,7 +12,7 @@ import type {
   TurnSnapshot,
 } from "../../protocol/index.ts";
 import type { LoggedLine } from "../event-log/read-events.ts";
-import type { TurnLoad } from "./observer.ts";
+import type { TurnLoad } from "./contract/observer.ts";
 import type { SessionCursor, SessionEventsOptions, SessionLine } from "./store/session-events.ts";
 
 export type { LoggedLine, SessionCursor };

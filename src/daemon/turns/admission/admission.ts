@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import PQueue from "p-queue";
 import { v7 as uuidv7 } from "uuid";
 import {
@@ -7,9 +8,11 @@ import {
   type SessionRequest,
   type TurnRequest,
 } from "../../../protocol/index.ts";
-import type { SessionFile } from "../../sessions/session-store.ts";
+import type { RunAs } from "../../process/run-as.ts";
+import type { SessionFile, SessionStore } from "../../sessions/session-store.ts";
 import { refusePrograms, refuseWhatItCannot } from "./capabilities.ts";
-import type { TurnContext } from "../context.ts";
+import type { TurnLimits } from "../contract/limits.ts";
+import type { Executors } from "../readiness/executors.ts";
 import { knownExecutor, sessionExecutor } from "./known-executor.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
@@ -17,13 +20,14 @@ import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import type { TurnQueue } from "../scheduling/queue.ts";
 import { findKnown, refuseIfUncertain } from "./known-request.ts";
 import { hashRequest } from "./request-hash.ts";
+import type { SecretBook } from "../store/secret-book.ts";
 import type { Tombstones } from "../store/tombstones.ts";
 import { findShortage } from "../readiness/state-disk.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { toSnapshot } from "../store/snapshot.ts";
 import { permissionsOf } from "./turn-permissions.ts";
 import type { TurnStore } from "../store/turn-store.ts";
-import { checkWorkspace } from "./workspace.ts";
+import { checkWorkspace } from "../readiness/workspace.ts";
 
 /** Lets requests in, each at most once (law 10). */
 export interface Admission {
@@ -43,7 +47,20 @@ export interface Admitted {
 }
 
 export interface AdmissionParts {
-  readonly context: TurnContext;
+  readonly executors: Executors;
+  readonly sessions: SessionStore;
+  readonly secrets: SecretBook;
+  readonly stateDirectory: string;
+  /** Where a turn works that names no other place. */
+  readonly workspace: string;
+  readonly workspaceRoots: readonly string[];
+  readonly runAs: RunAs;
+  readonly limits: Pick<
+    TurnLimits,
+    "maxQueued" | "turnTimeoutMs" | "idleTimeoutMs" | "maxOutputBytes" | "minFreeBytes"
+  >;
+  readonly now: () => Date;
+  readonly logger: Logger;
   readonly store: TurnStore;
   readonly queue: TurnQueue;
   readonly tombstones: Tombstones;
@@ -60,7 +77,7 @@ const RETRY_AFTER_SECONDS = 5;
  * queue are decided in the order in which they came.
  */
 export function createAdmission(parts: AdmissionParts): Admission {
-  const { context, store, enqueue } = parts;
+  const { sessions, secrets, store, limits, logger, enqueue } = parts;
   const gate = new PQueue({ concurrency: 1 });
   const underWay = new Map<string, Promise<unknown>>();
   let isClosed = false;
@@ -76,12 +93,12 @@ export function createAdmission(parts: AdmissionParts): Admission {
     madeSession = undefined;
     const turn = await addTurn(draft).catch(async (error: unknown) => {
       if (madeSession !== undefined) {
-        context.secrets.forgetSession(madeSession);
-        await context.sessions.withdraw(madeSession);
+        secrets.forgetSession(madeSession);
+        await sessions.withdraw(madeSession);
       }
       throw error;
     });
-    context.logger.info({ turnId: turn.file.turn_id, sessionId: turn.file.session_id }, "turn admitted");
+    logger.info({ turnId: turn.file.turn_id, sessionId: turn.file.session_id }, "turn admitted");
     enqueue(turn);
     return { turn, isRepeat: false };
   }
@@ -89,22 +106,22 @@ export function createAdmission(parts: AdmissionParts): Admission {
   async function addTurn(draft: () => Promise<TurnDraft>): Promise<Turn> {
     const { file, files } = await draft();
     // Before anything can be said of it.
-    context.secrets.add(file, { hasEnded: false });
+    secrets.add(file, { hasEnded: false });
     return store.add(file, files).catch((error: unknown) => {
-      context.secrets.end(file.turn_id);
+      secrets.end(file.turn_id);
       throw error;
     });
   }
 
   async function refuseIfNotStorable(): Promise<void> {
-    const fault = context.sessions.fault();
+    const fault = sessions.fault();
     if (fault !== undefined) throw new ProblemError("storage_full", fault);
-    const shortage = await findShortage(context);
+    const shortage = await findShortage(parts);
     if (shortage !== undefined) throw new ProblemError("storage_full", shortage);
   }
 
   function begin(session: SessionFile, hash: string, traceId: string | undefined): NewTurn {
-    const createdAt = context.now().toISOString();
+    const createdAt = parts.now().toISOString();
     return { sessionId: session.session_id, hash, traceId, createdAt, order: store.nextOrder() };
   }
 
@@ -113,7 +130,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     const { session_id: sessionId, executor } = request;
     findExisting(sessionId);
     // Once more, inside the gate: a request before this one may have made it, with another executor.
-    const existing = findSession(context, request);
+    const existing = findSession(sessions, request);
     if (existing !== undefined) refuseIfBusy(parts, request, existing.session_id);
     refuseIfFull(parts, sessionId);
     if (existing !== undefined) return existing;
@@ -125,7 +142,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
   async function resolveReplaySession({ session_id: sessionId }: ReplayRequest): Promise<SessionFile> {
     const existing = findExisting(sessionId);
     if (existing === undefined) {
-      const { workspace } = context;
+      const { workspace } = parts;
       const id = sessionId === undefined ? {} : { session_id: sessionId };
       return makeSession({ executor: "replay", permissions: {}, workspace, ...id });
     }
@@ -137,8 +154,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
   /** Nobody is let into a session that is being deleted. */
   function findExisting(sessionId: string | undefined): SessionFile | undefined {
     if (sessionId === undefined) return undefined;
-    if (context.sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
-    const existing = context.sessions.get(sessionId);
+    if (sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
+    const existing = sessions.get(sessionId);
     if (existing !== undefined && parts.isLeaving(existing.session_id)) throw sessionNotFound(sessionId);
     return existing;
   }
@@ -151,9 +168,9 @@ export function createAdmission(parts: AdmissionParts): Admission {
       workspace: request.workspace,
       permissions: request.permissions,
       ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
-      created_at: context.now().toISOString(),
+      created_at: parts.now().toISOString(),
     };
-    await context.sessions.create(session);
+    await sessions.create(session);
     madeSession = session.session_id;
     return session;
   }
@@ -165,36 +182,36 @@ export function createAdmission(parts: AdmissionParts): Admission {
         return await work();
       } catch (error) {
         if (!isStorageError(error)) throw error;
-        context.logger.error({ err: error }, "admission could not be written");
+        logger.error({ err: error }, "admission could not be written");
         throw new ProblemError("storage_full", `the state directory cannot be written: ${error.message}`);
       }
     });
   }
 
   async function admitTurn(request: TurnRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
-    const session = findSession(context, request);
+    const session = findSession(sessions, request);
     const executor =
       session === undefined
-        ? knownExecutor(context, request.executor ?? "", "executor")
-        : sessionExecutor(context, cliOf(session), session.session_id);
+        ? knownExecutor(parts.executors, request.executor ?? "", "executor")
+        : sessionExecutor(parts.executors, cliOf(session), session.session_id);
     refuseWhatItCannot(request, executor.executor.id, executor.executor.capabilities);
-    const workspace = await checkWorkspace(request.workspace ?? session?.workspace ?? context.workspace, {
-      roots: context.workspaceRoots,
-      runAs: context.runAs,
+    const workspace = await checkWorkspace(request.workspace ?? session?.workspace ?? parts.workspace, {
+      roots: parts.workspaceRoots,
+      runAs: parts.runAs,
     });
     return enter(() =>
       admitNow(asked, async () => {
         const found = await resolveSession(request, workspace);
         refusePrograms(request.mcp_servers ?? {}, permissionsOf(found, request));
         const made = begin(found, asked.hash, traceId);
-        return draftTurn(made, { request, executor: cliOf(found), workspace, limits: context.limits });
+        return draftTurn(made, { request, executor: cliOf(found), workspace, limits: limits });
       }),
     );
   }
 
   async function admitRecording(request: ReplayRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
-    const { workspace, limits } = context;
-    const { executor } = knownExecutor(context, request.recording.turn.executor, "recording.turn.executor");
+    const { workspace } = parts;
+    const { executor } = knownExecutor(parts.executors, request.recording.turn.executor, "recording.turn.executor");
     const draft = draftReplay({
       request,
       workspace,
@@ -232,17 +249,17 @@ export function createAdmission(parts: AdmissionParts): Admission {
       return admitOnce(asked, () => admitRecording(request, asked, traceId));
     },
     async createSession(request) {
-      knownExecutor(context, request.executor, "executor");
-      const workspace = await checkWorkspace(request.workspace ?? context.workspace, {
-        roots: context.workspaceRoots,
-        runAs: context.runAs,
+      knownExecutor(parts.executors, request.executor, "executor");
+      const workspace = await checkWorkspace(request.workspace ?? parts.workspace, {
+        roots: parts.workspaceRoots,
+        runAs: parts.runAs,
       });
       return enter(async () => {
         const { session_id: id = "" } = request;
-        if (context.sessions.get(id) !== undefined) {
+        if (sessions.get(id) !== undefined) {
           throw new ProblemError("session_exists", `session ${id} exists already`);
         }
-        if (context.sessions.isUnreadable(id)) throw unreadableSession("session_exists", id);
+        if (sessions.isUnreadable(id)) throw unreadableSession("session_exists", id);
         await refuseIfNotStorable();
         return makeSession({ ...request, workspace });
       });
@@ -272,8 +289,8 @@ export function unreadableSession(code: "session_not_found" | "session_exists", 
   return new ProblemError(code, message);
 }
 
-function findSession(context: TurnContext, request: TurnRequest): SessionFile | undefined {
-  const session = request.session_id === undefined ? undefined : context.sessions.get(request.session_id);
+function findSession(sessions: SessionStore, request: TurnRequest): SessionFile | undefined {
+  const session = request.session_id === undefined ? undefined : sessions.get(request.session_id);
   if (session === undefined && request.executor === undefined) throw sessionNotFound(request.session_id);
   if (session !== undefined && request.executor !== undefined && request.executor !== session.executor) {
     throw new ProblemError(
@@ -309,8 +326,8 @@ function refuseIfBusy({ queue, store }: AdmissionParts, request: TurnRequest, se
 }
 
 /** A turn that can start at once is let in, however few may wait. */
-function refuseIfFull({ queue, context }: AdmissionParts, sessionId: string | undefined): void {
-  const { maxQueued } = context.limits;
+function refuseIfFull({ queue, limits }: AdmissionParts, sessionId: string | undefined): void {
+  const { maxQueued } = limits;
   if (queue.waitingCount() >= maxQueued && queue.wouldWait(sessionId)) {
     throw new ProblemError(
       "queue_full",

@@ -1,8 +1,6 @@
 import { ProblemError } from "../../../protocol/index.ts";
-import { executorIds, type TurnContext } from "../context.ts";
 import type { ExecutorRuntime } from "../readiness/executor-runtime.ts";
-
-type Known = Pick<TurnContext, "executors">;
+import { listIds, type Executors } from "../readiness/executors.ts";
 
 /**
  * The executor that a request names.
@@ -10,10 +8,10 @@ type Known = Pick<TurnContext, "executors">;
  * @param path - of the field that names it
  * @throws {ProblemError} invalid_request that lists the known ones
  */
-export function knownExecutor(context: Known, id: string, path: string): ExecutorRuntime {
-  const runtime = context.executors.get(id);
+export function knownExecutor(executors: Executors, id: string, path: string): ExecutorRuntime {
+  const runtime = executors.get(id);
   if (runtime !== undefined) return runtime;
-  const message = `must be one of ${executorIds(context)}, got "${id}"`;
+  const message = `must be one of ${listIds(executors)}, got "${id}"`;
   throw new ProblemError("invalid_request", `${path}: ${message}`, { fields: [{ path, message }] });
 }
 
@@ -22,9 +20,9 @@ export function knownExecutor(context: Known, id: string, path: string): Executo
  *
  * @throws {ProblemError} executor_not_found that lists the known ones
  */
-export function sessionExecutor(context: Known, id: string, sessionId: string): ExecutorRuntime {
-  const runtime = context.executors.get(id);
+export function sessionExecutor(executors: Executors, id: string, sessionId: string): ExecutorRuntime {
+  const runtime = executors.get(id);
   if (runtime !== undefined) return runtime;
-  const message = `session ${sessionId} belongs to ${id}, which this turnd does not have; it has ${executorIds(context)}`;
+  const message = `session ${sessionId} belongs to ${id}, which this turnd does not have; it has ${listIds(executors)}`;
   throw new ProblemError("executor_not_found", message);
 }

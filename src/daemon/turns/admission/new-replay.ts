@@ -4,7 +4,7 @@ import { hasRun } from "../../replay/recording.ts";
 import { schedule, spanMs, type ReadTime } from "../../replay/schedule.ts";
 import { TIMELINE_FILE } from "../../replay/timeline.ts";
 import { beginTurnFile, type NewTurn, type TurnDraft } from "./new-turn.ts";
-import { OUTPUT, RECORDED } from "../replay/player.ts";
+import { OUTPUT, RECORDED } from "../store/output-files.ts";
 
 export interface ReplayDetails {
   readonly request: ReplayRequest;

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { CliName, TurnRequest } from "../../../protocol/index.ts";
-import type { TurnLimits } from "../context.ts";
+import type { TurnLimits } from "../contract/limits.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 import type { NewFile } from "../store/turn-store.ts";
 

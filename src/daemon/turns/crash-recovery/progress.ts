@@ -2,7 +2,7 @@ import { TurnEndedData } from "../../../protocol/index.ts";
 import type { TakenLine } from "../../process/output/follow.ts";
 import { isTranslated, readLogged, type LoggedEvent } from "./logged-event.ts";
 import type { Redact } from "../../event-log/redact.ts";
-import { countEvent, type EventCounts } from "../run/consume.ts";
+import { countEvent, type EventCounts } from "../outcome/event-counts.ts";
 import { createToolLedger, type ToolLedger } from "./tool-ledger.ts";
 
 /** How far a turn's log had got when an earlier daemon stopped writing it. */

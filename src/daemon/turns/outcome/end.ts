@@ -4,18 +4,28 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
 import { Decision, TurnEndedData } from "../../../protocol/index.ts";
 import type { EventLog, LogSoFar } from "../../event-log/event-log.ts";
-import type { AttemptResult } from "../run/attempt.ts";
+import type { Redact } from "../../event-log/redact.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
+import type { TurnObserver } from "../contract/observer.ts";
 import { concludeTurn, type TurnFacts } from "./classify.ts";
-import type { TurnContext } from "../context.ts";
 import { explainTurn } from "./decision.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
-import { writeResult } from "./result.ts";
-import { toFailureOfOurs } from "./run-outcome.ts";
+import { writeResult } from "./result-file.ts";
+import { toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
 import type { End } from "../lifecycle/inputs.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { withoutSecrets } from "../store/without-secrets.ts";
+
+export interface EndParts {
+  readonly sessions: Pick<SessionStore, "get" | "update">;
+  readonly redact: Redact;
+  readonly observer: Pick<TurnObserver, "eventsWritten" | "turnEnded">;
+  readonly now: () => Date;
+  readonly logger: Logger;
+}
 
 const END_RETRIES = 10;
 const END_RETRY_MS = 200;
@@ -25,8 +35,8 @@ const END_RETRY_MS = 200;
  *
  * Never throws: it is what is left where everything else has failed.
  */
-export async function endWithoutLog(context: TurnContext, turn: Turn, error: unknown): Promise<void> {
-  context.logger.error({ turnId: turn.file.turn_id, err: error }, "turn's log cannot be written");
+export async function endWithoutLog(parts: EndParts, turn: Turn, error: unknown): Promise<void> {
+  parts.logger.error({ turnId: turn.file.turn_id, err: error }, "turn's log cannot be written");
   const facts = { endedBy: turn.life.stopReason ?? null, halt: toFailureOfOurs(error), exit: null, isDegraded: false };
   const data: TurnEndedData = {
     ...concludeTurn(facts),
@@ -36,9 +46,9 @@ export async function endWithoutLog(context: TurnContext, turn: Turn, error: unk
   };
   // Wherever the turn stood.
   await turn.send({ type: "failed" });
-  const end = { status: data.status, at: context.now().toISOString(), decision: explainTurn(facts) };
+  const end = { status: data.status, at: parts.now().toISOString(), decision: explainTurn(facts) };
   await turn.send({ type: "end_unwritable", end, data });
-  observeEnd(context, turn, data);
+  observeEnd(parts, turn, data);
   turn.tail.end();
 }
 
@@ -59,47 +69,41 @@ async function digestOf(logPath: string): Promise<string> {
  *
  * Where the disk takes not even this, the daemon goes on with the result in memory, and the next start tries again.
  */
-export async function endTurn(
-  context: TurnContext,
-  turn: Turn,
-  log: EventLog,
-  facts: TurnFacts,
-  attempt: AttemptResult | undefined,
-): Promise<void> {
-  if (attempt !== undefined) await quietly(context, turn, () => saveUsage(context, turn, attempt.ending.usageAfter));
-  const now = context.now();
+export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { facts, ran }: RunOutcome): Promise<void> {
+  if (ran !== undefined) await quietly(parts, turn, () => saveUsage(parts, turn, ran.ending.usageAfter));
+  const now = parts.now();
   const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);
   const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
   const makeData = (before: LogSoFar): TurnEndedData =>
-    withoutSecrets(context.redact, TurnEndedData, {
+    withoutSecrets(parts.redact, TurnEndedData, {
       ...concludeTurn(facts),
       counts: {
         events: before.events + 1,
-        records: attempt?.counts.records ?? 0,
-        unknown: attempt?.counts.unknown ?? 0,
-        tools: attempt?.counts.tools ?? 0,
-        retries: attempt?.counts.retries ?? 0,
+        records: ran?.counts.records ?? 0,
+        unknown: ran?.counts.unknown ?? 0,
+        tools: ran?.counts.tools ?? 0,
+        retries: ran?.counts.retries ?? 0,
       },
       duration_ms: durationMs,
       digest: before.digest,
     });
   const at = now.toISOString();
-  const decision = makeDecision(context, turn, facts);
-  const data = await logEnd(context, turn, log, makeData, { at, ...(decision === undefined ? {} : { decision }) });
-  await quietly(context, turn, async () => {
+  const decision = makeDecision(parts, turn, facts);
+  const data = await logEnd(parts, turn, log, makeData, { at, ...(decision === undefined ? {} : { decision }) });
+  await quietly(parts, turn, async () => {
     // A result beside a log without its end would say that the log is damaged.
     if (turn.decision === undefined || turn.unwrittenEnd !== undefined) return;
     await writeResult(turn, { data, at }, turn.decision);
     await turn.send({ type: "result_written" });
   });
   const { status, failure } = data;
-  context.logger.info(
+  parts.logger.info(
     { turnId: turn.file.turn_id, status, code: failure?.code, durationMs: data.duration_ms },
     "turn ended",
   );
 }
 
-function makeDecision({ redact, logger }: TurnContext, turn: Turn, facts: TurnFacts): Decision | undefined {
+function makeDecision({ redact, logger }: EndParts, turn: Turn, facts: TurnFacts): Decision | undefined {
   try {
     return withoutSecrets(redact, Decision, explainTurn(facts));
   } catch (error) {
@@ -109,8 +113,8 @@ function makeDecision({ redact, logger }: TurnContext, turn: Turn, facts: TurnFa
   }
 }
 
-function observeEnd(context: TurnContext, { file }: Turn, data: TurnEndedData): void {
-  context.observer.turnEnded({
+function observeEnd(parts: EndParts, { file }: Turn, data: TurnEndedData): void {
+  parts.observer.turnEnded({
     executor: file.executor,
     status: data.status,
     code: data.failure?.code,
@@ -121,7 +125,7 @@ function observeEnd(context: TurnContext, { file }: Turn, data: TurnEndedData): 
 }
 
 async function logEnd(
-  context: TurnContext,
+  parts: EndParts,
   turn: Turn,
   log: EventLog,
   makeData: (before: LogSoFar) => TurnEndedData,
@@ -134,17 +138,17 @@ async function logEnd(
         (before) => ({ type: "turn.ended", data: (data = makeData(before)) }),
         () => {
           void turn.send({ type: "end_logged", end: { ...end, status: data.status } });
-          context.observer.eventsWritten(turn.file.executor, 1);
-          observeEnd(context, turn, data);
+          parts.observer.eventsWritten(turn.file.executor, 1);
+          observeEnd(parts, turn, data);
         },
       );
       return data;
     } catch (error) {
       if (!isStorageError(error)) throw error;
       if (attempt >= END_RETRIES) {
-        context.logger.error({ turnId: turn.file.turn_id, err: error }, "end of a turn could not be written");
+        parts.logger.error({ turnId: turn.file.turn_id, err: error }, "end of a turn could not be written");
         await turn.send({ type: "end_unwritable", end: { ...end, status: data.status }, data });
-        observeEnd(context, turn, data);
+        observeEnd(parts, turn, data);
         return data;
       }
       await delay(END_RETRY_MS);
@@ -152,16 +156,16 @@ async function logEnd(
   }
 }
 
-async function saveUsage(context: TurnContext, turn: Turn, usage: TurnEndedData["usage"]): Promise<void> {
-  if (usage === undefined && context.sessions.get(turn.file.session_id)?.native_usage === undefined) return;
-  await context.sessions.update(turn.file.session_id, { native_usage: usage });
+async function saveUsage(parts: EndParts, turn: Turn, usage: TurnEndedData["usage"]): Promise<void> {
+  if (usage === undefined && parts.sessions.get(turn.file.session_id)?.native_usage === undefined) return;
+  await parts.sessions.update(turn.file.session_id, { native_usage: usage });
 }
 
 /** What can be derived again, or matters less than the end itself, must not keep the turn from ending (law 3). */
-async function quietly(context: TurnContext, turn: Turn, work: () => Promise<void>): Promise<void> {
+async function quietly(parts: EndParts, turn: Turn, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    context.logger.warn({ turnId: turn.file.turn_id, err: error }, "file beside the log could not be written");
+    parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "file beside the log could not be written");
   }
 }

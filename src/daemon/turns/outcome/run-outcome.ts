@@ -1,27 +1,31 @@
-import type { FailureDraft } from "../../executors/contract/executor.ts";
+import type { Ending, FailureDraft } from "../../executors/contract/executor.ts";
 import { GroupError } from "../../process/cgroup/cgroup.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import { KeeperDiskError, KeeperError } from "../../process/keeper/keeper.ts";
-import type { AttemptResult } from "../run/attempt.ts";
 import { exhaustedFailure, ownFailure } from "./own-failure.ts";
 import type { TurnFacts } from "./classify.ts";
-import { MissingExecutorError } from "../context.ts";
-import type { Emitter } from "../run/emitter.ts";
+import { MissingExecutorError } from "../contract/missing-executor.ts";
+import type { Counts } from "./event-counts.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
-import { HomeError } from "../run/home.ts";
+import { HomeError } from "../../process/user-files/change-home.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
+
+/** What a process came to whose output was translated. */
+export interface Ran {
+  readonly ending: Ending;
+  readonly counts: Counts;
+}
 
 /** What is known of a turn when nothing runs any more. */
 export interface RunOutcome {
   readonly facts: TurnFacts;
-  /** Absent when no process ran, or its recording tells of none. */
-  readonly attempt?: AttemptResult;
+  /** Absent when no process ran, or its recording has none. */
+  readonly ran?: Ran;
 }
 
 /** The failure of a turn whose log would not take its events; undefined when it took them all. */
-export function storageFault(emitter: Emitter): TurnFacts["halt"] {
-  const fault = emitter.fault();
+export function storageFault(fault: Error | undefined): TurnFacts["halt"] {
   return fault === undefined
     ? undefined
     : ownFailure("storage_error", `The turn's events could not be written: ${fault.message}`);
@@ -47,4 +51,16 @@ export async function saveOwnPart(turn: Turn, { halt, endedBy }: TurnFacts): Pro
 
 function toHalted({ code, message, remedy }: NonNullable<TurnFacts["halt"]>): NonNullable<TurnFile["halted"]> {
   return { code, message, ...(remedy === undefined ? {} : { remedy }) };
+}
+
+/** The end of a turn whose process never ran. */
+export function neverRan({ life, file }: Turn, failure: FailureDraft | undefined): RunOutcome {
+  return {
+    facts: {
+      endedBy: life.stopReason ?? null,
+      ...(failure === undefined ? {} : { halt: failure }),
+      exit: null,
+      isDegraded: file.degraded !== undefined,
+    },
+  };
 }

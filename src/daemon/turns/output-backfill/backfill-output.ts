@@ -1,15 +1,27 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Logger } from "pino";
 import type { Recovery } from "../../executors/contract/executor.ts";
+import type { GroupsState } from "../../process/cgroup/cgroup.ts";
+import type { RunAs } from "../../process/run-as.ts";
 import { startKept } from "../../process/keeper/keeper.ts";
 import { readHead } from "../../storage/read-bounded.ts";
 import { sweepLeftovers } from "../../process/keeper/leftovers.ts";
 import { waitForExit } from "../../process/keeper/wait-exit.ts";
-import { surroundingsOf } from "../run/cli-surroundings.ts";
-import { executorOf, type TurnContext } from "../context.ts";
+import { environmentOf, type CliEnvironmentParts } from "../environment/cli-environment.ts";
+import { executorOf } from "../readiness/executors.ts";
 import { appendLines, finishAppending } from "./pending-lines.ts";
 import type { Turn } from "../lifecycle/turn.ts";
-import { makeGroup } from "../run/turn-group.ts";
+import { makeGroup } from "../environment/turn-group.ts";
+
+export interface BackfillParts extends CliEnvironmentParts {
+  /** `sandbox/keeper`. */
+  readonly keeperPath: string;
+  readonly runAs: RunAs;
+  readonly groups: GroupsState;
+  readonly now: () => Date;
+  readonly logger: Logger;
+}
 
 /** CLI A takes a second on a quiet machine. The turn's own time-out holds besides. */
 const LIMIT_MS = 30_000;
@@ -27,14 +39,14 @@ const DIRECTORY = "recovery";
  * @returns whether there is more to read; never throws for what the CLI or the disk does
  */
 export async function recoverOutput(
-  context: TurnContext,
+  parts: BackfillParts,
   turn: Turn,
   recovery: Recovery,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const log = context.logger.child({ turnId: turn.file.turn_id });
+  const log = parts.logger.child({ turnId: turn.file.turn_id });
   try {
-    const stored = await readStored(context, turn, recovery.args, signal);
+    const stored = await readStored(parts, turn, recovery.args, signal);
     if (stored === undefined) {
       log.warn("output may be incomplete and the CLI's store could not be read");
       return false;
@@ -54,38 +66,38 @@ export async function recoverOutput(
  *
  * Never throws: what the CLI printed is told all the same, and the store is asked once more where it can be.
  */
-export async function finishRecovery(context: TurnContext, turn: Turn): Promise<void> {
+export async function finishRecovery(parts: BackfillParts, turn: Turn): Promise<void> {
   try {
     await finishAppending(turn.directory);
     await clear(turn);
   } catch (error) {
-    context.logger.warn({ turnId: turn.file.turn_id, err: error }, "output could not be recovered");
+    parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "output could not be recovered");
   }
 }
 
 /** @returns undefined when the command fails, takes too long or prints too much */
 async function readStored(
-  context: TurnContext,
+  parts: BackfillParts,
   turn: Turn,
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const located = await executorOf(context, turn.file.executor).locate();
+  const located = await executorOf(parts.executors, turn.file.executor).locate();
   if (!located.ok) return undefined;
   const directory = join(turn.directory, DIRECTORY);
   try {
     await mkdir(directory, { mode: 0o700 });
     await writeFile(join(directory, "prompt.txt"), "", { mode: 0o600 });
     const started = await startKept({
-      keeperPath: context.keeperPath,
+      keeperPath: parts.keeperPath,
       directory,
       command: [located.path, ...args],
-      env: surroundingsOf(context, turn).env,
+      env: environmentOf(parts, turn).env,
       cwd: turn.file.workspace,
-      runAs: context.runAs,
-      ...makeGroup(context, turn.file.turn_id),
+      runAs: parts.runAs,
+      ...makeGroup(parts, turn.file.turn_id),
     });
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs(context, turn))]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs(parts, turn))]);
     const exit = await waitForExit(directory, started, limit);
     const output = join(directory, "stdout.jsonl");
     if (exit?.code !== 0) return undefined;
@@ -97,10 +109,10 @@ async function readStored(
   }
 }
 
-function limitMs(context: TurnContext, { file }: Turn): number {
+function limitMs(parts: BackfillParts, { file }: Turn): number {
   const { timeout_ms: timeoutMs, started_at: startedAt } = file;
   if (timeoutMs === 0 || startedAt === undefined) return LIMIT_MS;
-  return Math.max(0, Math.min(LIMIT_MS, Date.parse(startedAt) + timeoutMs - context.now().getTime()));
+  return Math.max(0, Math.min(LIMIT_MS, Date.parse(startedAt) + timeoutMs - parts.now().getTime()));
 }
 
 /** Ends what runs there, and removes what it has left. */

@@ -1,24 +1,44 @@
 import { ProblemError, type Readiness, type SandboxInfo } from "../../../protocol/index.ts";
 import { MIB, type GroupsState } from "../../process/cgroup/cgroup.ts";
-import type { TurnContext } from "../context.ts";
+import type { RunAs } from "../../process/run-as.ts";
 import type { ExecutorLook } from "./look-at-executor.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
-import { checkStateDisk } from "./state-disk.ts";
-import { checkWorkspace } from "../admission/workspace.ts";
+import { checkStateDisk, type StateDiskParts, type StateFaultParts } from "./state-disk.ts";
+import { checkWorkspace } from "./workspace.ts";
+
+export interface SandboxParts {
+  /** Of turnd. */
+  readonly version: string;
+  /** HOME of the CLIs. */
+  readonly homeDirectory: string;
+  readonly workspace: string;
+  readonly runAs: RunAs;
+  /** Whether a keeper can adopt what escapes; found out at the start. */
+  readonly hasSubreaper: boolean;
+  readonly groups: GroupsState;
+  /** What a person should know of this machine. */
+  readonly warnings: readonly string[];
+}
+
+export interface ReadinessParts extends StateDiskParts, StateFaultParts {
+  readonly workspace: string;
+  readonly workspaceRoots: readonly string[];
+  readonly runAs: RunAs;
+}
 
 /** The name of the check that fails where no process can be started. */
 const PROCESSES = "processes";
 
 /** What `GET /v1/sandbox` tells. */
-export function describeSandbox(context: TurnContext): SandboxInfo {
+export function describeSandbox(parts: SandboxParts): SandboxInfo {
   return {
-    version: context.version,
-    home_dir: context.homeDirectory,
-    workspace: context.workspace,
-    run_as: { uid: context.runAs.uid, gid: context.runAs.gid },
-    subreaper: context.hasSubreaper,
-    turn_limits: describeLimits(context.groups),
-    warnings: [...context.warnings],
+    version: parts.version,
+    home_dir: parts.homeDirectory,
+    workspace: parts.workspace,
+    run_as: { uid: parts.runAs.uid, gid: parts.runAs.gid },
+    subreaper: parts.hasSubreaper,
+    turn_limits: describeLimits(parts.groups),
+    warnings: [...parts.warnings],
   };
 }
 
@@ -47,12 +67,12 @@ const EXECUTOR_WAIT_MS = 4_000;
  * @param looks - one for each executor
  */
 export function createReadiness(
-  context: TurnContext,
+  parts: ReadinessParts,
   damage: Damage,
   looks: readonly ExecutorLook[],
 ): SharedAnswer<Readiness> {
   return shareAnswer({
-    ask: (signal) => checkReadiness(context, { damage, looks, signal }),
+    ask: (signal) => checkReadiness(parts, { damage, looks, signal }),
     keptMs: () => READINESS_KEPT_MS,
   });
 }
@@ -61,19 +81,19 @@ export function createReadiness(
 export type Damage = () => string | undefined;
 
 async function checkReadiness(
-  context: TurnContext,
+  parts: ReadinessParts,
   { damage, looks, signal }: { damage: Damage; looks: readonly ExecutorLook[]; signal: AbortSignal },
 ): Promise<Readiness> {
-  const { workspaceRoots: roots, runAs } = context;
+  const { workspaceRoots: roots, runAs } = parts;
   const executors = await Promise.all(looks.map(({ look }) => look({ provider: "known", waitMs: EXECUTOR_WAIT_MS })));
   const checks = [
-    await check("state", () => checkStateDisk(context)),
+    await check("state", () => checkStateDisk(parts)),
     // Told, and no obstacle: the other sessions are served.
     await check("files", async () => {
       const found = damage();
       if (found !== undefined) throw new Error(found);
     }),
-    await check("workspace", () => checkWorkspace(context.workspace, { roots, runAs, signal })),
+    await check("workspace", () => checkWorkspace(parts.workspace, { roots, runAs, signal })),
     ...executors.map(({ id, available, unavailable }) => ({
       name: id,
       ok: available,

@@ -2,14 +2,24 @@ import { randomUUID } from "node:crypto";
 import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { ownFailure } from "../outcome/own-failure.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
+import type { TurnLimits } from "../contract/limits.ts";
 import type { TurnFacts } from "../outcome/classify.ts";
-import type { TurnContext } from "../context.ts";
+
+export interface StateDiskParts {
+  readonly stateDirectory: string;
+  readonly limits: Pick<TurnLimits, "minFreeBytes">;
+}
+
+export interface StateFaultParts {
+  readonly sessions: Pick<SessionStore, "fault">;
+}
 
 /** So little is left where a disk is full: what a CLI writes next does not fit, whatever the block size. */
 const FULL_BYTES = 262_144;
 
 /** What keeps a turn from being let in, as one sentence; undefined where there is room for one. Costs one system call. */
-export async function findShortage({ stateDirectory, limits }: TurnContext): Promise<string | undefined> {
+export async function findShortage({ stateDirectory, limits }: StateDiskParts): Promise<string | undefined> {
   const free = await freeBytes(stateDirectory);
   if (free >= limits.minFreeBytes) return undefined;
   return `${free} bytes are free on the disk of the state directory, fewer than TURND_MIN_FREE_BYTES (${limits.minFreeBytes}); delete sessions or enlarge it`;
@@ -20,11 +30,11 @@ export async function findShortage({ stateDirectory, limits }: TurnContext): Pro
  *
  * @throws {Error} that says what is wrong
  */
-export async function checkStateDisk(context: TurnContext): Promise<void> {
-  const shortage = context.sessions.fault() ?? (await findShortage(context));
+export async function checkStateDisk(parts: StateDiskParts & StateFaultParts): Promise<void> {
+  const shortage = parts.sessions.fault() ?? (await findShortage(parts));
   if (shortage !== undefined) throw new Error(shortage);
   // A name of its own: what is left by a daemon that was killed is nobody's.
-  const path = join(context.stateDirectory, `probe-${randomUUID()}`);
+  const path = join(parts.stateDirectory, `probe-${randomUUID()}`);
   const file = await open(path, "wx", 0o600);
   try {
     await file.writeFile("turnd\n");
@@ -40,11 +50,14 @@ export async function checkStateDisk(context: TurnContext): Promise<void> {
  *
  * @param facts - what decides the turn's end as far as it is known
  */
-export async function findFullDisk(context: TurnContext, facts: TurnFacts): Promise<TurnFacts["halt"]> {
+export async function findFullDisk(
+  parts: Pick<StateDiskParts, "stateDirectory">,
+  facts: TurnFacts,
+): Promise<TurnFacts["halt"]> {
   const { endedBy, ending } = facts;
   if (facts.halt !== undefined || endedBy !== null) return facts.halt;
   if (ending?.failure === undefined || ending.failure.isProven) return undefined;
-  const free = await freeBytes(context.stateDirectory).catch(() => Infinity);
+  const free = await freeBytes(parts.stateDirectory).catch(() => Infinity);
   if (free >= FULL_BYTES) return undefined;
   return ownFailure(
     "storage_error",

@@ -47,27 +47,3 @@ export async function openCopy(fromPath: string, toPath: string): Promise<Growin
     close: async () => void (await Promise.all([from.close(), to.close()])),
   };
 }
-
-/** Cuts a file of output after so many lines: what nobody was shown is not part of the turn. */
-export async function keepLines(path: string, lines: number): Promise<void> {
-  const file = await open(path, "r+");
-  try {
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-    let [left, offset] = [lines, 0];
-    while (left > 0) {
-      const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES, offset);
-      if (bytesRead === 0) return;
-      const chunk = buffer.subarray(0, bytesRead);
-      let end = 0;
-      while (left > 0 && end < bytesRead) {
-        const at = chunk.indexOf(NEWLINE, end);
-        if (at !== -1) left -= 1;
-        end = at === -1 ? bytesRead : at + 1;
-      }
-      offset += end;
-    }
-    await file.truncate(offset);
-  } finally {
-    await file.close();
-  }
-}

@@ -5,25 +5,22 @@ import type { OutputBatch } from "../../process/output/follow.ts";
 import { openRecording } from "../../replay/recording.ts";
 import { fromEvents } from "../../replay/timeline.ts";
 import { writeFileAtomic } from "../../storage/atomic-file.ts";
-import { executorOf, type TurnContext } from "../context.ts";
-import type { Emitter } from "../run/emitter.ts";
-import { keepLines } from "./growing-copy.ts";
-import { OUTPUT, playTimeline } from "./player.ts";
+import type { TurnLimits } from "../contract/limits.ts";
+import { executorOf, type Executors } from "../readiness/executors.ts";
+import type { OpenTurn } from "../run/run.ts";
+import { OUTPUT, keepLines } from "../store/output-files.ts";
+import { playTimeline } from "./player.ts";
 import { isSameText } from "../crash-recovery/logged-event.ts";
 import type { Progress } from "../crash-recovery/progress.ts";
 import { retellTurn } from "./retell.ts";
 import { storageFault, type RunOutcome } from "../outcome/run-outcome.ts";
 import type { TurnProcess } from "../lifecycle/inputs.ts";
-import type { Turn } from "../lifecycle/turn.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 
-export interface PlayOptions {
-  readonly context: TurnContext;
-  readonly turn: Turn;
-  readonly emitter: Emitter;
-  /** What an earlier daemon has logged. */
-  readonly progress: Progress;
-  readonly logPath: string;
+export interface PlayParts {
+  readonly executors: Executors;
+  readonly limits: Pick<TurnLimits, "maxLineBytes">;
+  readonly now: () => Date;
 }
 
 /**
@@ -33,8 +30,8 @@ export interface PlayOptions {
  * what has been told is in the log, and telling the same lines in the same order again gives the same events.
  * @returns undefined when the daemon stops before anything was played: the turn waits for the next start
  */
-export async function playTurn(options: PlayOptions): Promise<RunOutcome | undefined> {
-  const { context, turn, emitter, progress } = options;
+export async function playTurn(parts: PlayParts, open: OpenTurn): Promise<RunOutcome | undefined> {
+  const { turn, emitter, progress } = open;
   const { replay } = turn.file;
   if (replay === undefined) throw new Error(`turn ${turn.file.turn_id} is no replay`);
   const hasBegun = turn.file.started_at !== undefined;
@@ -45,15 +42,15 @@ export async function playTurn(options: PlayOptions): Promise<RunOutcome | undef
     return { facts: { endedBy: stopReason, exit: null, isDegraded: false } };
   }
   if (!hasBegun && replay.has_run) {
-    await turn.send({ type: "prepared", start: { started_at: context.now().toISOString() } });
+    await turn.send({ type: "prepared", start: { started_at: parts.now().toISOString() } });
   }
 
-  const playing = await startPlaying(options, replay);
+  const playing = await startPlaying(open, replay);
   const isNews = newsAfter(progress);
   const recording = await openRecording(turn.directory);
   const { facts, consumed } = await retellTurn(recording, {
-    executor: executorOf(context, turn.file.executor).executor,
-    maxLineBytes: context.limits.maxLineBytes,
+    executor: executorOf(parts.executors, turn.file.executor).executor,
+    maxLineBytes: parts.limits.maxLineBytes,
     timeline: playing.timeline,
     finished: playing.finished,
     cut: playing.cut,
@@ -65,19 +62,12 @@ export async function playTurn(options: PlayOptions): Promise<RunOutcome | undef
   await playing.close();
   // What was stopped half-way has not told again all that is logged.
   if (!playing.cut.aborted) await emitter.finish();
-  const fault = storageFault(emitter);
+  const fault = storageFault(emitter.fault());
   return {
     facts: fault === undefined ? facts : { ...facts, halt: fault },
     ...(consumed === undefined
       ? {}
-      : {
-          attempt: {
-            ...consumed,
-            counts: { ...consumed.counts, ...emitter.counts() },
-            exit: facts.exit,
-            sweepError: undefined,
-          },
-        }),
+      : { ran: { ending: consumed.ending, counts: { ...consumed.counts, ...emitter.counts() } } }),
   };
 }
 
@@ -92,7 +82,7 @@ interface Playing {
 }
 
 /** Begins to play. */
-async function startPlaying({ turn, logPath }: PlayOptions, replay: NonNullable<TurnFile["replay"]>): Promise<Playing> {
+async function startPlaying({ turn, logPath }: OpenTurn, replay: NonNullable<TurnFile["replay"]>): Promise<Playing> {
   const cut = new AbortController();
   const finished = new AbortController();
   const taken = { stdout: 0, stderr: 0 };

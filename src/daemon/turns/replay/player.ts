@@ -2,13 +2,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ReplaySpeed, TimelineEntry } from "../../../protocol/index.ts";
 import { fromEntries, inRuns, TIMELINE_FILE } from "../../replay/timeline.ts";
+import { OUTPUT, RECORDED } from "../store/output-files.ts";
 import { openCopy } from "./growing-copy.ts";
-
-/** The two files that are followed. */
-export const OUTPUT = { stdout: "stdout.jsonl", stderr: "stderr.log" } as const;
-
-/** What a player fills them from. */
-export const RECORDED = { stdout: "recorded.stdout.jsonl", stderr: "recorded.stderr.log" } as const;
 
 export interface PlayerOptions {
   /** Of the replay's turn; what an earlier daemon has played of it is there already. */

@@ -5,7 +5,7 @@ import type { Executor } from "../../executors/contract/executor.ts";
 import { idsOf, type Recording } from "../../replay/recording.ts";
 import { inRuns } from "../../replay/timeline.ts";
 import { concludeTurn } from "../outcome/classify.ts";
-import type { Counts } from "../run/consume.ts";
+import type { Counts } from "../outcome/event-counts.ts";
 import { explainTurn } from "../outcome/decision.ts";
 import { retellTurn } from "./retell.ts";
 import type { Redact } from "../../event-log/redact.ts";

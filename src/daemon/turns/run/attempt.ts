@@ -4,13 +4,23 @@ import { readExit, type Started } from "../../process/keeper/keeper.ts";
 import { stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
 import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions, type OutputReport } from "./consume.ts";
-import { executorOf, type TurnContext, type TurnLimits } from "../context.ts";
-import { recoverOutput } from "../output-backfill/backfill-output.ts";
+import type { TurnLimits } from "../contract/limits.ts";
+import type { TurnObserver } from "../contract/observer.ts";
+import { executorOf } from "../readiness/executors.ts";
+import { recoverOutput, type BackfillParts } from "../output-backfill/backfill-output.ts";
 import { boundOutput } from "./output-bound.ts";
 import type { StopOrder } from "../lifecycle/inputs.ts";
 import { LAST_LINES_MS, type Turn } from "../lifecycle/turn.ts";
-import { markOf } from "./turn-group.ts";
+import { markOf } from "../environment/turn-group.ts";
 import { startWatch } from "./watch.ts";
+
+export interface AttemptParts extends BackfillParts {
+  readonly limits: Pick<
+    TurnLimits,
+    "startTimeoutMs" | "cancelGraceMs" | "shutdownMs" | "maxOutputBytes" | "maxLineBytes"
+  >;
+  readonly observer: Pick<TurnObserver, "processesSwept">;
+}
 
 export interface AttemptOptions {
   readonly started: Started;
@@ -36,10 +46,10 @@ export interface AttemptResult extends Consumed {
  *
  * Shape: resolves when the last line is translated and the tree is empty. What happens on the way is sent to the turn.
  */
-export async function followAttempt(context: TurnContext, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
-  const { executor, drift } = executorOf(context, turn.file.executor);
-  const { limits } = context;
-  const tree: ProcessTree = { started: options.started, ...markOf(turn.file.turn_id, context.groups.groups) };
+export async function followAttempt(parts: AttemptParts, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
+  const { executor, drift } = executorOf(parts.executors, turn.file.executor);
+  const { limits } = parts;
+  const tree: ProcessTree = { started: options.started, ...markOf(turn.file.turn_id, parts.groups.groups) };
   const finished = new AbortController();
   const stopped = new AbortController();
   const output = boundOutput({
@@ -55,7 +65,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
   function stop(order: StopOrder): void {
     if (order.reason === "session_deleted") abandonOutput();
     stopped.abort();
-    stopping = stopProcess(context, turn, tree, executor.stopSignals, order);
+    stopping = stopProcess(parts, turn, tree, executor.stopSignals, order);
     // What cannot even be killed must not keep the turn from ending (law 3).
     stopping.catch(() => finished.abort());
     void whenGone().then(() => turn.send({ type: "stop_done" }));
@@ -71,7 +81,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
   const watch = startWatch({
     startTimeoutMs: limits.startTimeoutMs,
     idleTimeoutMs: turn.file.idle_timeout_ms,
-    turnRemainingMs: remainingMs(context, turn),
+    turnRemainingMs: remainingMs(parts, turn),
     onFire: (reason) => void turn.send({ type: "watchdog_fired", reason }),
   });
   void turn.send({ type: "process_started", process: { stop, abandonOutput } });
@@ -80,7 +90,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     try {
       const exit = await waitForExit(turn.directory, options.started, finished.signal);
       watch.stop();
-      const sweepError = await sweepAll(context, tree, stopping);
+      const sweepError = await sweepAll(parts, tree, stopping);
       // A sweep waits for the keeper, which may have come to write it meanwhile.
       return { exit: exit ?? (await readExit(turn.directory)) ?? null, sweepError };
     } finally {
@@ -104,7 +114,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
     const lost = hasAskedStore ? undefined : translator.findLost?.(await outcome());
     hasAskedStore = true;
     if (lost === undefined || stopped.signal.aborted) return false;
-    recovering = recoverOutput(context, turn, lost, stopped.signal);
+    recovering = recoverOutput(parts, turn, lost, stopped.signal);
     return recovering;
   }
 
@@ -115,7 +125,7 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
         output.observe(report.batch);
         break;
       case "halted":
-        context.logger.warn({ turnId: turn.file.turn_id, rule: report.halt.rule }, "process halted");
+        parts.logger.warn({ turnId: turn.file.turn_id, rule: report.halt.rule }, "process halted");
         void turn.send({ type: "halted" });
         break;
       case "step_boundary":
@@ -152,25 +162,25 @@ export async function followAttempt(context: TurnContext, turn: Turn, options: A
   await output
     .cut(turn.directory)
     .catch((error: unknown) =>
-      context.logger.warn({ turnId: turn.file.turn_id, err: error }, "output that was not read could not be cut off"),
+      parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "output that was not read could not be cut off"),
     );
   return { ...consumed, ...end };
 }
 
 async function stopProcess(
-  context: TurnContext,
+  parts: AttemptParts,
   turn: Turn,
   tree: ProcessTree,
   signals: readonly ("SIGINT" | "SIGTERM")[],
   order: StopOrder,
 ): Promise<void> {
   await order.saved;
-  const ended = await stopTree(tree, signals, graceOf(order, context.limits));
-  context.observer.processesSwept(ended.filter(({ pid }) => pid !== tree.started.pid).length);
+  const ended = await stopTree(tree, signals, graceOf(order, parts.limits));
+  parts.observer.processesSwept(ended.filter(({ pid }) => pid !== tree.started.pid).length);
   await turn.send({ type: "processes_swept", processes: ended });
 }
 
-function graceOf({ reason, isAtOnce }: StopOrder, { cancelGraceMs, shutdownMs }: TurnLimits): number {
+function graceOf({ reason, isAtOnce }: StopOrder, { cancelGraceMs, shutdownMs }: AttemptParts["limits"]): number {
   if (isAtOnce) return 0;
   // Half of the bound is for what comes after: sweeping, and logging the end.
   return reason === "shutdown" ? Math.min(cancelGraceMs, shutdownMs / 2) : cancelGraceMs;
@@ -178,13 +188,13 @@ function graceOf({ reason, isAtOnce }: StopOrder, { cancelGraceMs, shutdownMs }:
 
 /** A sweep that fails is reported, not thrown: the turn ends all the same (law 3). */
 async function sweepAll(
-  context: TurnContext,
+  parts: AttemptParts,
   tree: ProcessTree,
   stopping: Promise<void> | undefined,
 ): Promise<SweepError | undefined> {
   try {
     await stopping;
-    context.observer.processesSwept((await sweepTree(tree)).length);
+    parts.observer.processesSwept((await sweepTree(tree)).length);
     return undefined;
   } catch (error) {
     if (error instanceof SweepError) return error;
@@ -192,8 +202,8 @@ async function sweepAll(
   }
 }
 
-function remainingMs(context: TurnContext, turn: Turn): number | undefined {
+function remainingMs(parts: AttemptParts, turn: Turn): number | undefined {
   if (turn.file.timeout_ms === 0) return undefined;
-  const startedAt = turn.file.started_at === undefined ? context.now() : new Date(turn.file.started_at);
-  return turn.file.timeout_ms - (context.now().getTime() - startedAt.getTime());
+  const startedAt = turn.file.started_at === undefined ? parts.now() : new Date(turn.file.started_at);
+  return turn.file.timeout_ms - (parts.now().getTime() - startedAt.getTime());
 }

@@ -8,23 +8,12 @@ import type {
 } from "../../executors/contract/executor.ts";
 import { isBlank } from "../../executors/contract/json-line.ts";
 import type { OutputBatch } from "../../process/output/follow.ts";
+import { countEvent, type Counts } from "../outcome/event-counts.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
 
 /** What a resumed process may print before it names its session (law 9): both CLIs name it in their first record. */
 const MAX_HELD_EVENTS = 10_000;
 const MAX_HELD_CHARACTERS = 33_554_432;
-
-/** What is counted of a turn's events. */
-export interface EventCounts {
-  unknown: number;
-  tools: number;
-  retries: number;
-}
-
-/** What is counted while a turn's lines are translated. */
-export interface Counts extends EventCounts {
-  records: number;
-}
 
 /** What is noticed while output is read. */
 export type OutputReport =
@@ -127,11 +116,4 @@ interface Translated {
   events: TranslatedEvent[];
   /** The line of each, but for those of the end. */
   lines: OutputLine[];
-}
-
-/** Counts an event by its type. */
-export function countEvent(counts: EventCounts, type: string): void {
-  if (type === "record.unknown") counts.unknown += 1;
-  else if (type === "tool.started") counts.tools += 1;
-  else if (type === "retry") counts.retries += 1;
 }

@@ -3,7 +3,7 @@ import type { NewEvent } from "../../event-log/sequence.ts";
 import { warningEvent, type WarningCode } from "../../../protocol/index.ts";
 import type { Redact } from "../../event-log/redact.ts";
 import type { OutputLine, TranslatedEvent } from "../../executors/contract/executor.ts";
-import { countEvent, type EventCounts } from "./consume.ts";
+import { countEvent, type EventCounts } from "../outcome/event-counts.ts";
 import type { Progress } from "../crash-recovery/progress.ts";
 import { createReconciler, type Difference } from "../crash-recovery/reconcile.ts";
 import { isStorageError } from "../../storage/storage-error.ts";

@@ -3,8 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { CommandGroups } from "../../process/cgroup/cgroup.ts";
 import { sweepLeftovers, sweepMarked } from "../../process/keeper/leftovers.ts";
-import type { TurnContext } from "../context.ts";
-import { markOf } from "./turn-group.ts";
+import { markOf, type GroupParts } from "../environment/turn-group.ts";
 
 /** Longest that a start waits: what is stuck is ended beside everything else. */
 const WAIT_MS = 10_000;
@@ -16,7 +15,7 @@ const WAIT_MS = 10_000;
  */
 export async function endLeftovers(
   directories: readonly string[],
-  { logger, groups: { groups } }: Pick<TurnContext, "logger" | "groups">,
+  { logger, groups: { groups } }: GroupParts,
 ): Promise<void> {
   const given = new AbortController();
   const ended = Promise.all(directories.map((directory) => endOne(directory, logger, groups)));

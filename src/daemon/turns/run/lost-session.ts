@@ -1,12 +1,18 @@
+import type { SessionStore } from "../../sessions/session-store.ts";
 import type { AttemptResult } from "./attempt.ts";
-import { executorOf, type TurnContext } from "../context.ts";
+import { executorOf, type Executors } from "../readiness/executors.ts";
 import type { Degraded } from "../lifecycle/inputs.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 
+export interface LostSessionParts {
+  readonly executors: Executors;
+  readonly sessions: Pick<SessionStore, "get" | "hasHome">;
+}
+
 /** The native session a turn is to go on with; null for a fresh one. */
-export function requestedSession(context: TurnContext, turn: Turn): string | null {
+export function requestedSession(parts: LostSessionParts, turn: Turn): string | null {
   if (turn.file.degraded !== undefined) return null;
-  return context.sessions.get(turn.file.session_id)?.native_session_id ?? null;
+  return parts.sessions.get(turn.file.session_id)?.native_session_id ?? null;
 }
 
 /**
@@ -15,11 +21,11 @@ export function requestedSession(context: TurnContext, turn: Turn): string | nul
  * An id that is none never reaches the CLI, which might silently start anew with it.
  * @returns undefined when nothing does, or nothing is to be resumed
  */
-export async function findLost(context: TurnContext, turn: Turn, id: string | null): Promise<Degraded | undefined> {
-  const { executor } = executorOf(context, turn.file.executor);
+export async function findLost(parts: LostSessionParts, turn: Turn, id: string | null): Promise<Degraded | undefined> {
+  const { executor } = executorOf(parts.executors, turn.file.executor);
   if (id === null) return undefined;
   if (!executor.isNativeSessionId(id)) return lost(id, `"${id}" is no session id of ${executor.id}.`);
-  if (await context.sessions.hasHome(turn.file.session_id)) return undefined;
+  if (await parts.sessions.hasHome(turn.file.session_id)) return undefined;
   return lost(id, "The session's home, which held its native state, is gone.");
 }
 
@@ -28,8 +34,8 @@ function lost(requested: string, reason: string): Degraded {
 }
 
 /** What a process that was started for the resume showed of its loss. */
-export function lostResume(context: TurnContext, turn: Turn, attempt: AttemptResult): Degraded {
-  const { executor, cliName } = executorOf(context, turn.file.executor);
+export function lostResume(parts: LostSessionParts, turn: Turn, attempt: AttemptResult): Degraded {
+  const { executor, cliName } = executorOf(parts.executors, turn.file.executor);
   const rule = (attempt.halt ?? attempt.ending.failure)?.rule ?? "";
   return {
     requested: turn.file.requested_session ?? "",

@@ -1,7 +1,7 @@
 import { stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import type { OutputBatch } from "../../process/output/follow.ts";
-import { keepLines } from "../replay/growing-copy.ts";
+import { keepLines } from "../store/output-files.ts";
 
 export interface OutputBoundOptions {
   /** Of stdout, and of stderr. */

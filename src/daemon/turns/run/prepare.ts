@@ -1,16 +1,29 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Logger } from "pino";
 import { warningEvent } from "../../../protocol/index.ts";
 import type { TranslatedEvent } from "../../executors/contract/executor.ts";
+import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { startKept, type Started } from "../../process/keeper/keeper.ts";
 import { FRESH } from "../../storage/atomic-file.ts";
-import { surroundingsOf } from "./cli-surroundings.ts";
-import { executorOf, type TurnContext } from "../context.ts";
-import { changeHome, type HomeCommand } from "./home.ts";
+import { environmentOf, type CliEnvironmentParts } from "../environment/cli-environment.ts";
+import { executorOf } from "../readiness/executors.ts";
+import { changeHome, type HomeCommand, type HomeWriter } from "../../process/user-files/change-home.ts";
 import type { StartFacts } from "../lifecycle/inputs.ts";
 import type { Turn } from "../lifecycle/turn.ts";
-import { makeGroup } from "./turn-group.ts";
+import { makeGroup } from "../environment/turn-group.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
+
+export interface PrepareParts extends CliEnvironmentParts, HomeWriter {
+  /** `sandbox/keeper`. */
+  readonly keeperPath: string;
+  readonly groups: GroupsState;
+  readonly now: () => Date;
+}
+
+export interface TidyParts extends CliEnvironmentParts, HomeWriter {
+  readonly logger: Logger;
+}
 
 /** A turn's process, ready to be started. */
 export interface Prepared {
@@ -34,12 +47,12 @@ export interface PrepareOptions {
  * @throws {HomeError} or the system's error when something cannot be written, the signal's reason once it has aborted;
  * nothing runs then
  */
-export async function prepareTurn(context: TurnContext, turn: Turn, options: PrepareOptions): Promise<Prepared> {
-  const { executor, cliName, configuration } = executorOf(context, turn.file.executor);
-  const session = context.sessions.get(turn.file.session_id);
+export async function prepareTurn(parts: PrepareParts, turn: Turn, options: PrepareOptions): Promise<Prepared> {
+  const { executor, cliName, configuration } = executorOf(parts.executors, turn.file.executor);
+  const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
   const { file } = turn;
-  const { home, plan, env } = surroundingsOf(context, turn, options.version);
+  const { home, plan, env } = environmentOf(parts, turn, options.version);
   const attachments = await readAttachments(turn);
   const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
   const commands: HomeCommand[] = [
@@ -53,7 +66,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
       content,
     })),
   ];
-  const changed = await changeHome(context, home, commands, options.signal);
+  const changed = await changeHome(parts, home, commands, options.signal);
   const attached = (name: string): string => join(home, "turn", file.turn_id, name);
   const args = executor.buildArgs({
     mode: file.mode,
@@ -70,7 +83,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
   await replaceFile(join(turn.directory, "prompt.txt"), options.prompt);
   options.signal.throwIfAborted();
   const start: StartFacts = {
-    started_at: file.started_at ?? context.now().toISOString(),
+    started_at: file.started_at ?? parts.now().toISOString(),
     cli_name: cliName,
     cli_version: options.version,
     args,
@@ -89,13 +102,13 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
     ),
     start: () =>
       startKept({
-        keeperPath: context.keeperPath,
+        keeperPath: parts.keeperPath,
         directory: turn.directory,
         command: [options.binary, ...args],
         env,
         cwd: file.workspace,
-        runAs: context.runAs,
-        ...makeGroup(context, file.turn_id),
+        runAs: parts.runAs,
+        ...makeGroup(parts, file.turn_id),
       }),
   };
 }
@@ -108,7 +121,7 @@ export async function prepareTurn(context: TurnContext, turn: Turn, options: Pre
  * Never throws: what cannot be removed is logged, and the next turn tries again.
  */
 export async function tidyHome(
-  context: TurnContext,
+  parts: TidyParts,
   turn: Turn,
   { hasHome }: { readonly hasHome: boolean },
 ): Promise<void> {
@@ -118,18 +131,18 @@ export async function tidyHome(
   try {
     const tidy: readonly HomeCommand[] = hasHome
       ? // What a daemon that was killed had not come to remove goes with it.
-        [{ do: "empty", path: "tmp" }, { do: "remove", path: "turn" }, ...listGiven(context, turn)]
+        [{ do: "empty", path: "tmp" }, { do: "remove", path: "turn" }, ...listGiven(parts, turn)]
       : [{ do: "remove", path: `turn/${file.turn_id}` }];
-    await changeHome(context, context.sessions.paths(file.session_id).home, tidy);
+    await changeHome(parts, parts.sessions.paths(file.session_id).home, tidy);
   } catch (error) {
-    context.logger.warn({ turnId: file.turn_id, err: error }, "home could not be tidied");
+    parts.logger.warn({ turnId: file.turn_id, err: error }, "home could not be tidied");
   }
 }
 
 /** Configuration with what the request brought in it, keys of its MCP servers too: the next turn gets another. */
-function listGiven(context: TurnContext, turn: Turn): HomeCommand[] {
+function listGiven(parts: TidyParts, turn: Turn): HomeCommand[] {
   if (Object.keys(turn.file.mcp_servers ?? {}).length === 0) return [];
-  return surroundingsOf(context, turn).plan.files.map(({ path }) => ({ do: "remove", path }));
+  return environmentOf(parts, turn).plan.files.map(({ path }) => ({ do: "remove", path }));
 }
 
 /** As a whole: a keeper that an earlier daemon has called up may have the old file open. */

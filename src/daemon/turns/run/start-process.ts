@@ -3,7 +3,7 @@ import type { FailureDraft } from "../../executors/contract/executor.ts";
 import { adoptStarted, KeeperError, type Started } from "../../process/keeper/keeper.ts";
 import { sweepMarked } from "../../process/keeper/leftovers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
-import { executorOf } from "../context.ts";
+import { executorOf } from "../readiness/executors.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
 import { finishRecovery } from "../output-backfill/backfill-output.ts";
 import { waitUnlessAborted } from "../readiness/wait-unless-aborted.ts";
@@ -11,16 +11,16 @@ import { readInput, withHistory } from "./history.ts";
 import { findLost, lostResume, requestedSession } from "./lost-session.ts";
 import { startedEvent } from "./own-events.ts";
 import { prepareTurn, replaceFile } from "./prepare.ts";
-import { logDegraded, type Run } from "./run-state.ts";
+import { logDegraded, type CliRun } from "./cli-run.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
-import { markOf } from "./turn-group.ts";
+import { markOf } from "../environment/turn-group.ts";
 
 /**
  * What a turn does while it is `starting`: finds the process that an earlier daemon started, or starts one.
  *
  * Shape: afterwards the run has a process to follow, or the turn has left that phase.
  */
-export async function startProcess(run: Run): Promise<void> {
+export async function startProcess(run: CliRun): Promise<void> {
   try {
     if (run.attempt === undefined) await findOrStart(run);
     else await startAfresh(run, run.attempt);
@@ -32,10 +32,10 @@ export async function startProcess(run: Run): Promise<void> {
   }
 }
 
-async function findOrStart(run: Run): Promise<void> {
-  const { turn, context, options } = run;
+async function findOrStart(run: CliRun): Promise<void> {
+  const { turn, parts, options } = run;
   await finishSetAside(turn.directory);
-  await finishRecovery(context, turn);
+  await finishRecovery(parts, turn);
   // An earlier daemon had given the resume up and got no further: the plain files are still that resume's.
   const isResumes = (turn.file.requested_session ?? null) !== null;
   if (turn.file.degraded !== undefined && isResumes && turn.file.resume_policy === "continue") {
@@ -47,8 +47,8 @@ async function findOrStart(run: Run): Promise<void> {
   turn.startSignal.throwIfAborted();
   if (obstacle !== undefined) return refuse(run, obstacle);
   if (!run.hasRoom) return refuse(run, NO_ROOM);
-  const requested = requestedSession(context, turn);
-  const lost = await findLost(context, turn, requested);
+  const requested = requestedSession(parts, turn);
+  const lost = await findLost(parts, turn, requested);
   if (lost !== undefined) {
     if (turn.file.resume_policy === "fail") return refuse(run, ownFailure("resume_degraded", lost.reason));
     await turn.send({ type: "resume_lost", degraded: lost });
@@ -56,52 +56,52 @@ async function findOrStart(run: Run): Promise<void> {
   await start(run, lost === undefined ? requested : null);
 }
 
-async function adopt(run: Run): Promise<void> {
-  const { turn, context } = run;
+async function adopt(run: CliRun): Promise<void> {
+  const { turn, parts } = run;
   const started = await adoptStarted(turn.directory);
   if (started !== undefined) {
     run.found = { started };
     return;
   }
   // Its keeper died before it let the command go, or it cannot be read whom it named.
-  const processes = await sweepMarked(markOf(turn.file.turn_id, context.groups.groups));
+  const processes = await sweepMarked(markOf(turn.file.turn_id, parts.groups.groups));
   await turn.send({ type: "processes_swept", processes });
   await refuse(run, undefined);
 }
 
 /** The native session is lost, and no event of the process that tried to resume it was logged: a fresh one takes its place. */
-async function startAfresh(run: Run, lost: NonNullable<Run["attempt"]>): Promise<void> {
-  const { turn, context } = run;
+async function startAfresh(run: CliRun, lost: NonNullable<CliRun["attempt"]>): Promise<void> {
+  const { turn, parts } = run;
   run.attempt = undefined;
-  await turn.send({ type: "resume_lost", degraded: lostResume(context, turn, lost) });
+  await turn.send({ type: "resume_lost", degraded: lostResume(parts, turn, lost) });
   await logDegraded(run);
   await setAsideResume(turn.directory);
   await start(run, null);
 }
 
-async function refuse(run: Run, failure: FailureDraft | undefined): Promise<void> {
+async function refuse(run: CliRun, failure: FailureDraft | undefined): Promise<void> {
   run.refusal = failure;
   await run.turn.send({ type: "start_refused" });
 }
 
 const NO_ROOM = ownFailure("storage_error", "The disk of the state directory is full: there is no room for the turn.");
 
-async function findObstacle({ context, turn }: Run): Promise<FailureDraft | undefined> {
-  const permissions = permissionsOf(context.sessions.get(turn.file.session_id), turn.file);
+async function findObstacle({ parts, turn }: CliRun): Promise<FailureDraft | undefined> {
+  const permissions = permissionsOf(parts.sessions.get(turn.file.session_id), turn.file);
   const { executor, mode, model } = turn.file;
   const wanted = { mode, permissions, ...(model === undefined ? {} : { model }) };
-  return executorOf(context, executor).findObstacle(wanted, turn.startSignal);
+  return executorOf(parts.executors, executor).findObstacle(wanted, turn.startSignal);
 }
 
-async function start(run: Run, requested: string | null): Promise<void> {
-  const { context, turn, emitter } = run;
-  const runtime = executorOf(context, turn.file.executor);
+async function start(run: CliRun, requested: string | null): Promise<void> {
+  const { parts, turn, emitter } = run;
+  const runtime = executorOf(parts.executors, turn.file.executor);
   const located = await runtime.locate(turn.startSignal);
   if (!located.ok) throw new KeeperError(`${runtime.cliName} cannot be run: ${located.reason}`);
   const input = await readInput(turn.directory);
   const prompt = turn.file.degraded !== undefined ? await prependHistory(run, input) : input;
-  await context.sessions.ensureHome(turn.file.session_id);
-  const prepared = await prepareTurn(context, turn, {
+  await parts.sessions.ensureHome(turn.file.session_id);
+  const prepared = await prepareTurn(parts, turn, {
     binary: located.path,
     version: located.version,
     requestedSession: requested,
@@ -124,12 +124,12 @@ async function start(run: Run, requested: string | null): Promise<void> {
   run.found = { started, spawnedAt };
 }
 
-async function prependHistory({ context, turn, options }: Run, input: string): Promise<string> {
+async function prependHistory({ parts, turn, options }: CliRun, input: string): Promise<string> {
   await replaceFile(join(turn.directory, "input.txt"), input);
   return withHistory(input, options.earlierTurns(), {
     signal: turn.startSignal,
     onUnreadable(path, error) {
-      context.logger.warn({ turnId: turn.file.turn_id, path, err: error }, "damaged turn is left out of the history");
+      parts.logger.warn({ turnId: turn.file.turn_id, path, err: error }, "damaged turn is left out of the history");
     },
   });
 }

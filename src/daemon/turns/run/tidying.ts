@@ -1,5 +1,4 @@
-import type { TurnContext } from "../context.ts";
-import { tidyHome } from "./prepare.ts";
+import { tidyHome, type TidyParts } from "./prepare.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 
 /** Removes what ended turns leave in their sessions' homes: after their ends, one at a time in a home. */
@@ -13,13 +12,13 @@ export interface Tidying {
 }
 
 /** Makes the tidying of a daemon. */
-export function createTidying(context: TurnContext): Tidying {
+export function createTidying(parts: TidyParts): Tidying {
   const underWay = new Map<string, Promise<void>>();
   const settled = async (sessionId: string): Promise<void> => underWay.get(sessionId);
 
   async function tidy(before: Promise<void>, turn: Turn, options: { readonly hasHome: boolean }): Promise<void> {
     await before;
-    await tidyHome(context, turn, options);
+    await tidyHome(parts, turn, options);
   }
 
   return {

@@ -1,7 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { Logger } from "pino";
 import { ProblemError } from "../../../protocol/index.ts";
-import type { TurnContext } from "../context.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
+import type { SecretBook } from "./secret-book.ts";
 import type { StateReserve } from "./reserve.ts";
 import { isFull } from "../../storage/storage-error.ts";
 import type { Tombstone, Tombstones } from "./tombstones.ts";
@@ -23,15 +25,15 @@ export interface Removal {
 }
 
 export interface RemovalParts {
-  readonly context: TurnContext;
+  readonly sessions: SessionStore;
+  readonly secrets: Pick<SecretBook, "forgetSession">;
+  readonly logger: Logger;
   readonly store: TurnStore;
   readonly tombstones: Tombstones;
   readonly reserve: StateReserve;
 }
 
-export function createRemoval({ context, store, tombstones, reserve }: RemovalParts): Removal {
-  const { sessions, logger } = context;
-
+export function createRemoval({ sessions, secrets, logger, store, tombstones, reserve }: RemovalParts): Removal {
   /** @returns whether a later daemon knows the requests without the directory */
   async function bury(directory: string, stones: readonly Tombstone[]): Promise<boolean> {
     tombstones.remember(stones);
@@ -64,7 +66,7 @@ export function createRemoval({ context, store, tombstones, reserve }: RemovalPa
         throw new ProblemError("storage_full", `session ${sessionId} cannot be deleted: ${why}`);
       }
       store.forgetSession(sessionId);
-      context.secrets.forgetSession(sessionId);
+      secrets.forgetSession(sessionId);
       if (await bury(directory, stones)) await sessions.discardRemoved(directory);
       // Whatever keeps its record: its files are to make room.
       else await sessions.freeRemoved(directory);

@@ -1,4 +1,4 @@
-import type { ExecutorName, FailureCode, TurnEndedData } from "../../protocol/index.ts";
+import type { ExecutorName, FailureCode, TurnEndedData } from "../../../protocol/index.ts";
 
 /** Told of what happens to turns, for figures. Each call is cheap, synchronous and does not throw. */
 export interface TurnObserver {

@@ -1,14 +1,18 @@
+import type { Logger } from "pino";
 import type { FailureDraft } from "../../executors/contract/executor.ts";
 import type { GroupHits } from "../../process/cgroup/cgroup-files.ts";
-import { MIB, type CommandGroup, type CommandGroups } from "../../process/cgroup/cgroup.ts";
+import { MIB, type CommandGroup, type CommandGroups, type GroupsState } from "../../process/cgroup/cgroup.ts";
 import type { ProcessTree } from "../../process/keeper/tree.ts";
 import type { KeptExit } from "../../process/keeper/wait-exit.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
-import type { TurnContext } from "../context.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 
-type WithGroups = Pick<TurnContext, "groups" | "logger">;
+/** Control groups of turns, or why there are none. */
+export interface GroupParts {
+  readonly groups: GroupsState;
+  readonly logger: Logger;
+}
 
 /** What tells a turn's processes from all others. */
 export function markOf(marker: string, groups: CommandGroups | undefined): Omit<ProcessTree, "started"> {
@@ -16,12 +20,15 @@ export function markOf(marker: string, groups: CommandGroups | undefined): Omit<
 }
 
 /** Makes the control group of a turn, where there are any; one that is there already is the turn's too. */
-export function makeGroup({ groups: { groups } }: WithGroups, turnId: string): { readonly group?: CommandGroup } {
+export function makeGroup(
+  { groups: { groups } }: Pick<GroupParts, "groups">,
+  turnId: string,
+): { readonly group?: CommandGroup } {
   return groups === undefined ? {} : { group: groups.make(turnId) };
 }
 
 /** Removes the control group of a turn whose processes have ended. Never throws: the next start tries again. */
-export async function removeGroup({ groups: { groups }, logger }: WithGroups, file: TurnFile): Promise<void> {
+export async function removeGroup({ groups: { groups }, logger }: GroupParts, file: TurnFile): Promise<void> {
   if (groups === undefined || file.replay !== undefined) return;
   try {
     if (!(await groups.remove(file.turn_id))) logger.warn({ turnId: file.turn_id }, "control group is left");
@@ -31,10 +38,10 @@ export async function removeGroup({ groups: { groups }, logger }: WithGroups, fi
 }
 
 /** How a turn came to its own limits, for people; undefined when it did not. */
-export function describeHits(context: WithGroups, file: TurnFile): string | undefined {
-  const { groups } = context.groups;
+export function describeHits(parts: GroupParts, file: TurnFile): string | undefined {
+  const { groups } = parts.groups;
   if (groups === undefined) return undefined;
-  const { killed, refused } = readHits(context, groups, file);
+  const { killed, refused } = readHits(parts, groups, file);
   const { maxProcesses } = groups.limits;
   const told = [
     ...(killed > 0
@@ -51,14 +58,14 @@ export function describeHits(context: WithGroups, file: TurnFile): string | unde
 
 /** The failure of a turn whose CLI the kernel has killed for want of memory; undefined when that cannot be said. */
 export function findMemoryKill(
-  context: WithGroups,
+  parts: GroupParts,
   { file, life }: Pick<Turn, "file" | "life">,
   exit: KeptExit | null,
 ): FailureDraft | undefined {
-  const { groups } = context.groups;
+  const { groups } = parts.groups;
   // What turnd ended itself says nothing of memory.
   if (groups === undefined || exit?.signal !== "SIGKILL" || life.stopReason !== undefined) return undefined;
-  if (readHits(context, groups, file).killed === 0) return undefined;
+  if (readHits(parts, groups, file).killed === 0) return undefined;
   return ownFailure(
     "resources_exhausted",
     `The turn came to ${describeMemory(groups)}, and the system killed the CLI.`,
@@ -79,7 +86,7 @@ function count(number: number, one: string, many: string): string {
 const NONE: GroupHits = { killed: 0, refused: 0 };
 
 /** What cannot be read says nothing, and must not keep the turn from ending (law 3). */
-function readHits({ logger }: WithGroups, groups: CommandGroups, file: TurnFile): GroupHits {
+function readHits({ logger }: GroupParts, groups: CommandGroups, file: TurnFile): GroupHits {
   if (file.replay !== undefined) return NONE;
   try {
     return groups.readHits(file.turn_id);

@@ -1,13 +1,21 @@
 import type { FailureDraft } from "../../executors/contract/executor.ts";
 import type { Started } from "../../process/keeper/keeper.ts";
-import type { TurnContext } from "../context.ts";
-import type { Turn } from "../lifecycle/turn.ts";
-import type { AttemptResult } from "./attempt.ts";
-import type { Emitter } from "./emitter.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
+import type { TurnObserver } from "../contract/observer.ts";
+import type { StateDiskParts } from "../readiness/state-disk.ts";
+import type { AttemptParts, AttemptResult } from "./attempt.ts";
+import type { LostSessionParts } from "./lost-session.ts";
 import { degradedEvent } from "./own-events.ts";
+import type { PrepareParts } from "./prepare.ts";
+import type { OpenTurn } from "./run.ts";
 
-/** What a run needs to know of the turn's environment. */
-export interface RunOptions {
+export interface CliParts extends AttemptParts, PrepareParts, LostSessionParts, Pick<StateDiskParts, "stateDirectory"> {
+  readonly sessions: Pick<SessionStore, "get" | "paths" | "hasHome" | "ensureHome" | "update">;
+  readonly observer: Pick<TurnObserver, "processesSwept" | "firstEvent">;
+}
+
+/** What the run of a turn needs to know of the other turns of its session. */
+export interface CliRunOptions {
   /** Directories of the session's earlier turns, oldest first. */
   readonly earlierTurns: () => readonly string[];
   /** Resolves when nothing of an earlier turn is being removed from the session's home any more. */
@@ -15,14 +23,9 @@ export interface RunOptions {
 }
 
 /** A turn of a CLI on its way from its place to its end. Where it stands, `turn.life` says. */
-export interface Run {
-  readonly context: TurnContext;
-  readonly turn: Turn;
-  readonly options: RunOptions;
-  readonly emitter: Emitter;
-  readonly logPath: string;
-  /** Whether there was room for the turn's last event. */
-  readonly hasRoom: boolean;
+export interface CliRun extends OpenTurn {
+  readonly parts: CliParts;
+  readonly options: CliRunOptions;
   hasLoggedStarted: boolean;
   hasLoggedDegraded: boolean;
   /** The process to follow, and when it was started; no time for one that an earlier daemon had started. */
@@ -34,7 +37,7 @@ export interface Run {
 }
 
 /** First on the disk, then in the log: a daemon that is killed in between logs it at its next start. */
-export async function logDegraded(run: Run): Promise<void> {
+export async function logDegraded(run: CliRun): Promise<void> {
   const { degraded } = run.turn.file;
   if (degraded === undefined || run.hasLoggedDegraded) return;
   run.hasLoggedDegraded = true;

@@ -1,12 +1,23 @@
 import { join } from "node:path";
 import type { HomePlan } from "../../executors/contract/executor.ts";
 import { TURN_MARKER } from "../../process/keeper/tree.ts";
-import { executorOf, type TurnContext } from "../context.ts";
+import { executorOf, type Executors } from "../readiness/executors.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 
-/** What the processes of a turn's CLI find around them. */
-export interface CliSurroundings {
+/** What a turn's environment is worked out from. */
+export interface CliEnvironmentParts {
+  readonly executors: Executors;
+  readonly sessions: Pick<SessionStore, "get" | "paths">;
+  /** HOME of the CLIs. */
+  readonly homeDirectory: string;
+  /** The allow-listed part of turnd's own environment. */
+  readonly baseEnv: Readonly<Record<string, string>>;
+}
+
+/** The environment of the processes of a turn's CLI. */
+export interface CliEnvironment {
   /** The session's home. */
   readonly home: string;
   /** What must be in it. */
@@ -19,11 +30,15 @@ export interface CliSurroundings {
  *
  * @param cliVersion - of the binary that will run; absent: of the one that ran
  */
-export function surroundingsOf(context: TurnContext, turn: Turn, cliVersion = turn.file.cli_version): CliSurroundings {
-  const { executor, cliName, configuration } = executorOf(context, turn.file.executor);
-  const session = context.sessions.get(turn.file.session_id);
+export function environmentOf(
+  parts: CliEnvironmentParts,
+  turn: Turn,
+  cliVersion = turn.file.cli_version,
+): CliEnvironment {
+  const { executor, cliName, configuration } = executorOf(parts.executors, turn.file.executor);
+  const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
-  const { home } = context.sessions.paths(turn.file.session_id);
+  const { home } = parts.sessions.paths(turn.file.session_id);
   const plan = executor.planHome({
     home,
     cliName,
@@ -35,8 +50,8 @@ export function surroundingsOf(context: TurnContext, turn: Turn, cliVersion = tu
     ...(cliVersion === undefined ? {} : { cliVersion }),
   });
   const env = {
-    ...context.baseEnv,
-    HOME: context.homeDirectory,
+    ...parts.baseEnv,
+    HOME: parts.homeDirectory,
     TMPDIR: join(home, "tmp"),
     ...plan.env,
     ...configuration.env,

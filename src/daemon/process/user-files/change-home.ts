@@ -1,6 +1,6 @@
-import { PERL } from "../../process/keeper/keeper.ts";
-import type { RunAs } from "../../process/run-as.ts";
-import { runTool } from "../../process/run-tool.ts";
+import { PERL } from "../keeper/keeper.ts";
+import type { RunAs } from "../run-as.ts";
+import { runTool } from "../run-tool.ts";
 
 /** What is done to a home, in order. Paths are relative to it. Source: sandbox/write-home. */
 export type HomeCommand =

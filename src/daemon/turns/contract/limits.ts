@@ -1,0 +1,15 @@
+/** Bounds of a turn; times in milliseconds, 0 switches a time-out off. Source: docs/reference.md. */
+export interface TurnLimits {
+  readonly maxTurns: number;
+  readonly maxQueued: number;
+  readonly turnTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly startTimeoutMs: number;
+  readonly cancelGraceMs: number;
+  readonly shutdownMs: number;
+  readonly steerWaitMs: number;
+  readonly maxOutputBytes: number;
+  readonly maxLineBytes: number;
+  /** On the disk of the state directory, below which no turn is let in. */
+  readonly minFreeBytes: number;
+}
