@@ -120,7 +120,7 @@ test("the last event is on the disk, and the world in accord, before a reader se
   await log.close();
 });
 
-test("an end that the disk does not confirm is taken back, and told once when it does", async () => {
+test("an end that the disk does not confirm is taken back, and logged once when it does", async () => {
   const path = newPath();
   const { log, tail } = await openLog(path);
   await log.append([message("before")]);
@@ -147,7 +147,7 @@ test("an end that the disk does not confirm is taken back, and told once when it
   expect(log.digest()).toBe(createHash("sha256").update(readFileSync(path)).digest("hex"));
 });
 
-test("appends that nobody waits for stand in the log in the order of the calls, whole, with one dense seq", async () => {
+test("appends that no caller waits for stand in the log in the order of the calls, whole, with one dense seq", async () => {
   const path = newPath();
   const { log, tail } = await openLog(path);
   const done: Promise<void>[] = [];

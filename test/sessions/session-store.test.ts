@@ -8,7 +8,7 @@ test.each([
   [0o755, "711"],
   [0o1777, "711"],
   [0o700, "700"],
-])("sessions of mode %o that came with a volume are listed by nobody else afterwards", async (before, after) => {
+])("sessions of mode %o that came with a volume are listed by no other user afterwards", async (before, after) => {
   const stateDirectory = temporaryDirectory(onTestFinished);
   const sessions = join(stateDirectory, "sessions");
   mkdirSync(sessions);

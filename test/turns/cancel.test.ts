@@ -94,7 +94,7 @@ test("100 rounds of processes that try to escape leave no survivor", { timeout: 
     const { mark, turnId } = await startZoo(turnd, "ignore-signals\nhang");
     const receipt = await turnd.request("POST", `/v1/turns/${turnId}/cancel`);
     seen.push(mark);
-    // What survived is told with what turnd said of it.
+    // What survived is shown with what turnd logged of it.
     expect(processesNaming(mark).map(describeProcess), `${receipt.text}\n${turnd.log.slice(-20).join("\n")}`).toEqual(
       [],
     );

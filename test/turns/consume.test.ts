@@ -47,7 +47,7 @@ test.each([
   ["many lines", "?", 30_000],
   ["long lines", "?".repeat(1_000_000), 100],
 ])(
-  "a resumed process that prints %s without naming its session is stopped, and nobody sees them",
+  "a resumed process that prints %s without naming its session is stopped, and no client sees them",
   async (_, line, times) => {
     const { consumed, halts, emitted } = await consume(repeat(line, times));
     expect(halts.map(({ code }) => code)).toEqual(["resume_degraded"]);

@@ -139,7 +139,7 @@ async function expectServed(turnd: TestDaemon): Promise<void> {
   expect((await turnd.run({ executor: "cli-b", input: "new" })).status).toBe("completed");
 }
 
-/** What a client sees of a damaged session: it is there or told as unreadable, and each of its turns ends or is. */
+/** What a client sees of a damaged session: it is there or reported as unreadable, and each of its turns ends or is. */
 async function look(
   turnd: TestDaemon,
   { id, kind, turnId, target }: Victim,
@@ -206,7 +206,7 @@ describe.skipIf(process.getuid?.() !== 0)("whatever is damaged of a state", () =
   );
 });
 
-/** Of the state directory itself; what stood there is told as the message of a check that is not met. */
+/** Of the state directory itself; what stood there is the message of a check that is not met. */
 const OF_THE_STATE = ["sessions", "tombstones.jsonl", "lock", "reserve"] as const;
 
 describe.skipIf(process.getuid?.() !== 0).each(OF_THE_STATE)("whatever is damaged of the state's %s", (name) => {
@@ -220,7 +220,7 @@ describe.skipIf(process.getuid?.() !== 0).each(OF_THE_STATE)("whatever is damage
       const ran = ranFile(turnd.workspace, "again");
       const body = { executor: "cli-b", input: `touch ${ran}`, request_id: "request-deleted" };
       const { status } = await turnd.request("POST", "/v1/turns?wait_ms=20000", body);
-      // Whatever is left of the record of a deleted request that is gone altogether, nobody can tell.
+      // Whatever is left of the record of a deleted request that is gone altogether, is not known.
       const isForgotten = name === "tombstones.jsonl" && (_ === "missing" || _ === "empty" || _ === "truncated");
       if (!isForgotten) expect([404, 507]).toContain(status);
       if (!isForgotten) expect(existsSync(ran)).toBe(false);

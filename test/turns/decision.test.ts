@@ -101,13 +101,13 @@ const COUNTED = {
   digest: "0".repeat(64),
 };
 
-test("what was told at the end stays, whatever the directory shows now", () => {
-  const told = { ...concludeTurn(facts({}, { halt: ownFailure("storage_error", "The disk is full.") })), ...COUNTED };
+test("what was logged at the end stays, whatever the directory shows now", () => {
+  const logged = { ...concludeTurn(facts({}, { halt: ownFailure("storage_error", "The disk is full.") })), ...COUNTED };
   const shown = explainTurn(facts({ failure: proven }, {}));
-  const kept = keepLogged(told, shown);
+  const kept = keepLogged(logged, shown);
   expect(kept).toMatchObject({ rule: "turnd/storage_error", verdict: "storage_error", on: "turnd" });
   expect(matched(kept.tried)).toEqual(["turnd/storage_error won", "said outranked"]);
-  expect(keepLogged(told, undefined).tried).toHaveLength(1);
+  expect(keepLogged(logged, undefined).tried).toHaveLength(1);
   const cancelled = { ...concludeTurn(facts({}, { endedBy: "cancel" })), ...COUNTED };
   expect(keepLogged(cancelled, shown)).toMatchObject({
     rule: "turnd/cancel",
@@ -115,7 +115,7 @@ test("what was told at the end stays, whatever the directory shows now", () => {
     evidence: explainTurn(facts({}, { endedBy: "cancel" })).evidence,
   });
   const completed = { ...concludeTurn(facts({}, {})), ...COUNTED };
-  expect(keepLogged(completed, shown)).toMatchObject({ rule: "as-told", verdict: "completed" });
+  expect(keepLogged(completed, shown)).toMatchObject({ rule: "as-logged", verdict: "completed" });
 });
 
 async function explain(turnd: TestDaemon, turnId: string): Promise<Decision> {
@@ -176,7 +176,7 @@ test("a decision outlives its daemon, and is made again where none was kept", as
   }
 });
 
-test("a turn that never ran was decided by turnd, also when that is told again", async () => {
+test("a turn that never ran was decided by turnd, also when that is decided again", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory, { CLI_B_BIN: "/nowhere/cli-b" });
   const refused = await first.run({ executor: "cli-b", input: "hello" });

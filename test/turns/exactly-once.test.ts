@@ -141,8 +141,8 @@ test("a session that cannot be read keeps its requests and its id", async () => 
   writeFileSync(join(first.state, "sessions/session-1/session.json"), "\0".repeat(300));
   const second = await fakeDaemonIn(directory);
   for (const again of [body, { ...body, ...session }]) {
-    const { status, body: told } = await second.request("POST", "/v1/turns", again);
-    expect([status, told.detail.code, told.detail.turn_id]).toEqual([409, "request_id_conflict", turn_id]);
+    const { status, body: problem } = await second.request("POST", "/v1/turns", again);
+    expect([status, problem.detail.code, problem.detail.turn_id]).toEqual([409, "request_id_conflict", turn_id]);
   }
   const inIt = await second.request("POST", "/v1/turns", { ...session, input: "hello" });
   expect([inIt.status, inIt.body.detail.code]).toEqual([404, "session_not_found"]);

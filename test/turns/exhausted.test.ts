@@ -9,7 +9,7 @@ import { lookAtExecutor } from "../harness/look-at-executor.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-/** A user of nobody's, so that a limit of processes counts this test's alone; root's are not limited. */
+/** A user that no one else has, so that a limit of processes counts this test's alone; root's are not limited. */
 const UID = ownUid();
 const AS_OTHER = ["setpriv", `--reuid=${UID}`, `--regid=${UID}`, "--clear-groups"];
 /** The repository, with its Node, may lie where that user cannot go. */
@@ -36,7 +36,7 @@ async function limit(turnd: TestDaemon, processes: "1" | "1000"): Promise<void> 
 }
 
 test.runIf(IS_ROOT)(
-  "where no process is left to be had, an admission is told just that, and later goes through",
+  "where no process is left to be had, an admission is refused with just that, and later goes through",
   async () => {
     const turnd = await startLimited();
     const body = { executor: "cli-b", input: "hello", request_id: "exhausted-1" };

@@ -12,7 +12,7 @@ interface Stage {
   readonly target: string;
 }
 
-/** Starts a daemon on a state that somebody has changed since its session ended. */
+/** Starts a daemon on a state that was changed since its session ended. */
 async function changedState(change: (stage: Stage) => void) {
   const stage = await endedSession();
   change(stage);
@@ -54,7 +54,7 @@ test.runIf(IS_ROOT).each([
   ],
   ["turns of the CLIs' user", ({ turns }: Stage) => chownSync(turns, CLI_USER.uid, CLI_USER.gid)],
   ["a directory of the CLIs' user", ({ session }: Stage) => chownSync(session, CLI_USER.uid, CLI_USER.gid)],
-])("a session with %s is told as unreadable, leads root nowhere, and can be deleted", async (_title, change) => {
+])("a session with %s is reported as unreadable, leads root nowhere, and can be deleted", async (_title, change) => {
   const { turnd, target } = await changedState(change);
   const refused = await turnd.request("POST", "/v1/turns", { session_id: "session-1", input: "hello" });
   expect(refused.status).toBeGreaterThanOrEqual(400);

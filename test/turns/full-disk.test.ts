@@ -48,11 +48,11 @@ test.runIf(IS_ROOT)(
     const refused = await turnd.request("POST", "/v1/turns", { session_id: "session-1", input: "more" });
     expect([refused.status, refused.body.detail.code]).toEqual([507, "storage_full"]);
     // An answer is given again for a moment.
-    const told = await waitFor("the word about it", async () => {
+    const shown = await waitFor("the readiness to show it", async () => {
       const found = await readiness(turnd);
       return found.ready ? undefined : found;
     });
-    expect(told.state).toMatchObject({ ok: false, message: expect.stringContaining("ENOSPC") });
+    expect(shown.state).toMatchObject({ ok: false, message: expect.stringContaining("ENOSPC") });
     expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
     expect(readdirSync(join(state, "sessions"))).toEqual(["session-2"]);
     await waitFor("readiness", async () => (await readiness(turnd)).ready);

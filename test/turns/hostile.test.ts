@@ -27,7 +27,7 @@ const LINES: readonly (string | Buffer)[] = [
   "{".repeat(100),
 ];
 
-test("a live turn keeps every hostile line, completes, and replays as it was told", async () => {
+test("a live turn keeps every hostile line, completes, and replays as it was logged", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const turnd = await fakeDaemonIn(directory);
   const path = join(directory, "hostile");

@@ -42,7 +42,7 @@ test("turns are counted by how they ended, with their events, their duration and
   expect(value("process_resident_memory_bytes")).toBeGreaterThan(0);
 });
 
-test("what waits, runs and is read at this moment is told, and what is over no longer", async () => {
+test("what waits, runs and is read at this moment is reported, and what is over no longer", async () => {
   const turnd = await fakeDaemon({ TURND_MAX_TURNS: "1" });
   const { turn_id: running, session_id: session } = await turnd.admit({ executor: "cli-b", input: "hang" });
   const { turn_id: waiting } = await turnd.admit({ session_id: session, input: "hello" });
@@ -70,7 +70,7 @@ test("what waits, runs and is read at this moment is told, and what is over no l
   expect([after("turnd_turns_running"), after("turnd_turns_queued")]).toEqual([0, 0]);
 });
 
-test("events are told apart by whether their client was there when they were logged", async () => {
+test("events are counted apart by whether their client was there when they were logged", async () => {
   const turnd = await fakeDaemon();
   const { turn_id: turn, session_id: session } = await turnd.admit({ executor: "cli-b", input: "paced 20 0.05" });
   for await (const frame of turnd.follow(turn)) if (frame.event === "end") break;
@@ -86,7 +86,7 @@ test("events are told apart by whether their client was there when they were log
   expect(second('turnd_events_sent_total{kind="late"}')).toBe((late ?? 0) + 2 * total);
 });
 
-test("events that an earlier daemon had logged are told as passed over, and not as written again", async () => {
+test("events that an earlier daemon had logged are counted as skipped, and not as written again", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const before = await fakeDaemonIn(directory);
   const { turn_id: turn } = await before.admit({ executor: "cli-b", input: "one\ntwo\nhang" });
@@ -96,10 +96,10 @@ test("events that an earlier daemon had logged are told as passed over, and not 
   const turnd = await fakeDaemonIn(directory);
   const value = await waitFor("the turn", async () => {
     const scraped = await scrape(turnd);
-    return (scraped("turnd_events_passed_over_total") ?? 0) >= 3 && scraped;
+    return (scraped("turnd_events_skipped_total") ?? 0) >= 3 && scraped;
   });
   // turn.started is turnd's own; the rest came from lines.
-  expect(value("turnd_events_passed_over_total")).toBe(3);
+  expect(value("turnd_events_skipped_total")).toBe(3);
   expect(value('turnd_first_event_seconds_count{executor="cli-b"}')).toBeUndefined();
   await turnd.request("POST", `/v1/turns/${turn}/cancel`);
 });

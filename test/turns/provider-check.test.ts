@@ -59,7 +59,7 @@ test("turns at the same time ask one question, and later ones none until the ans
   expect((await provider.ask()).answer).toEqual({ status: 404, body: "no" });
   expect(asked.length).toBe(1);
 
-  // An absent API may have been a setting that is mended by now; one that is there stays for longer.
+  // An absent API may have been a setting that is fixed by now; one that is there stays for longer.
   [status, time] = [400, 61_000];
   expect((await provider.ask()).api).toBe("present");
   time += 3_000_000;
@@ -67,7 +67,7 @@ test("turns at the same time ask one question, and later ones none until the ans
   expect(asked.length).toBe(2);
 });
 
-test("what is known is told without asking", async () => {
+test("what is known is answered without asking", async () => {
   const { url, asked } = await serve((_, response) => response.writeHead(400).end());
   const provider = check({ url });
   expect([provider.known(), asked.length]).toEqual([undefined, 0]);
@@ -82,7 +82,7 @@ test("a redirect is not followed: the key goes nowhere else", async () => {
   expect(other.asked).toEqual([]);
 });
 
-test("a provider that never answers proves nothing, within the time-out", async () => {
+test("a provider that never answers proves nothing, within the timeout", async () => {
   const { url } = await serve(() => {});
   expect(await check({ url, timeoutMs: 100 }).ask()).toMatchObject({
     api: "unproven",
@@ -106,7 +106,7 @@ test("a provider that cannot be reached proves nothing", async () => {
   expect(state).toMatchObject({ api: "unproven", message: expect.stringContaining("ECONNREFUSED") });
 });
 
-test("a key that is no header value is told of without being quoted", async () => {
+test("a key that is no header value is reported without being quoted", async () => {
   const provider = createProviderCheck({
     probe: {
       url: "http://127.0.0.1:1/",

@@ -233,8 +233,8 @@ test("after kill -9 a steer waits for the next step boundary, not for one that h
   first.kill("SIGKILL");
   await first.exited;
   const second = await fakeDaemonIn(directory, { TURND_CANCEL_GRACE_MS: "0" });
-  await waitFor("what is logged to be passed over", async () =>
-    /^turnd_events_passed_over_total\S* [1-9]/m.test((await second.request("GET", "/metrics")).text),
+  await waitFor("what is logged to be skipped", async () =>
+    /^turnd_events_skipped_total\S* [1-9]/m.test((await second.request("GET", "/metrics")).text),
   );
   writeFileSync(mark, "");
   await ended(second, [running.turn_id]);

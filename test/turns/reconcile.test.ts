@@ -15,7 +15,7 @@ import { temporaryDirectory } from "../harness/temporary.ts";
 
 const SECRET = "sk-0123456789";
 
-/** `say` says three words of its line, `begin` and `finish` are of a tool call, `later` is told of by the next `say`. */
+/** `say` says three words of its line, `begin` and `finish` are of a tool call, `later` is printed by the next `say`. */
 const STDOUT = [
   "say",
   "begin t1",
@@ -127,7 +127,7 @@ async function run(directory: string, dialect: Dialect, secret = SECRET) {
     logPath,
     progress: await readProgress(logPath, redact),
     onWritten() {},
-    onPassedOver() {},
+    onSkipped() {},
     onDifference() {},
     onFault() {},
   });
@@ -209,7 +209,7 @@ describe.each(Object.keys(DIALECTS))("a log of the translation %s", (first) => {
       const keptEvents = whole.events.slice(0, cut);
       expect(lines.slice(0, cut), "what was logged stays").toEqual(kept);
       const texts = textsOf(events);
-      expect(new Set(texts).size, `nothing is told twice: ${texts.join(" ")}`).toBe(texts.length);
+      expect(new Set(texts).size, `nothing is logged twice: ${texts.join(" ")}`).toBe(texts.length);
       expectSoundCalls(events);
       // Of lines behind the last one logged all is there that the new translation says.
       const expected = textsOf(alone.events.filter(({ native }) => isAfter(native, keptEvents)));
@@ -224,7 +224,7 @@ describe.each(Object.keys(DIALECTS))("a log of the translation %s", (first) => {
       } else {
         expect(alone.lines.slice(0, cut), "no warning without a difference").not.toEqual(kept);
       }
-      // Once more: nothing is told again, and the warning is not either.
+      // Once more: nothing is logged again, and the warning is not either.
       expect((await run(directory, after)).lines, "a second restart adds nothing").toEqual(lines);
     }
   });

@@ -41,7 +41,7 @@ describe("an exported turn gives its events again", { timeout: 300_000 }, () => 
     expect(await expectSameAgain(turnd, waiting.turn_id)).toMatchObject({ turn: { ended_by: "cancel" }, stdout: [] });
   });
 
-  test("one that was taken up again after kill -9, and one whose keeper was lost", async () => {
+  test("one that was resumed after kill -9, and one whose keeper was lost", async () => {
     const directory = temporaryDirectory(onTestFinished);
     const first = await fakeDaemonIn(directory);
     const taken = await first.admit({ executor: "cli-b", input: "hello\nstderr early\npaced 20 0.05" });
@@ -58,10 +58,10 @@ describe("an exported turn gives its events again", { timeout: 300_000 }, () => 
     expect(await expectSameAgain(second, lost.turn_id)).toMatchObject({ exit: null });
   });
 
-  test("one whose session was lost, was a stranger's, or had an id that is none, whether it went on or not", async () => {
+  test("one whose session was lost, did not match, or had an id that is none, whether it went on or not", async () => {
     const directory = temporaryDirectory(onTestFinished);
     const first = await fakeDaemonIn(directory);
-    const cases = (["lost", "stranger", "malformed"] as const).flatMap((spoilt) =>
+    const cases = (["lost", "mismatched", "malformed"] as const).flatMap((spoilt) =>
       (["continue", "fail"] as const).map((policy) => ({ spoilt, policy, session: `${spoilt}-${policy}` })),
     );
     for (const { session } of cases) await first.run({ executor: "cli-b", session_id: session, input: "first" });
@@ -71,7 +71,7 @@ describe("an exported turn gives its events again", { timeout: 300_000 }, () => 
       const home = join(root, "home/fake-cli-b");
       if (spoilt === "lost") {
         for (const name of readdirSync(home)) if (name.startsWith("thread-")) rmSync(join(home, name));
-      } else if (spoilt === "stranger") {
+      } else if (spoilt === "mismatched") {
         writeFileSync(join(home, "answer-as"), "01a1fd18-0000-7000-8000-000000000000");
       } else {
         const file: object = JSON.parse(readFileSync(join(root, "session.json"), "utf8"));
@@ -114,8 +114,8 @@ test("a key that a CLI prints is in no export, and lines keep their numbers", as
   const { turn_id } = await turnd.run({ executor: "cli-b", input });
   const recording = await expectSameAgain(turnd, turn_id);
   expect(JSON.stringify(recording)).not.toContain(KEY);
-  const told = (await turnd.events(turn_id)).flatMap(({ native }) => (native === undefined ? [] : [native.line]));
-  expect(recording.stdout).toHaveLength(Math.max(...told) + 1);
+  const numbers = (await turnd.events(turn_id)).flatMap(({ native }) => (native === undefined ? [] : [native.line]));
+  expect(recording.stdout).toHaveLength(Math.max(...numbers) + 1);
 });
 
 describe("turnd record", () => {
@@ -129,7 +129,7 @@ describe("turnd record", () => {
     const directory = temporaryDirectory(onTestFinished);
     const turnd = await fakeDaemonIn(directory);
     const { turn_id } = await turnd.run({ executor: "cli-b", input: `tool ls\n${KEY}\nstderr ${KEY}\nhello` });
-    const told = withoutTimeAndIds(await eventLines(turnd, turn_id));
+    const logged = withoutTimeAndIds(await eventLines(turnd, turn_id));
     const running = join(directory, "while-running");
     expect(await record(directory, turn_id, running)).toMatchObject({ exitCode: 0, stdout: running });
     await turnd.stop();
@@ -146,7 +146,7 @@ describe("turnd record", () => {
       ).toBe(false);
       expect(JSON.parse(readFileSync(join(made, "exit.json"), "utf8"))).toEqual({ code: 0, signal: null });
       const { stdout } = await execa(process.execPath, [inject("turnd"), "replay", made]);
-      expect(withoutTimeAndIds(stdout)).toEqual(told);
+      expect(withoutTimeAndIds(stdout)).toEqual(logged);
     }
   });
 

@@ -29,7 +29,7 @@ async function warningsOf(turnd: TestDaemon, turnId: string): Promise<unknown[]>
   return events.flatMap((event) => (event.type === "warning" ? [event.data.code] : []));
 }
 
-test.each([0, 1, 2])("an answer of which %i records were printed is told whole, and replays so", async (count) => {
+test.each([0, 1, 2])("an answer of which %i records were printed is logged whole, and replays so", async (count) => {
   const turnd = await forgetfulCli();
   const first = await turnd.run({ executor: "cli-a", input: "print 1" });
   expect(first).toMatchObject({ status: "completed", output: "answer 0" });
@@ -56,7 +56,7 @@ test.each(["broken", "torn"])("where the store is of no help (%s), the turn ends
   await expectSameAgain(turnd, result.turn_id);
 });
 
-/** Until the CLI itself runs: what starts it bears another name, and is told of before it has become it. */
+/** Until the CLI itself runs: what starts it bears another name, and is seen before it has become it. */
 async function waitForExport(turnd: TestDaemon, sessionId: string, turnId: string): Promise<void> {
   const directory = join(turnd.state, "sessions", sessionId, "turns", turnId, "recovery");
   await waitFor("the store to be asked", () => {
@@ -76,7 +76,7 @@ test("a turn is cancelled while its store is asked, and nothing is left", async 
   expect(processesNaming(turn_id, "anywhere")).toEqual([]);
 });
 
-test("kill -9 while the store is asked: the next daemon asks again, and nothing is told twice", async () => {
+test("kill -9 while the store is asked: the next daemon asks again, and nothing is logged twice", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await forgetfulCli(directory);
   const { turn_id, session_id } = await first.admit({ executor: "cli-a", input: "print 1 slow" });

@@ -14,55 +14,51 @@ import { paced } from "./paced-recording.ts";
 const eventsOf = async (turnd: Client, turnId: string): Promise<string> =>
   (await turnd.request("GET", `/v1/turns/${turnId}/events?follow=true`)).text;
 
-test(
-  "a replay is taken up again after kill -9 at any instant: no event lost, none twice",
-  { timeout: 300_000 },
-  async () => {
-    const directory = temporaryDirectory(onTestFinished);
-    let turnd = await fakeDaemonIn(directory);
-    const { timeline = [], ...rest } = paced(60, 1_000, 1_000);
-    const warning = { type: "warning" as const, at: "2026-01-01T00:00:00Z", code: "processes_left", message: "1 (sh)" };
-    // One that is told before most kills, and one after.
-    const told = timeline.flatMap((entry, index) => (index === 5 || index === 30 ? [warning, entry] : [entry]));
-    // Ten seconds of ours early on: the first kill finds it playing, however loaded the machine is.
-    const later = (at: string): string => new Date(Date.parse(at) + 400_000).toISOString();
-    for (const entry of told.slice(8)) if (entry !== warning) entry.at = later(entry.at);
-    const recording = { ...rest, timeline: told };
-    const whole = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording });
-    const expected = withoutTimeAndIds(await eventsOf(turnd, whole.body.turn_id));
-    const { body } = await turnd.request("POST", "/v1/replays", { recording, speed: 40, request_id: "request-1" });
-    let kills = 0;
-    for (const messages of [2, 15, 16, 40, 60]) {
-      await waitFor(`${messages} messages`, async () => {
-        const events = await turnd.events(body.turn_id);
-        return events.filter(({ type }) => type === "message").length >= messages;
-      });
-      if ((await turnd.request("GET", `/v1/turns/${body.turn_id}`)).body.status !== "running") break;
-      turnd.kill("SIGKILL");
-      await turnd.exited;
-      kills += 1;
-      turnd = await fakeDaemonIn(directory);
-    }
-    expect(kills).toBeGreaterThan(0);
-    const text = await eventsOf(turnd, body.turn_id);
-    expect(withoutTimeAndIds(text)).toEqual(expected);
-    expect(hasTrueDigest(text)).toBe(true);
-    const repeat = await turnd.request("POST", "/v1/replays", { recording, speed: 40, request_id: "request-1" });
-    expect([repeat.status, repeat.body.turn_id]).toEqual([200, body.turn_id]);
-    const turn = join(turnd.state, "sessions", body.session_id, "turns", body.turn_id);
-    expect(readFileSync(join(turn, "stdout.jsonl")).equals(Buffer.concat(recording.stdout.map(bytesOf)))).toBe(true);
-    expect(readFileSync(join(turn, "stderr.log"), "utf8")).toBe("first\nsecond\n");
-    expect(statSync(join(turn, "stdout.jsonl")).mode & 0o777).toBe(0o600);
-    // Nothing was started for it.
-    expect(() => statSync(join(turn, "started"))).toThrow("ENOENT");
-  },
-);
+test("a replay is resumed after kill -9 at any instant: no event lost, none twice", { timeout: 300_000 }, async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  let turnd = await fakeDaemonIn(directory);
+  const { timeline = [], ...rest } = paced(60, 1_000, 1_000);
+  const warning = { type: "warning" as const, at: "2026-01-01T00:00:00Z", code: "processes_left", message: "1 (sh)" };
+  // One that is emitted before most kills, and one after.
+  const warned = timeline.flatMap((entry, index) => (index === 5 || index === 30 ? [warning, entry] : [entry]));
+  // Ten seconds of ours early on: the first kill finds it playing, however loaded the machine is.
+  const later = (at: string): string => new Date(Date.parse(at) + 400_000).toISOString();
+  for (const entry of warned.slice(8)) if (entry !== warning) entry.at = later(entry.at);
+  const recording = { ...rest, timeline: warned };
+  const whole = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording });
+  const expected = withoutTimeAndIds(await eventsOf(turnd, whole.body.turn_id));
+  const { body } = await turnd.request("POST", "/v1/replays", { recording, speed: 40, request_id: "request-1" });
+  let kills = 0;
+  for (const messages of [2, 15, 16, 40, 60]) {
+    await waitFor(`${messages} messages`, async () => {
+      const events = await turnd.events(body.turn_id);
+      return events.filter(({ type }) => type === "message").length >= messages;
+    });
+    if ((await turnd.request("GET", `/v1/turns/${body.turn_id}`)).body.status !== "running") break;
+    turnd.kill("SIGKILL");
+    await turnd.exited;
+    kills += 1;
+    turnd = await fakeDaemonIn(directory);
+  }
+  expect(kills).toBeGreaterThan(0);
+  const text = await eventsOf(turnd, body.turn_id);
+  expect(withoutTimeAndIds(text)).toEqual(expected);
+  expect(hasTrueDigest(text)).toBe(true);
+  const repeat = await turnd.request("POST", "/v1/replays", { recording, speed: 40, request_id: "request-1" });
+  expect([repeat.status, repeat.body.turn_id]).toEqual([200, body.turn_id]);
+  const turn = join(turnd.state, "sessions", body.session_id, "turns", body.turn_id);
+  expect(readFileSync(join(turn, "stdout.jsonl")).equals(Buffer.concat(recording.stdout.map(bytesOf)))).toBe(true);
+  expect(readFileSync(join(turn, "stderr.log"), "utf8")).toBe("first\nsecond\n");
+  expect(statSync(join(turn, "stdout.jsonl")).mode & 0o777).toBe(0o600);
+  // Nothing was started for it.
+  expect(() => statSync(join(turn, "started"))).toThrow("ENOENT");
+});
 
 test("a replay that was being cancelled when turnd was killed plays no further", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory);
   for (const speed of ["max", 1] as const) {
-    // At any speed nothing follows what was logged: the log is cut, as if the rest had not been told yet.
+    // At any speed nothing follows what was logged: the log is cut, as if the rest had not been emitted yet.
     const { body } = await first.request("POST", "/v1/replays", { recording: paced(3, 3_600_000), speed });
     await waitFor("the start", async () => (await first.events(body.turn_id)).length >= 2);
   }

@@ -40,14 +40,14 @@ test("a replay, exported, is the recording again: its replay gives the same even
   const turnd = await inProcessDaemon({ TURND_MAX_BODY_BYTES: "100000000" });
   for (const { directory, name } of FIXTURES.filter((_, index) => index % 5 === 0)) {
     let recording: unknown = await exportDocument(directory);
-    const told: unknown[][] = [];
+    const played: unknown[][] = [];
     for (const speed of ["max", 1_000_000, "max"]) {
       const answer = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed });
-      told.push(withoutTimeAndIds(await eventsOf(turnd, answer.body.turn_id)));
+      played.push(withoutTimeAndIds(await eventsOf(turnd, answer.body.turn_id)));
       recording = (await turnd.request("GET", `/v1/turns/${answer.body.turn_id}/recording`)).body;
     }
-    expect([name, told[1]]).toEqual([name, told[0]]);
-    expect([name, told[2]]).toEqual([name, told[0]]);
+    expect([name, played[1]]).toEqual([name, played[0]]);
+    expect([name, played[2]]).toEqual([name, played[0]]);
   }
 });
 
@@ -127,7 +127,7 @@ test("replays count among the turns that run and wait, and a session is deleted 
   expect((await turnd.request("GET", `/v1/turns/${running.body.turn_id}/recording`)).status).toBe(404);
 });
 
-test("at a factor lines come when their time has come, and a pause is no time-out of ours", async () => {
+test("at a factor lines come when their time has come, and a pause is no timeout of ours", async () => {
   const turnd = await inProcessDaemon({
     TURND_IDLE_TIMEOUT_MS: "40",
     TURND_START_TIMEOUT_MS: "40",
@@ -184,7 +184,7 @@ test("a cancel ends a replay at once, without a process in its receipt, and what
   expect(withoutTimeAndIds(await eventsOf(turnd, again.body.turn_id))).toEqual(withoutTimeAndIds(text));
 });
 
-test("a recorded cancel and a recorded time-out end as they did, at any speed", async () => {
+test("a recorded cancel and a recorded timeout end as they did, at any speed", async () => {
   const turnd = await inProcessDaemon();
   const recording = paced(2, 1);
   for (const speed of ["max", 1_000]) {
@@ -236,7 +236,7 @@ test("a body too large is refused, and of a million wrong pieces no more are wei
   expect([answer.status, answer.body.detail.fields.length]).toEqual([422, 50]);
 });
 
-test("a lossy resume and a failure of turnd's own are told where they stood, with a timeline or without", async () => {
+test("a lossy resume and a failure of turnd's own are emitted where they stood, with a timeline or without", async () => {
   const turnd = await inProcessDaemon();
   const { timeline, ...recording } = paced(1, 0);
   const warning = { type: "warning", at: "2026-01-01T00:00:00Z", code: "processes_left", message: "1 (sh)" };

@@ -37,7 +37,7 @@ function checkLog(turnd: TestDaemon, sessionId: string, turnId: string, paced: n
 }
 
 test(
-  "a turn is taken up after kill -9 at any instant: no event lost, none twice, the exit known",
+  "a turn is resumed after kill -9 at any instant: no event lost, none twice, the exit known",
   { timeout: 600_000 },
   async () => {
     const directory = temporaryDirectory(onTestFinished);
@@ -61,7 +61,7 @@ test(
   },
 );
 
-test("what a power cut has left of a log is told again from where it is not whole", async () => {
+test("what a power cut has left of a log is written again from where it is not whole", async () => {
   const directory = temporaryDirectory(onTestFinished);
   let turnd = await fakeDaemonIn(directory);
   const session_id = "session-1";
@@ -126,7 +126,7 @@ test("a turn goes on after kill -9 under another TURND_MAX_LINE_BYTES: nothing t
   });
 });
 
-test("a turnd that cannot listen ends at once, and tells nothing of the turns it had taken up", async () => {
+test("a turnd that cannot listen ends at once, and logs nothing of the turns it had resumed", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory);
   const { turn_id } = await first.admit({ executor: "cli-b", input: "hello\nhang" });

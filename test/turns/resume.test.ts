@@ -56,7 +56,7 @@ test("with resume_policy fail the turn fails as resume_degraded and nothing is e
   expect(existsSync(join(turnd.workspace, "ran"))).toBe(false);
 });
 
-test("a stranger's session is killed before anything of it is passed on", async () => {
+test("a session that does not match is killed before anything of it is passed on", async () => {
   const turnd = await fakeDaemon();
   const first = await turnd.run({ executor: "cli-b", session_id: "session-1", input: "hello" });
   const home = join(turnd.state, "sessions/session-1/home/fake-cli-b");

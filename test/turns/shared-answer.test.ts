@@ -47,7 +47,7 @@ test("each answer is kept for its own time, and none by a clock that was set bac
   await third;
 });
 
-test("a failure is told to all who wait and is not kept", async () => {
+test("a failure is thrown to all that wait and is not kept", async () => {
   const { ask, asked } = question();
   const waiting = [ask(), ask()];
   asked[0]?.fail(new Error("broken"));
@@ -57,7 +57,7 @@ test("a failure is told to all who wait and is not kept", async () => {
   expect(await again).toBe("yes");
 });
 
-test("one who leaves ends nobody else's waiting", async () => {
+test("one caller that leaves ends no other caller's waiting", async () => {
   const { ask, asked } = question();
   const leaving = new AbortController();
   const one = ask(leaving.signal);

@@ -73,7 +73,7 @@ async function failureOfStart(directory: string, keeperPath: string) {
   return startKept(kept).then(() => undefined, toFailureOfOurs);
 }
 
-test.runIf(IS_ROOT)("a disk that is full when the keeper comes is told as such", async () => {
+test.runIf(IS_ROOT)("a disk that is full when the keeper comes is reported as such", async () => {
   const disk = join(temporaryDirectory(onTestFinished), "disk");
   await mountSmallDisk(disk, 1);
   expect(() => writeFileSync(join(disk, "filler"), Buffer.alloc(2_000_000))).toThrow("ENOSPC");

@@ -35,7 +35,7 @@ test(
   },
 );
 
-test("a cursor beyond the end is told where the end is", async () => {
+test("a cursor beyond the end is answered with where the end is", async () => {
   const turnd = await fakeDaemon();
   const { turn_id } = await turnd.run({ executor: "cli-b", input: "hello" });
   const answer = await turnd.request("GET", `/v1/turns/${turn_id}/events`, undefined, {

@@ -90,7 +90,7 @@ test("a line that shows no request lets no id in that may stand there, says so, 
   expect(body.detail.message).toContain(`${path}:2`);
   const ready = (await turnd.request("GET", "/v1/ready")).body;
   expect(ready.checks).toContainEqual({ name: "files", ok: false, message: expect.stringContaining(`${path}:2`) });
-  // What nobody can repeat runs.
+  // What no client can repeat runs.
   const { session_id } = await turnd.run({ executor: "cli-b", input: "hello" });
   expect((await turnd.request("DELETE", `/v1/sessions/${session_id}`)).status).toBe(204);
   expect(readFileSync(path, "utf8").startsWith(content)).toBe(true);

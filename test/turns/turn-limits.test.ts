@@ -169,7 +169,7 @@ test.runIf(HAS_GROUPS)("a shell has a group of its own, with the same limits, un
   expect(processesNaming("fork-bomb 600")).toEqual([]);
 });
 
-test("switched off, or where the system allows none, turns run as ever, and the reason is told", async () => {
+test("switched off, or where the system allows none, turns run as ever, and the reason is reported", async () => {
   const turnd = await fakeDaemon({ TURND_TURN_CGROUPS: "off" });
   expect((await turnd.request("GET", "/v1/sandbox")).body.data.turn_limits).toEqual({
     enforced: false,
@@ -191,14 +191,17 @@ async function startInMounts(prepare: string): Promise<TestDaemon> {
   return turnd;
 }
 
-test.runIf(process.getuid?.() === 0)("a read-only file system of groups is told, and turns run as ever", async () => {
-  const turnd = await startInMounts(remount("ro"));
-  expect((await turnd.request("GET", "/v1/sandbox")).body.data.turn_limits).toEqual({
-    enforced: false,
-    reason: expect.stringMatching(/^\/sys\/fs\/cgroup\S* (is read-only|lacks the controllers pids and memory)$/),
-  });
-  expect(await turnd.run({ executor: "cli-b", input: "hello" })).toMatchObject({ status: "completed" });
-});
+test.runIf(process.getuid?.() === 0)(
+  "a read-only file system of groups is reported, and turns run as ever",
+  async () => {
+    const turnd = await startInMounts(remount("ro"));
+    expect((await turnd.request("GET", "/v1/sandbox")).body.data.turn_limits).toEqual({
+      enforced: false,
+      reason: expect.stringMatching(/^\/sys\/fs\/cgroup\S* (is read-only|lacks the controllers pids and memory)$/),
+    });
+    expect(await turnd.run({ executor: "cli-b", input: "hello" })).toMatchObject({ status: "completed" });
+  },
+);
 
 test.runIf(process.getuid?.() === 0)("without any file system of groups turns run as ever", async () => {
   const turnd = await startInMounts("umount --lazy --recursive /sys/fs/cgroup");

@@ -102,7 +102,7 @@ test("a turn's directory is a recording that only turnd can read", async () => {
   ]);
 });
 
-test("a CLI that fails, dies or says nothing is told as what it is", async () => {
+test("a CLI that fails, dies or prints nothing is reported as what it is", async () => {
   const turnd = await fakeDaemon();
   const run = async (input: string) => (await turnd.run({ executor: "cli-b", input })).failure?.code;
   expect(await run("kill-self")).toBe("crashed");
@@ -141,7 +141,7 @@ test("a CLI that is not there fails the turn as executor_unavailable, and the da
   expect((await turnd.request("GET", "/v1/health")).status).toBe(200);
 });
 
-test("a CLI that nobody configured fails the turn as credential_missing", async () => {
+test("a CLI that is not configured fails the turn as credential_missing", async () => {
   const turnd = await fakeDaemon({ CLI_B_API_KEY: "", CLI_B_MODEL: "", CLI_B_BASE_URL: "" });
   const result = await turnd.run({ executor: "cli-b", input: "hello" });
   expect(result.failure).toMatchObject({ code: "credential_missing", user_action: "credentials" });
@@ -158,7 +158,7 @@ test("every refusal has its status, its code, and a message that says what to ch
     ["a model that is none", { executor: "cli-b", input: "x", model: "--yolo" }, 422, "invalid_request"],
     ["a missing workspace", { executor: "cli-b", input: "x", workspace: "/nonexistent" }, 422, "workspace_unusable"],
     ["a workspace outside the roots", { executor: "cli-b", input: "x", workspace: "/etc" }, 422, "workspace_unusable"],
-    ["a session nobody made", { session_id: "nobody-made-it", input: "x" }, 404, "session_not_found"],
+    ["a session that was never made", { session_id: "nobody-made-it", input: "x" }, 404, "session_not_found"],
     ["invalid JSON", "{nope", 400, "invalid_json"],
   ];
   for (const [what, body, status, code] of refusals) {

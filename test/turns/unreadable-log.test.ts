@@ -12,7 +12,7 @@ const FAULTS: Readonly<Record<string, (path: string) => void>> = {
 };
 
 test.each(Object.entries(FAULTS))(
-  "a client that waits for a turn whose log is %s as it ends is told that it has ended, and gets the result later",
+  "a client that waits for a turn whose log is %s as it ends learns that it has ended, and gets the result later",
   async (_, put) => {
     const turnd = await fakeDaemon();
     const go = join(turnd.workspace, "go");
@@ -29,8 +29,8 @@ test.each(Object.entries(FAULTS))(
     put(log);
     writeFileSync(go, "");
 
-    const told = await waiting;
-    expect([told.status, told.body]).toEqual([
+    const answer = await waiting;
+    expect([answer.status, answer.body]).toEqual([
       202,
       expect.objectContaining({ turn_id: turn.turn_id, status: "completed", result_url: turn.result_url }),
     ]);
@@ -38,7 +38,7 @@ test.each(Object.entries(FAULTS))(
     expect([result.status, result.body.detail.code]).toEqual([507, "storage_full"]);
     expect(result.body.detail.message).toContain("has ended, and its log cannot be read");
     expect(turnd.log.some((line) => line.includes("log of an ended turn cannot be read"))).toBe(_ !== "empty");
-    // A repeat is the same turn, and told the same.
+    // A repeat is the same turn, and answered the same.
     expect((await turnd.request("POST", "/v1/turns?wait_ms=60000", body)).status).toBe(202);
 
     rmSync(log, { recursive: true, force: true });

@@ -6,13 +6,13 @@ import { expectSameAgain } from "../harness/same-again.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-test("a CLI that prints nothing at all ends by the start time-out", async () => {
+test("a CLI that prints nothing at all ends by the start timeout", async () => {
   const silent = await fakeDaemon({ TURND_START_TIMEOUT_MS: "400", TURND_PASS_ENV: "FAKE_SILENCE", FAKE_SILENCE: "1" });
   const result = await silent.run({ executor: "cli-b", input: "hello" });
   expect(result.failure).toMatchObject({ code: "start_timeout", retryable: true });
 });
 
-test("silence on stdout ends by the idle time-out, and a byte now and then keeps it going", async () => {
+test("silence on stdout ends by the idle timeout, and a byte now and then keeps it going", async () => {
   const turnd = await fakeDaemon();
   const idle = await turnd.run({ executor: "cli-b", input: "hello\nhang", idle_timeout_ms: 4_000 });
   expect(idle.failure?.code).toBe("idle_timeout");
@@ -21,7 +21,7 @@ test("silence on stdout ends by the idle time-out, and a byte now and then keeps
   expect(busy.status).toBe("completed");
 });
 
-test("noise on stderr alone does not keep a turn from its idle time-out", async () => {
+test("noise on stderr alone does not keep a turn from its idle timeout", async () => {
   const turnd = await fakeDaemon();
   const noise = Array.from({ length: 50 }, () => "stderr tick\nsleep 0.1").join("\n");
   expect((await turnd.run({ executor: "cli-b", input: noise, idle_timeout_ms: 700 })).failure?.code).toBe(
@@ -29,14 +29,14 @@ test("noise on stderr alone does not keep a turn from its idle time-out", async 
   );
 });
 
-test("a busy turn ends by the turn time-out", async () => {
+test("a busy turn ends by the turn timeout", async () => {
   const turnd = await fakeDaemon();
   const result = await turnd.run({ executor: "cli-b", input: "paced 1000 0.05", timeout_ms: 5_000 });
   expect(result.failure).toMatchObject({ code: "turn_timeout", retryable: false });
   expect(result.counts.records).toBeGreaterThan(2);
 });
 
-test("0 switches a time-out off", async () => {
+test("0 switches a timeout off", async () => {
   const turnd = await fakeDaemon({ TURND_IDLE_TIMEOUT_MS: "200", TURND_TURN_TIMEOUT_MS: "200" });
   const result = await turnd.run({ executor: "cli-b", input: "sleep 0.8", idle_timeout_ms: 0, timeout_ms: 0 });
   expect(result.status).toBe("completed");

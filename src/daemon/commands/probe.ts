@@ -144,7 +144,7 @@ function probeEnv(
 /** A probe has no metrics. */
 const UNOBSERVED: TurnObserver = {
   eventsWritten() {},
-  eventsPassedOver() {},
+  eventsSkipped() {},
   firstEvent() {},
   processesSwept() {},
   turnEnded() {},

@@ -110,7 +110,7 @@ function createQueue(): (work: () => Promise<void>) => Promise<void> {
   let last: Promise<void> = Promise.resolve();
   return (work) => {
     const done = last.then(work);
-    // Its caller is told of the failure.
+    // It is thrown to its caller.
     last = done.catch(() => undefined);
     return done;
   };

@@ -16,7 +16,7 @@ export interface ReadOptions {
   readonly afterSeq: number;
   /** The tail of a log that is being written; absent for one that is complete. */
   readonly tail?: LogTail;
-  /** Wait for more until the tail has ended; else stop after what is there. */
+  /** Wait for more until the tail has ended; otherwise stop after what is there. */
   readonly isFollowing: boolean;
   readonly signal: AbortSignal;
 }
@@ -28,7 +28,7 @@ const NEWLINE = 0x0a;
  * Reads a log from a place in it: the one way every reader, live or late, gets its events (law 2).
  *
  * Shape: batches of whole lines, in order; one chunk of the file, or one longer line, is held at a time, so a slow
- * reader costs a chunk and nobody else anything. Ends quietly when the signal aborts.
+ * reader costs a chunk, and other readers nothing. Ends quietly when the signal aborts.
  */
 export async function* readEvents(path: string, options: ReadOptions): AsyncGenerator<readonly LoggedLine[]> {
   // A pipe in its place fails the read, and does not hold up its opening.
@@ -37,7 +37,7 @@ export async function* readEvents(path: string, options: ReadOptions): AsyncGene
     let [offset, seq] = [0, 0];
     let rest: Buffer = Buffer.alloc(0);
     while (!options.signal.aborted) {
-      // Asked before the read: an end that is told of meanwhile is then seen by the next look.
+      // Asked before the read: an end that comes meanwhile is then seen by the next look.
       const isComplete = options.tail === undefined || options.tail.isEnded();
       const limit = options.tail?.size() ?? Infinity;
       // A chunk grows with the line it belongs to, so that a long line is not copied once for each small chunk.

@@ -19,7 +19,7 @@ export function redactJson(json: string, redact: Redact): string {
   return redacted + json.slice(from);
 }
 
-/** Takes secrets out of a line of output: as JSON where it is that, else as text. */
+/** Takes secrets out of a line of output: as JSON where it is that, otherwise as text. */
 export function redactLine(line: string, redact: Redact): string {
   return mayHold(line, redact) && isJson(line) ? redactJson(line, redact) : redact(line);
 }

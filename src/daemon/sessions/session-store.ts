@@ -79,11 +79,11 @@ export interface SessionStoreOptions {
   readonly owner: { readonly uid: number; readonly gid: number };
   /** Removes a directory tree of which a part is the owner's; throws when something is left after the limit. */
   readonly removeTree: RemovalsOptions["removeTree"];
-  /** Told of a directory that is no session: it is left alone. */
+  /** Called for a directory that is no session: it is left alone. */
   readonly onUnreadable: (path: string, reason: string) => void;
-  /** Told of the directory of the sessions where others may list it. */
+  /** Called for the directory of the sessions where others may list it. */
   readonly onExposed: (path: string, error: unknown) => void;
-  /** Told of a removed session of which something is left on the disk; it is tried again. */
+  /** Called for a removed session of which something is left on the disk; it is tried again. */
   readonly onLeft: (path: string, error: unknown) => void;
 }
 
@@ -93,7 +93,7 @@ const REMOVED = "~removed-";
 /**
  * Opens the sessions below a state directory, which it makes where it is missing.
  *
- * Never throws for what is there: where nothing can be listed no session is known, and `fault` says so. None may be made then.
+ * Never throws for what is there: where nothing can be listed no session is known, and `fault` is set. None may be made then.
  */
 export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
   const base = join(options.stateDirectory, "sessions");
@@ -123,7 +123,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     sessions.set(session.session_id, session);
   };
 
-  // Its parent is turnd's alone, so that nobody can put another directory under the name meanwhile.
+  // Its parent is turnd's alone, so that no other user can put another directory under the name meanwhile.
   const makeHome = async (home: string): Promise<void> => {
     await makeDirectory(home, 0o700);
     await lchown(home, options.owner.uid, options.owner.gid);
@@ -268,7 +268,7 @@ async function listBase(base: string, { onUnreadable, onExposed }: SessionStoreO
     return { names: [], fault: `${base} cannot be listed (${describe(error)}): ${repair}` };
   }
   try {
-    // One that came with a volume may be wider: nobody else lists what sessions there are.
+    // One that came with a volume may be wider: no other user lists what sessions there are.
     const { mode } = await stat(base);
     if ((mode & ~0o711 & 0o7777) !== 0) await chmod(base, mode & 0o711);
   } catch (error) {

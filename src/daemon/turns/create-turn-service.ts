@@ -33,7 +33,7 @@ import type { RequestedStop } from "./lifecycle/inputs.ts";
 import { hasEnded, LAST_LINES_MS, type Turn } from "./lifecycle/turn.ts";
 import { toAdmission, toSnapshot } from "./store/snapshot.ts";
 
-/** How long whoever looks at an executor waits for what it has not said yet; CLI A alone takes 0.9 s for its version. */
+/** How long a client that looks at an executor waits for an answer it has not given yet; CLI A alone takes 0.9 s for its version. */
 const LOOK_WAIT_MS = 2_000;
 
 /** The service and what its owner has to end it with. */
@@ -54,7 +54,7 @@ export interface TurnServiceParts
   readonly observer: TurnObserver;
 }
 
-/** Opens the state directory, takes up what an earlier daemon left behind, and serves turns. */
+/** Opens the state directory, resumes what an earlier daemon left behind, and serves turns. */
 export async function startTurnService(parts: TurnServiceParts): Promise<RunningService> {
   const { sessions, secrets, limits, logger } = parts;
   const unreadable: string[] = [];
@@ -83,10 +83,10 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     onFault: (error) => logger.error({ err: error }, "queue could not go on with a session"),
   });
   const tidying = createTidying(parts);
-  const leaving = new Set<string>();
+  const deleting = new Set<string>();
   const admission = createAdmission({
     ...parts,
-    isLeaving: (sessionId) => leaving.has(sessionId),
+    isBeingDeleted: (sessionId) => deleting.has(sessionId),
     store,
     queue,
     tombstones,
@@ -286,17 +286,17 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     getSession: (sessionId) => toSession(findSession(sessionId)),
     async deleteSession(sessionId) {
       if (!sessions.isUnreadable(sessionId)) findSession(sessionId);
-      if (leaving.has(sessionId)) throw new ProblemError("session_not_found", `session ${sessionId} is being deleted`);
-      leaving.add(sessionId);
+      if (deleting.has(sessionId)) throw new ProblemError("session_not_found", `session ${sessionId} is being deleted`);
+      deleting.add(sessionId);
       try {
-        // Whoever was let in before this is there to be stopped; nobody else is let in.
+        // A request that was admitted before this is there to be stopped; no other is admitted.
         await admission.settled();
         const turns = store.ofSession(sessionId);
         await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
         await tidying.settled(sessionId);
         await removal.remove(sessionId);
       } finally {
-        leaving.delete(sessionId);
+        deleting.delete(sessionId);
       }
       logger.info({ sessionId }, "session deleted");
     },

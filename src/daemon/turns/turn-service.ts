@@ -24,7 +24,7 @@ export interface TurnService {
     request: TurnRequest,
     options: { readonly traceId?: string },
   ): Promise<{ readonly admission: TurnAdmission; readonly isRepeat: boolean }>;
-  /** Admits a turn that plays a recording; else as `admit`. */
+  /** Admits a turn that plays a recording; otherwise as `admit`. */
   admitReplay(
     request: ReplayRequest,
     options: { readonly traceId?: string },
@@ -66,7 +66,7 @@ export interface TurnService {
 export interface ReadEventsOptions {
   /** Events with a greater seq are read. The caller has checked it against `last_seq`. */
   readonly afterSeq: number;
-  /** Go on until `turn.ended`; else end after what is there. */
+  /** Go on until `turn.ended`; otherwise end after what is there. */
   readonly isFollowing: boolean;
   readonly signal: AbortSignal;
 }

@@ -116,7 +116,7 @@ test("a turn whose turnd is killed anywhere ends by the reason that is on the di
   );
 });
 
-test("once a process was told to end, a kill changes nothing of how the turn ends", () => {
+test("once a process was stopped, a kill changes nothing of how the turn ends", () => {
   fc.assert(
     fc.property(moves, (steps) => {
       for (const world of play(steps)) {

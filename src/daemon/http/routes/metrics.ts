@@ -63,7 +63,7 @@ export function createMetrics(): Metrics {
     registers,
   });
   const skipped = new Counter({
-    name: "turnd_events_passed_over_total",
+    name: "turnd_events_skipped_total",
     help: "Events of turns resumed after a restart that an earlier daemon had logged",
     registers,
   });
@@ -96,7 +96,7 @@ export function createMetrics(): Metrics {
     registry,
     observer: {
       eventsWritten: (executor, count) => written.inc({ executor }, count),
-      eventsPassedOver: (count) => skipped.inc(count),
+      eventsSkipped: (count) => skipped.inc(count),
       firstEvent: (executor, afterMs) => firstEvent.observe({ executor }, afterMs / 1_000),
       processesSwept: (count) => swept.inc(count),
       turnEnded({ executor, status, code, durationMs, cliVersion, unknownRecords }) {

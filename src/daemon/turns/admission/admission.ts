@@ -10,7 +10,7 @@ import {
 } from "../../../protocol/index.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import type { SessionFile, SessionStore } from "../../sessions/session-store.ts";
-import { refusePrograms, refuseWhatItCannot } from "./capabilities.ts";
+import { assertNoPrograms, assertSupported } from "./capabilities.ts";
 import type { TurnLimits } from "../contract/limits.ts";
 import type { Executors } from "../readiness/executors.ts";
 import { knownExecutor, sessionExecutor } from "./known-executor.ts";
@@ -65,7 +65,7 @@ export interface AdmissionParts {
   readonly queue: TurnQueue;
   readonly tombstones: Tombstones;
   /** Whether a session is being deleted: nothing is let into it any more. */
-  readonly isLeaving: (sessionId: string) => boolean;
+  readonly isBeingDeleted: (sessionId: string) => boolean;
   /** Puts an admitted turn in line by its policy. */
   readonly enqueue: (turn: Turn) => void;
 }
@@ -105,7 +105,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
   async function addTurn(draft: () => Promise<TurnDraft>): Promise<Turn> {
     const { file, files } = await draft();
-    // Before anything can be said of it.
+    // Before any of it can be logged.
     secrets.add(file, { hasEnded: false });
     return store.add(file, files).catch((error: unknown) => {
       secrets.end(file.turn_id);
@@ -151,12 +151,12 @@ export function createAdmission(parts: AdmissionParts): Admission {
     throw new ProblemError("executor_mismatch", message);
   }
 
-  /** Nobody is let into a session that is being deleted. */
+  /** No turn is admitted to a session that is being deleted. */
   function findExisting(sessionId: string | undefined): SessionFile | undefined {
     if (sessionId === undefined) return undefined;
     if (sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
     const existing = sessions.get(sessionId);
-    if (existing !== undefined && parts.isLeaving(existing.session_id)) throw sessionNotFound(sessionId);
+    if (existing !== undefined && parts.isBeingDeleted(existing.session_id)) throw sessionNotFound(sessionId);
     return existing;
   }
 
@@ -194,7 +194,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
       session === undefined
         ? knownExecutor(parts.executors, request.executor ?? "", "executor")
         : sessionExecutor(parts.executors, cliOf(session), session.session_id);
-    refuseWhatItCannot(request, executor.executor.id, executor.executor.capabilities);
+    assertSupported(request, executor.executor.id, executor.executor.capabilities);
     const workspace = await checkWorkspace(request.workspace ?? session?.workspace ?? parts.workspace, {
       roots: parts.workspaceRoots,
       runAs: parts.runAs,
@@ -202,7 +202,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     return enter(() =>
       admitNow(asked, async () => {
         const found = await resolveSession(request, workspace);
-        refusePrograms(request.mcp_servers ?? {}, permissionsOf(found, request));
+        assertNoPrograms(request.mcp_servers ?? {}, permissionsOf(found, request));
         const made = begin(found, asked.hash, traceId);
         return draftTurn(made, { request, executor: cliOf(found), workspace, limits: limits });
       }),

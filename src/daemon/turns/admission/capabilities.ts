@@ -11,7 +11,7 @@ import {
  *
  * @throws {ProblemError} mode_unsupported, invalid_request
  */
-export function refuseWhatItCannot(request: TurnRequest, id: string, can: Capabilities): void {
+export function assertSupported(request: TurnRequest, id: string, can: Capabilities): void {
   if (!can.modes.includes(request.mode)) {
     throw new ProblemError("mode_unsupported", `${id} cannot ${request.mode}; it can ${can.modes.join(", ")}`);
   }
@@ -37,7 +37,7 @@ export function refuseWhatItCannot(request: TurnRequest, id: string, can: Capabi
  *
  * @throws {ProblemError} invalid_request
  */
-export function refusePrograms(servers: McpServers, permissions: Permissions): void {
+export function assertNoPrograms(servers: McpServers, permissions: Permissions): void {
   if (permissions.execute !== "deny") return;
   const fields = Object.entries(servers)
     .filter(([, { type }]) => type === "stdio")

@@ -15,7 +15,7 @@ export interface ReplayDetails {
   readonly readTime: ReadTime | undefined;
 }
 
-/** Longest time a recording may take to play: the longest time-out a turn can ask for. */
+/** Longest time a recording may take to play: the longest timeout a turn can ask for. */
 const MAX_PLAY_MS = 86_400_000;
 /** Nothing waits for it. */
 const EPOCH = new Date(0).toISOString();
@@ -23,7 +23,7 @@ const EPOCH = new Date(0).toISOString();
 /**
  * Checks a recording and makes the turn that plays it: its directory gets the recording's files (law 1).
  *
- * At `max` these are complete; else they begin empty, and a player fills them from copies. The clocks that watch a CLI are
+ * At `max` these are complete; otherwise they begin empty, and a player fills them from copies. The clocks that watch a CLI are
  * off: a pause of the recording is no fault of this daemon's, and its length has been checked.
  * @throws {ProblemError} invalid_request, naming the field
  */

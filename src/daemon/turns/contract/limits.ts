@@ -1,4 +1,4 @@
-/** Bounds of a turn; times in milliseconds, 0 switches a time-out off. Source: docs/reference.md. */
+/** Bounds of a turn; times in milliseconds, 0 switches a timeout off. Source: docs/reference.md. */
 export interface TurnLimits {
   readonly maxTurns: number;
   readonly maxQueued: number;

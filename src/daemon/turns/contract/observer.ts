@@ -1,11 +1,11 @@
 import type { ExecutorName, FailureCode, TurnEndedData } from "../../../protocol/index.ts";
 
-/** Told of what happens to turns, for figures. Each call is cheap, synchronous and does not throw. */
+/** Called for what happens to turns, for metrics. Each call is cheap, synchronous and does not throw. */
 export interface TurnObserver {
   /** Events are in a turn's log. */
   eventsWritten(executor: ExecutorName, count: number): void;
-  /** Events of a turn taken up again that an earlier daemon had logged already. */
-  eventsPassedOver(count: number): void;
+  /** Events of a turn resumed after a restart that an earlier daemon had logged already. */
+  eventsSkipped(count: number): void;
   /** The first event of a process came this long after it was started. */
   firstEvent(executor: ExecutorName, afterMs: number): void;
   /** Processes that a CLI had left behind, or that were left when it was stopped, were ended (law 6). */
@@ -13,7 +13,7 @@ export interface TurnObserver {
   turnEnded(end: TurnEnd): void;
 }
 
-/** What figures tell of a turn: nothing that names it. */
+/** What metrics count of a turn: nothing that names it. */
 export interface TurnEnd {
   readonly executor: ExecutorName;
   readonly status: TurnEndedData["status"];

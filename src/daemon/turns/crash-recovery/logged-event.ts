@@ -28,7 +28,7 @@ export function isTranslated({ native, type }: Pick<LoggedEvent, "native" | "typ
 }
 
 /**
- * Whether a translation says what is logged.
+ * Whether a translation equals what is logged.
  *
  * Secrets were taken out of what is logged: by those of now, or by those an earlier daemon knew.
  */

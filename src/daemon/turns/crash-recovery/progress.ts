@@ -30,7 +30,7 @@ export interface History {
   readonly lastEvents: readonly LoggedEvent[];
 }
 
-/** Reads a log, which may be empty, for what it already says. `redact` takes out of it what secrets there are now. */
+/** Reads a log, which may be empty, for what it holds already. `redact` takes out of it what secrets there are now. */
 export async function readProgress(path: string, redact: Redact): Promise<Progress> {
   let [hasStarted, isDegraded, events] = [false, false, 0];
   const warnings: { code: unknown; message: unknown }[] = [];
@@ -62,7 +62,7 @@ export async function readProgress(path: string, redact: Redact): Promise<Progre
   return { hasStarted, isDegraded, warnings, history, counts, tools, ended };
 }
 
-/** The order in which the lines of the two files were taken, as far as events tell: it is the order of the events. */
+/** The order in which the lines of the two files were taken, as far as events show: it is the order of the events. */
 export async function* takenLines(path: string): AsyncGenerator<TakenLine> {
   for await (const { native } of readLogged(path)) {
     if (native !== undefined) yield { source: native.source ?? "stdout", line: native.line };

@@ -11,7 +11,7 @@ export interface Reconciler {
    * @param lines - the line each was translated from; none for those of the end
    */
   select(events: readonly TranslatedEvent[], lines: readonly OutputLine[]): Promise<readonly TranslatedEvent[]>;
-  /** Told once the translation has ended: what is logged and did not come again is a difference, too. */
+  /** Called once the translation has ended: what is logged and did not come again is a difference, too. */
   finish(): Promise<void>;
   /** Where the two began to differ; undefined while they do not. */
   difference(): Difference | undefined;
@@ -34,7 +34,7 @@ export interface ReconcilerOptions {
 /**
  * Makes the reconciler of a turn that an earlier daemon has begun.
  *
- * As long as both say the same, what is logged is skipped and a record half logged is completed. Where they differ,
+ * As long as both are equal, what is logged is skipped and a record half logged is completed. Where they differ,
  * because this turnd, or a setting of its, is another one, the log stays as it is and the new translation begins behind the
  * last line that is logged.
  */
@@ -53,7 +53,7 @@ export function createReconciler({ path, history, redact }: ReconcilerOptions): 
   /** Counts what the last logged line is translated to now. */
   function noteLastLine(event: TranslatedEvent, line: OutputLine | undefined): boolean {
     const isLast = line !== undefined && line.source === lastLine?.source && line.number === lastLine.line;
-    // What it tells of an earlier line came before.
+    // What it says of an earlier line came before.
     if (!isLast || event.native?.line !== line.number) return false;
     const before = lastEvents[ofLastLine];
     ofLastLine += 1;

@@ -3,7 +3,7 @@ import { MASK, type Redact } from "../../event-log/redact.ts";
 import type { TranslatedEvent } from "../../executors/contract/executor.ts";
 import { isSameText } from "./logged-event.ts";
 
-/** Which tool calls a log says have started and ended. */
+/** Which tool calls have started and ended by a log. */
 export interface ToolLedger {
   /** Takes note of a logged event. */
   note(event: { readonly type: string; readonly data: object }): void;
@@ -74,7 +74,7 @@ export function createToolLedger(redact: Redact): ToolLedger {
     },
     interrupt() {
       return [...open.values()].flatMap((call) => {
-        // Written by a version of turnd that says more or less of a call: it cannot be repeated here.
+        // Written by a version of turnd that knows more or less of a call: it cannot be repeated here.
         const event = TurnEvent.safeParse({ type: "tool.ended", data: { ...call, status: "interrupted" } });
         return event.success ? [event.data] : [];
       });

@@ -14,7 +14,7 @@ export interface GroupParts {
   readonly logger: Logger;
 }
 
-/** What tells a turn's processes from all others. */
+/** What distinguishes a turn's processes from all others. */
 export function markOf(marker: string, groups: CommandGroups | undefined): Omit<ProcessTree, "started"> {
   return groups === undefined ? { marker } : { marker, group: groups.find(marker) };
 }
@@ -43,7 +43,7 @@ export function describeHits(parts: GroupParts, file: TurnFile): string | undefi
   if (groups === undefined) return undefined;
   const { killed, refused } = readHits(parts, groups, file);
   const { maxProcesses } = groups.limits;
-  const told = [
+  const reached = [
     ...(killed > 0
       ? [`${describeMemory(groups)}, and the system killed ${count(killed, "process", "processes")}`]
       : []),
@@ -53,17 +53,17 @@ export function describeHits(parts: GroupParts, file: TurnFile): string | undefi
         ]
       : []),
   ];
-  return told.length === 0 ? undefined : `The turn came to ${told.join("; and to ")}.`;
+  return reached.length === 0 ? undefined : `The turn came to ${reached.join("; and to ")}.`;
 }
 
-/** The failure of a turn whose CLI the kernel has killed for want of memory; undefined when that cannot be said. */
+/** The failure of a turn whose CLI the kernel has killed for want of memory; undefined when that is not known. */
 export function findMemoryKill(
   parts: GroupParts,
   { file, life }: Pick<Turn, "file" | "life">,
   exit: KeptExit | null,
 ): FailureDraft | undefined {
   const { groups } = parts.groups;
-  // What turnd ended itself says nothing of memory.
+  // What turnd ended itself shows nothing about memory.
   if (groups === undefined || exit?.signal !== "SIGKILL" || life.stopReason !== undefined) return undefined;
   if (readHits(parts, groups, file).killed === 0) return undefined;
   return ownFailure(
@@ -85,7 +85,7 @@ function count(number: number, one: string, many: string): string {
 
 const NONE: GroupHits = { killed: 0, refused: 0 };
 
-/** What cannot be read says nothing, and must not keep the turn from ending (law 3). */
+/** What cannot be read counts as nothing, and must not keep the turn from ending (law 3). */
 function readHits({ logger }: GroupParts, groups: CommandGroups, file: TurnFile): GroupHits {
   if (file.replay !== undefined) return NONE;
   try {

@@ -27,7 +27,7 @@ export const EFFECTS: Readonly<Record<Effect, string>> = {
   detach_process: "there is nothing to stop any more",
   start_steer_timer: "`TURND_STEER_WAIT_MS` begin",
   clear_steer_timer: "no turn waits for a step boundary of this one any more",
-  save: "`turn.json` is replaced; where that fails, the sender is told",
+  save: "`turn.json` is replaced; where that fails, it is thrown to the sender",
   save_if_possible: "`turn.json` is replaced; where that fails, it is logged and the turn goes on",
   note_processes: "the receipt of a cancel lists them",
   note_end: "whoever asks sees that it has ended",

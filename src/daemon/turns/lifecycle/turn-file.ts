@@ -57,7 +57,7 @@ export const TurnFile = z.object({
   args: z.array(z.string()).optional(),
   requested_session: z.string().nullable().optional(),
   usage_before: Usage.optional(),
-  /** A resume that came to nothing: the plain files belong to a fresh native session. */
+  /** A resume that failed: the plain files belong to a fresh native session. */
   degraded: z
     .object({
       requested: z.string(),
@@ -79,7 +79,7 @@ export const TurnFile = z.object({
       /** Of the recording; they become the turn's own when its end has been reached. */
       ended_by: EndedBy,
       exit: Exit.nullable(),
-      /** False when no process ever ran: then there is an end to tell and nothing else. */
+      /** False when no process ever ran: then there is an end and nothing else. */
       has_run: z.boolean(),
       /** Its end has been reached: the directory is the recording's equal. */
       is_played: z.boolean(),

@@ -69,7 +69,7 @@ export function listCandidates({ endedBy, ending, halt, exit }: TurnFacts): read
   const stops = (...reasons: readonly StopReason[]): Candidate[] =>
     reasons.map((reason) => fromStop(reason, reason === endedBy));
   const failure = ending?.failure;
-  // A halt is what the process's end says too.
+  // A halt is what the process's end shows too.
   const cause = failure === undefined || failure === halt ? [] : [fromDraft(failure)];
   const isProven = failure?.isProven === true;
   return [

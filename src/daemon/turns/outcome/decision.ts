@@ -25,7 +25,7 @@ export function keepLogged(logged: TurnEndedData, shown: Decision | undefined): 
     ? [{ source: "turnd", text: meaning.message }]
     : (logged.failure?.evidence ?? []);
   const isOwn = evidence.length > 0 && evidence.every(({ source }) => source === "turnd");
-  const rule = isOwn ? `turnd/${isCancelled ? reason : verdict}` : "as-told";
+  const rule = isOwn ? `turnd/${isCancelled ? reason : verdict}` : "as-logged";
   const decided = { rule, verdict, on: "turnd" } as const;
   const [first] = evidence;
   const others = (shown?.tried ?? []).map((row) =>

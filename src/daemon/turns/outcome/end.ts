@@ -91,7 +91,7 @@ export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { fact
   const decision = makeDecision(parts, turn, facts);
   const data = await logEnd(parts, turn, log, makeData, { at, ...(decision === undefined ? {} : { decision }) });
   await quietly(parts, turn, async () => {
-    // A result beside a log without its end would say that the log is damaged.
+    // A result beside a log without its end would show that the log is damaged.
     if (turn.decision === undefined || turn.unwrittenEnd !== undefined) return;
     await writeResult(turn, { data, at }, turn.decision);
     await turn.send({ type: "result_written" });

@@ -1,8 +1,8 @@
 import { FAILURE_ADVICE, type Failure } from "../../../protocol/index.ts";
 import type { FailureDraft } from "../../executors/contract/executor.ts";
 
-/** Longest text of what happened; messages may quote what the system said. */
-const MAX_SAID_CHARACTERS = 500;
+/** Longest text of what happened; messages may quote the system. */
+const MAX_MESSAGE_CHARACTERS = 500;
 
 /** Completes a draft with the advice of its code. */
 export function toFailure(draft: FailureDraft): Failure {
@@ -13,7 +13,7 @@ export function toFailure(draft: FailureDraft): Failure {
 
 /** One sentence a person can act on: what happened, and what to do about it. */
 export function toMessage({ code, message, remedy = FAILURE_ADVICE[code].remedy }: FailureDraft): string {
-  const said = message.replaceAll(/\s+/g, " ").trim().replace(/\.$/, "");
-  const short = said.length > MAX_SAID_CHARACTERS ? `${said.slice(0, MAX_SAID_CHARACTERS)}…` : said;
+  const whole = message.replaceAll(/\s+/g, " ").trim().replace(/\.$/, "");
+  const short = whole.length > MAX_MESSAGE_CHARACTERS ? `${whole.slice(0, MAX_MESSAGE_CHARACTERS)}…` : whole;
   return remedy === "" ? `${short}.` : `${short}; ${remedy}.`;
 }

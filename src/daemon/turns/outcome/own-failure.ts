@@ -30,7 +30,7 @@ export function exhaustedFailure({ message }: ResourcesExhaustedError): FailureD
 /**
  * A failure that turnd itself knows of, without a line of the CLI's to quote.
  *
- * @param remedy - "" where the message itself says what to do
+ * @param remedy - "" where the message names what to do
  */
 export function ownFailure(code: FailureCode, message: string, remedy?: string): FailureDraft {
   return {

@@ -36,7 +36,7 @@ export function toResult({ file }: Turn, { data, at }: TurnEnd, decision: Decisi
   };
 }
 
-/** How a turn's end was decided, by its `result.json`; undefined where that does not say. */
+/** How a turn's end was decided, by its `result.json`; undefined where that has none. */
 export async function readDecision({ directory }: Turn): Promise<Decision | undefined> {
   try {
     return ResultFile.safeParse(JSON.parse((await readRegular(join(directory, FILE))).toString("utf8"))).data?.decision;

@@ -27,9 +27,9 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopMeaning>> = {
   },
   idle_timeout: {
     code: "idle_timeout",
-    message: "The CLI printed nothing new for too long and was ended by the idle time-out.",
+    message: "The CLI printed nothing new for too long and was ended by the idle timeout.",
   },
-  turn_timeout: { code: "turn_timeout", message: "The turn ran longer than its time-out and was ended." },
+  turn_timeout: { code: "turn_timeout", message: "The turn ran longer than its timeout and was ended." },
 };
 
 /** The failure a stop reason means. */

@@ -23,11 +23,11 @@ export interface BackfillParts extends CliEnvironmentParts {
   readonly logger: Logger;
 }
 
-/** CLI A takes a second on a quiet machine. The turn's own time-out holds besides. */
+/** CLI A takes a second on a quiet machine. The turn's own timeout holds besides. */
 const LIMIT_MS = 30_000;
 /** A session's whole history: read at once, so bounded. */
 const MAX_STORED_BYTES = 33_554_432;
-/** A keeper's directory of its own: `started` and `exit.json` of the turn tell of the turn's process. */
+/** A keeper's directory of its own: `started` and `exit.json` of the turn belong to the turn's process. */
 const DIRECTORY = "recovery";
 
 /**
@@ -64,7 +64,7 @@ export async function recoverOutput(
 /**
  * Finishes what a daemon that was killed in `recoverOutput` had begun, before `stdout.jsonl` is read.
  *
- * Never throws: what the CLI printed is told all the same, and the store is asked once more where it can be.
+ * Never throws: what the CLI printed is logged all the same, and the store is asked once more where it can be.
  */
 export async function finishRecovery(parts: BackfillParts, turn: Turn): Promise<void> {
   try {

@@ -29,7 +29,7 @@ export interface ReadinessParts extends StateDiskParts, StateFaultParts {
 /** The name of the check that fails where no process can be started. */
 const PROCESSES = "processes";
 
-/** What `GET /v1/sandbox` tells. */
+/** What `GET /v1/sandbox` shows. */
 export function describeSandbox(parts: SandboxParts): SandboxInfo {
   return {
     version: parts.version,
@@ -88,7 +88,7 @@ async function checkReadiness(
   const executors = await Promise.all(looks.map(({ look }) => look({ provider: "known", waitMs: EXECUTOR_WAIT_MS })));
   const checks = [
     await check("state", () => checkStateDisk(parts)),
-    // Told, and no obstacle: the other sessions are served.
+    // Reported, and no obstacle: the other sessions are served.
     await check("files", async () => {
       const found = damage();
       if (found !== undefined) throw new Error(found);
@@ -109,7 +109,7 @@ async function check(name: string, ask: () => Promise<unknown>): Promise<Readine
     await ask();
     return { name, ok: true };
   } catch (error) {
-    // That it could not be asked says nothing against it.
+    // That it could not be asked is no fault of its own.
     const isExhausted = error instanceof ProblemError && error.code === "resources_exhausted";
     return {
       name: isExhausted ? PROCESSES : name,

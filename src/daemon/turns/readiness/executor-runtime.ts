@@ -19,7 +19,7 @@ export interface ExecutorRuntime {
   readonly executor: Executor;
   readonly cliName: string;
   readonly configuration: Configuration;
-  /** What the turns since the start printed that we do not know; a turn taken up again is looked at from its beginning. */
+  /** What the turns since the start printed that we do not know; a turn resumed after a restart is counted from its beginning. */
   readonly drift: DriftBook;
   /** Finds the binary, and asks its version when it is another file than last time. */
   readonly locate: SharedAnswer<Located>;
@@ -27,7 +27,7 @@ export interface ExecutorRuntime {
   readonly probeSandbox: SharedAnswer<SandboxState>;
   /** What keeps a turn from running, decided before a process is started; undefined when nothing does. */
   findObstacle(wanted: Wanted, signal?: AbortSignal): Promise<FailureDraft | undefined>;
-  /** What keeps every turn from running as far as files and configuration show it; starts no process and asks nobody. */
+  /** What keeps every turn from running as far as files and configuration show it; starts no process and asks no provider. */
   findStaticFault(): Promise<Configuration["fault"]>;
   /** @param provider - `known`: returned without waiting for the provider, by its last answer if there is one */
   describe(provider: "asked" | "known", signal?: AbortSignal): Promise<ExecutorInfo>;
@@ -48,7 +48,7 @@ export type Located =
   | { readonly ok: true; readonly path: string; readonly version: string; readonly warning?: string }
   | { readonly ok: false; readonly reason: string };
 
-/** Whether the CLI's own sandbox can work here, and what it said if not. */
+/** Whether the CLI's own sandbox can work here, and what it printed if not. */
 export interface SandboxState {
   readonly works: boolean;
   readonly message: string;
@@ -67,7 +67,7 @@ export interface ExecutorRuntimeOptions {
   readonly withProbeHome: WithProbeHome;
   /** Whether the provider is asked if it speaks the API that the CLI needs: `TURND_PROBE_PROVIDER`. */
   readonly isProviderProbed: boolean;
-  /** Takes secrets out of what is told of it: providers and CLIs quote them. */
+  /** Takes secrets out of what is shown of it: providers and CLIs quote them. */
   readonly redact: Redact;
   readonly now: () => Date;
 }
@@ -201,11 +201,11 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
 
 function toObstacle({ message, remedy, url, answer }: ProviderState): FailureDraft {
   const failure = ownFailure("executor_unavailable", message, remedy);
-  const said = `POST ${url} was answered ${answer?.status}: ${answer?.body.slice(0, MAX_EVIDENCE_CHARACTERS)}`;
-  return { ...failure, evidence: [{ source: "turnd", text: said }], rule: "turnd/provider_api_absent" };
+  const answered = `POST ${url} was answered ${answer?.status}: ${answer?.body.slice(0, MAX_EVIDENCE_CHARACTERS)}`;
+  return { ...failure, evidence: [{ source: "turnd", text: answered }], rule: "turnd/provider_api_absent" };
 }
 
-/** A file that was asked for its version, as the system tells it from any other. */
+/** A file that was asked for its version, as the system distinguishes it from any other. */
 interface Asked {
   readonly identity: string;
   readonly located: Located & { readonly ok: true };
@@ -255,10 +255,10 @@ async function askVersion(
   if (result.code === 0 && version !== undefined) {
     return { ok: true, path, version, ...(warning === undefined ? {} : { warning }) };
   }
-  const said = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] || "it printed nothing";
+  const printed = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] || "it printed nothing";
   const ended = result.code === 0 ? "printed no version" : `ended with ${result.code ?? "no exit code"}`;
   const cause = warning === undefined ? "" : ` (${warning})`;
-  return { ok: false, reason: `${path} --version ${ended}: ${said}${cause}` };
+  return { ok: false, reason: `${path} --version ${ended}: ${printed}${cause}` };
 }
 
 async function probeSandbox(
@@ -270,8 +270,11 @@ async function probeSandbox(
   if (!located.ok) return { works: false, message: located.reason };
   const command = [located.path, ...(options.executor.sandboxProbe?.args ?? [])];
   const result = await askCli(options, command, { timeoutMs: PROBE_TIMEOUT_MS, signal });
-  const said = result.stderr.trim().split("\n").at(-1) ?? "";
-  return { works: result.code === 0, message: result.code === 0 ? "" : said || `exit code ${result.code ?? "none"}` };
+  const printed = result.stderr.trim().split("\n").at(-1) ?? "";
+  return {
+    works: result.code === 0,
+    message: result.code === 0 ? "" : printed || `exit code ${result.code ?? "none"}`,
+  };
 }
 
 async function askCli(

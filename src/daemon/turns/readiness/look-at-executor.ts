@@ -34,7 +34,7 @@ export function createExecutorLook(runtime: ExecutorRuntime, stopping: AbortSign
       last = found;
       forget();
     };
-    // Whoever waits is told of a failure, and so is whoever looks next.
+    // A failure is thrown to every caller that waits, and to the next one.
     info.then(keep, forget);
     return begun;
   }

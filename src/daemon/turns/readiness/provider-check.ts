@@ -43,7 +43,7 @@ export function createProviderCheck(options: ProviderCheckOptions): ProviderChec
   return { ask, known: () => last };
 }
 
-/** As `GET /v1/executors/{id}` tells it. */
+/** As `GET /v1/executors/{id}` shows it. */
 export function describeProvider(state: ProviderState): NonNullable<ExecutorInfo["provider"]> {
   return { url: state.url, api: state.api, message: state.message, checked_at: state.checkedAt.toISOString() };
 }
@@ -71,7 +71,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "the connection broke";
 }
 
-/** Follows no redirect: the key goes where the configuration says and nowhere else. */
+/** Follows no redirect: the key goes to the configured address and to no other. */
 async function post(
   { url, headers, body }: ProviderProbe,
   env: Readonly<Record<string, string>>,

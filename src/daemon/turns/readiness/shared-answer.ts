@@ -4,7 +4,7 @@ import { waitUnlessAborted } from "./wait-unless-aborted.ts";
 export type SharedAnswer<T> = (signal?: AbortSignal) => Promise<T>;
 
 export interface SharedAnswerOptions<T> {
-  /** Asks; its signal aborts when nobody waits for the answer any more. */
+  /** Asks; its signal aborts when no caller waits for the answer any more. */
   readonly ask: (signal: AbortSignal) => Promise<T>;
   /** How long an answer is given again, in milliseconds; a failure of `ask` never is. */
   readonly keptMs: (answer: T) => number;
@@ -21,7 +21,7 @@ interface Question<T> {
 /**
  * Makes a question of which one at a time is asked, however many want the answer.
  *
- * A signal ends the waiting of the one who gave it. The asking goes on as long as somebody else waits; when the last one has
+ * A signal ends the waiting of the one who gave it. The asking goes on as long as another caller waits; when the last one has
  * left it is aborted, and that one leaves when it has ended: nothing of it remains.
  */
 export function shareAnswer<T>({ ask, keptMs, clockMs = () => performance.now() }: SharedAnswerOptions<T>) {
@@ -58,7 +58,7 @@ export function shareAnswer<T>({ ask, keptMs, clockMs = () => performance.now() 
       if (question.waiting === 0 && asked === question) {
         asked = undefined;
         question.stopping.abort(signal?.reason);
-        // How it ended matters to nobody: all have left.
+        // How it ended matters to no caller: all have left.
         await question.answer.catch(() => undefined);
       }
     }

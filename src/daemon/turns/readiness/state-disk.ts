@@ -28,12 +28,12 @@ export async function findShortage({ stateDirectory, limits }: StateDiskParts): 
 /**
  * Makes sure that the state directory takes what a turn would write: by writing.
  *
- * @throws {Error} that says what is wrong
+ * @throws {Error} whose message is what is wrong
  */
 export async function checkStateDisk(parts: StateDiskParts & StateFaultParts): Promise<void> {
   const shortage = parts.sessions.fault() ?? (await findShortage(parts));
   if (shortage !== undefined) throw new Error(shortage);
-  // A name of its own: what is left by a daemon that was killed is nobody's.
+  // A name of its own: what is left by a daemon that was killed is not used again.
   const path = join(parts.stateDirectory, `probe-${randomUUID()}`);
   const file = await open(path, "wx", 0o600);
   try {

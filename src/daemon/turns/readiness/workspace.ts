@@ -25,7 +25,7 @@ const RETRY_AFTER_SECONDS = 5;
  * Checks that a directory can be a turn's workspace.
  *
  * @returns its path with links resolved
- * @throws {ProblemError} workspace_unusable, which says what to change; resources_exhausted, where no process is left to ask with
+ * @throws {ProblemError} workspace_unusable, with what to change; resources_exhausted, where no process is left to ask with
  */
 export async function checkWorkspace(path: string, { roots, runAs, signal }: WorkspaceOptions): Promise<string> {
   const resolved = await realpath(path).catch(() => undefined);

@@ -12,7 +12,7 @@ import { OUTPUT, keepLines } from "../store/output-files.ts";
 import { playTimeline } from "./player.ts";
 import { isSameText } from "../crash-recovery/logged-event.ts";
 import type { Progress } from "../crash-recovery/progress.ts";
-import { retellTurn } from "./retell.ts";
+import { runReplayCore } from "./replay-core.ts";
 import { storageFault, type RunOutcome } from "../outcome/run-outcome.ts";
 import type { TurnProcess } from "../lifecycle/inputs.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
@@ -27,7 +27,7 @@ export interface PlayParts {
  * Plays the recording of a turn of executor `replay`, or goes on where an earlier daemon was killed.
  *
  * No process is started, so there is no keeper, no `started` and nothing to adopt: what has been played is in the files,
- * what has been told is in the log, and telling the same lines in the same order again gives the same events.
+ * what has been emitted is in the log, and translating the same lines in the same order again gives the same events.
  * @returns undefined when the daemon stops before anything was played: the turn waits for the next start
  */
 export async function playTurn(parts: PlayParts, open: OpenTurn): Promise<RunOutcome | undefined> {
@@ -48,19 +48,19 @@ export async function playTurn(parts: PlayParts, open: OpenTurn): Promise<RunOut
   const playing = await startPlaying(open, replay);
   const isNews = newsAfter(progress);
   const recording = await openRecording(turn.directory);
-  const { facts, consumed } = await retellTurn(recording, {
+  const { facts, consumed } = await runReplayCore(recording, {
     executor: executorOf(parts.executors, turn.file.executor).executor,
     maxLineBytes: parts.limits.maxLineBytes,
     timeline: playing.timeline,
     finished: playing.finished,
     cut: playing.cut,
     onBatch: playing.onBatch,
-    own: (events) => emitter.own(events.filter(isNews)),
+    emitDaemonEvents: (events) => emitter.emitDaemonEvents(events.filter(isNews)),
     translated: emitter.translated,
     outcome: playing.outcome,
   });
   await playing.close();
-  // What was stopped half-way has not told again all that is logged.
+  // What was stopped half-way has not emitted again all that is logged.
   if (!playing.cut.aborted) await emitter.finish();
   const fault = storageFault(emitter.fault());
   return {
@@ -86,7 +86,7 @@ async function startPlaying({ turn, logPath }: OpenTurn, replay: NonNullable<Tur
   const cut = new AbortController();
   const finished = new AbortController();
   const taken = { stdout: 0, stderr: 0 };
-  // Stopped by an earlier daemon: what is logged is told, and no more.
+  // Stopped by an earlier daemon: what is logged is the turn, and no more.
   const wasStopped = turn.life.stopReason !== undefined && turn.life.isReasonInherited;
   let stopping: Promise<void> | undefined;
 
@@ -140,7 +140,7 @@ async function startPlaying({ turn, logPath }: OpenTurn, replay: NonNullable<Tur
   };
 }
 
-/** Passes over what turnd itself has said before an earlier daemon was killed. */
+/** Skips what turnd itself has emitted before an earlier daemon was killed. */
 function newsAfter(progress: Progress): (event: NewEvent) => boolean {
   const warnings = [...progress.warnings];
   return ({ type, data }) => {

@@ -16,7 +16,7 @@ export interface PlayerOptions {
 /**
  * Plays a recording's timeline: hands each entry on when its time has come, the lines it speaks of being in the files.
  *
- * At `max` the files are complete. Else a line is appended when its time of arrival, divided by the speed, has come; what
+ * At `max` the files are complete. Otherwise a line is appended when its time of arrival, divided by the speed, has come; what
  * an earlier daemon has appended is handed on at once, and the clock goes on from there.
  */
 export async function* playTimeline(options: PlayerOptions): AsyncGenerator<TimelineEntry> {

@@ -20,9 +20,9 @@ export interface ResultParts {
 }
 
 /**
- * Reads the result of an ended turn. What was told stands in the log; how it was decided, in `result.json`.
+ * Reads the result of an ended turn. How it ended stands in the log; how it was decided, in `result.json`.
  *
- * A turn whose `result.json` says nothing of the decision, or was never written, is replayed from its directory once.
+ * A turn whose `result.json` has no decision, or was never written, is replayed from its directory once.
  *
  * @throws {ProblemError} resources_exhausted, storage_full where its log cannot be read: it has ended all the same
  */
@@ -61,7 +61,7 @@ async function makeAgain(parts: ResultParts, turn: Turn, end: TurnEnd): Promise<
   try {
     shown = await replayDecision(parts, turn);
   } catch (error) {
-    parts.logger.warn({ turnId, err: error }, "turn cannot be replayed; its decision is told as far as logged");
+    parts.logger.warn({ turnId, err: error }, "turn cannot be replayed; its decision is shown as far as it is logged");
   }
   const decision = keepLogged(end.data, shown);
   if (turn.unwrittenEnd !== undefined) return decision;

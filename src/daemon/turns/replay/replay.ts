@@ -7,7 +7,7 @@ import { inRuns } from "../../replay/timeline.ts";
 import { concludeTurn } from "../outcome/classify.ts";
 import type { Counts } from "../outcome/event-counts.ts";
 import { explainTurn } from "../outcome/decision.ts";
-import { retellTurn } from "./retell.ts";
+import { runReplayCore } from "./replay-core.ts";
 import type { Redact } from "../../event-log/redact.ts";
 
 export interface ReplayOptions {
@@ -24,7 +24,7 @@ export interface ReplayOptions {
   readonly keepsOrder: boolean;
   /** Shown every record. */
   readonly drift?: DriftWatch;
-  /** Told how the end was decided. */
+  /** Called with how the end was decided. */
   readonly explain?: (decision: Decision) => void;
 }
 
@@ -49,13 +49,13 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
     await options.write(lines);
   }
 
-  const { facts, consumed } = await retellTurn(recording, {
+  const { facts, consumed } = await runReplayCore(recording, {
     executor: options.executor,
     ...(options.drift === undefined ? {} : { drift: options.drift }),
     maxLineBytes: options.maxLineBytes,
     timeline: options.keepsOrder && timeline !== undefined ? inRuns(timeline()) : undefined,
     finished: AbortSignal.abort(),
-    own: emit,
+    emitDaemonEvents: emit,
     translated: emit,
     outcome: () => Promise.resolve({ endedBy: turn.ended_by, exit }),
   });

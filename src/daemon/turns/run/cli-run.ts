@@ -5,7 +5,7 @@ import type { TurnObserver } from "../contract/observer.ts";
 import type { StateDiskParts } from "../readiness/state-disk.ts";
 import type { AttemptParts, AttemptResult } from "./attempt.ts";
 import type { LostSessionParts } from "./lost-session.ts";
-import { degradedEvent } from "./own-events.ts";
+import { degradedEvent } from "./daemon-events.ts";
 import type { PrepareParts } from "./prepare.ts";
 import type { OpenTurn } from "./run.ts";
 
@@ -41,5 +41,5 @@ export async function logDegraded(run: CliRun): Promise<void> {
   const { degraded } = run.turn.file;
   if (degraded === undefined || run.hasLoggedDegraded) return;
   run.hasLoggedDegraded = true;
-  await run.emitter.own([degradedEvent(degraded.requested, degraded.reason)]);
+  await run.emitter.emitDaemonEvents([degradedEvent(degraded.requested, degraded.reason)]);
 }

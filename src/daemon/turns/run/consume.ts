@@ -80,7 +80,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
   for await (const batch of options.output) {
     options.report({ type: "output_read", batch });
     const translated: Translated = { events: [], lines: [] };
-    // Of what was printed since the last look only the last line tells where the process is now.
+    // Of what was printed since the last look only the last line shows where the process is now.
     let isAtBoundary = false;
     for (const line of batch.lines) {
       const isRecord = line.source === "stdout" && !isBlank(line.text);
@@ -99,7 +99,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
     await pass(translated);
   }
   const ending = options.translator.end(await options.outcome());
-  // A resume that never bound but was no stranger either has failed for another reason: then its events count.
+  // A resume that never bound but was of no other session either has failed for another reason: then its events count.
   const isLost = held !== undefined && (halt ?? ending.failure)?.code === "resume_degraded";
   if (!isLost) {
     const rest = { events: [...(held?.events ?? []), ...ending.events], lines: held?.lines ?? [] };

@@ -16,8 +16,8 @@ export interface Emitter {
    * @param lines - the line each was translated from; none for those of the end
    */
   translated(events: readonly TranslatedEvent[], lines: readonly OutputLine[]): Promise<void>;
-  /** Events of turnd's own. */
-  own(events: readonly NewEvent[]): Promise<void>;
+  /** Events of turnd itself. */
+  emitDaemonEvents(events: readonly NewEvent[]): Promise<void>;
   /** A warning of turnd's own that a log has once, however often the turn is resumed after a restart. */
   warnOnce(code: WarningCode, message: string): Promise<void>;
   /** Called once all of the output has been translated, before the turn's end is logged. */
@@ -36,10 +36,10 @@ export interface EmitterOptions {
   readonly progress: Progress;
   readonly redact: Redact;
   readonly onWritten: (count: number) => void;
-  readonly onPassedOver: (count: number) => void;
-  /** Told once that this turnd translates what is logged differently, and where. */
+  readonly onSkipped: (count: number) => void;
+  /** Called once where this turnd translates what is logged differently, and where. */
   readonly onDifference: (message: string) => void;
-  /** Told once that the disk does not take events any more; what was written is kept. */
+  /** Called once where the disk does not take events any more; what was written is kept. */
   readonly onFault: () => void;
 }
 
@@ -50,10 +50,10 @@ export function createEmitter(options: EmitterOptions): Emitter {
   const counts = { ...progress.counts };
   const reconciler = createReconciler({ path: options.logPath, history: progress.history, redact: options.redact });
   const warned = new Set(progress.warnings.map(({ code }) => code));
-  let hasToldDifference = false;
+  let hasLoggedDifference = false;
   let fault: Error | undefined;
 
-  async function own(events: readonly NewEvent[]): Promise<void> {
+  async function emitDaemonEvents(events: readonly NewEvent[]): Promise<void> {
     if (fault !== undefined || events.length === 0) return;
     try {
       await log.append(events);
@@ -69,12 +69,12 @@ export function createEmitter(options: EmitterOptions): Emitter {
   async function warnOnce(code: WarningCode, message: string): Promise<void> {
     if (warned.has(code)) return;
     warned.add(code);
-    await own([warningEvent(code, message)]);
+    await emitDaemonEvents([warningEvent(code, message)]);
   }
 
   async function warnOfDifference(difference: Difference): Promise<void> {
-    if (hasToldDifference) return;
-    hasToldDifference = true;
+    if (hasLoggedDifference) return;
+    hasLoggedDifference = true;
     const message = describeDifference(difference);
     options.onDifference(message);
     await warnOnce("translation_changed", message);
@@ -88,19 +88,19 @@ export function createEmitter(options: EmitterOptions): Emitter {
         fitting.push(fit);
       }
     }
-    await own(fitting);
+    await emitDaemonEvents(fitting);
   }
 
   return {
     async translated(events, lines) {
       const fresh = await reconciler.select(events, lines);
-      if (fresh.length < events.length) options.onPassedOver(events.length - fresh.length);
+      if (fresh.length < events.length) options.onSkipped(events.length - fresh.length);
       const difference = reconciler.difference();
-      if (difference === undefined) return own(fresh.map(tools.underLoggedId));
+      if (difference === undefined) return emitDaemonEvents(fresh.map(tools.underLoggedId));
       await warnOfDifference(difference);
       await emitFitting(fresh);
     },
-    own,
+    emitDaemonEvents,
     warnOnce,
     async finish() {
       if (fault !== undefined) return;
@@ -108,7 +108,7 @@ export function createEmitter(options: EmitterOptions): Emitter {
       const difference = reconciler.difference();
       if (difference === undefined) return;
       await warnOfDifference(difference);
-      await own(tools.interrupt());
+      await emitDaemonEvents(tools.interrupt());
     },
     isCaughtUp: reconciler.isCaughtUp,
     counts: () => counts,

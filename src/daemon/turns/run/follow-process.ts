@@ -31,10 +31,10 @@ export async function followProcess(run: CliRun, found: NonNullable<CliRun["foun
   await turn.send({ type: "process_ended", mayStartAfresh });
   if (attempt.sweepError !== undefined) {
     parts.logger.error({ turnId: turn.file.turn_id, err: attempt.sweepError }, "processes left behind");
-    await emitter.own([warningEvent("processes_left", attempt.sweepError.message)]);
+    await emitter.emitDaemonEvents([warningEvent("processes_left", attempt.sweepError.message)]);
   }
   const hits = describeHits(parts, turn.file);
-  if (hits !== undefined) await emitter.own([warningEvent("limit_reached", hits)]);
+  if (hits !== undefined) await emitter.emitDaemonEvents([warningEvent("limit_reached", hits)]);
 }
 
 const OUTPUT_CUT = "The turn's events have become too many: the rest of what was printed is neither logged nor kept.";

@@ -10,7 +10,7 @@ interface PastTurn {
 }
 
 export interface HistoryOptions {
-  /** Told of a turn that is left out because its files are damaged. */
+  /** Called for a turn that is left out because its files are damaged. */
   readonly onUnreadable: OnUnreadable;
   readonly signal: AbortSignal;
 }
@@ -90,7 +90,7 @@ async function readPastTurn(
     }
     return { input: await readInput(directory), output: messages.join("\n\n") };
   } catch (error) {
-    // A turn that never ran has no log and nothing to tell.
+    // A turn that never ran has no log and no conversation.
     if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) onUnreadable(directory, error);
     return undefined;
   }

@@ -9,7 +9,7 @@ import { markOf, type GroupParts } from "../environment/turn-group.ts";
 const WAIT_MS = 10_000;
 
 /**
- * Ends what still runs of turns that cannot be read: nobody takes them up, so nobody else would.
+ * Ends what still runs of turns that cannot be read: no run resumes them, so nothing else would.
  *
  * Never throws.
  */

@@ -16,14 +16,14 @@ export interface OutputBoundOptions {
 export interface OutputBound {
   /** Aborts when nothing more is to be read. */
   readonly abandoned: AbortSignal;
-  /** Told of all that is read, before it becomes events. */
+  /** Called with all that is read, before it becomes events. */
   observe(batch: OutputBatch): void;
   /** Whether the log has become too large for the rest. */
   isLogFull(): boolean;
   /** What has not been read stays unread. */
   abandon(): void;
   /**
-   * Cuts off what was not read, once nothing writes there any more: what is left is what the events tell of, so that a
+   * Cuts off what was not read, once nothing writes there any more: what is left is what the events are made of, so that a
    * restart, an export and a replay read the same and end as soon.
    */
   cut(directory: string): Promise<void>;

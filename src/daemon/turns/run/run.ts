@@ -10,7 +10,7 @@ import { releaseReserve, takeReserve } from "../store/reserve.ts";
 import { createEmitter, type Emitter } from "./emitter.ts";
 
 export interface RunParts extends EndParts, GroupParts {
-  readonly observer: Pick<TurnObserver, "eventsWritten" | "eventsPassedOver" | "turnEnded">;
+  readonly observer: Pick<TurnObserver, "eventsWritten" | "eventsSkipped" | "turnEnded">;
 }
 
 /** A turn whose log can be written. */
@@ -54,7 +54,7 @@ export async function runTurn(
       progress,
       redact,
       onWritten: (count) => observer.eventsWritten(executor, count),
-      onPassedOver: (count) => observer.eventsPassedOver(count),
+      onSkipped: (count) => observer.eventsSkipped(count),
       onDifference: (message) => logger.warn({ turnId }, message),
       onFault: () => void turn.send({ type: "log_failed" }),
     });

@@ -1,7 +1,7 @@
 import { access, rename } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The files of a resume that came to nothing, in the order in which they are moved. Source: docs/design.md §2. */
+/** The files of a resume that failed, in the order in which they are moved. Source: docs/design.md §2. */
 const FILES = ["exit.json", "stdout.jsonl", "stderr.log", "started"] as const;
 
 /** Whether a turn's `started` is there: its CLI has been started, or was about to be. */
@@ -10,7 +10,7 @@ export function wasStarted(directory: string): Promise<boolean> {
 }
 
 /**
- * Moves the files of a resume that came to nothing to `resume.*`.
+ * Moves the files of a resume that failed to `resume.*`.
  *
  * `started` goes last: as long as it is there the turn cannot be started, so half a move is only ever finished.
  */

@@ -9,7 +9,7 @@ import { finishRecovery } from "../output-backfill/backfill-output.ts";
 import { waitUnlessAborted } from "../readiness/wait-unless-aborted.ts";
 import { readInput, withHistory } from "./history.ts";
 import { findLost, lostResume, requestedSession } from "./lost-session.ts";
-import { startedEvent } from "./own-events.ts";
+import { startedEvent } from "./daemon-events.ts";
 import { prepareTurn, replaceFile } from "./prepare.ts";
 import { logDegraded, type CliRun } from "./cli-run.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
@@ -112,12 +112,12 @@ async function start(run: CliRun, requested: string | null): Promise<void> {
     run.hasLoggedStarted = true;
     const { mode, model, trace_id: traceId, degraded } = turn.file;
     const asked = degraded?.requested ?? requested;
-    await emitter.own([
+    await emitter.emitDaemonEvents([
       startedEvent({ cliName: runtime.cliName, cliVersion: located.version, mode, model, requested: asked, traceId }),
     ]);
   }
   await logDegraded(run);
-  await emitter.own(prepared.warnings);
+  await emitter.emitDaemonEvents(prepared.warnings);
   turn.startSignal.throwIfAborted();
   const spawnedAt = performance.now();
   const started: Started = await prepared.start();

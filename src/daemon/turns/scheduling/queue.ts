@@ -26,7 +26,7 @@ export interface TurnQueueOptions {
   readonly maxTurns: number;
   /** Runs one turn to its end; it counts as running before this returns. Must not throw. */
   readonly run: (turn: Turn) => Promise<void>;
-  /** Told where it has thrown all the same: the queue goes on with the next turn. */
+  /** Called where it has thrown all the same: the queue goes on with the next turn. */
   readonly onFault: (error: unknown) => void;
 }
 

@@ -16,9 +16,9 @@ export function describeDamage({ sessions, store, tombstones }: DamageSources): 
   const counts = [...count("session", unreadable.size), ...count("turn", turns.length)];
   const lost = `${counts.join(" and ")} cannot be read; turnd's log names them, and deleting a session removes what is left`;
   const uncertain = "until then no new request with an id of its own is let in: it may have run";
-  const told = store.lostRequests() === undefined ? lost : `${lost}; ${uncertain}`;
+  const described = store.lostRequests() === undefined ? lost : `${lost}; ${uncertain}`;
   const fault = tombstones.fault();
-  return [...(counts.length === 0 ? [] : [told]), ...(fault === undefined ? [] : [fault])].join("; ") || undefined;
+  return [...(counts.length === 0 ? [] : [described]), ...(fault === undefined ? [] : [fault])].join("; ") || undefined;
 }
 
 function count(noun: string, number: number): string[] {

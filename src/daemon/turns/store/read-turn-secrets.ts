@@ -24,7 +24,7 @@ async function readSecrets(directory: string): Promise<string[]> {
   try {
     read = JSON.parse((await readRegular(join(directory, "turn.json"))).toString("utf8"));
   } catch {
-    // Whoever opens the recording says what is wrong with it.
+    // Opening the recording reports what is wrong with it.
     return [];
   }
   return secretsOfServers(TurnJson.parse(read).mcp_servers ?? {});

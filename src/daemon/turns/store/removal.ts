@@ -16,7 +16,7 @@ export interface Removal {
    * Removes a session whose turns have ended.
    *
    * Shape: resolves when it is gone for good. From the first step, a rename that needs no room, it is: the turns' own
-   * `turn.json` tell a later daemon of their requests until the tombstones do.
+   * `turn.json` show a later daemon their requests until the tombstones do.
    * @throws {ProblemError} storage_full when not even that can be written; nothing has changed then
    */
   remove(sessionId: string): Promise<void>;
@@ -95,7 +95,7 @@ function stonesOf(store: TurnStore, sessionId: string): Tombstone[] {
 /**
  * The requests of a session that was being removed, from what is left of its turns.
  *
- * @throws the system's error where the disk does not tell which turns there are: another start may know
+ * @throws the system's error where the disk does not show which turns there are: another start may know
  */
 async function readStones(directory: string): Promise<Tombstone[]> {
   const turns = join(directory, "turns");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isFull, isStorageError } from "../../storage/storage-error.ts";
 
 const FILE = "reserve";
-/** Room given free for a turn's last event and its answer: a disk filled by the turn must not keep its end from being told. */
+/** Room given free for a turn's last event and its answer: a disk filled by the turn must not keep its end from being logged. */
 const TURN_BYTES = 262_144;
 /** Room for a deletion: a new entry of a directory, and the tombstones of thousands of requests. */
 const STATE_BYTES = 1_048_576;

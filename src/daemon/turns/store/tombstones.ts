@@ -12,7 +12,7 @@ export type Tombstone = z.infer<typeof Tombstone>;
 /** The requests of deleted sessions. */
 export interface Tombstones {
   find(requestId: string): Tombstone | undefined;
-  /** At once, and for as long as this daemon lives: something else on the disk tells the next one. */
+  /** At once, and for as long as this daemon lives: something else on the disk shows it to the next one. */
   remember(stones: readonly Tombstone[]): void;
   /** Durable when it resolves; nothing of it is left on the disk when it fails. */
   add(stones: readonly Tombstone[]): Promise<void>;
@@ -23,7 +23,7 @@ export interface Tombstones {
 /**
  * Opens `<state>/tombstones.jsonl`; a torn last line is cut off, since its session was not removed yet.
  *
- * Never throws: a line that is broken otherwise is kept, and told as the fault where it does not even show its request.
+ * Never throws: a line that is broken otherwise is kept, and reported as the fault where it does not even show its request.
  */
 export async function openTombstones(stateDirectory: string): Promise<Tombstones> {
   const path = join(stateDirectory, "tombstones.jsonl");
@@ -110,12 +110,12 @@ function readStone(line: string): Tombstone | undefined {
   }
   const part = (name: string): string | undefined => new RegExp(`"${name}":"([^"]+)"`).exec(line)?.[1];
   const requestId = part("request_id");
-  // Two in one line: which of them is whole nobody knows.
+  // Two in one line: which of them is whole is not known.
   if (requestId === undefined || line.split("request_id").length > 2) return undefined;
   return { request_id: requestId, turn_id: part("turn_id") ?? "", session_id: part("session_id") ?? "" };
 }
 
 function describeFault(place: string, why: string): string {
   const what = "the requests of deleted sessions that stand there must not run again";
-  return `${place} cannot be read (${why}): ${what}; restore it from a copy, or remove it if nobody will repeat them, and start turnd again`;
+  return `${place} cannot be read (${why}): ${what}; restore it from a copy, or remove it if no client will repeat them, and start turnd again`;
 }

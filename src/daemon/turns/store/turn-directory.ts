@@ -53,7 +53,7 @@ export async function assertNeverAdmitted(directory: string, names: ReadonlySet<
 /**
  * Makes sure that the turn of a CLI whose log has no end may go on: law 10, whatever is gone of its files.
  *
- * @throws {DamagedTurnError} if it had ended, or had run and the file that says so is gone
+ * @throws {DamagedTurnError} if it had ended, or had run and the file that shows it is gone
  */
 export async function assertMayGoOn(directory: string, names: ReadonlySet<string>): Promise<void> {
   if (names.has("started")) return;
@@ -66,7 +66,7 @@ export async function assertMayGoOn(directory: string, names: ReadonlySet<string
 /** Begins the name of an empty file in a turn's directory that ends with the request's id: no damage of a file's content takes it. */
 const REQUEST = "request.";
 
-/** The name of the file in a turn's directory that says whose request it is by its name alone. */
+/** The name of the file in a turn's directory that names its request by its own name alone. */
 export function requestFileName(requestId: string): string {
   return `${REQUEST}${requestId}`;
 }
@@ -74,7 +74,7 @@ export function requestFileName(requestId: string): string {
 /** The request of a turn that cannot be read, from what is left of its files: two begin with the ids, one is named after it. */
 export async function findRequestId(directory: string): Promise<string | undefined> {
   for (const name of ["turn.json", "result.json"]) {
-    // What cannot even be opened says nothing.
+    // What cannot even be opened shows nothing.
     const text = await readRegular(join(directory, name)).catch(() => "");
     const requestId = /"request_id":"([^"]+)"/.exec(text.toString())?.[1];
     if (requestId !== undefined) return requestId;

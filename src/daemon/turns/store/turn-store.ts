@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LoggedEvent, type TurnEndedData } from "../../../protocol/index.ts";
-import { keepWhole, readWholeLine } from "../../event-log/keep-whole.ts";
+import { truncateToValidPrefix, readWholeLine } from "../../event-log/truncate-to-valid-prefix.ts";
 import { createTail, type WritableTail } from "../../event-log/tail.ts";
 import { syncDirectory } from "../../storage/atomic-file.ts";
 import { closeToOthers } from "../../storage/close-to-others.ts";
@@ -50,7 +50,7 @@ export interface UnreadableTurn extends Pick<TurnFile, "turn_id" | "session_id">
   readonly request_id: string | undefined;
 }
 
-/** Why nobody can be told what became of a request. */
+/** Why it is not known what became of a request. */
 export function describeUnreadable({ request_id, turn_id, session_id }: UnreadableTurn): string {
   return `request ${request_id} was admitted as turn ${turn_id} of session ${session_id}, which cannot be read any more; it is not run again, and turnd's log says why`;
 }
@@ -66,9 +66,9 @@ type Lifecycle = Pick<TurnOptions, "steerWaitMs" | "onUnsaved">;
 
 export interface TurnStoreOptions extends Lifecycle {
   readonly sessions: SessionStore;
-  /** Told of a turn that cannot be read: its files are left alone. */
+  /** Called for a turn that cannot be read: its files are left alone. */
   readonly onUnreadable: (path: string, error: unknown) => void;
-  /** Told of the log of an unfinished turn whose end was not whole: it is told again from there on. */
+  /** Called for the log of an unfinished turn whose end was not whole: it is written again from there on. */
   readonly onCut: (path: string, cutBytes: number) => void;
 }
 
@@ -149,7 +149,7 @@ export async function openTurnStore({
     }
   }
   for (const sessionId of sessions.unreadable()) {
-    // The session has been told of.
+    // The session has been reported.
     for (const name of await listTurns(sessions.paths(sessionId).turns, () => unlisted.add(sessionId))) {
       await setApart(sessionId, name, new Error(`session ${sessionId} cannot be read`));
     }
@@ -242,7 +242,7 @@ async function loadTurn(
   let end = last === undefined ? undefined : toEnd(readWholeLine(last));
   if (end === undefined) {
     if (file.replay === undefined) await assertMayGoOn(directory, names);
-    const log = await keepWhole(path);
+    const log = await truncateToValidPrefix(path);
     if (log.cutBytes > 0) onCut(path, log.cutBytes);
     end = toEnd(log.last);
     const tail = createTail(log.sizeBytes, log.lines);

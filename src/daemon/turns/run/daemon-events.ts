@@ -24,7 +24,7 @@ export function startedEvent(facts: StartedFacts): NewEvent {
   };
 }
 
-/** The honest word about a resume that was lossy (law 7). */
+/** A resume was lossy (law 7). */
 export function degradedEvent(requested: string, reason: string): NewEvent {
   return { type: "session.degraded", data: { code: "resume_degraded", requested, reason } };
 }

@@ -29,9 +29,9 @@ const CHUNK_BYTES = 262_144;
  * Cuts an unfinished log behind its last line of which all before are whole.
  *
  * After a power cut the blocks of a file need not be there in the order in which they were written: zeros may stand where
- * a line was, and whole lines behind them. What is cut is told again, from the CLI's own output.
+ * a line was, and whole lines behind them. What is cut is logged again, from the CLI's own output.
  */
-export async function keepWhole(path: string): Promise<WholeLog> {
+export async function truncateToValidPrefix(path: string): Promise<WholeLog> {
   const file = await open(path, "r+");
   try {
     let [sizeBytes, lines] = [0, 0];

@@ -7,24 +7,24 @@ import { hasRun, type Recording } from "../../replay/recording.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
 import type { TurnFacts } from "../outcome/classify.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions } from "../run/consume.ts";
-import { degradedEvent, startedEvent } from "../run/own-events.ts";
+import { degradedEvent, startedEvent } from "../run/daemon-events.ts";
 import type { EndedBy } from "../lifecycle/turn-file.ts";
 
-export interface RetellOptions {
+export interface ReplayCoreOptions {
   readonly executor: Executor;
   /** Shown every record. */
   readonly drift?: DriftWatch;
   readonly maxLineBytes: number;
-  /** What was taken when, in order; undefined where nothing tells: then stdout comes before stderr. */
+  /** What was taken when, in order; undefined where that is not known: then stdout comes before stderr. */
   readonly timeline: AsyncIterable<TimelineEntry> | undefined;
   /** Aborted when nothing will be appended to the files any more. */
   readonly finished: AbortSignal;
   /** Once aborted, no more of the output is passed on. */
   readonly cut?: AbortSignal;
-  /** Told of every batch that is passed on. */
+  /** Called with every batch that is passed on. */
   readonly onBatch?: (batch: OutputBatch) => void;
-  /** Takes what turnd itself said. */
-  readonly own: (events: readonly NewEvent[]) => Promise<void>;
+  /** Takes the events of turnd itself. */
+  readonly emitDaemonEvents: (events: readonly NewEvent[]) => Promise<void>;
   /** Takes what lines were translated to. */
   readonly translated: ConsumeOptions["emit"];
   /** Asked once the output has ended. */
@@ -32,18 +32,18 @@ export interface RetellOptions {
 }
 
 /** What a recording came to. */
-export interface Retold {
+export interface ReplayCoreResult {
   readonly facts: TurnFacts;
   /** Absent when no process ever ran. */
   readonly consumed?: Consumed;
 }
 
 /**
- * Tells a recorded turn once more: the same files and lines, and so the same events and end, without a process (law 1).
+ * Translates a recorded turn once more: the same files and lines, and so the same events and end, without a process (law 1).
  *
  * Whether the files are complete or being written by a player makes no difference.
  */
-export async function retellTurn(recording: Recording, options: RetellOptions): Promise<Retold> {
+export async function runReplayCore(recording: Recording, options: ReplayCoreOptions): Promise<ReplayCoreResult> {
   const { turn } = recording;
   const { cut } = options;
   const halted =
@@ -54,7 +54,7 @@ export async function retellTurn(recording: Recording, options: RetellOptions): 
     return { facts: { endedBy, ...halts(halted), exit: null, isDegraded: turn.degraded !== undefined } };
   }
 
-  await options.own([describeStart(recording, options.executor)]);
+  await options.emitDaemonEvents([describeStart(recording, options.executor)]);
   const places = placeOwnEvents(recording, options);
   let isHalted = false;
   const consumed = await consumeOutput({
@@ -87,7 +87,7 @@ export async function retellTurn(recording: Recording, options: RetellOptions): 
     },
   });
   const isLost = !consumed.hasEmitted && turn.requested_session !== null;
-  await options.own(places.rest(isLost ? consumed.degradedReason : undefined));
+  await options.emitDaemonEvents(places.rest(isLost ? consumed.degradedReason : undefined));
   const { endedBy, exit } = await options.outcome();
   return {
     facts: {
@@ -114,47 +114,47 @@ function describeStart({ turn }: Recording, executor: Executor): NewEvent {
 }
 
 interface OwnPlaces {
-  /** The lines in the order in which they were taken; on the way, what turnd said between them. */
+  /** The lines in the order in which they were taken; on the way, the events of turnd itself between them. */
   lines(): AsyncGenerator<TakenLine>;
-  /** What turnd said after the last line that gave an event. */
+  /** The events of turnd itself after the last line that gave an event. */
   rest(lostReason: string | undefined): readonly NewEvent[];
 }
 
-/** Puts the warnings of turnd's own, and its word about a lossy resume, where they stood among the lines. */
-function placeOwnEvents({ turn }: Recording, { timeline, own }: RetellOptions): OwnPlaces {
+/** Puts the warnings of turnd's own, and its event about a lossy resume, where they stood among the lines. */
+function placeOwnEvents({ turn }: Recording, { timeline, emitDaemonEvents }: ReplayCoreOptions): OwnPlaces {
   const { degraded } = turn;
   const waiting: NewEvent[] = [];
-  let isDegradedTold = false;
+  let isDegradedEmitted = false;
   let hasLines = false;
 
-  function tellDegraded(): void {
-    if (degraded === undefined || isDegradedTold) return;
-    isDegradedTold = true;
+  function emitDegraded(): void {
+    if (degraded === undefined || isDegradedEmitted) return;
+    isDegradedEmitted = true;
     waiting.push(degradedEvent(degraded.requested, degraded.reason));
   }
-  // Without a timeline: the plain files belong to a fresh session then, and it was said before its first line.
-  if (timeline === undefined && turn.requested_session === null) tellDegraded();
+  // Without a timeline: the plain files belong to a fresh session then, and it was emitted before its first line.
+  if (timeline === undefined && turn.requested_session === null) emitDegraded();
 
   return {
     async *lines() {
-      await own(waiting.splice(0));
+      await emitDaemonEvents(waiting.splice(0));
       for await (const entry of timeline ?? []) {
         if (entry.type === "warning") {
           waiting.push({ type: "warning", data: { code: entry.code, message: entry.message } });
         } else if (entry.type === "degraded") {
-          tellDegraded();
+          emitDegraded();
         } else if (entry.type === "line") {
           hasLines = true;
-          await own(waiting.splice(0));
+          await emitDaemonEvents(waiting.splice(0));
           yield { source: entry.source ?? "stdout", line: entry.line };
         }
       }
-      // What stands after the last line was said when the output had ended; without lines it stands before all of it.
-      if (!hasLines) await own(waiting.splice(0));
+      // What stands after the last line was emitted when the output had ended; without lines it stands before all of it.
+      if (!hasLines) await emitDaemonEvents(waiting.splice(0));
     },
     rest(lostReason) {
-      tellDegraded();
-      if (!isDegradedTold && lostReason !== undefined) {
+      emitDegraded();
+      if (!isDegradedEmitted && lostReason !== undefined) {
         waiting.push(degradedEvent(turn.requested_session ?? "", lostReason));
       }
       return waiting.splice(0);
