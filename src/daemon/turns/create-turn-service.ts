@@ -1,37 +1,37 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ProblemError, REPLAY, type ExecutorInfo, type Session } from "../../protocol/index.ts";
+import { ProblemError, REPLAY, type ExecutorInfo } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
-import type { SessionFile, SessionStore } from "../sessions/session-store.ts";
-import { createAdmission, unreadableSession } from "./admission/admission.ts";
+import type { SessionStore } from "../sessions/session-store.ts";
+import { createAdmission } from "./admission/admission.ts";
 import type { TurnLimits } from "./contract/limits.ts";
 import type { TurnObserver } from "./contract/observer.ts";
 import { listIds } from "./readiness/executors.ts";
 import { describeDamage } from "./store/damage.ts";
 import { createReadiness, describeSandbox, type ReadinessParts, type SandboxParts } from "./readiness/describe.ts";
-import { endWithoutLog } from "./outcome/end.ts";
 import { createExecutorLook, type ExecutorLook } from "./readiness/look-at-executor.ts";
 import { createTurnQueue } from "./scheduling/queue.ts";
 import { createRemoval } from "./store/removal.ts";
 import { createStateReserve } from "./store/reserve.ts";
 import { readResult, type ResultParts } from "./replay/read-result.ts";
-import { playTurn, type PlayParts } from "./replay/play.ts";
-import type { CliParts, CliRunOptions } from "./run/cli-run.ts";
+import type { PlayParts } from "./replay/play.ts";
+import type { CliParts } from "./run/cli-run.ts";
 import type { TidyParts } from "./run/prepare.ts";
-import { runTurn, type RunParts } from "./run/run.ts";
-import { runCliTurn } from "./run/run-cli.ts";
+import type { RunParts } from "./run/run.ts";
 import type { SecretBook } from "./store/secret-book.ts";
+import { createFinder } from "./find-turns.ts";
+import { resumeTurns } from "./resume-turns.ts";
+import { createRunner } from "./run-turns.ts";
 import type { TurnService } from "./turn-service.ts";
-import { wasStarted } from "./run/set-aside.ts";
 import { readSessionEvents } from "./store/session-events.ts";
 import { endLeftovers } from "./run/leftovers.ts";
 import { createTidying } from "./run/tidying.ts";
 import { openTombstones } from "./store/tombstones.ts";
-import { describeUnreadable, openTurnStore } from "./store/turn-store.ts";
+import { openTurnStore } from "./store/turn-store.ts";
 import type { RequestedStop } from "./lifecycle/inputs.ts";
 import { hasEnded, LAST_LINES_MS, type Turn } from "./lifecycle/turn.ts";
-import { toAdmission, toSnapshot } from "./store/snapshot.ts";
+import { toAdmission } from "./store/snapshot.ts";
 
 /** How long a client that looks at an executor waits for an answer it has not given yet; CLI A alone takes 0.9 s for its version. */
 const LOOK_WAIT_MS = 2_000;
@@ -77,12 +77,13 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
   if (tombstoneFault !== undefined) logger.error(tombstoneFault);
   const removal = createRemoval({ ...parts, store, tombstones, reserve: createStateReserve(parts.stateDirectory) });
   await removal.finishAll();
+  const tidying = createTidying(parts);
+  const run = createRunner({ ...parts, store, tidying });
   const queue = createTurnQueue({
     maxTurns: limits.maxTurns,
-    run,
+    run: (turn) => run(turn, { hasHome: true }),
     onFault: (error) => logger.error({ err: error }, "queue could not go on with a session"),
   });
-  const tidying = createTidying(parts);
   const deleting = new Set<string>();
   const admission = createAdmission({
     ...parts,
@@ -98,83 +99,15 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     },
   });
 
-  /** Its session's secrets are taken out of all that is logged and served of a turn. */
-  const partsOf = ({ file }: Turn): TurnServiceParts => ({ ...parts, redact: secrets.redactorOf(file.session_id) });
-
-  function siblingsOf({ file }: Turn): CliRunOptions {
-    return {
-      earlierTurns: () =>
-        store
-          .ofSession(file.session_id)
-          .filter((other) => other.file.order < file.order)
-          .map((other) => other.directory),
-      whenTidy: () => tidying.settled(file.session_id),
-    };
-  }
-
-  async function run(turn: Turn): Promise<void> {
-    // A turn that ends while it waits in line has no home: what lies there belongs to another turn.
-    const hasHome = queue.running(turn.file.session_id) === turn;
-    await turn.send({ type: "dequeued" });
-    try {
-      await runTurn(partsOf(turn), turn, (open) =>
-        turn.file.replay === undefined
-          ? runCliTurn(partsOf(turn), open, siblingsOf(turn))
-          : playTurn(partsOf(turn), open),
-      );
-    } catch (error) {
-      // What comes after its end changes nothing for the turn any more.
-      if (hasEnded(turn)) logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be left in order");
-      else await endWithoutLog(parts, turn, error);
-    } finally {
-      await turn.send({ type: "closed" });
-      if (hasEnded(turn)) secrets.end(turn.file.turn_id);
-      if (hasEnded(turn)) tidying.begin(turn, { hasHome });
-    }
-  }
-
-  const unfinished = store
-    .list()
-    .toReversed()
-    .filter((turn) => !hasEnded(turn));
-  const started = new Set<Turn>();
-  for (const turn of unfinished) if (await hasBegun(turn)) started.add(turn);
-  // What was running goes on; what had been put first in line is first again, the latest before the others.
-  const rank = ({ file }: Turn, hasRun: boolean): number =>
-    hasRun ? -Infinity : file.queue_policy === "steer" ? -file.order : 0;
-  for (const turn of unfinished.toSorted((a, b) => rank(a, started.has(a)) - rank(b, started.has(b)) || 0)) {
-    logger.info({ turnId: turn.file.turn_id, wasStarted: started.has(turn) }, "turn resumed after a restart");
-    queue.push(turn);
-  }
-  for (const turn of started) if (isSteered(turn, unfinished)) void turn.send({ type: "steer_requested" });
-
-  function find(turnId: string): Turn {
-    const turn = store.get(turnId);
-    if (turn !== undefined) return turn;
-    const { session_id: sessionId } = store.getUnreadable(turnId) ?? {};
-    if (sessionId === undefined) throw new ProblemError("turn_not_found", `there is no turn ${turnId}`);
-    const message = `turn ${turnId} is there and cannot be read; turnd's log says why, and deleting its session, ${sessionId}, removes it`;
-    throw new ProblemError("turn_not_found", message);
-  }
-  function findSession(sessionId: string): SessionFile {
-    const session = sessions.get(sessionId);
-    if (session !== undefined) return session;
-    if (sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
-    throw new ProblemError("session_not_found", `there is no session ${sessionId}`);
-  }
-  const snapshot = (turn: Turn) => toSnapshot(turn, queue.position(turn));
-  function findEnded(turnId: string): Turn {
-    const turn = find(turnId);
-    if (hasEnded(turn)) return turn;
-    const message = `turn ${turnId} is ${turn.status}; wait for its end on its events`;
-    throw new ProblemError("turn_not_ended", message, { turn: snapshot(turn) });
-  }
+  await resumeTurns({ store, queue, logger });
+  const finder = createFinder({ sessions, store, queue, tombstones });
+  const { find, findEnded, findSession, snapshot, toSession } = finder;
 
   async function stop(turn: Turn, reason: RequestedStop): Promise<void> {
     if (hasEnded(turn)) return;
     void turn.send({ type: "stop_requested", reason });
     // A waiting turn runs to its end at once: it has one event, and no process.
-    if (queue.remove(turn)) await run(turn);
+    if (queue.remove(turn)) await run(turn, { hasHome: false });
     await turn.finished;
   }
 
@@ -219,7 +152,8 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     getTurn: (turnId) => snapshot(find(turnId)),
     async getResult(turnId, { isExplained = false } = {}) {
       const turn = findEnded(turnId);
-      return readResult(partsOf(turn), turn, { isExplained });
+      const redact = secrets.redactorOf(turn.file.session_id);
+      return readResult({ ...parts, redact }, turn, { isExplained });
     },
     async waitForEnd(turnId, signal) {
       const turn = find(turnId);
@@ -243,19 +177,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
         duration_ms: Math.round(performance.now() - startedAt),
       };
     },
-    findRequest(requestId) {
-      const turn = store.findRequest(requestId);
-      if (turn !== undefined) return snapshot(turn);
-      const lost = store.findUnreadable(requestId);
-      if (lost !== undefined)
-        throw new ProblemError("request_not_found", describeUnreadable(lost), { turn_id: lost.turn_id });
-      const stone = tombstones.find(requestId);
-      const fault = tombstones.fault() ?? store.lostRequests();
-      const doubt = fault === undefined ? "" : ` that can be read; it may have run: ${fault}`;
-      if (stone === undefined) throw new ProblemError("request_not_found", `there is no request ${requestId}${doubt}`);
-      const message = `request ${requestId} ran in session ${stone.session_id}, which was deleted`;
-      throw new ProblemError("session_not_found", message, { turn_id: stone.turn_id });
-    },
+    findRequest: finder.findRequest,
     readEvents(turnId, options) {
       const turn = find(turnId);
       return readEvents(join(turn.directory, "events.jsonl"), {
@@ -330,33 +252,4 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
       await sessions.close();
     },
   };
-
-  function toSession(session: SessionFile): Session {
-    const turns = store.ofSession(session.session_id);
-    const running = queue.running(session.session_id);
-    return {
-      session_id: session.session_id,
-      executor: session.executor,
-      workspace: session.workspace,
-      permissions: session.permissions,
-      ...(session.metadata === undefined ? {} : { metadata: session.metadata }),
-      ...(session.native_session_id === undefined ? {} : { native_session_id: session.native_session_id }),
-      created_at: session.created_at,
-      turns: turns.map((turn) => turn.file.turn_id),
-      ...(running === undefined ? {} : { running_turn: running.file.turn_id }),
-    };
-  }
-}
-
-/** Whether a later turn of its session asked an earlier daemon to take over. */
-function isSteered({ file }: Turn, unfinished: readonly Turn[]): boolean {
-  return unfinished.some(
-    ({ file: { session_id, queue_policy, order } }) =>
-      session_id === file.session_id && queue_policy === "steer" && order > file.order,
-  );
-}
-
-/** Whether something of a turn has happened already: those go on before any other begins. */
-async function hasBegun({ file, directory }: Turn): Promise<boolean> {
-  return file.replay === undefined ? wasStarted(directory) : file.started_at !== undefined;
 }

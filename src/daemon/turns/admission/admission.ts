@@ -1,18 +1,13 @@
 import type { Logger } from "pino";
 import PQueue from "p-queue";
 import { v7 as uuidv7 } from "uuid";
-import {
-  ProblemError,
-  type CliName,
-  type ReplayRequest,
-  type SessionRequest,
-  type TurnRequest,
-} from "../../../protocol/index.ts";
+import { ProblemError, type ReplayRequest, type SessionRequest, type TurnRequest } from "../../../protocol/index.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import type { SessionFile, SessionStore } from "../../sessions/session-store.ts";
 import { assertNoPrograms, assertSupported } from "./capabilities.ts";
 import type { TurnLimits } from "../contract/limits.ts";
 import type { Executors } from "../readiness/executors.ts";
+import { cliOf, findSession, sessionNotFound, unreadableSession } from "./find-session.ts";
 import { knownExecutor, sessionExecutor } from "./known-executor.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
@@ -281,40 +276,6 @@ interface Asked {
 interface NewSession extends Pick<SessionFile, "executor" | "permissions" | "workspace"> {
   readonly session_id?: string | undefined;
   readonly metadata?: SessionFile["metadata"];
-}
-
-/** A session's files are damaged: none of it is served, and its id is not free. */
-export function unreadableSession(code: "session_not_found" | "session_exists", sessionId: string): ProblemError {
-  const message = `session ${sessionId} is there and cannot be read; turnd's log says why, and DELETE removes it`;
-  return new ProblemError(code, message);
-}
-
-function findSession(sessions: SessionStore, request: TurnRequest): SessionFile | undefined {
-  const session = request.session_id === undefined ? undefined : sessions.get(request.session_id);
-  if (session === undefined && request.executor === undefined) throw sessionNotFound(request.session_id);
-  if (session !== undefined && request.executor !== undefined && request.executor !== session.executor) {
-    throw new ProblemError(
-      "executor_mismatch",
-      `session ${session.session_id} belongs to ${session.executor}; leave executor out or begin a new session`,
-    );
-  }
-  return session;
-}
-
-/** The CLI of a session's turns. */
-function cliOf({ session_id: id, executor }: SessionFile): CliName {
-  if (executor !== "replay") return executor;
-  throw new ProblemError(
-    "executor_mismatch",
-    `session ${id} holds replays and no CLI runs in it; POST /v1/replays adds one, or begin a session with an executor`,
-  );
-}
-
-function sessionNotFound(sessionId: string | undefined): ProblemError {
-  return new ProblemError(
-    "session_not_found",
-    `there is no session ${sessionId}; name an executor to begin one with that id`,
-  );
 }
 
 function refuseIfBusy({ queue, store }: AdmissionParts, request: TurnRequest, sessionId: string): void {
