@@ -1,30 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { Stats } from "node:fs";
-import { chmod, lchown, lstat, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
+import { lchown, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
-import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
 import { syncDirectory, writeFileAtomic } from "../storage/atomic-file.ts";
-import { closeToOthers } from "../storage/close-to-others.ts";
 import { makeDirectory } from "../storage/directories.ts";
-import { readRegular } from "../storage/read-regular.ts";
 import { createRemovals, type RemovalsOptions } from "../storage/removals.ts";
-
-/** `session.json`: what is known of a session besides its turns. */
-export const SessionFile = z.object({
-  v: z.literal(1),
-  session_id: CallerId,
-  executor: ExecutorName,
-  workspace: z.string(),
-  permissions: Permissions,
-  metadata: Metadata.optional(),
-  /** The CLI's own id, once it is known. */
-  native_session_id: z.string().optional(),
-  /** What the native session has used so far, for a CLI that counts over the whole session. */
-  native_usage: Usage.optional(),
-  created_at: z.iso.datetime(),
-});
-export type SessionFile = z.infer<typeof SessionFile>;
+import { isDirectory, isThere, rmdirIfThere } from "./entries.ts";
+import { freeRemoved } from "./free-removed.ts";
+import { listSessions, readSession } from "./read-sessions.ts";
+import type { SessionFile } from "./session-file.ts";
 
 /** Where a session's things are. Source: docs/design.md §2. */
 export interface SessionPaths {
@@ -101,7 +84,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
   const sessions = new Map<string, SessionFile>();
   const unreadable = new Set<string>();
   const removed: string[] = [];
-  const { names, fault } = await listBase(base, options);
+  const { names, fault } = await listSessions(base, options);
   for (const name of names) {
     if (name.includes(REMOVED)) removed.push(join(base, name));
     else {
@@ -188,140 +171,9 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       return directory;
     },
     removed: () => removed,
-    freeRemoved: (directory) => free(directory, options),
+    freeRemoved: (directory) => freeRemoved(directory, options),
     discardRemoved: (directory) => removals.remove(directory),
     discardLater: (directory) => removals.resume(directory),
     close: () => removals.close(),
   };
-}
-
-/** What names a turn's request: read again where a removal was broken off. */
-const RECORDS = /^(turn\.json|result\.json|request\..*)$/;
-/** A caller waits for it. */
-const FREE_LIMIT_MS = 10_000;
-
-async function free(root: string, { removeTree, onLeft }: SessionStoreOptions): Promise<void> {
-  const turns = join(root, "turns");
-  try {
-    await closeToOthers(root);
-    if (await isDirectory(turns)) await freeTurns(turns, onLeft);
-    const bounds = { limitMs: FREE_LIMIT_MS, signal: new AbortController().signal };
-    if (await isThere(join(root, "home"))) await removeTree(join(root, "home"), bounds);
-  } catch (error) {
-    onLeft(root, error);
-  }
-}
-
-/** What another user can change is left to the removal, which goes by descriptors. */
-async function freeTurns(turns: string, onLeft: SessionStoreOptions["onLeft"]): Promise<void> {
-  await closeToOthers(turns);
-  for (const turn of await readdir(turns)) {
-    const directory = join(turns, turn);
-    if (!(await isDirectory(directory))) continue;
-    try {
-      await closeToOthers(directory);
-      const rest = (await readdir(directory)).filter((name) => !RECORDS.test(name));
-      for (const name of rest) await rm(join(directory, name), { recursive: true, force: true });
-    } catch (error) {
-      onLeft(directory, error);
-    }
-  }
-}
-
-async function rmdirIfThere(path: string): Promise<void> {
-  await rmdir(path).catch((error: unknown) => {
-    if (!isMissing(error)) throw error;
-  });
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await lstatIfThere(path)) !== undefined;
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  return (await lstatIfThere(path))?.isDirectory() === true;
-}
-
-async function lstatIfThere(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
-}
-
-/** What lies in the directory of the sessions, or why that is not known. */
-interface Listed {
-  readonly names: readonly string[];
-  readonly fault?: string;
-}
-
-async function listBase(base: string, { onUnreadable, onExposed }: SessionStoreOptions): Promise<Listed> {
-  let names: string[];
-  try {
-    await makeDirectory(base, 0o711);
-    names = await readdir(base);
-  } catch (error) {
-    onUnreadable(base, describe(error));
-    const repair = "nothing is let in, since it may have run already; repair it and start turnd again";
-    return { names: [], fault: `${base} cannot be listed (${describe(error)}): ${repair}` };
-  }
-  try {
-    // One that came with a volume may be wider: no other user lists what sessions there are.
-    const { mode } = await stat(base);
-    if ((mode & ~0o711 & 0o7777) !== 0) await chmod(base, mode & 0o711);
-  } catch (error) {
-    onExposed(base, error);
-  }
-  return { names };
-}
-
-type ReadSession =
-  | { readonly ok: true; readonly session: SessionFile }
-  /** Not there: it was never made, and its id is free. */
-  | { readonly ok: false; readonly reason: string; readonly isThere: boolean };
-
-async function readSession(directory: string, id: string): Promise<ReadSession> {
-  const unreadable = (reason: string): ReadSession => ({ ok: false, reason, isThere: true });
-  try {
-    for (const path of [directory, join(directory, "turns")]) await closeToOthers(path);
-    const turns = await readdir(join(directory, "turns"));
-    const parsed = SessionFile.safeParse(JSON.parse((await readRegular(join(directory, "session.json"))).toString()));
-    if (!parsed.success) return unreadable(z.prettifyError(parsed.error));
-    const { session_id: named } = parsed.data;
-    if (named === id) return { ok: true, session: parsed.data };
-    return unreadable(`its session.json is that of session ${named}, beside ${turns.length} turns`);
-  } catch (error) {
-    // Of one that was never made there is no session.json yet, and no turn.
-    const hasAnything =
-      !(await isDirectory(directory).catch(() => false)) ||
-      (await isAnythingAt(join(directory, "session.json"))) ||
-      (await hasTurns(directory));
-    return { ok: false, reason: describe(error), isThere: hasAnything };
-  }
-}
-
-async function hasTurns(directory: string): Promise<boolean> {
-  return readdir(join(directory, "turns")).then(
-    (names) => names.length > 0,
-    // Where no directory can be made, the id is not free either.
-    (error: unknown) => !isMissing(error),
-  );
-}
-
-/** Whether there is an entry, as far as anyone can tell. */
-async function isAnythingAt(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (error: unknown) => !isMissing(error),
-  );
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 import { ProblemError, type Session, type TurnSnapshot } from "../../protocol/index.ts";
-import type { SessionFile, SessionStore } from "../sessions/session-store.ts";
+import type { SessionFile } from "../sessions/session-file.ts";
+import type { SessionStore } from "../sessions/session-store.ts";
 import { unreadableSession } from "./admission/find-session.ts";
 import { hasEnded, type Turn } from "./lifecycle/turn.ts";
 import type { TurnQueue } from "./scheduling/queue.ts";

@@ -1,25 +1,25 @@
 import type { Logger } from "pino";
 import PQueue from "p-queue";
-import { v7 as uuidv7 } from "uuid";
 import { ProblemError, type ReplayRequest, type SessionRequest, type TurnRequest } from "../../../protocol/index.ts";
 import type { RunAs } from "../../process/run-as.ts";
-import type { SessionFile, SessionStore } from "../../sessions/session-store.ts";
+import type { SessionFile } from "../../sessions/session-file.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
 import { assertNoPrograms, assertSupported } from "./capabilities.ts";
 import type { TurnLimits } from "../contract/limits.ts";
 import type { Executors } from "../readiness/executors.ts";
-import { cliOf, findSession, sessionNotFound, unreadableSession } from "./find-session.ts";
+import { cliOf, findSession, unreadableSession } from "./find-session.ts";
 import { knownExecutor, sessionExecutor } from "./known-executor.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
 import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import type { TurnQueue } from "../scheduling/queue.ts";
 import { findKnown, refuseIfUncertain } from "./known-request.ts";
+import { createSessionResolver } from "./resolve-session.ts";
 import { hashRequest } from "./request-hash.ts";
 import type { SecretBook } from "../store/secret-book.ts";
 import type { Tombstones } from "../store/tombstones.ts";
 import { findShortage } from "../readiness/state-disk.ts";
 import type { Turn } from "../lifecycle/turn.ts";
-import { toSnapshot } from "../store/snapshot.ts";
 import { permissionsOf } from "./turn-permissions.ts";
 import type { TurnStore } from "../store/turn-store.ts";
 import { checkWorkspace } from "../readiness/workspace.ts";
@@ -65,8 +65,6 @@ export interface AdmissionParts {
   readonly enqueue: (turn: Turn) => void;
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
 /**
  * Makes the admission. One request at a time passes it, so two that race for an id, a session or the last place in the
  * queue are decided in the order in which they came.
@@ -76,8 +74,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
   const gate = new PQueue({ concurrency: 1 });
   const underWay = new Map<string, Promise<unknown>>();
   let isClosed = false;
-  /** The session that the request in the gate has made: nothing must be left of one that is refused. */
-  let madeSession: string | undefined;
+  const resolver = createSessionResolver(parts);
 
   /** Lets a new request in, inside the gate: `draft` decides on the session and makes the turn. */
   async function admitNow({ requestId, hash }: Asked, draft: () => Promise<TurnDraft>): Promise<Admitted> {
@@ -85,14 +82,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     if (known !== undefined) return { turn: known, isRepeat: true };
     refuseIfUncertain(parts, requestId);
     await refuseIfNotStorable();
-    madeSession = undefined;
-    const turn = await addTurn(draft).catch(async (error: unknown) => {
-      if (madeSession !== undefined) {
-        secrets.forgetSession(madeSession);
-        await sessions.withdraw(madeSession);
-      }
-      throw error;
-    });
+    const turn = await resolver.keepingNoneOnFailure(() => addTurn(draft));
     logger.info({ turnId: turn.file.turn_id, sessionId: turn.file.session_id }, "turn admitted");
     enqueue(turn);
     return { turn, isRepeat: false };
@@ -118,56 +108,6 @@ export function createAdmission(parts: AdmissionParts): Admission {
   function begin(session: SessionFile, hash: string, traceId: string | undefined): NewTurn {
     const createdAt = parts.now().toISOString();
     return { sessionId: session.session_id, hash, traceId, createdAt, order: store.nextOrder() };
-  }
-
-  /** Last of all it makes a session. */
-  async function resolveSession(request: TurnRequest, workspace: string): Promise<SessionFile> {
-    const { session_id: sessionId, executor } = request;
-    findExisting(sessionId);
-    // Once more, inside the gate: a request before this one may have made it, with another executor.
-    const existing = findSession(sessions, request);
-    if (existing !== undefined) refuseIfBusy(parts, request, existing.session_id);
-    refuseIfFull(parts, sessionId);
-    if (existing !== undefined) return existing;
-    if (executor === undefined) throw sessionNotFound(sessionId);
-    const id = sessionId === undefined ? {} : { session_id: sessionId };
-    return makeSession({ executor, permissions: {}, workspace, ...id });
-  }
-
-  async function resolveReplaySession({ session_id: sessionId }: ReplayRequest): Promise<SessionFile> {
-    const existing = findExisting(sessionId);
-    if (existing === undefined) {
-      const { workspace } = parts;
-      const id = sessionId === undefined ? {} : { session_id: sessionId };
-      return makeSession({ executor: "replay", permissions: {}, workspace, ...id });
-    }
-    if (existing.executor === "replay") return existing;
-    const message = `session ${sessionId} belongs to ${existing.executor}; leave session_id out or name a session of replays`;
-    throw new ProblemError("executor_mismatch", message);
-  }
-
-  /** No turn is admitted to a session that is being deleted. */
-  function findExisting(sessionId: string | undefined): SessionFile | undefined {
-    if (sessionId === undefined) return undefined;
-    if (sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
-    const existing = sessions.get(sessionId);
-    if (existing !== undefined && parts.isBeingDeleted(existing.session_id)) throw sessionNotFound(sessionId);
-    return existing;
-  }
-
-  async function makeSession(request: NewSession): Promise<SessionFile> {
-    const session: SessionFile = {
-      v: 1,
-      session_id: request.session_id ?? uuidv7(),
-      executor: request.executor,
-      workspace: request.workspace,
-      permissions: request.permissions,
-      ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
-      created_at: parts.now().toISOString(),
-    };
-    await sessions.create(session);
-    madeSession = session.session_id;
-    return session;
   }
 
   function enter<T>(work: () => Promise<T>): Promise<T> {
@@ -196,10 +136,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
     });
     return enter(() =>
       admitNow(asked, async () => {
-        const found = await resolveSession(request, workspace);
+        const found = await resolver.resolve(request, workspace);
         assertNoPrograms(request.mcp_servers ?? {}, permissionsOf(found, request));
         const made = begin(found, asked.hash, traceId);
-        return draftTurn(made, { request, executor: cliOf(found), workspace, limits: limits });
+        return draftTurn(made, { request, executor: cliOf(found), workspace, limits });
       }),
     );
   }
@@ -215,8 +155,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     });
     return enter(() =>
       admitNow(asked, async () => {
-        refuseIfFull(parts, request.session_id);
-        return draft(begin(await resolveReplaySession(request), asked.hash, traceId));
+        return draft(begin(await resolver.resolveReplay(request), asked.hash, traceId));
       }),
     );
   }
@@ -256,7 +195,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
         }
         if (sessions.isUnreadable(id)) throw unreadableSession("session_exists", id);
         await refuseIfNotStorable();
-        return makeSession({ ...request, workspace });
+        return resolver.make({ ...request, workspace });
       });
     },
     settled: () => gate.add(() => Promise.resolve()),
@@ -271,30 +210,4 @@ export function createAdmission(parts: AdmissionParts): Admission {
 interface Asked {
   readonly requestId: string | undefined;
   readonly hash: string;
-}
-
-interface NewSession extends Pick<SessionFile, "executor" | "permissions" | "workspace"> {
-  readonly session_id?: string | undefined;
-  readonly metadata?: SessionFile["metadata"];
-}
-
-function refuseIfBusy({ queue, store }: AdmissionParts, request: TurnRequest, sessionId: string): void {
-  if (request.queue_policy === "reject" && queue.isBusy(sessionId)) {
-    const running = queue.running(sessionId) ?? store.ofSession(sessionId).at(-1);
-    const extras = running === undefined ? {} : { turn_id: running.file.turn_id, turn: toSnapshot(running, 0) };
-    throw new ProblemError("session_busy", `session ${sessionId} is busy; wait for its turn or enqueue`, extras);
-  }
-}
-
-/** A turn that can start at once is let in, however few may wait. */
-function refuseIfFull({ queue, limits }: AdmissionParts, sessionId: string | undefined): void {
-  const { maxQueued } = limits;
-  if (queue.waitingCount() >= maxQueued && queue.wouldWait(sessionId)) {
-    throw new ProblemError(
-      "queue_full",
-      `the turn would have to wait, and no more than ${maxQueued} may (TURND_MAX_QUEUED)`,
-      {},
-      RETRY_AFTER_SECONDS,
-    );
-  }
 }

@@ -1,5 +1,6 @@
 import { ProblemError, type CliName, type TurnRequest } from "../../../protocol/index.ts";
-import type { SessionFile, SessionStore } from "../../sessions/session-store.ts";
+import type { SessionFile } from "../../sessions/session-file.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
 
 /** A session's files are damaged: none of it is served, and its id is not free. */
 export function unreadableSession(code: "session_not_found" | "session_exists", sessionId: string): ProblemError {

@@ -1,5 +1,5 @@
 import type { Permissions } from "../../../protocol/index.ts";
-import type { SessionFile } from "../../sessions/session-store.ts";
+import type { SessionFile } from "../../sessions/session-file.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 
 /** What a turn may not do: what its session may not, and what it may not itself. Neither gives back what the other denies. */

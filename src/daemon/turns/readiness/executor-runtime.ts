@@ -1,15 +1,13 @@
-import { stat } from "node:fs/promises";
 import { ExecutorInfo, type Mode, type Permissions } from "../../../protocol/index.ts";
 import type { Redact } from "../../event-log/redact.ts";
 import { createDriftBook, type DriftBook } from "../../executors/drift/drift.ts";
 import type { Configuration, Executor, FailureDraft } from "../../executors/contract/executor.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
-import { findProgram, type FoundProgram } from "../../process/find-program.ts";
 import type { RunAs } from "../../process/run-as.ts";
-import { type WithProbeHome, ProbeHomeError } from "../../process/user-files/probe-home.ts";
-import { runTool, type ToolResult } from "../../process/run-tool.ts";
+import type { WithProbeHome } from "../../process/user-files/probe-home.ts";
 import { exhaustedFailure, ownFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
+import { createLocate, findCli, probeSandbox, type Located, type SandboxState } from "./ask-cli.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { withoutSecrets } from "../store/without-secrets.ts";
@@ -44,16 +42,6 @@ export interface Wanted {
   readonly model?: string;
 }
 
-export type Located =
-  | { readonly ok: true; readonly path: string; readonly version: string; readonly warning?: string }
-  | { readonly ok: false; readonly reason: string };
-
-/** Whether the CLI's own sandbox can work here, and what it printed if not. */
-export interface SandboxState {
-  readonly works: boolean;
-  readonly message: string;
-}
-
 export interface ExecutorRuntimeOptions {
   readonly executor: Executor;
   readonly cliName: string;
@@ -72,16 +60,9 @@ export interface ExecutorRuntimeOptions {
   readonly now: () => Date;
 }
 
-/** CLI A alone takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
-const VERSION_TIMEOUT_MS = 60_000;
-const PROBE_TIMEOUT_MS = 30_000;
 /** An empty request is refused in a round trip; whoever takes longer proves nothing. */
 const PROVIDER_TIMEOUT_MS = 5_000;
-/** How long each is known without looking again: readiness is no older, and requests for it start no more processes. */
-const LOCATED_KEPT_MS = 1_000;
 const SANDBOX_KEPT_MS = { works: 600_000, fails: 5_000 } as const;
-/** What stands behind the numbers is bounded: it goes into every turn's files. */
-const VERSION = /\d{1,9}\.\d{1,9}\.\d{1,9}\S{0,40}/;
 const MAX_EVIDENCE_CHARACTERS = 300;
 
 /** @param switchOff - where the mode of an execution is what asks for the sandbox; a plan's and a review's cannot be another */
@@ -203,93 +184,6 @@ function toObstacle({ message, remedy, url, answer }: ProviderState): FailureDra
   const failure = ownFailure("executor_unavailable", message, remedy);
   const answered = `POST ${url} was answered ${answer?.status}: ${answer?.body.slice(0, MAX_EVIDENCE_CHARACTERS)}`;
   return { ...failure, evidence: [{ source: "turnd", text: answered }], rule: "turnd/provider_api_absent" };
-}
-
-/** A file that was asked for its version, as the system distinguishes it from any other. */
-interface Asked {
-  readonly identity: string;
-  readonly located: Located & { readonly ok: true };
-}
-
-/** Looks every time whether the binary is still there and the same; asks it for its version only when it is not. */
-function createLocate(options: ExecutorRuntimeOptions): SharedAnswer<Located> {
-  let last: Asked | undefined;
-  return shareAnswer({
-    async ask(signal): Promise<Located> {
-      const found = await findCli(options);
-      if (!found.ok) return found;
-      const identity = await identify(found.path);
-      if (identity !== undefined && last?.identity === identity) return last.located;
-      const located = await askVersion(options, found, signal);
-      if (located.ok && identity !== undefined) last = { identity, located };
-      return located;
-    },
-    keptMs: () => LOCATED_KEPT_MS,
-  });
-}
-
-function findCli(options: ExecutorRuntimeOptions): Promise<FoundProgram> {
-  return findProgram({
-    name: options.cliName,
-    ...(options.explicitBinary === undefined ? {} : { explicit: options.explicitBinary }),
-    searchPath: options.env["PATH"] ?? "",
-    native: options.executor.nativeBinaries(options.cliName),
-  });
-}
-
-/** @returns undefined for a file that has gone since it was found */
-async function identify(path: string): Promise<string | undefined> {
-  const found = await stat(path, { bigint: true }).catch(() => undefined);
-  if (found === undefined) return undefined;
-  const { dev, ino, size, mtimeNs, ctimeNs } = found;
-  return [path, dev, ino, size, mtimeNs, ctimeNs].join(" ");
-}
-
-async function askVersion(
-  options: ExecutorRuntimeOptions,
-  { path, warning }: FoundProgram & { readonly ok: true },
-  signal: AbortSignal,
-): Promise<Located> {
-  const result = await askCli(options, [path, "--version"], { timeoutMs: VERSION_TIMEOUT_MS, signal });
-  const version = VERSION.exec(result.stdout)?.[0];
-  if (result.code === 0 && version !== undefined) {
-    return { ok: true, path, version, ...(warning === undefined ? {} : { warning }) };
-  }
-  const printed = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] || "it printed nothing";
-  const ended = result.code === 0 ? "printed no version" : `ended with ${result.code ?? "no exit code"}`;
-  const cause = warning === undefined ? "" : ` (${warning})`;
-  return { ok: false, reason: `${path} --version ${ended}: ${printed}${cause}` };
-}
-
-async function probeSandbox(
-  options: ExecutorRuntimeOptions,
-  locate: SharedAnswer<Located>,
-  signal: AbortSignal,
-): Promise<SandboxState> {
-  const located = await locate(signal);
-  if (!located.ok) return { works: false, message: located.reason };
-  const command = [located.path, ...(options.executor.sandboxProbe?.args ?? [])];
-  const result = await askCli(options, command, { timeoutMs: PROBE_TIMEOUT_MS, signal });
-  const printed = result.stderr.trim().split("\n").at(-1) ?? "";
-  return {
-    works: result.code === 0,
-    message: result.code === 0 ? "" : printed || `exit code ${result.code ?? "none"}`,
-  };
-}
-
-async function askCli(
-  { env, runAs, withProbeHome }: ExecutorRuntimeOptions,
-  command: readonly string[],
-  bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
-): Promise<ToolResult> {
-  try {
-    return await withProbeHome((home) =>
-      runTool(command, { ...bounds, runAs, env: { PATH: env["PATH"] ?? "", HOME: home, TMPDIR: home } }),
-    );
-  } catch (error) {
-    if (!(error instanceof ProbeHomeError)) throw error;
-    return { code: null, stdout: "", stderr: error.message };
-  }
 }
 
 /** For now: it is asked again. */

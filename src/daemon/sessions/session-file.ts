@@ -1,0 +1,18 @@
+import { z } from "zod";
+import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
+
+/** `session.json`: what is known of a session besides its turns. */
+export const SessionFile = z.object({
+  v: z.literal(1),
+  session_id: CallerId,
+  executor: ExecutorName,
+  workspace: z.string(),
+  permissions: Permissions,
+  metadata: Metadata.optional(),
+  /** The CLI's own id, once it is known. */
+  native_session_id: z.string().optional(),
+  /** What the native session has used so far, for a CLI that counts over the whole session. */
+  native_usage: Usage.optional(),
+  created_at: z.iso.datetime(),
+});
+export type SessionFile = z.infer<typeof SessionFile>;

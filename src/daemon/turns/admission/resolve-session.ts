@@ -1,0 +1,137 @@
+import { v7 as uuidv7 } from "uuid";
+import { ProblemError, type ReplayRequest, type TurnRequest } from "../../../protocol/index.ts";
+import type { SessionFile } from "../../sessions/session-file.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
+import type { TurnLimits } from "../contract/limits.ts";
+import type { TurnQueue } from "../scheduling/queue.ts";
+import type { SecretBook } from "../store/secret-book.ts";
+import { toSnapshot } from "../store/snapshot.ts";
+import type { TurnStore } from "../store/turn-store.ts";
+import { findSession, sessionNotFound, unreadableSession } from "./find-session.ts";
+
+export interface ResolveParts {
+  readonly sessions: SessionStore;
+  readonly secrets: Pick<SecretBook, "forgetSession">;
+  readonly store: Pick<TurnStore, "ofSession">;
+  readonly queue: Pick<TurnQueue, "isBusy" | "running" | "waitingCount" | "wouldWait">;
+  /** Where a replay works, as it is shown. */
+  readonly workspace: string;
+  readonly limits: Pick<TurnLimits, "maxQueued">;
+  readonly now: () => Date;
+  /** Whether a session is being deleted: nothing is let into it any more. */
+  readonly isBeingDeleted: (sessionId: string) => boolean;
+}
+
+/** Decides on the session of a request, inside the gate of the admission: one request at a time. */
+export interface SessionResolver {
+  /** @throws {ProblemError} session_not_found, executor_mismatch, session_busy, queue_full */
+  resolve(request: TurnRequest, workspace: string): Promise<SessionFile>;
+  /** @throws {ProblemError} session_not_found, executor_mismatch, queue_full */
+  resolveReplay(request: ReplayRequest): Promise<SessionFile>;
+  make(request: NewSession): Promise<SessionFile>;
+  /** Does some work of one request; where it fails, nothing is left of a session that was made for it. */
+  keepingNoneOnFailure<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface NewSession extends Pick<SessionFile, "executor" | "permissions" | "workspace"> {
+  readonly session_id?: string | undefined;
+  readonly metadata?: SessionFile["metadata"];
+}
+
+const RETRY_AFTER_SECONDS = 5;
+
+export function createSessionResolver(parts: ResolveParts): SessionResolver {
+  const { sessions } = parts;
+  /** The session that the request in the gate has made. */
+  let made: string | undefined;
+
+  /** Last of all it makes a session. */
+  async function resolve(request: TurnRequest, workspace: string): Promise<SessionFile> {
+    const { session_id: sessionId, executor } = request;
+    findExisting(sessionId);
+    // Once more, inside the gate: a request before this one may have made it, with another executor.
+    const existing = findSession(sessions, request);
+    if (existing !== undefined) refuseIfBusy(parts, request, existing.session_id);
+    refuseIfFull(parts, sessionId);
+    if (existing !== undefined) return existing;
+    if (executor === undefined) throw sessionNotFound(sessionId);
+    const id = sessionId === undefined ? {} : { session_id: sessionId };
+    return make({ executor, permissions: {}, workspace, ...id });
+  }
+
+  async function resolveReplay({ session_id: sessionId }: ReplayRequest): Promise<SessionFile> {
+    refuseIfFull(parts, sessionId);
+    const existing = findExisting(sessionId);
+    if (existing === undefined) {
+      const { workspace } = parts;
+      const id = sessionId === undefined ? {} : { session_id: sessionId };
+      return make({ executor: "replay", permissions: {}, workspace, ...id });
+    }
+    if (existing.executor === "replay") return existing;
+    const message = `session ${sessionId} belongs to ${existing.executor}; leave session_id out or name a session of replays`;
+    throw new ProblemError("executor_mismatch", message);
+  }
+
+  /** No turn is admitted to a session that is being deleted. */
+  function findExisting(sessionId: string | undefined): SessionFile | undefined {
+    if (sessionId === undefined) return undefined;
+    if (sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
+    const existing = sessions.get(sessionId);
+    if (existing !== undefined && parts.isBeingDeleted(existing.session_id)) throw sessionNotFound(sessionId);
+    return existing;
+  }
+
+  async function make(request: NewSession): Promise<SessionFile> {
+    const session: SessionFile = {
+      v: 1,
+      session_id: request.session_id ?? uuidv7(),
+      executor: request.executor,
+      workspace: request.workspace,
+      permissions: request.permissions,
+      ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
+      created_at: parts.now().toISOString(),
+    };
+    await sessions.create(session);
+    made = session.session_id;
+    return session;
+  }
+
+  return {
+    resolve,
+    resolveReplay,
+    make,
+    async keepingNoneOnFailure(work) {
+      made = undefined;
+      try {
+        return await work();
+      } catch (error) {
+        if (made !== undefined) {
+          parts.secrets.forgetSession(made);
+          await sessions.withdraw(made);
+        }
+        throw error;
+      }
+    },
+  };
+}
+
+function refuseIfBusy({ queue, store }: ResolveParts, request: TurnRequest, sessionId: string): void {
+  if (request.queue_policy === "reject" && queue.isBusy(sessionId)) {
+    const running = queue.running(sessionId) ?? store.ofSession(sessionId).at(-1);
+    const extras = running === undefined ? {} : { turn_id: running.file.turn_id, turn: toSnapshot(running, 0) };
+    throw new ProblemError("session_busy", `session ${sessionId} is busy; wait for its turn or enqueue`, extras);
+  }
+}
+
+/** A turn that can start at once is let in, however few may wait. */
+function refuseIfFull({ queue, limits }: ResolveParts, sessionId: string | undefined): void {
+  const { maxQueued } = limits;
+  if (queue.waitingCount() >= maxQueued && queue.wouldWait(sessionId)) {
+    throw new ProblemError(
+      "queue_full",
+      `the turn would have to wait, and no more than ${maxQueued} may (TURND_MAX_QUEUED)`,
+      {},
+      RETRY_AFTER_SECONDS,
+    );
+  }
+}

@@ -1,0 +1,120 @@
+import { stat } from "node:fs/promises";
+import { findProgram, type FoundProgram } from "../../process/find-program.ts";
+import { runTool, type ToolResult } from "../../process/run-tool.ts";
+import { ProbeHomeError } from "../../process/user-files/probe-home.ts";
+import type { ExecutorRuntimeOptions } from "./executor-runtime.ts";
+import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
+
+/** What a CLI is asked with. */
+export type AskOptions = Pick<
+  ExecutorRuntimeOptions,
+  "executor" | "cliName" | "explicitBinary" | "env" | "runAs" | "withProbeHome"
+>;
+
+/** The binary of a CLI, or why there is none. */
+export type Located =
+  | { readonly ok: true; readonly path: string; readonly version: string; readonly warning?: string }
+  | { readonly ok: false; readonly reason: string };
+
+/** Whether the CLI's own sandbox can work here, and what it printed if not. */
+export interface SandboxState {
+  readonly works: boolean;
+  readonly message: string;
+}
+
+/** CLI A alone takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
+const VERSION_TIMEOUT_MS = 60_000;
+const PROBE_TIMEOUT_MS = 30_000;
+/** How long a binary is known without looking again: readiness is no older. */
+const LOCATED_KEPT_MS = 1_000;
+/** What stands behind the numbers is bounded: it goes into every turn's files. */
+const VERSION = /\d{1,9}\.\d{1,9}\.\d{1,9}\S{0,40}/;
+
+/** A file that was asked for its version, as the system distinguishes it from any other. */
+interface Asked {
+  readonly identity: string;
+  readonly located: Located & { readonly ok: true };
+}
+
+/** Looks every time whether the binary is still there and the same; asks it for its version only when it is not. */
+export function createLocate(options: AskOptions): SharedAnswer<Located> {
+  let last: Asked | undefined;
+  return shareAnswer({
+    async ask(signal): Promise<Located> {
+      const found = await findCli(options);
+      if (!found.ok) return found;
+      const identity = await identify(found.path);
+      if (identity !== undefined && last?.identity === identity) return last.located;
+      const located = await askVersion(options, found, signal);
+      if (located.ok && identity !== undefined) last = { identity, located };
+      return located;
+    },
+    keptMs: () => LOCATED_KEPT_MS,
+  });
+}
+
+/** Finds the binary of a CLI; starts no process. */
+export function findCli(options: AskOptions): Promise<FoundProgram> {
+  return findProgram({
+    name: options.cliName,
+    ...(options.explicitBinary === undefined ? {} : { explicit: options.explicitBinary }),
+    searchPath: options.env["PATH"] ?? "",
+    native: options.executor.nativeBinaries(options.cliName),
+  });
+}
+
+/** @returns undefined for a file that has gone since it was found */
+async function identify(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  if (found === undefined) return undefined;
+  const { dev, ino, size, mtimeNs, ctimeNs } = found;
+  return [path, dev, ino, size, mtimeNs, ctimeNs].join(" ");
+}
+
+async function askVersion(
+  options: AskOptions,
+  { path, warning }: FoundProgram & { readonly ok: true },
+  signal: AbortSignal,
+): Promise<Located> {
+  const result = await askCli(options, [path, "--version"], { timeoutMs: VERSION_TIMEOUT_MS, signal });
+  const version = VERSION.exec(result.stdout)?.[0];
+  if (result.code === 0 && version !== undefined) {
+    return { ok: true, path, version, ...(warning === undefined ? {} : { warning }) };
+  }
+  const printed = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] || "it printed nothing";
+  const ended = result.code === 0 ? "printed no version" : `ended with ${result.code ?? "no exit code"}`;
+  const cause = warning === undefined ? "" : ` (${warning})`;
+  return { ok: false, reason: `${path} --version ${ended}: ${printed}${cause}` };
+}
+
+/** Tries the sandbox of the CLI. */
+export async function probeSandbox(
+  options: AskOptions,
+  locate: SharedAnswer<Located>,
+  signal: AbortSignal,
+): Promise<SandboxState> {
+  const located = await locate(signal);
+  if (!located.ok) return { works: false, message: located.reason };
+  const command = [located.path, ...(options.executor.sandboxProbe?.args ?? [])];
+  const result = await askCli(options, command, { timeoutMs: PROBE_TIMEOUT_MS, signal });
+  const printed = result.stderr.trim().split("\n").at(-1) ?? "";
+  return {
+    works: result.code === 0,
+    message: result.code === 0 ? "" : printed || `exit code ${result.code ?? "none"}`,
+  };
+}
+
+async function askCli(
+  { env, runAs, withProbeHome }: AskOptions,
+  command: readonly string[],
+  bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
+): Promise<ToolResult> {
+  try {
+    return await withProbeHome((home) =>
+      runTool(command, { ...bounds, runAs, env: { PATH: env["PATH"] ?? "", HOME: home, TMPDIR: home } }),
+    );
+  } catch (error) {
+    if (!(error instanceof ProbeHomeError)) throw error;
+    return { code: null, stdout: "", stderr: error.message };
+  }
+}
