@@ -8,20 +8,20 @@ import { listRecordings } from "./recordings.ts";
 /** Codes that turnd alone decides, and the test that reaches each; no recording of a CLI ends with them. */
 const BY_TURND: Partial<Record<FailureCode, { readonly file: string; readonly title: string }>> = {
   sandbox_unavailable: {
-    file: "test/turns/sandbox.test.ts",
+    file: "test/turns/readiness/sandbox.test.ts",
     title: "a mode that needs the CLI's sandbox where none can work ends before the CLI starts, with the remedy",
   },
   resources_exhausted: {
-    file: "test/turns/exhausted.test.ts",
+    file: "test/turns/readiness/exhausted.test.ts",
     title: "a turn that cannot be started for want of a process fails with that, and can be sent again",
   },
   start_timeout: {
-    file: "test/turns/watchdog.test.ts",
+    file: "test/turns/run/watchdog.test.ts",
     title: "a CLI that prints nothing at all ends by the start time-out",
   },
-  turn_timeout: { file: "test/turns/watchdog.test.ts", title: "a busy turn ends by the turn time-out" },
+  turn_timeout: { file: "test/turns/run/watchdog.test.ts", title: "a busy turn ends by the turn time-out" },
   daemon_stopped: {
-    file: "test/turns/restart.test.ts",
+    file: "test/turns/crash-recovery/restart.test.ts",
     title: "a turn whose keeper is gone too ends as daemon_stopped, and its session is resumable",
   },
 };

@@ -168,7 +168,7 @@ export function createFakeService(): FakeService {
       if (request.request_id !== undefined) requests.set(request.request_id, turn.id);
       return { admission: admissionOf(turn.id), isRepeat: false };
     },
-    // Proved against the real service in test/turns/replays.test.ts.
+    // Proved against the real service in test/turns/replay/replays.test.ts.
     admitReplay(): never {
       throw new ProblemError("queue_full", "the fake plays no recordings");
     },
@@ -206,7 +206,7 @@ export function createFakeService(): FakeService {
       return getTurn(turnId);
     },
     readEvents,
-    // Proved against the real service in test/turns/session-events.test.ts.
+    // Proved against the real service in test/turns/store/session-events.test.ts.
     readSessionEvents(): never {
       throw new ProblemError("session_not_found", "the fake has no sessions with events");
     },
