@@ -151,6 +151,27 @@ test("the first stop reason that is given holds, and what the process did before
   );
 });
 
+test("where the session is deleted, the output of its process is abandoned, whatever stopped the turn before", () => {
+  const [deletion] = ALL_INPUTS.filter(
+    (input) => input.type === "stop_requested" && input.reason === "session_deleted",
+  );
+  if (deletion === undefined) throw new Error("no input deletes a session");
+  for (const { next } of ALL.filter(({ next: { phase } }) => /^(queued|starting|running|stopping)$/.test(phase))) {
+    const inputs = [
+      deletion,
+      { type: "dequeued" } as const,
+      ...ALL_INPUTS.filter(({ type }) => type === "process_started"),
+    ];
+    let [life, abandoned] = [next, next.isSessionDeleted && next.phase === "stopping"];
+    for (const input of inputs) {
+      const { life: after, effects } = step(life, input);
+      abandoned ||= effects.includes("abandon_output");
+      life = after;
+    }
+    expect([next, abandoned]).toEqual([next, true]);
+  }
+});
+
 test("a stop reason never changes, and is never taken back", () => {
   for (const { life, next } of ALL) if (life.stopReason !== undefined) expect(next.stopReason).toBe(life.stopReason);
 });
@@ -159,7 +180,10 @@ test("what is waited for before a process exists is given up exactly when a turn
   for (const { life, next, effects } of ALL) {
     const isStopped = life.stopReason === undefined && next.stopReason !== undefined;
     const hasNone = life.phase === "queued" || life.phase === "starting";
-    expect(effects.includes("abort_start")).toBe(isStopped && hasNone);
+    // A session that is deleted besides: what is given up is given up.
+    const isDeleted = !life.isSessionDeleted && next.isSessionDeleted;
+    if (!isDeleted && !life.isSessionDeleted) expect(effects.includes("abort_start")).toBe(isStopped && hasNone);
+    else if (effects.includes("abort_start")) expect(hasNone).toBe(true);
   }
 });
 

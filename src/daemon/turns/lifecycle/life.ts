@@ -24,6 +24,8 @@ export interface Life {
   readonly stopReason: StopReason | undefined;
   /** Whether that reason was given to an earlier daemon. */
   readonly isReasonInherited: boolean;
+  /** Whether its session is being deleted: what it has printed is of no use any more. */
+  readonly isSessionDeleted: boolean;
   /** Whether a later turn waits for a step boundary of this one to take over the session. */
   readonly isSteered: boolean;
   /** Whether the disk has refused one of its events. */
@@ -44,6 +46,7 @@ export function beginLife({ stopReason, isAfresh }: Kept = { stopReason: undefin
     phase: "queued",
     stopReason,
     isReasonInherited: stopReason !== undefined,
+    isSessionDeleted: false,
     isSteered: false,
     hasLogFailed: false,
     isAfresh,

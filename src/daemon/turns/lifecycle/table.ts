@@ -37,7 +37,7 @@ export const EFFECTS: Readonly<Record<Effect, string>> = {
 };
 
 /** What a step changes besides the phase. */
-type Note = "stop_reason" | "steered" | "log_failed" | "afresh";
+type Note = "stop_reason" | "session_deleted" | "steered" | "log_failed" | "afresh";
 
 /** What must hold for a step besides the phase and the input. */
 export const CONDITIONS = {
@@ -46,7 +46,8 @@ export const CONDITIONS = {
   "turnd shuts down": ({ stopReason, isReasonInherited }) => stopReason === "shutdown" && !isReasonInherited,
   "no later turn steers yet": ({ isSteered }) => !isSteered,
   "a later turn steers": ({ isSteered }) => isSteered,
-  "its session is deleted": (_, input) => input.type === "stop_requested" && input.reason === "session_deleted",
+  "its session is deleted": ({ isSessionDeleted }, input) =>
+    isSessionDeleted || (input.type === "stop_requested" && input.reason === "session_deleted"),
   "the resume is lost, a fresh session is allowed, and nothing ends the turn": (life, input) =>
     input.type === "process_ended" &&
     input.mayStartAfresh &&
@@ -80,6 +81,13 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ["queued"], on: ["dequeued"], to: "starting" },
   {
     from: BEFORE_A_PROCESS,
+    on: ["stop_requested"],
+    if: "its session is deleted",
+    notes: ["stop_reason", "session_deleted"],
+    effects: ["abort_start"],
+  },
+  {
+    from: BEFORE_A_PROCESS,
     on: ["stop_requested", "steer_wait_over"],
     if: "no stop reason is given",
     notes: ["stop_reason"],
@@ -95,6 +103,13 @@ export const TRANSITIONS: readonly Transition[] = [
 
   { from: ["starting"], on: ["prepared"], effects: ["save"] },
   { from: ["starting"], on: ["log_failed"], notes: ["log_failed"] },
+  {
+    from: ["starting"],
+    on: ["process_started"],
+    if: "its session is deleted",
+    to: "stopping",
+    effects: ["attach_process", ...STOP, "abandon_output"],
+  },
   {
     from: ["starting"],
     on: ["process_started"],
@@ -114,6 +129,14 @@ export const TRANSITIONS: readonly Transition[] = [
     to: "stopping",
     notes: ["stop_reason"],
     effects: STOP,
+  },
+  {
+    from: ["running"],
+    on: ["stop_requested"],
+    if: "its session is deleted",
+    to: "stopping",
+    notes: ["stop_reason"],
+    effects: [...STOP, "abandon_output"],
   },
   {
     from: ["running"],
@@ -175,7 +198,9 @@ export function step(life: Life, input: Input): Step {
 function take(life: Life, note: Note, input: Input): Life {
   switch (note) {
     case "stop_reason":
-      return { ...life, stopReason: reasonOf(input) };
+      return { ...life, stopReason: life.stopReason ?? reasonOf(input) };
+    case "session_deleted":
+      return { ...life, isSessionDeleted: true };
     case "steered":
       return { ...life, isSteered: true };
     case "log_failed":

@@ -63,7 +63,6 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   let stopping: Promise<void> | undefined;
 
   function stop(order: StopOrder): void {
-    if (order.reason === "session_deleted") abandonOutput();
     stopped.abort();
     stopping = stopProcess(parts, turn, tree, executor.stopSignals, order);
     // What cannot even be killed must not keep the turn from ending (law 3).
