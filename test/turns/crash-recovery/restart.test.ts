@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -195,6 +195,28 @@ test("a turn whose keeper is gone too ends as daemon_stopped, and its session is
   const result = (await second.request("GET", `/v1/turns/${turn_id}/result`)).body;
   expect(result).toMatchObject({ status: "failed", failure: { code: "daemon_stopped", retryable: true } });
   expect(await second.run({ session_id, input: "again" })).toMatchObject({ status: "completed", resumed: true });
+});
+
+test("a turn that was cancelled before it ran, by a turnd that was killed then, starts no CLI", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory);
+  const running = await first.admit({ executor: "cli-b", input: "hello\nhang" });
+  const { session_id } = running;
+  const waiting = await first.admit({ session_id, input: "hello" });
+  first.kill("SIGKILL");
+  await first.exited;
+  // The reason is on the disk; the end had not come to the log yet.
+  const turns = join(first.state, "sessions", session_id, "turns");
+  const path = join(turns, waiting.turn_id, "turn.json");
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), ended_by: "cancel" }));
+
+  const second = await fakeDaemonIn(directory);
+  await second.request("POST", `/v1/turns/${running.turn_id}/cancel`);
+  for await (const frame of second.follow(waiting.turn_id)) if (frame.event === "end") break;
+  expect((await second.events(waiting.turn_id)).map(({ type, data }) => [type, data])).toMatchObject([
+    ["turn.ended", { status: "cancelled", cancelled_by: "request" }],
+  ]);
+  expect(existsSync(join(turns, waiting.turn_id, "started"))).toBe(false);
 });
 
 test("SIGTERM ends what runs as daemon_stopped, leaves nothing alive, and exits 0", async () => {
