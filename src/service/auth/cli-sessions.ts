@@ -84,7 +84,7 @@ export function createCliSessions(storage: Storage, keys: Keys) {
   /** Guessing a code is limited for each account, in all processes. */
   async function find(caller: Caller, userCode: string): Promise<Selectable<CliSessionTable>> {
     const bucket = `code:${caller.userId}`;
-    if ((await countedInWindow(storage, bucket)) >= WRONG_CODES) {
+    if ((await countedInWindow(storage, bucket, CODE_WINDOW_MS)) >= WRONG_CODES) {
       throw new ApiProblem("too_many_codes", "too many wrong codes; wait a minute", {}, CODE_WINDOW_MS / 1_000);
     }
     const row = await storage.db

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { sql } from "kysely";
+import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { ApiProblem } from "../api/problems.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Transaction } from "../storage/transaction.ts";
@@ -36,7 +36,7 @@ export function createLockout(storage: Storage, limits: LockoutLimits): Lockout 
           sql<number>`ceil(extract(epoch from window_ends_at - now()))::int`.as("seconds"),
         ])
         .where("bucket", "in", [...buckets.keys()])
-        .where("window_ends_at", ">", sql<Date>`now()`)
+        .where(isOpen(limits.windowMs))
         .execute();
       const locks = rows.filter(({ bucket, failures }) => failures >= (buckets.get(bucket) ?? Infinity));
       if (locks.length === 0) return;
@@ -71,25 +71,31 @@ export async function forgetFailures(trx: Transaction, name: string): Promise<vo
     .execute();
 }
 
+/** Whether a window is one of now: one that ends later than it is long was opened before the clock went back. */
+function isOpen(windowMs: number, table = "login_failure"): RawBuilder<SqlBool> {
+  const endsAt = sql.ref(`${table}.window_ends_at`);
+  return sql`(${endsAt} > now() and ${endsAt} <= now() + ${windowMs}::int * interval '1 millisecond')`;
+}
+
 /** Counts one more in a bucket whose window begins with its first. @returns how many there are now */
 export async function countInWindow(storage: Storage, bucket: string, windowMs: number): Promise<number> {
   const { rows } = await sql<{ failures: number }>`
     insert into login_failure as known (bucket, failures, window_ends_at)
     values (${bucket}, 1, now() + ${windowMs}::int * interval '1 millisecond')
     on conflict (bucket) do update set
-      failures = case when known.window_ends_at <= now() then 1 else known.failures + 1 end,
-      window_ends_at = case when known.window_ends_at <= now() then excluded.window_ends_at else known.window_ends_at end
+      failures = case when ${isOpen(windowMs, "known")} then known.failures + 1 else 1 end,
+      window_ends_at = case when ${isOpen(windowMs, "known")} then known.window_ends_at else excluded.window_ends_at end
     returning failures`.execute(storage.db);
   return rows[0]?.failures ?? 0;
 }
 
 /** How many a bucket's window holds. */
-export async function countedInWindow(storage: Storage, bucket: string): Promise<number> {
+export async function countedInWindow(storage: Storage, bucket: string, windowMs: number): Promise<number> {
   const row = await storage.db
     .selectFrom("login_failure")
     .select("failures")
     .where("bucket", "=", bucket)
-    .where("window_ends_at", ">", sql<Date>`now()`)
+    .where(isOpen(windowMs))
     .executeTakeFirst();
   return row?.failures ?? 0;
 }

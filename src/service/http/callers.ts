@@ -4,6 +4,7 @@ import { ApiProblem } from "../api/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Credentials } from "../auth/credentials.ts";
+import { CallCounts } from "./call-counts.ts";
 import { createCallLimit } from "./count-call.ts";
 
 declare module "fastify" {
@@ -27,7 +28,7 @@ export interface CallersOptions {
 
 /** Finds out who calls before anything else is read, and limits how often. */
 export async function registerCallers(app: FastifyInstance, options: CallersOptions): Promise<void> {
-  await app.register(rateLimit, { global: false });
+  await app.register(rateLimit, { global: false, store: CallCounts });
   const countKnown = createCallLimit(app, options.perCredential, ({ caller }) => describe(caller));
   const countUnknown = createCallLimit(app, options.perAddress, ({ ip }) => `ip:${ip}`);
 

@@ -73,7 +73,7 @@ export async function finishIn(
       "run.turn_request_id",
       "run_request.api_key_id",
       "run_request.source",
-      sql<number>`(extract(epoch from now() - run.created_at) * 1000)::bigint`.as("duration_ms"),
+      sql<number>`greatest(0, extract(epoch from now() - run.created_at) * 1000)::bigint`.as("duration_ms"),
     ])
     .where("thread.pk", "=", owner.threadPk)
     .where("run.id", "=", owner.runId)

@@ -18,7 +18,7 @@ import {
 } from "./sandbox-rows.ts";
 import { orAborted } from "./or-aborted.ts";
 import { SandboxUnavailable, type Sandbox, type Sandboxes, type SandboxScope } from "./sandboxes.ts";
-import { startInstance } from "./start-instance.ts";
+import { LONGEST_WAIT_MS, startInstance } from "./start-instance.ts";
 import { sweepSandboxes } from "./sweep.ts";
 
 export interface PoolOptions {
@@ -282,7 +282,8 @@ function assertMayStart(row: SandboxRow, awaited: number): void {
       failed.is_engine_away ? "executor_unreachable" : "sandbox_start_failed",
       failed.message,
     );
-  if (Date.parse(failed.retry_at) <= Date.now()) return;
+  const waitMs = Date.parse(failed.retry_at) - Date.now();
+  if (waitMs <= 0 || waitMs > LONGEST_WAIT_MS) return;
   throw new SandboxUnavailable(
     "sandbox_start_failed",
     `${failed.failures} starts in a row failed, the next is tried after ${failed.retry_at}: ${failed.message}`,

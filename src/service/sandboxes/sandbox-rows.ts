@@ -173,9 +173,10 @@ async function moveBack(trx: Transaction, { id }: SandboxRow): Promise<void> {
   await trx.updateTable("sandbox").set({ state: "ready" }).where("id", "=", id).execute();
 }
 
-/** Whether a row has not moved for so long. */
+/** Whether a row has not moved for so long; one that moved in the future did so before the clock went back. */
 export function isOlderThan(ms: number): Condition {
-  return sql<boolean>`sandbox.updated_at < now() - ${ms}::bigint * interval '1 millisecond'`;
+  const time = sql`${ms}::bigint * interval '1 millisecond'`;
+  return sql<boolean>`(sandbox.updated_at < now() - ${time} or sandbox.updated_at > now() + ${time})`;
 }
 
 /** Whether a sandbox has no open run, and has had none for so long. */

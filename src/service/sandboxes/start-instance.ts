@@ -25,6 +25,8 @@ const TAIL_CHARACTERS = 2_000;
 const MINUTE = 60_000;
 /** After the third failure in a row and on: what it broke on has to be put right by a person. */
 const WAITS_MS = [0, 0, MINUTE, 5 * MINUTE, 15 * MINUTE] as const;
+/** What is longer was set before the clock went back. */
+export const LONGEST_WAIT_MS: number = Math.max(...WAITS_MS);
 
 /** Starts the generation that a row in `starting` names, and moves the row to what came of it. Never throws. */
 export async function startInstance(options: StartOptions, row: SandboxRow): Promise<void> {

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import { fromKysely, fromPglite, PgBoss, type ConstructorOptions, type Db, type Job, type QueueOptions } from "pg-boss";
 import type { Logger } from "pino";
 import { z } from "zod";
+import { catchUpWithClock } from "./clock-back.ts";
 import type { Engine } from "./engine.ts";
 import { startJobWorker, type GroupLimit, type JobSource, type JobWorker } from "./job-worker.ts";
 import type { Transaction, TransactionScope } from "./transaction.ts";
@@ -106,6 +107,9 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
     },
     async requestSweep() {
       scope.assertOutside();
+      const moved = await catchUpWithClock(engine.db, SCHEMA, { seconds: HOUR_SECONDS, queues: ["turn", "webhook"] });
+      if (moved > 0)
+        logger.warn({ jobs: moved }, "the database's clock went back: jobs of the future were moved to now");
       await boss.send("sweep", {}, { singletonSeconds: SWEEP_SECONDS });
     },
     async work(queue, concurrency, handler, groupLimit) {

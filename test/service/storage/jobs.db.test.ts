@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { waitFor } from "../../harness/wait-for.ts";
 import { ENGINES, freshDatabase, freshStorage, openTestStorage } from "../harness/storage.ts";
@@ -65,6 +66,34 @@ describe.each(ENGINES)("%s", (kind) => {
     await waitFor("the sweep", () => sweeps > 0);
     // A slot may have ended in between.
     expect(sweeps).toBeLessThanOrEqual(2);
+  });
+
+  test("the clock goes back an hour: what waits is done now, and a sweep is taken", async () => {
+    const storage = await freshStorage(kind);
+    await storage.jobs.requestSweep();
+    const swept = Promise.withResolvers<void>();
+    await storage.jobs.work("sweep", 1, async () => swept.resolve());
+    await swept.promise;
+    const job = sql.table("tasks_boss.job");
+    const isDone = async () =>
+      (await sql`select 1 from ${job} where name = 'sweep' and state = 'completed'`.execute(storage.db)).rows.length >
+      0;
+    await waitFor("the sweep's job to be done", isDone);
+    const id = crypto.randomUUID();
+    await storage.transaction((trx) => storage.jobs.send(trx, "run", id));
+    // As the rows are after it: all that was written before lies an hour ahead. The sweep of half a minute ago was one of now.
+    await sql`update ${job} set created_on = created_on + interval '1 hour', start_after = start_after + interval '1 hour'`.execute(
+      storage.db,
+    );
+    const done: string[] = [];
+    await storage.jobs.work("run", 1, async (each) => void done.push(each));
+    const sweeps = async () =>
+      (await sql`select 1 from ${job} where name = 'sweep' and created_on <= now()`.execute(storage.db)).rows.length;
+    expect(await sweeps()).toBe(0);
+    await storage.jobs.requestSweep();
+    expect(await sweeps()).toBe(1);
+    await waitFor("the run's job", () => done.length > 0);
+    expect(done).toEqual([id]);
   });
 
   test("a stop aborts the handler and gives its job back for another process", async () => {
