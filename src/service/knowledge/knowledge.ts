@@ -30,7 +30,7 @@ import { sweepKnowledge } from "./sweep.ts";
 import { createKnowledgeTasks } from "./tasks.ts";
 import { createUploads } from "./uploads.ts";
 import { createExactVectors } from "./vectors/exact.ts";
-import { pgvector } from "./vectors/pgvector.ts";
+import { createPgvector } from "./vectors/pgvector.ts";
 import type { OnKnowledgeStep } from "./worker-context.ts";
 
 export interface KnowledgeOptions {
@@ -49,7 +49,12 @@ export interface KnowledgeOptions {
   /** Longest answer of a connector. */
   readonly connectorMs: number;
   readonly onStep?: OnKnowledgeStep | undefined;
+  /** Vectors of a knowledge base from which on it gets an approximate index; absent: as the engine needs it. */
+  readonly approximateFrom?: number | undefined;
 }
+
+/** Below that pgvector compares all in a few milliseconds. */
+const APPROXIMATE_FROM = 20_000;
 
 /** Source: the settings `SERVICE_KB_*`. */
 export interface KnowledgeLimits {
@@ -81,8 +86,10 @@ export type Knowledge = Awaited<ReturnType<typeof createKnowledge>>;
 export async function createKnowledge(options: KnowledgeOptions) {
   const { storage, objects, parser, embedder, reranker, logger, limits, outbound } = options;
   const features = await readFeatures(storage.db);
+  // PGlite took minutes to build the index and then 18 ms for each new vector: it compares all.
+  const approximateFrom = options.approximateFrom ?? (storage.engine === "pglite" ? undefined : APPROXIMATE_FROM);
   const lexical = features.hasTextSearch ? bm25 : gin;
-  const vectors = features.hasVector ? pgvector : createExactVectors();
+  const vectors = features.hasVector ? createPgvector(approximateFrom) : createExactVectors();
   const types = takenTypes(parser.supportedTypes(), limits.types);
   const connectors = createConnectors({
     outbound,

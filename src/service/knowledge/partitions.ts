@@ -14,7 +14,12 @@ export function chunkTableName(kbNo: number): string {
 
 /** The vectors of one knowledge base. */
 export function vectorTable(kbNo: number): RawBuilder<unknown> {
-  return sql.table(`knowledge_vector_${assertNumber(kbNo)}`);
+  return sql.table(vectorTableName(kbNo));
+}
+
+/** Its name; ours alone, and safe in SQL. */
+export function vectorTableName(kbNo: number): string {
+  return `knowledge_vector_${assertNumber(kbNo)}`;
 }
 
 /** Makes both with their index, in the transaction that makes the knowledge base. */

@@ -53,7 +53,8 @@ export async function retrieve(wiring: RetrieveWiring, base: BaseRow, body: Retr
   const mode = chooseMode(wiring, base, options.search_mode, hasAllVectors);
   const fileIds = await selectFiles(wiring.storage, base, body);
   const warnings: string[] = indexed === 0 ? ["nothing_indexed"] : [];
-  const ranked = indexed === 0 ? [] : await search(wiring, base, body.query, { mode, options, fileIds });
+  const searched = await search(wiring, base, body.query, { mode, options, fileIds, isEmpty: indexed === 0 });
+  const { ranked } = searched;
   const { kept, passages, isReranked } = await choose(wiring, base, body.query, { ranked, options, warnings });
   return {
     kb_id: base.id,
@@ -61,7 +62,7 @@ export async function retrieve(wiring: RetrieveWiring, base: BaseRow, body: Retr
     search_mode: mode,
     index: {
       lexical: mode === "vector" ? null : wiring.lexical.name,
-      vector: mode === "keyword" ? null : wiring.vectors.name,
+      vector: mode === "keyword" ? null : searched.vectorIndex,
       embedding_model: mode === "keyword" ? null : base.embedding_model_spec,
       reranker: isReranked ? (wiring.reranker?.model ?? null) : null,
     },
@@ -117,8 +118,15 @@ async function search(
   wiring: RetrieveWiring,
   base: BaseRow,
   query: string,
-  { mode, options, fileIds }: { mode: Mode; options: Options; fileIds: readonly string[] | undefined },
-): Promise<readonly Ranked[]> {
+  {
+    mode,
+    options,
+    fileIds,
+    isEmpty,
+  }: { mode: Mode; options: Options; fileIds: readonly string[] | undefined; isEmpty: boolean },
+): Promise<{ ranked: readonly Ranked[]; vectorIndex: string }> {
+  const nothing = { hits: [], index: wiring.vectors.name } as const;
+  if (isEmpty) return { ranked: [], vectorIndex: nothing.index };
   const recalled = mode === "hybrid" ? options.recall_top_k : 0;
   const limit = Math.max(
     options.final_top_k,
@@ -130,9 +138,10 @@ async function search(
     mode === "vector"
       ? Promise.resolve([])
       : wiring.lexical.search(wiring.storage, { ...common, kbId: base.id, terms: tokenize(query) });
-  const byVector = mode === "keyword" ? Promise.resolve([]) : searchVectors(wiring, base, query, common);
+  const byVector = mode === "keyword" ? Promise.resolve(nothing) : searchVectors(wiring, base, query, common);
   const [lexical, vector] = await Promise.all([byWords, byVector]);
-  return rank(mode, { lexical, vector }, { keyword: options.keyword_weight, vector: options.vector_weight });
+  const weights = { keyword: options.keyword_weight, vector: options.vector_weight };
+  return { ranked: rank(mode, { lexical, vector: vector.hits }, weights), vectorIndex: vector.index };
 }
 
 async function searchVectors(

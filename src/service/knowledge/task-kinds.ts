@@ -27,6 +27,8 @@ export const IndexPayload = z.strictObject({
 /** Without `file_ids` all of a knowledge base that has been deleted. */
 export const DeletePayload = z.strictObject({ kb_id: z.string(), file_ids: FileIds.optional() });
 
+export const VectorIndexPayload = z.strictObject({ kb_id: z.string() });
+
 export type IngestPayload = z.infer<typeof IngestPayload>;
 export type ParsePayload = z.infer<typeof ParsePayload>;
 export type IndexPayload = z.infer<typeof IndexPayload>;
@@ -44,4 +46,5 @@ export const KINDS = {
   parse: { kind: "knowledge_parse", payload: ParsePayload },
   index: { kind: "knowledge_index", payload: IndexPayload },
   delete: { kind: "knowledge_delete", payload: DeletePayload },
+  vectorIndex: { kind: "knowledge_vector_index", payload: VectorIndexPayload },
 } as const satisfies Readonly<Record<string, StartableKind<unknown>>>;

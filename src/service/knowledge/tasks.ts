@@ -9,6 +9,7 @@ import { parseFile } from "./parse/run.ts";
 import { statesTaken, WORK, type Work } from "./states.ts";
 import { KINDS, type IndexPayload, type ParsePayload } from "./task-kinds.ts";
 import { Checkpoint, visitFiles, VisitResult, type Stage, type Visit } from "./visit-files.ts";
+import { makeVectorIndex, queueVectorIndex } from "./vector-index.ts";
 import type { KnowledgeWorker } from "./worker-context.ts";
 
 /** Tasks of a kind at once in one process; files at once are bounded besides. */
@@ -41,7 +42,7 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
     async run(context) {
       const { kb_id: kbId, file_ids: fileIds, params } = context.payload;
       const base = await baseOfTask(storage.db, kbId);
-      return visitFiles(worker, context, {
+      const result = await visitFiles(worker, context, {
         kbId,
         total: fileIds.length,
         fileIds: () => each(fileIds),
@@ -50,6 +51,8 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
           ...(params.auto_index === true ? [indexStage(base, params.chunking, statesTaken("index", {}))] : []),
         ],
       });
+      await queueVectorIndex(worker, kbId);
+      return result;
     },
   });
 
@@ -83,11 +86,13 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
         payload.all === true ? INDEXED_BEFORE : statesTaken("index", { pending: payload.pending === true });
       const base = await baseOfTask(storage.db, payload.kb_id);
       const files = await selectFiles(storage.db, context.taskId, "index", states, payload);
-      return visitFiles(worker, context, {
+      const result = await visitFiles(worker, context, {
         kbId: payload.kb_id,
         ...files,
         stages: [indexStage(base, payload.params.chunking, states)],
       });
+      await queueVectorIndex(worker, payload.kb_id);
+      return result;
     },
   });
 
@@ -103,7 +108,16 @@ export function createKnowledgeTasks(worker: KnowledgeWorker): readonly AnyTaskK
         : deleteChunksOf(worker, context, context.payload.file_ids),
   });
 
-  return [ingest, parse, index, remove];
+  const vectorIndex = defineTask({
+    ...KINDS.vectorIndex,
+    result: z.strictObject({ vectors: z.int() }),
+    checkpoint: z.strictObject({}),
+    concurrency: 1,
+    timeoutMs: ATTEMPT_MS,
+    run: (context) => makeVectorIndex(worker, context),
+  });
+
+  return [ingest, parse, index, remove, vectorIndex];
 }
 
 /** @throws {TaskFailure} kb_deleted */

@@ -60,11 +60,12 @@ export function createExactVectors(): Vectors {
         where c.kb_no = ${kbNo}::int ${only}`.execute(storage.db);
       const live = new Set(rows[0]?.ids ?? []);
       const unit = normalise(vector);
-      if (unit === undefined) return [];
-      return matrix.chunkIds
+      if (unit === undefined) return { index: "exact", hits: [] };
+      const hits = matrix.chunkIds
         .flatMap((chunkId, row) => (live.has(chunkId) ? [{ chunkId, cosine: dot(matrix, row, unit) }] : []))
         .toSorted((left, right) => right.cosine - left.cosine || left.chunkId - right.chunkId)
         .slice(0, limit);
+      return { index: "exact", hits };
     },
   };
 }
