@@ -48,14 +48,33 @@ export interface StageOptions {
 
 const ROLES = { pglite: ["serve"], postgres: ["api", "api", "worker", "worker"] } as const;
 
-/** Starts it in a directory that the CLIs' user can enter. */
+/** Starts it in a directory that the CLIs' user can enter. Nothing is left running where a part of it cannot be started. */
 export async function startStage(engine: EngineName, directory: string, options: StageOptions = {}): Promise<Stage> {
+  const started: (() => Promise<unknown>)[] = [];
+  try {
+    return await startParts(engine, directory, { options, started });
+  } catch (error) {
+    // What made the start fail is what is thrown; that a part of it cannot be stopped either comes of the same.
+    await Promise.allSettled(started.toReversed().map((stop) => stop()));
+    throw error;
+  }
+}
+
+interface StageParts {
+  readonly options: StageOptions;
+  /** Gets what ends each part that runs. */
+  readonly started: (() => Promise<unknown>)[];
+}
+
+async function startParts(engine: EngineName, directory: string, { options, started }: StageParts): Promise<Stage> {
   const logs = join(directory, "logs");
   mkdirSync(logs, { recursive: true });
   const { isDurable = false } = options;
   const cluster = engine === "postgres" ? await startPostgresCluster({ isDurable }) : undefined;
+  if (cluster !== undefined) started.push(() => cluster.stop());
   const turndPort = await freePort();
   const turnd = options.turndUrl === undefined ? await startTurnd(directory, turndPort, logs) : undefined;
+  if (turnd !== undefined) started.push(() => turnd.stop());
   const common = {
     PATH: process.env["PATH"] ?? "/usr/bin:/bin",
     SERVICE_SANDBOX: "static",
@@ -73,12 +92,14 @@ export async function startStage(engine: EngineName, directory: string, options:
     const port = await freePort();
     if (role !== "worker") urls.push(`http://127.0.0.1:${port}`);
     const name = `${engine}-${role}-${number}`;
-    return startKillableProcess({
+    const launched = await startKillableProcess({
       name,
       command: [process.execPath, join(REPOSITORY, "src/service/main.ts"), role],
       env: { ...common, SERVICE_PORT: String(port), SERVICE_DATA_DIR: join(directory, "data") },
       logPath: join(logs, `${name}.log`),
     });
+    started.push(() => launched.stop());
+    return launched;
   };
   const processes: KillableProcess[] = [];
   for (const [index, role] of (options.roles ?? ROLES[engine]).entries()) processes.push(await launch(role, index + 1));
