@@ -42,6 +42,8 @@ export interface EngineEvents {
 
 const MINIMUM_VERSION = 150_000;
 const CONNECT_MS = 10_000;
+/** A connection that nobody uses is closed after this: making one costs more than several statements. */
+const IDLE_MS = 60_000;
 /** Longest statement, and longest pause inside a transaction: both only ever mean a fault. */
 const STATEMENT_MS = 60_000;
 
@@ -81,6 +83,7 @@ async function openPostgres(
     connectionString: url,
     max: poolSize,
     connectionTimeoutMillis: CONNECT_MS,
+    idleTimeoutMillis: IDLE_MS,
     statement_timeout: STATEMENT_MS,
     idle_in_transaction_session_timeout: STATEMENT_MS,
     keepAlive: true,
