@@ -3,8 +3,9 @@ import type { Figure } from "../figures.ts";
 import { cpuSeconds } from "./cpu-time.ts";
 import type { ServiceStage } from "./service-stage.ts";
 
-const SETTLE_MS = 5_000;
-const REST_MS = 20_000;
+/** V8 collects once, for a quarter of a second, when a process has been still for half a minute: that is no rest yet. */
+const SETTLE_MS = 45_000;
+const REST_MS = 30_000;
 
 /** CPU time of a service that nobody asks anything. */
 export async function benchAtRest({ engine, stage }: ServiceStage): Promise<Figure> {
