@@ -29,8 +29,6 @@ export interface JobWorkerOptions<Job extends ClaimedJob> {
   readonly concurrency: number;
   /** How many of a group run at once here; absent: as many as there are places. */
   readonly groupLimit?: GroupLimit | undefined;
-  /** Without a notice the queue is looked at so often: notices are hints (law 1). */
-  readonly pollMs: number;
   /** How often claims are renewed; absent where they last as long as the job may. */
   readonly renewMs?: number | undefined;
   readonly handler: (job: Job, signal: AbortSignal) => Promise<void>;
@@ -61,7 +59,7 @@ interface Running<Job> {
 
 /** Begins at once. */
 export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions<Job>): JobWorker {
-  const { source, concurrency, groupLimit, pollMs, renewMs, handler, onFault } = options;
+  const { source, concurrency, groupLimit, renewMs, handler, onFault } = options;
   const running = new Map<Job, Running<Job>>();
   const stopping = new AbortController();
   let isHalted = false;
@@ -142,11 +140,9 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
     }
   }
 
-  /** Until something wakes it, or the poll's time. What ends a job is a change too, and no reason to look. */
+  /** Until something wakes it. What ends a job is a change too, and no reason to look. */
   async function pause(): Promise<void> {
-    const timer = setTimeout(wake, pollMs);
     while (!isHalted && !isWoken) await changed.promise;
-    clearTimeout(timer);
   }
 
   async function renew(): Promise<void> {

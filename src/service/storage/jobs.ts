@@ -4,6 +4,7 @@ import { fromKysely, fromPglite, PgBoss, type ConstructorOptions, type Db, type 
 import type { Logger } from "pino";
 import { z } from "zod";
 import { catchUpWithClock } from "./clock-back.ts";
+import { watchDueJobs } from "./due-jobs.ts";
 import type { Engine } from "./engine.ts";
 import { startJobWorker, type GroupLimit, type JobSource, type JobWorker } from "./job-worker.ts";
 import type { Transaction, TransactionScope } from "./transaction.ts";
@@ -93,6 +94,14 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
     onNotice: (queue) => scope.outside(() => wake(([name]) => name === queue)),
     onGap: () => scope.outside(() => wake(() => true)),
   });
+  const unwatch = watchDueJobs({
+    db: engine.db,
+    schema: SCHEMA,
+    everyMs: POLL_MS,
+    queues: () => [...workers.keys()],
+    onDue: (queue) => wake(([name]) => name === queue),
+    onFault,
+  });
 
   return {
     async send(trx, queue, id, group) {
@@ -119,7 +128,6 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
         source: jobSource(engine, boss, queue),
         concurrency,
         groupLimit,
-        pollMs: POLL_MS,
         renewMs: isLeased(queue) ? options.leaseMs / 4 : undefined,
         handler: (job, signal) => handler(job.data.id ?? job.id, signal),
         onFault,
@@ -142,7 +150,7 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
       isStopping = true;
       // All queues first, so that a job given back is not taken again here.
       for (const worker of workers.values()) worker.halt();
-      await Promise.all([...workers.values()].map((worker) => worker.stop(timeoutMs)));
+      await Promise.all([unwatch(timeoutMs), ...[...workers.values()].map((worker) => worker.stop(timeoutMs))]);
       await unlisten();
       await boss.stop({ graceful: false });
     },

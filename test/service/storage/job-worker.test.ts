@@ -32,7 +32,6 @@ function startWorker(count: number, options: Partial<JobWorkerOptions<ClaimedJob
       },
     },
     concurrency: 20,
-    pollMs: 3_600_000,
     handler: async () => undefined,
     onFault: (error) => {
       throw error;
