@@ -19,13 +19,21 @@ export function withLifecycle(document: string): string {
 
 function renderLifecycle(): string {
   return [
-    ["```mermaid", "stateDiagram-v2", "    [*] --> queued", ...drawSteps(), "    ended --> [*]", "```"].join("\n"),
+    [
+      "```mermaid",
+      "stateDiagram-v2",
+      "    [*] --> queued",
+      ...drawSteps(),
+      "    ended --> [*]",
+      "    postponed --> [*]",
+      "```",
+    ].join("\n"),
     table(
       ["phase", "meaning"],
       Object.entries(PHASES).map(([phase, meaning]) => [code(phase), meaning]),
     ),
     "The first row that fits is taken. An input that no row names for a phase changes nothing there.",
-    table(["in", "on", "if", "becomes", "effects"], TRANSITIONS.map(toRow)),
+    table(["in", "on", "if", "becomes", "remembers", "effects"], TRANSITIONS.map(toRow)),
     table(
       ["input", "when"],
       Object.entries(INPUTS).map(([input, when]) => [code(input), when]),
@@ -49,12 +57,13 @@ function drawSteps(): string[] {
   return [...arrows].map(([arrow, inputs]) => `    ${arrow} : ${inputs.join("<br>")}`);
 }
 
-function toRow({ from, on, if: condition, to, effects = [] }: Transition): string[] {
+function toRow({ from, on, if: condition, to, notes = [], effects = [] }: Transition): string[] {
   return [
     from.map(code).join(", "),
     on.map(code).join(", "),
     condition ?? "",
     to === undefined ? "" : code(to),
+    notes.map((note) => note.replaceAll("_", " ")).join(", "),
     effects.map(code).join(", "),
   ];
 }

@@ -29,6 +29,7 @@ function exploreAll(): Taken[] {
     beginLife(),
     beginLife({ stopReason: "cancel", isAfresh: false }),
     beginLife({ stopReason: "shutdown", isAfresh: false }),
+    beginLife({ stopReason: "session_deleted", isAfresh: false }),
     beginLife({ stopReason: undefined, isAfresh: true }),
   ];
   for (let life = open.pop(); life !== undefined; life = open.pop()) {

@@ -46,7 +46,7 @@ export function beginLife({ stopReason, isAfresh }: Kept = { stopReason: undefin
     phase: "queued",
     stopReason,
     isReasonInherited: stopReason !== undefined,
-    isSessionDeleted: false,
+    isSessionDeleted: stopReason === "session_deleted",
     isSteered: false,
     hasLogFailed: false,
     isAfresh,

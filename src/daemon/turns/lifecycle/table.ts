@@ -36,7 +36,7 @@ export const EFFECTS: Readonly<Record<Effect, string>> = {
   answer_waiters: "requests that wait for the end are answered",
 };
 
-/** What a step changes besides the phase. */
+/** What a step remembers besides the phase. */
 type Note = "stop_reason" | "session_deleted" | "steered" | "log_failed" | "afresh";
 
 /** What must hold for a step besides the phase and the input. */
