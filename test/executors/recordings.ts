@@ -1,10 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Ending, Executor, OutputLine, TranslatedEvent } from "../../src/daemon/executors/contract/executor.ts";
 import type { Usage } from "../../src/protocol/index.ts";
-
-/** Recordings shared by the project's sessions, beside the checkout; absent on other machines. */
-export const SHARED_RECORDINGS = resolve(import.meta.dirname, "../../../shared/recordings");
 
 export interface Expected {
   readonly status: "completed" | "failed" | "cancelled";

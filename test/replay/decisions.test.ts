@@ -8,12 +8,10 @@ import { openRecording } from "../../src/daemon/replay/recording.ts";
 import { toVerdict } from "../../src/daemon/turns/outcome/decision.ts";
 import { replayRecording } from "../../src/daemon/turns/replay/replay.ts";
 import type { Decision, Evidence, TurnEndedData } from "../../src/protocol/index.ts";
-import { listRecordings, SHARED_RECORDINGS } from "../executors/recordings.ts";
+import { listRecordings } from "../executors/recordings.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 
-const RECORDINGS = [join(REPOSITORY, "fixtures"), SHARED_RECORDINGS].flatMap((root) =>
-  EXECUTORS.flatMap(({ id }) => listRecordings(root, id)),
-);
+const RECORDINGS = EXECUTORS.flatMap(({ id }) => listRecordings(join(REPOSITORY, "fixtures"), id));
 /** Keys that the recordings were made with, as an operator's redactor would know them. */
 const redact = createRedactor(["sk-bad", "FAKE-LAB-KEY-AAAA1111"]);
 /** Quoted text and the ellipsis of a cut. */

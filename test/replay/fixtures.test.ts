@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { LoggedEvent } from "../../src/protocol/index.ts";
-import { listRecordings, SHARED_RECORDINGS, type Recording } from "../executors/recordings.ts";
+import { listRecordings } from "../executors/recordings.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 import { replayLines } from "./replay-lines.ts";
 
@@ -34,23 +34,3 @@ describe.each(FIXTURES)("$name", ({ directory, expected }) => {
     expect([expected.code, ...expected.also]).toContain(ended.failure?.code ?? null);
   });
 });
-
-const shared = ["cli-a", "cli-b"].flatMap((executor) => listRecordings(SHARED_RECORDINGS, executor));
-
-test.runIf(shared.length > 0)(
-  "at least 95 % of the shared recordings' codes, and every status, are as labelled",
-  async () => {
-    const wrong: string[] = [];
-    let codes = 0;
-    for (const { name, directory, expected } of shared satisfies Recording[]) {
-      const { ended } = await replayLines(directory);
-      const code = ended.failure?.code ?? null;
-      const isCode = code === expected.code || (code !== null && expected.also.includes(code));
-      codes += Number(isCode);
-      if (!isCode || ended.status !== expected.status)
-        wrong.push(`${name}: ${ended.status} ${code}, labelled ${expected.status} ${expected.code}`);
-      expect([name, ended.status]).toEqual([name, expected.status]);
-    }
-    expect(codes / shared.length, wrong.join("\n")).toBeGreaterThanOrEqual(0.95);
-  },
-);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readLogLine } from "../../../src/daemon/executors/cli-a/translate/log-line.ts";
+import { readLogLine } from "../../../src/daemon/executors/cli-a/records/log-line.ts";
 import { SESSION, translate } from "./lines.ts";
 
 /** The log as 1.18.33 writes it (seen with `node scripts/generate/matrix.ts`): pairs alone, and no status. */

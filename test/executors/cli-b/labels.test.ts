@@ -3,11 +3,10 @@ import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
 import { TurnEvent } from "../../../src/protocol/index.ts";
-import { listRecordings, play, type Recording, SHARED_RECORDINGS } from "../recordings.ts";
+import { listRecordings, play, type Recording } from "../recordings.ts";
 
 const FIXTURES = resolve(import.meta.dirname, "../../../fixtures");
-const shared = listRecordings(SHARED_RECORDINGS, "cli-b");
-const fixtures = listRecordings(FIXTURES, "cli-b");
+const recordings = listRecordings(FIXTURES, "cli-b");
 
 /** What `turns/` makes of it: turnd's own acts count unless the CLI's words prove the cause. */
 function conclude(recording: Recording): { status: string; code: string | null } {
@@ -19,10 +18,7 @@ function conclude(recording: Recording): { status: string; code: string | null }
   return { status: "failed", code };
 }
 
-describe.each([
-  { root: "shared recordings", recordings: shared },
-  { root: "fixtures", recordings: fixtures },
-])("$root", ({ recordings }) => {
+describe("the recordings of CLI B", () => {
   test.each(recordings)("$name is read as its label says", (recording) => {
     const { expected } = recording;
     const { events, ending, halts } = play(cliB, recording);
@@ -68,8 +64,8 @@ describe.each([
 });
 
 test("every fixture of CLI B has the files of a recording", () => {
-  expect(fixtures.length).toBeGreaterThanOrEqual(45);
-  for (const { name, directory } of fixtures) {
+  expect(recordings.length).toBeGreaterThanOrEqual(109);
+  for (const { name, directory } of recordings) {
     for (const file of ["stdout.jsonl", "stderr.log", "exit.json", "turn.json", "expected.json"]) {
       expect(existsSync(join(directory, file)), `${name}/${file}`).toBe(true);
     }

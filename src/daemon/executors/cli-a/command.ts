@@ -1,5 +1,5 @@
 import type { Invocation } from "../contract/executor.ts";
-import { readDetails, resolveModel } from "./details.ts";
+import { readDetails, resolveModel } from "./config/details.ts";
 
 /** Any title keeps the CLI from asking the model for one. Source: docs/contracts/cli-a.md §1.2. */
 const TITLE = "turn";

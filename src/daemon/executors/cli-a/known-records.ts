@@ -1,7 +1,7 @@
 import type { ShapeSource } from "../contract/executor.ts";
 import type { RecordTable } from "../drift/drift.ts";
 import shapes from "./shapes.json" with { type: "json" };
-import { CliARecord } from "./translate/record.ts";
+import { CliARecord } from "./records/record.ts";
 import { isKnownTool, Metadata, Todos } from "./translate/tools.ts";
 
 /** What is known of CLI A's records: `shapes.json`, by type. */

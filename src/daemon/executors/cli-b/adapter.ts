@@ -3,7 +3,7 @@ import type { Executor, NativeBinary } from "../contract/executor.ts";
 import { buildArgs } from "./command.ts";
 import { checkConfiguration } from "./config/configuration-check.ts";
 import { configure, VARIABLES } from "./config/variables.ts";
-import { BUILT_AS, chooseSandboxMode, readDetails } from "./details.ts";
+import { BUILT_AS, chooseSandboxMode, readDetails } from "./config/details.ts";
 import { FAILURE_RULES } from "./failures/failure.ts";
 import { planHome } from "./config/home.ts";
 import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";

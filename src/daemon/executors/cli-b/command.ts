@@ -1,6 +1,6 @@
 import type { Permissions } from "../../../protocol/index.ts";
 import type { Invocation } from "../contract/executor.ts";
-import { type CliBDetails, chooseSandboxMode, readDetails } from "./details.ts";
+import { type CliBDetails, chooseSandboxMode, readDetails } from "./config/details.ts";
 import { toPair } from "./config/given-toml.ts";
 import { tomlString } from "./config/toml.ts";
 import { ALWAYS } from "./config/unasked.ts";

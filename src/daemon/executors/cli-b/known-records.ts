@@ -1,7 +1,7 @@
 import type { ShapeSource } from "../contract/executor.ts";
 import type { RecordTable } from "../drift/drift.ts";
 import shapes from "./shapes.json" with { type: "json" };
-import { CliBRecord } from "./translate/record.ts";
+import { CliBRecord } from "./records/record.ts";
 
 /** What is known of CLI B's records: `shapes.json`, by type, and by item where there is one: `item.completed/error`. */
 export const RECORDS: RecordTable = {

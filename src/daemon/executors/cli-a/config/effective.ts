@@ -1,7 +1,7 @@
 import type { EffectiveSetting } from "../../../../protocol/index.ts";
 import { isSecretName } from "../../secrets/secret-names.ts";
 import { secretsIn, secretsInArguments } from "../../secrets/secret-values.ts";
-import { CliAConfig } from "../details.ts";
+import { CliAConfig } from "./details.ts";
 
 /** Shown in place of a secret. */
 export const MASK = "***";

@@ -1,5 +1,5 @@
 import type { McpServer, McpServers } from "../../../../protocol/index.ts";
-import { CliAConfig } from "../details.ts";
+import { CliAConfig } from "./details.ts";
 
 /** Adds a request's MCP servers to a configuration; one of the same name is replaced. What is no table the CLI refuses. */
 export function addServers(config: CliAConfig, servers: McpServers): CliAConfig {

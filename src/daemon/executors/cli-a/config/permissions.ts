@@ -1,5 +1,5 @@
 import type { Mode, Permissions } from "../../../../protocol/index.ts";
-import { CliAConfig } from "../details.ts";
+import { CliAConfig } from "./details.ts";
 
 /** A permission as the CLI writes it: one action, or actions by pattern. The last rule that matches wins. */
 type Rule = unknown;

@@ -1,4 +1,4 @@
-import { addModel, type CliAConfig } from "../details.ts";
+import { addModel, type CliAConfig } from "./details.ts";
 import { RENDERED_PERMISSION } from "./permissions.ts";
 import { NEW_CONNECTION, QUIET } from "./unasked.ts";
 

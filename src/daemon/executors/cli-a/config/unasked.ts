@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Mode, Permissions } from "../../../../protocol/index.ts";
-import { CliAConfig } from "../details.ts";
+import { CliAConfig } from "./details.ts";
 import { listDenied } from "./permissions.ts";
 
 /**

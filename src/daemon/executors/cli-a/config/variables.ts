@@ -1,6 +1,6 @@
 import type { Configuration, ConfigureInput, ConfigureResult, Variable } from "../../contract/executor.ts";
 import { isBundled, notBundled } from "./bundled.ts";
-import type { CliADetails } from "../details.ts";
+import type { CliADetails } from "./details.ts";
 import { showConfig } from "./effective.ts";
 import { buildConfig, renderConfig } from "./rendered-config.ts";
 import { configureWhole } from "./whole-config.ts";

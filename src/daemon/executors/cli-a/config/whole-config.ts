@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Configuration, ConfigureInput, ConfigureResult } from "../../contract/executor.ts";
 import { isBundled, notBundled } from "./bundled.ts";
-import { CliAConfig, resolveModel, type CliADetails } from "../details.ts";
+import { CliAConfig, resolveModel, type CliADetails } from "./details.ts";
 import { isOrdinary, secretsIn } from "../../secrets/secret-values.ts";
 import { showConfig } from "./effective.ts";
 import { readJsonc } from "./jsonc.ts";

@@ -1,7 +1,7 @@
 import { readAnswerBody, type AnswerBody } from "../../providers/answer-body.ts";
 import type { Fact } from "../../classification/rules.ts";
-import type { ModelError } from "../translate/log-line.ts";
-import type { CliAError } from "../translate/record.ts";
+import type { ModelError } from "../records/log-line.ts";
+import type { CliAError } from "../records/record.ts";
 
 /** Names of facts that are no error record: rules ask for them. */
 export const FINISH = "step_finish";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Recovery } from "../../contract/executor.ts";
-import { RECOVERED } from "./record.ts";
+import { RECOVERED } from "../records/record.ts";
 
 /** Which parts of the session stdout has shown, as far as it takes to find the rest. */
 export interface PrintedParts {

@@ -10,7 +10,7 @@ import {
   toRequestFact,
 } from "../failures/facts.ts";
 import { classify } from "../failures/failure.ts";
-import { readLogLine, type LogLine, type TimedLogLine } from "./log-line.ts";
+import { readLogLine, type LogLine, type TimedLogLine } from "../records/log-line.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
 
 /** What a line of stderr says of the session: a new one was made, or one goes on. */

@@ -2,7 +2,7 @@ import type { Native, Usage } from "../../../../protocol/index.ts";
 import type { FailureDraft, TranslatedEvent } from "../../contract/executor.ts";
 import { toEvidence } from "../../classification/rules.ts";
 import { AIMLESS_STEPS } from "../failures/failure.ts";
-import type { CliARecord } from "./record.ts";
+import type { CliARecord } from "../records/record.ts";
 import { addUsage, toUsage } from "./usage.ts";
 
 type Finish = Extract<CliARecord, { type: "step_finish" }>["part"];

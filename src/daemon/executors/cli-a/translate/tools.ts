@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ToolKind, ToolStatus, TurnEvent } from "../../../../protocol/index.ts";
-import type { CliATool } from "./record.ts";
+import type { CliATool } from "../records/record.ts";
 
 type ToolStarted = Extract<TurnEvent, { type: "tool.started" }>["data"];
 type ToolEnded = Extract<TurnEvent, { type: "tool.ended" }>["data"];

@@ -14,7 +14,7 @@ import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "../failures/facts.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
 import { createRepeatFilter } from "../../classification/repeats.ts";
 import { createRecentIds } from "../../classification/recent-ids.ts";
-import { readRecord, RECOVERED, type CliARecord, type CliATool } from "./record.ts";
+import { readRecord, RECOVERED, type CliARecord, type CliATool } from "../records/record.ts";
 import { createPrintedParts, recoverFromStore } from "./export-backfill.ts";
 import { createSessionGate } from "./session.ts";
 import { createStderrReader } from "./stderr.ts";

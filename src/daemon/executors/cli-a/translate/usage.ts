@@ -1,5 +1,5 @@
 import type { Usage } from "../../../../protocol/index.ts";
-import type { CliATokens } from "./record.ts";
+import type { CliATokens } from "../records/record.ts";
 
 /**
  * One step's tokens in our words: input with cached and cache-written tokens, output with reasoning.

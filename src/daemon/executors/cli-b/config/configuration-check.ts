@@ -1,5 +1,5 @@
 import type { Configuration, ConfigurationCheck } from "../../contract/executor.ts";
-import { readDetails } from "../details.ts";
+import { readDetails } from "./details.ts";
 
 /** The configuration is read, strictly, before the prompt, which is missing. Measured on 0.139.0. */
 const REACHED_PROMPT = /No prompt provided via stdin/;

@@ -1,6 +1,6 @@
 import { namesOf, variableOf } from "../../contract/binary-names.ts";
 import type { HomeInput, HomePlan } from "../../contract/executor.ts";
-import { BUILT_AS, chooseSandboxMode, readDetails } from "../details.ts";
+import { BUILT_AS, chooseSandboxMode, readDetails } from "./details.ts";
 import { addServers } from "./mcp-servers.ts";
 import { renderConfig } from "./rendered-config.ts";
 import { changeToml } from "./toml.ts";

@@ -1,6 +1,6 @@
 import type { Configuration, ProviderAnswer, ProviderProbe, ProviderVerdict } from "../../contract/executor.ts";
 import { readJsonLine } from "../../contract/json-line.ts";
-import { readDetails } from "../details.ts";
+import { readDetails } from "./details.ts";
 import { readProvider } from "./given-toml.ts";
 import { asTable, parseToml, type TomlTable } from "./toml.ts";
 

@@ -1,5 +1,5 @@
 import type { McpServers } from "../../../../protocol/index.ts";
-import type { RenderedSettings, SandboxMode } from "../details.ts";
+import type { RenderedSettings, SandboxMode } from "./details.ts";
 import { addServers } from "./mcp-servers.ts";
 import { formatToml, type TomlTable, writePath } from "./toml.ts";
 import { ALWAYS, BY_DEFAULT, NO_REPOSITORY, type Setting } from "./unasked.ts";

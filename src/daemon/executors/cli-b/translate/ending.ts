@@ -2,7 +2,7 @@ import type { Ending, Outcome, TranslatorInput } from "../../contract/executor.t
 import { toEvidence, toExitFacts, type Fact } from "../../classification/rules.ts";
 import { AFTER_COMPLETION, WITHOUT_COMPLETION } from "../failures/facts.ts";
 import { classify, explainLostResume } from "../failures/failure.ts";
-import type { CliBRecord } from "./record.ts";
+import type { CliBRecord } from "../records/record.ts";
 
 /** What the records of a process come to, kept up to date while they are read. */
 export interface Ended {

@@ -1,5 +1,5 @@
 import type { TurnEvent } from "../../../../protocol/index.ts";
-import type { CliBItem } from "./record.ts";
+import type { CliBItem } from "../records/record.ts";
 
 /** What a tool event says of the call itself. */
 export type ToolCall = Extract<TurnEvent, { type: "tool.started" }>["data"];

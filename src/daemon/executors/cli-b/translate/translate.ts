@@ -14,7 +14,7 @@ import { toEvidence, type Fact } from "../../classification/rules.ts";
 import { explainEnding, type Ended } from "./ending.ts";
 import { toProviderFact } from "../failures/facts.ts";
 import { classify, SESSION_MISMATCH } from "../failures/failure.ts";
-import { readRecord, type CliBItem, type CliBRecord } from "./record.ts";
+import { readRecord, type CliBItem, type CliBRecord } from "../records/record.ts";
 import { createStderrReader } from "./stderr.ts";
 import { createToolTracker } from "./tools.ts";
 import { NO_USAGE, subtractUsage, toUsage } from "./usage.ts";

@@ -1,5 +1,5 @@
 import type { Usage } from "../../../../protocol/index.ts";
-import type { CliBUsage } from "./record.ts";
+import type { CliBUsage } from "../records/record.ts";
 
 /** Tokens of a thread that has not run yet. */
 export const NO_USAGE: Usage = {
