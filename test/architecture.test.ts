@@ -221,6 +221,36 @@ test("executors read no clock, no chance, no process and no network", () => {
   ).toEqual([]);
 });
 
+/**
+ * The sub-rooms of executors: each may import itself and those after it. `cli` is what stands in the folder of a CLI
+ * itself, such as its adapter.
+ */
+const EXECUTOR_ORDER = [
+  "registry",
+  "cli",
+  "cli/translate",
+  "cli/failures",
+  "cli/records",
+  "cli/config",
+  "providers",
+  "classification",
+  "drift",
+  "secrets",
+  "contract",
+];
+
+test("the sub-rooms of executors import one another one way", () => {
+  const placeOf = (path: string): number => {
+    const [folder = "", ...rest] = path.replace("src/daemon/executors/", "").split("/");
+    const isCli = files.includes(`src/daemon/executors/${folder}/adapter.ts`);
+    const room = rest.length === 0 ? "registry" : !isCli ? folder : rest.length === 1 ? "cli" : `cli/${rest[0]}`;
+    return EXECUTOR_ORDER.indexOf(room);
+  };
+  const within = edges.filter(({ from, to }) => [from, to].every((path) => roomOf(path) === "executors"));
+  expect(within.length).toBeGreaterThan(100);
+  expect(within.filter(({ from, to }) => placeOf(from) < 0 || placeOf(to) < placeOf(from))).toEqual([]);
+});
+
 test("one executor's folder never imports another's", () => {
   const own = new Set(files.flatMap((file) => /^src\/daemon\/executors\/([^/]+)\/adapter\.ts$/.exec(file)?.[1] ?? []));
   expect(own.size).toBeGreaterThan(1);

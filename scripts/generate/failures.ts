@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import type { DescribedRule, FailureDraft } from "../../src/daemon/executors/contract/executor.ts";
+import type { DescribedRule, FailureDraft } from "../../src/daemon/executors/contract/failures.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { listCandidates, type Candidate } from "../../src/daemon/turns/outcome/classify.ts";
 import { KEEPER_LOST, OWN_FAILURES } from "../../src/daemon/turns/outcome/own-failure.ts";

@@ -4,13 +4,8 @@ import { z } from "zod";
 import type { Executor } from "../../src/daemon/executors/contract/executor.ts";
 import { readJsonLine } from "../../src/daemon/executors/contract/json-line.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
-import {
-  collectFields,
-  isObject,
-  kindOf,
-  type Fields,
-  type KnownShapes,
-} from "../../src/daemon/executors/drift/shapes.ts";
+import { collectFields, isObject, kindOf, type Fields } from "../../src/daemon/executors/drift/shapes.ts";
+import type { KnownShapes } from "../../src/daemon/executors/contract/records.ts";
 import { listReadFields, type ReadFields } from "./shapes/read-fields.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../src/daemon/executors/cli-a/adapter.ts";
 import { cliB } from "../../src/daemon/executors/cli-b/adapter.ts";
-import type { Executor, Outcome } from "../../src/daemon/executors/contract/executor.ts";
+import type { Executor } from "../../src/daemon/executors/contract/executor.ts";
+import type { Outcome } from "../../src/daemon/executors/contract/translator.ts";
 import { toText, type Answer } from "./answers/answer.ts";
 import { ANSWERS } from "./answers/answers.ts";
 import { error, log } from "./cli-a/lines.ts";

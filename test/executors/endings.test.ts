@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../src/daemon/executors/cli-a/adapter.ts";
 import { cliB } from "../../src/daemon/executors/cli-b/adapter.ts";
-import type { FailureDraft, Outcome } from "../../src/daemon/executors/contract/executor.ts";
+import type { FailureDraft } from "../../src/daemon/executors/contract/failures.ts";
+import type { Outcome } from "../../src/daemon/executors/contract/translator.ts";
 import { error, stepFinish, stepStart, tool, translate } from "./cli-a/lines.ts";
 
 const SESSIONS = {

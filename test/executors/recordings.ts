@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Ending, Executor, OutputLine, TranslatedEvent } from "../../src/daemon/executors/contract/executor.ts";
+import type { Ending, OutputLine, TranslatedEvent } from "../../src/daemon/executors/contract/translator.ts";
+import type { Executor } from "../../src/daemon/executors/contract/executor.ts";
 import type { Usage } from "../../src/protocol/index.ts";
 
 export interface Expected {

@@ -4,11 +4,9 @@ import type {
   ConfigurationCheck,
   ConfigureInput,
   ConfigureResult,
-  HomeInput,
-  HomePlan,
-  Invocation,
   Variable,
-} from "../../src/daemon/executors/contract/executor.ts";
+} from "../../src/daemon/executors/contract/configuration.ts";
+import type { HomeInput, HomePlan, Invocation } from "../../src/daemon/executors/contract/invocation.ts";
 
 /** The variables of Toy's configuration, for people. */
 export const VARIABLES: readonly Variable[] = [

@@ -1,12 +1,5 @@
-import {
-  decideFailure,
-  describeRules,
-  UNCLASSIFIED,
-  quote,
-  type Fact,
-  type FailureRule,
-} from "../../src/daemon/executors/classification/rules.ts";
-import type { DescribedRule, FailureDraft } from "../../src/daemon/executors/contract/executor.ts";
+import { decideFailure, describeRules, UNCLASSIFIED, quote } from "../../src/daemon/executors/classification/rules.ts";
+import type { Fact, FailureRule, DescribedRule, FailureDraft } from "../../src/daemon/executors/contract/failures.ts";
 
 const RULES: readonly FailureRule[] = [
   {

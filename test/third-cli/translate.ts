@@ -1,12 +1,13 @@
 import { z } from "zod";
-import { toEvidence, toExitFacts, type Fact } from "../../src/daemon/executors/classification/rules.ts";
+import { toEvidence, toExitFacts } from "../../src/daemon/executors/classification/rules.ts";
+import type { Fact } from "../../src/daemon/executors/contract/failures.ts";
 import type {
   Ending,
   OutputLine,
   TranslatedEvent,
   Translator,
   TranslatorInput,
-} from "../../src/daemon/executors/contract/executor.ts";
+} from "../../src/daemon/executors/contract/translator.ts";
 import { readJsonLine } from "../../src/daemon/executors/contract/json-line.ts";
 import { classify } from "./failures.ts";
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { joinPath, type KindFields } from "../../../src/daemon/executors/drift/shapes.ts";
+import { joinPath } from "../../../src/daemon/executors/drift/shapes.ts";
+import type { KindFields } from "../../../src/daemon/executors/contract/records.ts";
 
 type Schema = z.core.JSONSchema.BaseSchema;
 

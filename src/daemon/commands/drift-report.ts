@@ -1,5 +1,6 @@
 import type { CliName, Drift } from "../../protocol/index.ts";
-import { createDriftBook, type DriftBook, type DriftWatch } from "../executors/drift/drift.ts";
+import { createDriftBook, type DriftBook } from "../executors/drift/drift.ts";
+import type { DriftWatch } from "../executors/contract/records.ts";
 import type { Redact } from "../event-log/redact.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 

@@ -1,7 +1,8 @@
 import { access } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import type { Configuration, Executor } from "../executors/contract/executor.ts";
+import type { Configuration } from "../executors/contract/configuration.ts";
+import type { Executor } from "../executors/contract/executor.ts";
 import { isPlaceholder, secretsInEnvironment } from "../executors/secrets/secret-values.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";

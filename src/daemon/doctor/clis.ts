@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { ConfigFile, ConfigurationFault, Executor } from "../executors/contract/executor.ts";
+import type { ConfigFile, ConfigurationFault } from "../executors/contract/configuration.ts";
+import type { Executor } from "../executors/contract/executor.ts";
 import { PERL } from "../process/keeper/keeper.ts";
 import { runTool } from "../process/run-tool.ts";
 import type { ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";

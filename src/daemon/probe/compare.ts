@@ -1,4 +1,5 @@
-import { readField, type KnownShapes } from "../executors/drift/shapes.ts";
+import { readField } from "../executors/drift/shapes.ts";
+import type { KnownShapes } from "../executors/contract/records.ts";
 import type { Observation } from "./observation.ts";
 
 /** One thing a version does otherwise in a scenario. */

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { LoggedEvent, TurnResult } from "../../protocol/index.ts";
 import { readJsonLine } from "../executors/contract/json-line.ts";
-import type { RecordTable } from "../executors/drift/drift.ts";
+import type { RecordTable } from "../executors/contract/records.ts";
 import { collectFields, isObject, kindOf } from "../executors/drift/shapes.ts";
 
 /** What a turn showed, without what differs from run to run: texts, ids, times, how often. */

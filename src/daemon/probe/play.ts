@@ -2,7 +2,7 @@ import { lchown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { LoggedEvent, TurnRequest, type TurnResult } from "../../protocol/index.ts";
-import type { ProbePlan } from "../executors/contract/executor.ts";
+import type { ProbePlan } from "../executors/contract/probe-plan.ts";
 import type { TurnService } from "../turns/turn-service.ts";
 import type { ProbeScenario } from "./scenarios.ts";
 

@@ -1,5 +1,5 @@
 import type { Mode } from "../../protocol/index.ts";
-import type { ProbePlan } from "../executors/contract/executor.ts";
+import type { ProbePlan } from "../executors/contract/probe-plan.ts";
 
 /** One turn that a CLI is probed with. Its marker names what the model does in it: `src/scripted-model/scenarios.ts`. */
 export interface ProbeScenario {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { cliA } from "../../../src/daemon/executors/cli-a/adapter.ts";
-import type { Invocation } from "../../../src/daemon/executors/contract/executor.ts";
+import type { Invocation } from "../../../src/daemon/executors/contract/invocation.ts";
 
 const SET = {
   CLI_A_API_KEY: "LAB-KEY-1234567890",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../../src/daemon/executors/cli-a/adapter.ts";
-import type { Configuration } from "../../../src/daemon/executors/contract/executor.ts";
+import type { Configuration } from "../../../src/daemon/executors/contract/configuration.ts";
 
 const KEY = "LAB-KEY-1234567890";
 const SET = {

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../../src/daemon/executors/cli-a/adapter.ts";
-import type { Ending, FailureDraft } from "../../../src/daemon/executors/contract/executor.ts";
+import type { Ending } from "../../../src/daemon/executors/contract/translator.ts";
+import type { FailureDraft } from "../../../src/daemon/executors/contract/failures.ts";
 import { concludeTurn } from "../../../src/daemon/turns/outcome/classify.ts";
 import { EndedBy } from "../../../src/daemon/turns/lifecycle/turn-file.ts";
 import { listRecordings, play, type Recording } from "../recordings.ts";

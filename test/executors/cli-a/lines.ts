@@ -4,7 +4,7 @@ import type {
   OutputLine,
   TranslatedEvent,
   Translation,
-} from "../../../src/daemon/executors/contract/executor.ts";
+} from "../../../src/daemon/executors/contract/translator.ts";
 
 export const SESSION = "ses_e02e5a526ffe2BVx71Fctcaay6";
 export const OTHER_SESSION = "ses_e02e5a1f8ffeWJeDihpD4io4s9";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { cliA } from "../../../src/daemon/executors/cli-a/adapter.ts";
-import type { OutputLine } from "../../../src/daemon/executors/contract/executor.ts";
+import type { OutputLine } from "../../../src/daemon/executors/contract/translator.ts";
 import { TurnEvent } from "../../../src/protocol/index.ts";
 import { listRecordings, readLines } from "../recordings.ts";
 

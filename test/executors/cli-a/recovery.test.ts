@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cliA } from "../../../src/daemon/executors/cli-a/adapter.ts";
-import type { TranslatedEvent, Translator } from "../../../src/daemon/executors/contract/executor.ts";
+import type { TranslatedEvent, Translator } from "../../../src/daemon/executors/contract/translator.ts";
 import { REPOSITORY } from "../../harness/temporary.ts";
 import { error, OTHER_SESSION, SESSION, stepFinish, stepStart, text, tool } from "./lines.ts";
 

@@ -1,6 +1,6 @@
 // Over 300 lines: one translator, a block for each of its record types; split, each part would need the same makers.
 import { describe, expect, test } from "vitest";
-import type { TranslatedEvent } from "../../../src/daemon/executors/contract/executor.ts";
+import type { TranslatedEvent } from "../../../src/daemon/executors/contract/translator.ts";
 import { error, OTHER_SESSION, record, SESSION, stepFinish, stepStart, text, tool, translate, types } from "./lines.ts";
 
 const tokens = { total: 120, input: 70, output: 20, reasoning: 4, cache: { read: 30, write: 0 } };

@@ -1,7 +1,8 @@
 import toml from "@iarna/toml";
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { Configuration, Invocation } from "../../../src/daemon/executors/contract/executor.ts";
+import type { Configuration } from "../../../src/daemon/executors/contract/configuration.ts";
+import type { Invocation } from "../../../src/daemon/executors/contract/invocation.ts";
 
 const THREAD = "01a1fd1a-5463-7e72-9eca-765c0aaffeed";
 

@@ -1,7 +1,7 @@
 import toml from "@iarna/toml";
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { Configuration } from "../../../src/daemon/executors/contract/executor.ts";
+import type { Configuration } from "../../../src/daemon/executors/contract/configuration.ts";
 
 const KEY = "FAKE-LAB-KEY-A";
 const SET = { CLI_B_API_KEY: KEY, CLI_B_MODEL: "some-model", CLI_B_BASE_URL: "https://models.example/v1/" };

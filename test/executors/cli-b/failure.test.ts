@@ -5,7 +5,8 @@ import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
 import { toProviderFact, WITHOUT_COMPLETION } from "../../../src/daemon/executors/cli-b/failures/facts.ts";
 import { toExitFacts } from "../../../src/daemon/executors/classification/rules.ts";
 import { classify, RULES } from "../../../src/daemon/executors/cli-b/failures/failure.ts";
-import type { FailureDraft, Outcome } from "../../../src/daemon/executors/contract/executor.ts";
+import type { FailureDraft } from "../../../src/daemon/executors/contract/failures.ts";
+import type { Outcome } from "../../../src/daemon/executors/contract/translator.ts";
 import { listRecordings, play } from "../recordings.ts";
 
 const FIXTURES = resolve(import.meta.dirname, "../../../fixtures");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { Outcome } from "../../../src/daemon/executors/contract/executor.ts";
+import type { Outcome } from "../../../src/daemon/executors/contract/translator.ts";
 
 /** What 0.169.0 prints where 0.139.0 does otherwise (seen with `node scripts/generate/matrix.ts`). */
 function play(lines: readonly string[], outcome: Outcome) {

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { Outcome, OutputLine } from "../../../src/daemon/executors/contract/executor.ts";
+import type { Outcome, OutputLine } from "../../../src/daemon/executors/contract/translator.ts";
 import { TurnEvent } from "../../../src/protocol/index.ts";
 import { listRecordings } from "../recordings.ts";
 

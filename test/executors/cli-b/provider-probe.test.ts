@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { ProviderProbe } from "../../../src/daemon/executors/contract/executor.ts";
+import type { ProviderProbe } from "../../../src/daemon/executors/contract/provider-request.ts";
 
 const KEY = "sk-sentinel-0123456789";
 const VARIABLES = { CLI_B_API_KEY: KEY, CLI_B_MODEL: "m", CLI_B_BASE_URL: "https://models.test/v1/" };

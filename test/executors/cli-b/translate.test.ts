@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { TranslatedEvent, Translation } from "../../../src/daemon/executors/contract/executor.ts";
+import type { TranslatedEvent, Translation } from "../../../src/daemon/executors/contract/translator.ts";
 import { listRecordings, play } from "../recordings.ts";
 
 const THREAD = "01a1fd1a-5463-7e72-9eca-765c0aaffeed";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { TranslatorInput } from "../../../src/daemon/executors/contract/executor.ts";
+import type { TranslatorInput } from "../../../src/daemon/executors/contract/translator.ts";
 import type { Usage } from "../../../src/protocol/index.ts";
 import { listRecordings, play } from "../recordings.ts";
 

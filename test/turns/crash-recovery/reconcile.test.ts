@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { openEventLog } from "../../../src/daemon/event-log/event-log.ts";
 import { createRedactor } from "../../../src/daemon/event-log/redact.ts";
 import { createTail } from "../../../src/daemon/event-log/tail.ts";
-import type { OutputLine, TranslatedEvent, Translator } from "../../../src/daemon/executors/contract/executor.ts";
+import type { OutputLine, TranslatedEvent, Translator } from "../../../src/daemon/executors/contract/translator.ts";
 import { followOutput, joinRuns } from "../../../src/daemon/process/output/follow.ts";
 import { consumeOutput } from "../../../src/daemon/turns/run/consume.ts";
 import { createEmitter } from "../../../src/daemon/turns/run/emitter.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { RULES as RULES_A } from "../../../src/daemon/executors/cli-a/failures/failure.ts";
 import { RULES as RULES_B } from "../../../src/daemon/executors/cli-b/failures/failure.ts";
-import { decideFailure, type Fact } from "../../../src/daemon/executors/classification/rules.ts";
+import { decideFailure } from "../../../src/daemon/executors/classification/rules.ts";
+import type { Fact } from "../../../src/daemon/executors/contract/failures.ts";
 import { KEEPER_LOST, ownFailure } from "../../../src/daemon/turns/outcome/own-failure.ts";
 import type { StopReason } from "../../../src/daemon/turns/lifecycle/life.ts";
 import { STOP_REASONS, toDraft } from "../../../src/daemon/turns/outcome/stop-reasons.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { FailureDraft, OutputLine } from "../../../src/daemon/executors/contract/executor.ts";
+import type { FailureDraft } from "../../../src/daemon/executors/contract/failures.ts";
+import type { OutputLine } from "../../../src/daemon/executors/contract/translator.ts";
 import { findExecutor } from "../../../src/daemon/executors/registry.ts";
 import type { OutputBatch } from "../../../src/daemon/process/output/follow.ts";
 import { consumeOutput } from "../../../src/daemon/turns/run/consume.ts";

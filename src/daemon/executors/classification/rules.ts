@@ -1,41 +1,6 @@
-import type { Evidence, FailureCode, TriedRule } from "../../../protocol/index.ts";
-import type { Basis, DescribedRule, FailureDraft, Outcome } from "../contract/executor.ts";
-
-/** Something a process left behind that a rule can look at. */
-export interface Fact {
-  /** Structured field of a record, the way the process ended, or a line of text. Rules look in this order. */
-  readonly on: "record" | "exit" | "stderr";
-  readonly source: Evidence["source"];
-  readonly line?: number;
-  /** What patterns are tried on and messages quote. */
-  readonly text: string;
-  /** The line's own words, where `text` is put together from several: evidence is what stands in the file. */
-  readonly words?: string;
-  /** Structured fields, where the record has them. */
-  readonly status?: number;
-  readonly name?: string;
-  readonly code?: string;
-}
-
-/** One row of a failure table. The first row that matches any fact wins. */
-export interface FailureRule {
-  readonly id: string;
-  readonly on: Fact["on"];
-  readonly code: FailureCode;
-  /** Every condition given must hold. */
-  readonly status?: readonly number[] | ((status: number) => boolean);
-  readonly name?: RegExp;
-  readonly field?: RegExp;
-  readonly pattern?: RegExp;
-  /** What happened, one sentence; a function may quote what the fact says. */
-  readonly message: string | ((fact: Fact) => string);
-  /** What a person can do about it, to be read after "; ". Absent: what the code's advice says. */
-  readonly remedy?: string;
-  /** `<executor>/<version>/<case>` of the recording it was seen in, or the contract's section when none could be made. */
-  readonly seenIn: string;
-  /** False for a row that only infers a cause from how the process ended. */
-  readonly isProven?: false;
-}
+import type { Fact, FailureRule, Basis, DescribedRule, FailureDraft } from "../contract/failures.ts";
+import type { Evidence, TriedRule } from "../../../protocol/index.ts";
+import type { Outcome } from "../contract/translator.ts";
 
 /** Quoted text is bounded so that no event grows with what a provider sends. */
 const MAX_EVIDENCE_CHARACTERS = 600;

@@ -1,4 +1,4 @@
-import type { Invocation } from "../contract/executor.ts";
+import type { Invocation } from "../contract/invocation.ts";
 import { readDetails, resolveModel } from "./config/details.ts";
 
 /** Any title keeps the CLI from asking the model for one. Source: docs/contracts/cli-a.md §1.2. */

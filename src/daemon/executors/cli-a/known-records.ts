@@ -1,5 +1,4 @@
-import type { ShapeSource } from "../contract/executor.ts";
-import type { RecordTable } from "../drift/drift.ts";
+import type { ShapeSource, RecordTable } from "../contract/records.ts";
 import shapes from "./shapes.json" with { type: "json" };
 import { CliARecord } from "./records/record.ts";
 import { isKnownTool, Metadata, Todos } from "./translate/tools.ts";

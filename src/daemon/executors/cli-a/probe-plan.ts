@@ -1,4 +1,4 @@
-import type { ProbePlan } from "../contract/executor.ts";
+import type { ProbePlan } from "../contract/probe-plan.ts";
 
 /** How CLI A is probed. It asks a provider that refuses again for ever: the first `retry` shows all there is to see. */
 export const PROBE: ProbePlan = {

@@ -1,5 +1,5 @@
 import type { Permissions } from "../../../protocol/index.ts";
-import type { Invocation } from "../contract/executor.ts";
+import type { Invocation } from "../contract/invocation.ts";
 import { type CliBDetails, chooseSandboxMode, readDetails } from "./config/details.ts";
 import { toPair } from "./config/given-toml.ts";
 import { tomlString } from "./config/toml.ts";

@@ -1,4 +1,4 @@
-import type { ProbePlan } from "../contract/executor.ts";
+import type { ProbePlan } from "../contract/probe-plan.ts";
 
 /** How CLI B is probed. */
 export const PROBE: ProbePlan = {

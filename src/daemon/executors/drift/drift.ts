@@ -1,20 +1,7 @@
+import type { DriftWatch, RecordTable } from "../contract/records.ts";
 import type { Drift, DriftEntry } from "../../../protocol/index.ts";
 import { createKnownTree } from "./known-tree.ts";
-import { isObject, kindOf, type KnownShapes } from "./shapes.ts";
-
-/** What shows whether a record of a CLI is known. */
-export interface RecordTable {
-  readonly known: KnownShapes;
-  /** The field that names a record's type; absent: `type`. */
-  readonly typeField?: string;
-  /** The field whose own type tells records of one type apart: `item`. */
-  readonly refinedBy?: string;
-  /** The tool of a call that no table knows: the kind of its events is a guess. */
-  unmappedTool(record: object): string | undefined;
-}
-
-/** Looks at one record, as parsed, and the number of its line. */
-export type DriftWatch = (record: unknown, line: number) => void;
+import { isObject, kindOf } from "./shapes.ts";
 
 /** Counts what the versions of one CLI print that we do not know. */
 export interface DriftBook {

@@ -1,12 +1,5 @@
-import {
-  isObject,
-  joinPath,
-  readField,
-  type Fields,
-  type KindFields,
-  type KnownFields,
-  type KnownShapes,
-} from "./shapes.ts";
+import { isObject, joinPath, readField, type Fields } from "./shapes.ts";
+import type { KindFields, KnownFields, KnownShapes } from "../contract/records.ts";
 
 /** Looks for the known fields of a record. */
 export interface KnownTree {

@@ -1,17 +1,4 @@
-/**
- * The fields that records of one kind are known to have: path to what is there, as `"number|null read"`.
- *
- * A path is `part.state.metadata.files[].type`; `*` stands for any key. First come the JSON types that recordings show
- * (`unseen` when none does), then marks: `read`, the translator uses it; `open`, what lies below is not the CLI's own, such
- * as the arguments of a tool; `map`, its keys are names, not fields.
- */
-export type KnownFields = Readonly<Record<string, string>>;
-
-/** What the recordings of a pinned version show and the translator reads: `shapes.json`, written by `scripts/generate/shapes.ts`. */
-export interface KnownShapes {
-  readonly version: string;
-  readonly kinds: Readonly<Record<string, KnownFields>>;
-}
+import type { KindFields, KnownFields } from "../contract/records.ts";
 
 /** A known field, its text taken apart. */
 export interface Field {
@@ -47,14 +34,6 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** Whether a value has fields or elements. */
 export function isObject(value: unknown): value is Fields {
   return typeof value === "object" && value !== null;
-}
-
-/** The fields that show the kind of a record. */
-export interface KindFields {
-  /** The field that names its type; absent: `type`. */
-  readonly typeField?: string;
-  /** The field whose own type tells records of one type apart. */
-  readonly refinedBy?: string;
 }
 
 /**

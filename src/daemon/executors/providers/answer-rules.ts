@@ -1,4 +1,5 @@
-import { quote, type Fact, type FailureRule } from "../classification/rules.ts";
+import { quote } from "../classification/rules.ts";
+import type { Fact, FailureRule } from "../contract/failures.ts";
 import { CODES, WORDS } from "./answer-words.ts";
 
 /** A rule about a provider's answer, wherever a CLI prints it. */

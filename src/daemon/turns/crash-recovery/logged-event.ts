@@ -3,7 +3,7 @@ import { Native } from "../../../protocol/index.ts";
 import { readEvents } from "../../event-log/read-events.ts";
 import { stringifyRedacted } from "../../event-log/redact-value.ts";
 import { MASK, type Redact } from "../../event-log/redact.ts";
-import type { TranslatedEvent } from "../../executors/contract/executor.ts";
+import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 
 /** An event as a log has it, as far as a recovery needs it: another version of turnd may have written the rest. */
 const LoggedEvent = z.object({

@@ -1,5 +1,5 @@
 import type { Redact } from "../../event-log/redact.ts";
-import type { OutputLine, TranslatedEvent } from "../../executors/contract/executor.ts";
+import type { OutputLine, TranslatedEvent } from "../../executors/contract/translator.ts";
 import { isSameEvent, isTranslated, readLogged, type LoggedEvent } from "./logged-event.ts";
 import type { History } from "./progress.ts";
 

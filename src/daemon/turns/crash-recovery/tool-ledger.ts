@@ -1,6 +1,6 @@
 import { TurnEvent } from "../../../protocol/index.ts";
 import { MASK, type Redact } from "../../event-log/redact.ts";
-import type { TranslatedEvent } from "../../executors/contract/executor.ts";
+import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 import { isSameText } from "./logged-event.ts";
 
 /** Which tool calls have started and ended by a log. */

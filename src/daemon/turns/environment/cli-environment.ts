@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { HomePlan } from "../../executors/contract/executor.ts";
+import type { HomePlan } from "../../executors/contract/invocation.ts";
 import { TURN_MARKER } from "../../process/keeper/tree.ts";
 import { executorOf, type Executors } from "../readiness/executors.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";

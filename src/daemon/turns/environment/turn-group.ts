@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { FailureDraft } from "../../executors/contract/executor.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { GroupHits } from "../../process/cgroup/cgroup-files.ts";
 import { MIB, type CommandGroup, type CommandGroups, type GroupsState } from "../../process/cgroup/cgroup.ts";
 import type { ProcessTree } from "../../process/keeper/tree.ts";

@@ -1,5 +1,6 @@
 import type { DecidedOn, Evidence, Exit, TurnEndedData, Verdict } from "../../../protocol/index.ts";
-import type { Ending, FailureDraft } from "../../executors/contract/executor.ts";
+import type { Ending } from "../../executors/contract/translator.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { KEEPER_LOST, ownFailure } from "./own-failure.ts";
 import type { StopReason } from "../lifecycle/life.ts";
 import type { EndedBy } from "../lifecycle/turn-file.ts";

@@ -1,5 +1,5 @@
 import { FAILURE_ADVICE, type Failure } from "../../../protocol/index.ts";
-import type { FailureDraft } from "../../executors/contract/executor.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 
 /** Longest text of what happened; messages may quote the system. */
 const MAX_MESSAGE_CHARACTERS = 500;

@@ -1,5 +1,5 @@
 import type { FailureCode } from "../../../protocol/index.ts";
-import type { FailureDraft } from "../../executors/contract/executor.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { ResourcesExhaustedError } from "../../process/exhausted.ts";
 
 /** The failures that turnd finds by itself besides, and when: for people. */

@@ -1,4 +1,5 @@
-import type { Ending, FailureDraft } from "../../executors/contract/executor.ts";
+import type { Ending } from "../../executors/contract/translator.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { GroupError } from "../../process/cgroup/cgroup.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import { KeeperDiskError, KeeperError } from "../../process/keeper/keeper.ts";

@@ -1,5 +1,5 @@
 import type { FailureCode, TurnEndedData } from "../../../protocol/index.ts";
-import type { FailureDraft } from "../../executors/contract/executor.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { StopReason } from "../lifecycle/life.ts";
 import { ownFailure } from "./own-failure.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import type { Recovery } from "../../executors/contract/executor.ts";
+import type { Recovery } from "../../executors/contract/translator.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import { startKept } from "../../process/keeper/keeper.ts";

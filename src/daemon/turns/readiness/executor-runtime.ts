@@ -1,7 +1,9 @@
 import { ExecutorInfo, type Mode, type Permissions } from "../../../protocol/index.ts";
 import type { Redact } from "../../event-log/redact.ts";
 import { createDriftBook, type DriftBook } from "../../executors/drift/drift.ts";
-import type { Configuration, Executor, FailureDraft } from "../../executors/contract/executor.ts";
+import type { Configuration } from "../../executors/contract/configuration.ts";
+import type { Executor } from "../../executors/contract/executor.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import type { WithProbeHome } from "../../process/user-files/probe-home.ts";

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import type { ExecutorInfo } from "../../../protocol/index.ts";
-import type { ProviderAnswer, ProviderProbe, ProviderVerdict } from "../../executors/contract/executor.ts";
+import type { ProviderAnswer, ProviderProbe, ProviderVerdict } from "../../executors/contract/provider-request.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 
 /** What is known of a provider. */

@@ -1,6 +1,6 @@
 import type { Exit, TimelineEntry } from "../../../protocol/index.ts";
 import type { NewEvent } from "../../event-log/sequence.ts";
-import type { DriftWatch } from "../../executors/drift/drift.ts";
+import type { DriftWatch } from "../../executors/contract/records.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
 import { followOutput, type OutputBatch, type TakenLine } from "../../process/output/follow.ts";
 import { hasRun, type Recording } from "../../replay/recording.ts";

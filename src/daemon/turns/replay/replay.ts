@@ -1,6 +1,6 @@
 import type { Decision, TurnEndedData } from "../../../protocol/index.ts";
 import { createSequence, type NewEvent } from "../../event-log/sequence.ts";
-import type { DriftWatch } from "../../executors/drift/drift.ts";
+import type { DriftWatch } from "../../executors/contract/records.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
 import { idsOf, type Recording } from "../../replay/recording.ts";
 import { inRuns } from "../../replay/timeline.ts";

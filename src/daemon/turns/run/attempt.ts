@@ -1,4 +1,4 @@
-import type { Outcome } from "../../executors/contract/executor.ts";
+import type { Outcome } from "../../executors/contract/translator.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
 import { readExit, type Started } from "../../process/keeper/keeper.ts";
 import { stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";

@@ -1,4 +1,4 @@
-import type { FailureDraft } from "../../executors/contract/executor.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { Started } from "../../process/keeper/keeper.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { TurnObserver } from "../contract/observer.ts";

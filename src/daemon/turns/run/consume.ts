@@ -1,11 +1,5 @@
-import type {
-  Ending,
-  FailureDraft,
-  Outcome,
-  OutputLine,
-  TranslatedEvent,
-  Translator,
-} from "../../executors/contract/executor.ts";
+import type { Ending, Outcome, OutputLine, TranslatedEvent, Translator } from "../../executors/contract/translator.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { isBlank } from "../../executors/contract/json-line.ts";
 import type { OutputBatch } from "../../process/output/follow.ts";
 import { countEvent, type Counts } from "../outcome/event-counts.ts";

@@ -2,7 +2,7 @@ import type { EventLog } from "../../event-log/event-log.ts";
 import type { NewEvent } from "../../event-log/sequence.ts";
 import { warningEvent, type WarningCode } from "../../../protocol/index.ts";
 import type { Redact } from "../../event-log/redact.ts";
-import type { OutputLine, TranslatedEvent } from "../../executors/contract/executor.ts";
+import type { OutputLine, TranslatedEvent } from "../../executors/contract/translator.ts";
 import { countEvent, type EventCounts } from "../outcome/event-counts.ts";
 import type { Progress } from "../crash-recovery/progress.ts";
 import { createReconciler, type Difference } from "../crash-recovery/reconcile.ts";

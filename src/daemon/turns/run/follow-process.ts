@@ -1,5 +1,5 @@
 import { warningEvent } from "../../../protocol/index.ts";
-import type { TranslatedEvent } from "../../executors/contract/executor.ts";
+import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 import { takenLines } from "../crash-recovery/progress.ts";
 import { followAttempt } from "./attempt.ts";
 import type { CliRun } from "./cli-run.ts";

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { warningEvent } from "../../../protocol/index.ts";
-import type { TranslatedEvent } from "../../executors/contract/executor.ts";
+import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { startKept, type Started } from "../../process/keeper/keeper.ts";
 import { FRESH } from "../../storage/atomic-file.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { FailureDraft } from "../../executors/contract/executor.ts";
+import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { adoptStarted, KeeperError, type Started } from "../../process/keeper/keeper.ts";
 import { sweepMarked } from "../../process/keeper/leftovers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";

@@ -1,4 +1,4 @@
-import type { Configuration } from "../../contract/executor.ts";
+import type { Configuration } from "../../contract/configuration.ts";
 
 /**
  * Provider packages inside the binary, of 1.14.34; 1.3.2 has all but the first and the last. Read from the binaries'

@@ -1,4 +1,4 @@
-import type { ConfigurationCheck } from "../../contract/executor.ts";
+import type { ConfigurationCheck } from "../../contract/configuration.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
 
 /** Prints the merged configuration, key and all: its stdout is shown to no one. Source: docs/contracts/cli-a.md §4, §13. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Configuration } from "../../contract/executor.ts";
+import type { Configuration } from "../../contract/configuration.ts";
 
 /** What the real binary was built as: its directories and switches have this name, whatever it is called. */
 export const BUILT_AS = "opencode";

@@ -1,5 +1,6 @@
 import { namesOf, variableOf } from "../../contract/binary-names.ts";
-import type { ConfigFile, HomeInput, HomePlan } from "../../contract/executor.ts";
+import type { ConfigFile } from "../../contract/configuration.ts";
+import type { HomeInput, HomePlan } from "../../contract/invocation.ts";
 import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails } from "./details.ts";
 import { addServers } from "./mcp-servers.ts";
 import { tightenConfig } from "./permissions.ts";

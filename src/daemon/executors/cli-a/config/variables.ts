@@ -1,4 +1,4 @@
-import type { Configuration, ConfigureInput, ConfigureResult, Variable } from "../../contract/executor.ts";
+import type { Configuration, ConfigureInput, ConfigureResult, Variable } from "../../contract/configuration.ts";
 import { isBundled, notBundled } from "./bundled.ts";
 import type { CliADetails } from "./details.ts";
 import { showConfig } from "./effective.ts";

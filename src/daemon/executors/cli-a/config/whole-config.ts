@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Configuration, ConfigureInput, ConfigureResult } from "../../contract/executor.ts";
+import type { Configuration, ConfigureInput, ConfigureResult } from "../../contract/configuration.ts";
 import { isBundled, notBundled } from "./bundled.ts";
 import { CliAConfig, resolveModel, type CliADetails } from "./details.ts";
 import { isOrdinary, secretsIn } from "../../secrets/secret-values.ts";

@@ -1,5 +1,5 @@
 import { readAnswerBody, type AnswerBody } from "../../providers/answer-body.ts";
-import type { Fact } from "../../classification/rules.ts";
+import type { Fact } from "../../contract/failures.ts";
 import type { ModelError } from "../records/log-line.ts";
 import type { CliAError } from "../records/record.ts";
 

@@ -1,12 +1,5 @@
-import type { DescribedRule, FailureDraft } from "../../contract/executor.ts";
-import {
-  decideFailure,
-  describeRules,
-  UNCLASSIFIED,
-  quote,
-  type Fact,
-  type FailureRule,
-} from "../../classification/rules.ts";
+import type { DescribedRule, FailureDraft, Fact, FailureRule } from "../../contract/failures.ts";
+import { decideFailure, describeRules, UNCLASSIFIED, quote } from "../../classification/rules.ts";
 import { AFTER_COMPLETION, FINISH, LAST_WORDS, START_UP, WITHOUT_COMPLETION } from "./facts.ts";
 import { LOG_ANSWER_RULES } from "./provider-rules.ts";
 import { RECORD_RULES } from "./record-rules.ts";

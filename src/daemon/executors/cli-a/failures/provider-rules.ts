@@ -1,6 +1,7 @@
 import { answerRules, type AnswerRule } from "../../providers/answer-rules.ts";
 import { CODES, WORDS } from "../../providers/answer-words.ts";
-import { quote, type FailureRule } from "../../classification/rules.ts";
+import { quote } from "../../classification/rules.ts";
+import type { FailureRule } from "../../contract/failures.ts";
 import { REQUEST_FAILED } from "./facts.ts";
 
 const MALFORMED =

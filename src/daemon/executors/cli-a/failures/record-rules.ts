@@ -1,4 +1,5 @@
-import { quote, type FailureRule } from "../../classification/rules.ts";
+import { quote } from "../../classification/rules.ts";
+import type { FailureRule } from "../../contract/failures.ts";
 import { ERROR_IN_STREAM, FINISH_EMPTY, REJECTED_TOOL, USAGE_TEXT } from "./facts.ts";
 import { RECORD_ANSWER_RULES } from "./provider-rules.ts";
 

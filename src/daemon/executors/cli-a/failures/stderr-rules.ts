@@ -1,4 +1,5 @@
-import { quote, type FailureRule } from "../../classification/rules.ts";
+import { quote } from "../../classification/rules.ts";
+import type { FailureRule } from "../../contract/failures.ts";
 import { LAST_WORDS, REJECTED_ASK, START_UP, START_UP_OF_RESUME } from "./facts.ts";
 
 /** Id of the rule for a resume that failed because the store cannot be read; a fresh session could not start there either. */

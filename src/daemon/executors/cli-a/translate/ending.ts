@@ -1,5 +1,6 @@
-import type { Ending, Outcome } from "../../contract/executor.ts";
-import { toEvidence, toExitFacts, type Fact } from "../../classification/rules.ts";
+import type { Ending, Outcome } from "../../contract/translator.ts";
+import { toEvidence, toExitFacts } from "../../classification/rules.ts";
+import type { Fact } from "../../contract/failures.ts";
 import { AFTER_COMPLETION, FINISH, FINISH_EMPTY, WITHOUT_COMPLETION } from "../failures/facts.ts";
 import { classify, explainLostResume } from "../failures/failure.ts";
 

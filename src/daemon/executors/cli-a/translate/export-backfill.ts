@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Recovery } from "../../contract/executor.ts";
+import type { Recovery } from "../../contract/translator.ts";
 import { RECOVERED } from "../records/record.ts";
 
 /** Which parts of the session stdout has shown, as far as it takes to find the rest. */

@@ -1,5 +1,6 @@
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
-import type { FailureDraft, TranslatedEvent } from "../../contract/executor.ts";
+import type { FailureDraft } from "../../contract/failures.ts";
+import type { TranslatedEvent } from "../../contract/translator.ts";
 import { toEvidence } from "../../classification/rules.ts";
 import { SESSION_MISMATCH } from "../failures/failure.ts";
 import type { SessionSign } from "./stderr.ts";

@@ -1,6 +1,6 @@
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
-import type { Outcome, OutputLine, TranslatedEvent } from "../../contract/executor.ts";
-import type { Fact } from "../../classification/rules.ts";
+import type { Outcome, OutputLine, TranslatedEvent } from "../../contract/translator.ts";
+import type { Fact } from "../../contract/failures.ts";
 import {
   LAST_WORDS,
   REJECTED_ASK,

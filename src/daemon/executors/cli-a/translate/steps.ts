@@ -1,5 +1,6 @@
 import type { Native, Usage } from "../../../../protocol/index.ts";
-import type { FailureDraft, TranslatedEvent } from "../../contract/executor.ts";
+import type { FailureDraft } from "../../contract/failures.ts";
+import type { TranslatedEvent } from "../../contract/translator.ts";
 import { toEvidence } from "../../classification/rules.ts";
 import { AIMLESS_STEPS } from "../failures/failure.ts";
 import type { CliARecord } from "../records/record.ts";

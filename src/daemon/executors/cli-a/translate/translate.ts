@@ -1,14 +1,14 @@
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
 import type {
   Ending,
-  FailureDraft,
   Outcome,
   OutputLine,
   TranslatedEvent,
   Translation,
   Translator,
   TranslatorInput,
-} from "../../contract/executor.ts";
+} from "../../contract/translator.ts";
+import type { FailureDraft } from "../../contract/failures.ts";
 import { explainEnding, type Ended } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "../failures/facts.ts";
 import { stripEscapes } from "../../contract/json-line.ts";

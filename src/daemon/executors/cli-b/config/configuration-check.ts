@@ -1,4 +1,4 @@
-import type { Configuration, ConfigurationCheck } from "../../contract/executor.ts";
+import type { Configuration, ConfigurationCheck } from "../../contract/configuration.ts";
 import { readDetails } from "./details.ts";
 
 /** The configuration is read, strictly, before the prompt, which is missing. Measured on 0.139.0. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Mode, Permissions } from "../../../../protocol/index.ts";
-import type { Configuration } from "../../contract/executor.ts";
+import type { Configuration } from "../../contract/configuration.ts";
 
 /** The three levels of CLI B's own sandbox. Source: docs/contracts/cli-b.md §1. */
 export const SandboxMode = z.enum(["read-only", "workspace-write", "danger-full-access"]);

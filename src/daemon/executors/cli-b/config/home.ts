@@ -1,5 +1,5 @@
 import { namesOf, variableOf } from "../../contract/binary-names.ts";
-import type { HomeInput, HomePlan } from "../../contract/executor.ts";
+import type { HomeInput, HomePlan } from "../../contract/invocation.ts";
 import { BUILT_AS, chooseSandboxMode, readDetails } from "./details.ts";
 import { addServers } from "./mcp-servers.ts";
 import { renderConfig } from "./rendered-config.ts";

@@ -1,4 +1,5 @@
-import type { Configuration, ProviderAnswer, ProviderProbe, ProviderVerdict } from "../../contract/executor.ts";
+import type { Configuration } from "../../contract/configuration.ts";
+import type { ProviderAnswer, ProviderProbe, ProviderVerdict } from "../../contract/provider-request.ts";
 import { readJsonLine } from "../../contract/json-line.ts";
 import { readDetails } from "./details.ts";
 import { readProvider } from "./given-toml.ts";

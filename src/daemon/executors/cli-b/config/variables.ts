@@ -1,4 +1,4 @@
-import type { Configuration, ConfigureInput, ConfigureResult, Variable } from "../../contract/executor.ts";
+import type { Configuration, ConfigureInput, ConfigureResult, Variable } from "../../contract/configuration.ts";
 import { type CliBDetails, type CliBVariables, configPath, type RenderedSettings, SandboxMode } from "./details.ts";
 import { MASK, showConfig } from "./effective.ts";
 import { buildConfig, renderConfig } from "./rendered-config.ts";

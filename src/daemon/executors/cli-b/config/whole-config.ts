@@ -1,5 +1,5 @@
 import { namesOf, variableOf } from "../../contract/binary-names.ts";
-import type { Configuration, ConfigureInput, ConfigureResult } from "../../contract/executor.ts";
+import type { Configuration, ConfigureInput, ConfigureResult } from "../../contract/configuration.ts";
 import { isOrdinary, secretsIn } from "../../secrets/secret-values.ts";
 import { BUILT_AS, type CliBDetails, type CliBVariables, configPath, SandboxMode } from "./details.ts";
 import { MASK, showConfig } from "./effective.ts";

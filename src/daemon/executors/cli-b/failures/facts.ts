@@ -1,5 +1,5 @@
 import { readAnswerBody } from "../../providers/answer-body.ts";
-import type { Fact } from "../../classification/rules.ts";
+import type { Fact } from "../../contract/failures.ts";
 
 /** Said of a provider's message: whether the turn had an item before it. */
 export const AFTER_ITEMS = "after items";

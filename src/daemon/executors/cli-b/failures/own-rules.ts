@@ -1,4 +1,5 @@
-import { quote, type FailureRule } from "../../classification/rules.ts";
+import { quote } from "../../classification/rules.ts";
+import type { FailureRule } from "../../contract/failures.ts";
 
 /** What CLI B says of itself, not of an answer. Source: docs/contracts/cli-b.md §7. */
 export const OWN_RULES: readonly FailureRule[] = [

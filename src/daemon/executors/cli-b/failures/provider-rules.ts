@@ -1,4 +1,5 @@
-import { quote, type FailureRule } from "../../classification/rules.ts";
+import { quote } from "../../classification/rules.ts";
+import type { FailureRule } from "../../contract/failures.ts";
 import { answerRules } from "../../providers/answer-rules.ts";
 import { WORDS } from "../../providers/answer-words.ts";
 import { OWN_RULES } from "./own-rules.ts";

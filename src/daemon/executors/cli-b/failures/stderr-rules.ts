@@ -1,4 +1,5 @@
-import { quote, type FailureRule } from "../../classification/rules.ts";
+import { quote } from "../../classification/rules.ts";
+import type { FailureRule } from "../../contract/failures.ts";
 
 /** What CLI B says on stderr when it cannot start, or cannot go on. Source: docs/contracts/cli-b.md §3, §4, §6. */
 export const STDERR_RULES: readonly FailureRule[] = [

@@ -1,5 +1,6 @@
 import { WORDS } from "../../providers/answer-words.ts";
-import { quote, type FailureRule } from "../../classification/rules.ts";
+import { quote } from "../../classification/rules.ts";
+import type { FailureRule } from "../../contract/failures.ts";
 import { AFTER_ITEMS, BEFORE_ITEMS } from "./facts.ts";
 
 const STREAM_CLOSED = /stream closed before response\.completed/;

@@ -1,6 +1,6 @@
 import { warningEvent } from "../../../../protocol/index.ts";
-import type { OutputLine, TranslatedEvent } from "../../contract/executor.ts";
-import type { Fact } from "../../classification/rules.ts";
+import type { OutputLine, TranslatedEvent } from "../../contract/translator.ts";
+import type { Fact } from "../../contract/failures.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
 
 /** Reads CLI B's stderr: log lines, and what it says when it cannot start. */

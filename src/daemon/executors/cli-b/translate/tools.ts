@@ -1,5 +1,5 @@
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
-import type { TranslatedEvent } from "../../contract/executor.ts";
+import type { TranslatedEvent } from "../../contract/translator.ts";
 import { toToolCall, toToolEnd, type ToolCall, type ToolItem } from "./items.ts";
 
 /** The tool calls of one process: which are open, and what happened to them. */

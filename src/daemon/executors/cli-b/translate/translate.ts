@@ -1,16 +1,16 @@
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
 import type {
   Ending,
-  FailureDraft,
   Outcome,
   OutputLine,
   Translation,
   Translator,
   TranslatorInput,
   TranslatedEvent,
-} from "../../contract/executor.ts";
+} from "../../contract/translator.ts";
+import type { FailureDraft, Fact } from "../../contract/failures.ts";
 import { createRepeatFilter } from "../../classification/repeats.ts";
-import { toEvidence, type Fact } from "../../classification/rules.ts";
+import { toEvidence } from "../../classification/rules.ts";
 import { explainEnding, type Ended } from "./ending.ts";
 import { toProviderFact } from "../failures/facts.ts";
 import { classify, SESSION_MISMATCH } from "../failures/failure.ts";

@@ -1,0 +1,43 @@
+import type { McpServers, Mode, Permissions } from "../../../protocol/index.ts";
+import type { ConfigFile, Configuration } from "./configuration.ts";
+
+export interface HomeInput {
+  /** Absolute path of the session's home. */
+  readonly home: string;
+  readonly cliName: string;
+  readonly configuration: Configuration;
+  readonly permissions: Permissions;
+  readonly mode: Mode;
+  /** Of this turn's request; the operator's are in the configuration. */
+  readonly mcpServers?: McpServers;
+  /** As the request gave it; a CLI that knows only the models of its configuration needs it there. */
+  readonly model?: string;
+  /** Of the binary that will run, when known. */
+  readonly cliVersion?: string;
+}
+
+/** Paths are relative to the session's home. */
+export interface HomePlan {
+  readonly directories: readonly string[];
+  readonly files: readonly ConfigFile[];
+  /** Other configuration files the CLI would read there; they are removed, with a warning. */
+  readonly forbidden: readonly string[];
+  /** Variables with absolute paths in them, and the CLI's switches. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface Invocation {
+  readonly mode: Mode;
+  readonly configuration: Configuration;
+  /** As the request gave it; absent for the configured one. */
+  readonly model?: string;
+  readonly agent?: string;
+  readonly effort?: string;
+  /** A native session id that `isNativeSessionId` accepted. */
+  readonly resume?: string;
+  readonly workspace: string;
+  readonly permissions: Permissions;
+  /** Absolute paths of files the CLI opens by name. */
+  readonly images: readonly string[];
+  readonly outputSchema?: string;
+}

@@ -1,0 +1,23 @@
+/** A POST request that costs no tokens, since it names no model and holds no prompt; and what its answer proves. */
+export interface ProviderProbe {
+  readonly url: string;
+  /** The key among them: never shown. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  judge(answer: ProviderAnswer): ProviderVerdict;
+}
+
+export interface ProviderAnswer {
+  readonly status: number;
+  /** Its head, when it is long. */
+  readonly body: string;
+}
+
+/** `unproven` is no obstacle: the turn runs, and fails with its own cause if it has to. */
+export interface ProviderVerdict {
+  readonly api: "present" | "absent" | "unproven";
+  /** One sentence, without anything from the headers or the body. */
+  readonly message: string;
+  /** What a person can do about it, to be read after "; ". */
+  readonly remedy?: string;
+}

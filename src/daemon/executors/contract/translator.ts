@@ -1,0 +1,96 @@
+import type { Evidence, Native, TurnEvent, Usage } from "../../../protocol/index.ts";
+import type { FailureDraft } from "./failures.ts";
+import type { DriftWatch } from "./records.ts";
+
+/** One line of the CLI's output. `text` has no newline; invalid UTF-8 is U+FFFD. */
+export interface OutputLine {
+  readonly source: "stdout" | "stderr";
+  /** 1-based, counting every line of that file, blank ones too. */
+  readonly number: number;
+  readonly text: string;
+  /** True when the line is longer than `TURND_MAX_LINE_BYTES` and `text` is only its head. */
+  readonly isTruncated: boolean;
+}
+
+export interface TranslatorInput {
+  /** The id a resume asked for, otherwise null. */
+  readonly requestedSession: string | null;
+  /** Version of the CLI that printed, when known. */
+  readonly cliVersion?: string;
+  /** What the native session had used before this turn; for CLIs that count over the whole session. Absent: unknown. */
+  readonly usageBefore?: Usage;
+  /** Shown every record, for what the translation does not look at. */
+  readonly drift?: DriftWatch;
+}
+
+/** An event and the line it comes from. */
+export type TranslatedEvent = TurnEvent & { readonly native?: Native };
+
+export interface Translation {
+  readonly events: readonly TranslatedEvent[];
+  /** A step has ended and no tool is open: a steered turn may be stopped here. */
+  readonly isStepBoundary?: boolean;
+  /** The process must not go on: another session than the requested one came back, or the CLI repeats itself without end. Becomes the failure. */
+  readonly halt?: FailureDraft;
+}
+
+/** Turns lines into events. State is local to one process. Never throws, whatever the line holds (law 5). */
+export interface Translator {
+  push(line: OutputLine): Translation;
+  /**
+   * How to get at what the process did and did not print; asked once all it printed is read.
+   *
+   * Absent for a CLI that prints all it does; undefined when nothing seems to be missing.
+   */
+  findLost?(outcome: Outcome): Recovery | undefined;
+  /** Called once, after the last line of both files. */
+  end(outcome: Outcome): Ending;
+}
+
+export interface Outcome {
+  /** How the process ended; null when it is not known (its keeper is gone). */
+  readonly exit: { readonly code: number | null; readonly signal: string | null } | null;
+  /** Whether turnd itself ended the process (cancel, watchdog, shutdown): then a signal or a missing end proves nothing. */
+  readonly wasStopped: boolean;
+}
+
+/** A command of the CLI's own that prints what its store holds, and what stdout lacks of that. */
+export interface Recovery {
+  /** It changes nothing, asks no model, and runs where the turn's process ran, its stdout a file. */
+  readonly args: readonly string[];
+  /**
+   * What is to be appended to `stdout.jsonl`, so that every reader, now and later, finds it there.
+   *
+   * @param stored - what the command printed
+   * @param startedAtMs - milliseconds since 1970; nothing older belongs to the turn
+   * @returns lines as the CLI would have printed them, after one that marks them; empty when the store holds no more
+   */
+  readLines(stored: string, startedAtMs: number): readonly string[];
+}
+
+/** What a process came to, by what it left behind alone. `turns/` decides what turnd's own acts make of it. */
+export interface Ending {
+  /** What only the end shows, such as calls that never ended (`tool.ended`, `interrupted`). */
+  readonly events: readonly TranslatedEvent[];
+  /** Text of the last assistant message. */
+  readonly output: string | null;
+  readonly nativeSessionId: string | null;
+  /** The requested id came back. */
+  readonly isResumed: boolean;
+  /** Of this turn, and of those before it in its native session that told no total. */
+  readonly usage?: Usage;
+  readonly costUsd?: number;
+  /** The last total that the native session has told, for the next turn's `usageBefore`. */
+  readonly usageAfter?: Usage;
+  /** Absent: completed, as `proof` shows (law 4). */
+  readonly failure?: FailureDraft;
+  /** The positive evidence the contract names; there exactly when `failure` is not. */
+  readonly proof?: Proof;
+}
+
+/** What proves that a process completed its turn. */
+export interface Proof {
+  readonly evidence: readonly Evidence[];
+  /** A recording in which it stands. */
+  readonly seenIn: string;
+}
