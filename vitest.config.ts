@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { SkipReporter } from "./test/harness/report-skips.ts";
 
 /** Tests that start whole daemons and wait for turns, shells and time limits, or replay what is larger than memory. */
 const DAEMON_TESTS = [
@@ -21,6 +22,11 @@ const PARSER_TESTS = ["test/service/knowledge/parse/**/*.test.ts"];
 export default defineConfig({
   test: {
     pool: "forks",
+    reporters: [
+      "default",
+      ...(process.env["GITHUB_ACTIONS"] === undefined ? [] : ["github-actions"]),
+      new SkipReporter(),
+    ],
     // One more than cores: daemons and services wait for clocks and leases more than they work.
     maxWorkers: 3,
     projects: [

@@ -32,6 +32,11 @@ const BACKSLASH = 0x5c;
 /**
  * Finds the marks of a JSON text, chunk by chunk, down to the elements of arrays in the outermost object.
  *
+ * Why no streaming parser: their grammar is the part that `JSON.parse` does here, value by value. Measured on a document
+ * of 96 MB with 60,000 lines: this 1.1 to 1.4 s and 86 MiB, stream-json 3.8.0 1.7 s and 91 MiB, @streamparser/json 0.0.26
+ * 2.5 s and 90 MiB. Neither bounds one value, which a hostile document makes as long as it likes, and both say where a
+ * document is wrong by an offset; here it is a field and an index.
+ *
  * It knows strings and brackets and nothing else of JSON: the code that parses the text between marks checks the rest.
  * @throws {DocumentError} if two marks are too far apart
  */
