@@ -23,7 +23,12 @@ export interface FakeTurn {
   pulls(): number;
 }
 
-/** An in-memory TurnService for the tests of the HTTP room. */
+/**
+ * An in-memory TurnService for the tests of the HTTP room.
+ *
+ * It holds still what a real turn does not: a turn grows and ends line by line as a test says, readings are counted and
+ * fail on demand. What needs none of that is tested on the real service, in `test/turns`.
+ */
 export interface FakeService extends TurnService {
   addTurn(id?: string): FakeTurn;
   /** What `admit` was called with. */
