@@ -135,7 +135,7 @@ export const SettingsSchema = z.object({
   TURND_SHELL_STALL_MS: integer(30_000, 100, 10 * MINUTE).meta({
     description: "A viewer that reads no output for so long is dropped; until then its shell waits",
   }),
-  TURND_PROBE_PROVIDER: z.enum(["on", "off"]).default("on").meta({
+  TURND_CHECK_PROVIDER: z.enum(["on", "off"]).default("on").meta({
     description:
       "Whether CLI B's provider is asked, before a turn, if it has the Responses API: an empty request that costs no tokens",
   }),

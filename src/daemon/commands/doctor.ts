@@ -8,7 +8,7 @@ import { listChecks } from "../doctor/checks.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import type { Redact } from "../event-log/redact.ts";
 import { SettingsError, type Settings } from "../settings.ts";
-import { createProbeHomes } from "../process/user-files/probe-home.ts";
+import { createTemporaryHomes } from "../process/user-files/temporary-home.ts";
 import { assertPlaces } from "../serve/places.ts";
 import { resolveProtectedPath } from "../process/user-files/protected-path.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
@@ -133,7 +133,7 @@ async function describeSubject(
   const env = { SHELL: "/bin/bash", ...settings.passedEnv };
   const scratch = join(directory, "user");
   // As the daemon does; a home that is left is removed with the directory around it.
-  const withProbeHome = createProbeHomes({ places: [directory], runAs, onLeft: () => undefined });
+  const withTemporaryHome = createTemporaryHomes({ places: [directory], runAs, onLeft: () => undefined });
   return {
     home: values.TURND_HOME,
     stateDirectory: values.TURND_STATE_DIR,
@@ -148,9 +148,9 @@ async function describeSubject(
         configuration,
         env,
         runAs,
-        withProbeHome,
+        withTemporaryHome,
         redact: (text) => text,
-        isProviderProbed: false,
+        isProviderChecked: false,
         now: () => new Date(),
         ...(explicitBinary === undefined ? {} : { explicitBinary }),
       }),

@@ -27,8 +27,8 @@ export function listCliChecks({ id }: Executor): Check[] {
 }
 
 /** For a CLI that has a sandbox of its own. */
-export function listSandboxChecks({ id, label, sandboxProbe }: Executor): Check[] {
-  if (sandboxProbe === undefined) return [];
+export function listSandboxChecks({ id, label, sandboxCheck }: Executor): Check[] {
+  if (sandboxCheck === undefined) return [];
   const about = `${label}'s own sandbox works, or no turn needs it`;
   return [{ name: `${id}-sandbox`, about, look: (subject) => checkSandbox(find(subject, id), subject.signal) }];
 }
@@ -130,14 +130,14 @@ async function checkStray(path: string, cliName: string): Promise<Verdict> {
 
 /** A plan and a review need the sandbox whatever the mode of an execution is. */
 async function checkSandbox(runtime: ExecutorRuntime, signal: AbortSignal): Promise<Verdict> {
-  const { executor, cliName, configuration, locate, probeSandbox } = runtime;
+  const { executor, cliName, configuration, locate, trySandbox } = runtime;
   const located = await locate(signal);
   if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `fix ${executor.id} first`);
-  const sandbox = await probeSandbox(signal);
+  const sandbox = await trySandbox(signal);
   if (sandbox.works) return ok(`the sandbox of ${cliName} works`);
   const profile = "start the container with --security-opt seccomp=sandbox/seccomp.json";
-  if (executor.sandboxProbe?.isNeeded(configuration, "execute") === true) {
-    const { switchOff } = executor.sandboxProbe;
+  if (executor.sandboxCheck?.isNeeded(configuration, "execute") === true) {
+    const { switchOff } = executor.sandboxCheck;
     return fault(
       `the sandbox of ${cliName} cannot work here: ${sandbox.message}`,
       switchOff === undefined ? profile : `${profile}, or ${switchOff}`,

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { findGroupPlaces, GroupsUnusableError } from "../process/cgroup/cgroup-places.ts";
 import { MIB } from "../process/cgroup/cgroup.ts";
-import { probeKeeper } from "../process/keeper/keeper-check.ts";
+import { tryKeeper } from "../process/keeper/keeper-check.ts";
 import { readProcess } from "../process/keeper/process-table.ts";
 import { runTool } from "../process/run-tool.ts";
 import { fault, ok, warn, type Subject, type Verdict } from "./check.ts";
@@ -12,7 +12,7 @@ const TOOL_TIMEOUT_MS = 10_000;
 const REAP_LIMIT_MS = 5_000;
 
 export async function checkKeeper({ keeperPath, ownScratch, runAs }: Subject): Promise<Verdict> {
-  const state = await probeKeeper(keeperPath, ownScratch, runAs);
+  const state = await tryKeeper(keeperPath, ownScratch, runAs);
   if (!state.works)
     return fault(`no turn can run: ${state.reason}`, "see what the other checks say of perl and the user");
   return state.isSubreaper

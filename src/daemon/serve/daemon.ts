@@ -10,8 +10,8 @@ import { addProcessMetrics, createMetrics } from "../http/routes/metrics.ts";
 import { holdLock } from "../storage/lock.ts";
 import { assertPlaces, assertStateIsOurs } from "./places.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
-import { createProbeHomes, removeProbeHomes } from "../process/user-files/probe-home.ts";
-import { probeKeeper, type KeeperState } from "../process/keeper/keeper-check.ts";
+import { createTemporaryHomes, removeTemporaryHomes } from "../process/user-files/temporary-home.ts";
+import { tryKeeper, type KeeperState } from "../process/keeper/keeper-check.ts";
 import { openSessionStore } from "../sessions/session-store.ts";
 import type { Settings } from "../settings.ts";
 import { checkDirectories } from "./start-directories.ts";
@@ -149,12 +149,13 @@ export async function createTurnParts(
   const stateDirectory = values.TURND_STATE_DIR;
   const keeperPath = join(sandboxDirectory, "keeper");
   const homeWriter = await readFile(join(sandboxDirectory, "write-home"), "utf8");
-  const onLeft = (path: string, error: unknown): void => logger.warn({ path, err: error }, "probe home is left");
-  await removeProbeHomes(stateDirectory, { runAs, onLeft });
-  const withProbeHome = createProbeHomes({ places: [stateDirectory, tmpdir()], runAs, onLeft });
+  const onLeft = (path: string, error: unknown): void =>
+    logger.warn({ path, err: error }, "temporary home of a CLI is left");
+  await removeTemporaryHomes(stateDirectory, { runAs, onLeft });
+  const withTemporaryHome = createTemporaryHomes({ places: [stateDirectory, tmpdir()], runAs, onLeft });
   const groups = await openGroups(settings, keeperPath);
   if (groups.reason !== undefined) logger.info({ reason: groups.reason }, "turns have no limits of their own");
-  const keeper = await probeKeeper(keeperPath, stateDirectory, runAs);
+  const keeper = await tryKeeper(keeperPath, stateDirectory, runAs);
   const warnings = [
     ...configured.flatMap(({ configuration }) => configuration.warnings),
     ...describeKeeper(keeper, runAs.isSelf),
@@ -179,9 +180,9 @@ export async function createTurnParts(
         configuration,
         env: baseEnv,
         runAs,
-        withProbeHome,
+        withTemporaryHome,
         redact: secrets.redact,
-        isProviderProbed: values.TURND_PROBE_PROVIDER === "on",
+        isProviderChecked: values.TURND_CHECK_PROVIDER === "on",
         now: () => new Date(),
         ...(explicitBinary === undefined ? {} : { explicitBinary }),
       }),

@@ -3,11 +3,11 @@ import type { GroupLimits } from "../process/cgroup/cgroup-files.ts";
 import { openCommandGroups, removeCommandGroups } from "../process/cgroup/cgroup-open.ts";
 import { GroupError, MIB, type GroupsState } from "../process/cgroup/cgroup.ts";
 import { ResourcesExhaustedError } from "../process/exhausted.ts";
-import { probeKeeper } from "../process/keeper/keeper-check.ts";
+import { tryKeeper } from "../process/keeper/keeper-check.ts";
 import type { Settings } from "../settings.ts";
 
 const OFF = "TURND_TURN_CGROUPS is off";
-const PROBE = "probe";
+const TRIAL = "trial";
 
 /** The limits of a turn and of a shell, from the settings and the machine's memory. */
 export function limitsOf({ values }: Settings): GroupLimits {
@@ -34,8 +34,8 @@ export async function openGroups(settings: Settings, keeperPath: string): Promis
   const { groups } = state;
   try {
     // A keeper that works in no group is reported where the keeper itself is checked.
-    await probeKeeper(keeperPath, stateDirectory, runAs, groups.make(PROBE));
-    await groups.remove(PROBE);
+    await tryKeeper(keeperPath, stateDirectory, runAs, groups.make(TRIAL));
+    await groups.remove(TRIAL);
     return state;
   } catch (error) {
     groups.removeEmpty();

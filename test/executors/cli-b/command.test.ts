@@ -90,7 +90,7 @@ test.each([
   ({ configured: mode, sandbox, ...rest }) => {
     const configuration = configured({ CLI_B_SANDBOX_MODE: mode });
     expect(valueAfter(argsOf({ configuration, ...rest }), "-s")).toBe(sandbox);
-    const isNeeded = cliB.sandboxProbe?.isNeeded(configuration, rest.mode, rest.permissions);
+    const isNeeded = cliB.sandboxCheck?.isNeeded(configuration, rest.mode, rest.permissions);
     expect(isNeeded).toBe(sandbox !== "danger-full-access");
   },
 );

@@ -31,7 +31,7 @@ interface Given {
 /** A check that takes 404 for an absent API and 400 for a present one. */
 function check({ url, env = {}, timeoutMs = 60_000, now = () => new Date() }: Given): ProviderCheck {
   return createProviderCheck({
-    probe: {
+    request: {
       url,
       headers: { authorization: "Bearer key" },
       body: "{}",
@@ -108,7 +108,7 @@ test("a provider that cannot be reached proves nothing", async () => {
 
 test("a key that is no header value is reported without being quoted", async () => {
   const provider = createProviderCheck({
-    probe: {
+    request: {
       url: "http://127.0.0.1:1/",
       headers: { authorization: "Bearer bad\nkey" },
       body: "{}",

@@ -75,9 +75,9 @@ test("a provider that cannot be reached proves nothing: the turn runs and finds 
   expect(body).toMatchObject({ available: true, provider: { api: "unproven" } });
 });
 
-test("with TURND_PROBE_PROVIDER=off no provider is asked", async () => {
+test("with TURND_CHECK_PROVIDER=off no provider is asked", async () => {
   const { url, bodies } = await provider(404, "");
-  const turnd = await fakeDaemon({ CLI_B_BASE_URL: url, TURND_PROBE_PROVIDER: "off" });
+  const turnd = await fakeDaemon({ CLI_B_BASE_URL: url, TURND_CHECK_PROVIDER: "off" });
   expect((await turnd.run({ executor: "cli-b", input: "hello" })).status).toBe("completed");
   expect((await lookAtExecutor(turnd, "cli-b")).provider).toBeUndefined();
   expect(bodies).toEqual([]);

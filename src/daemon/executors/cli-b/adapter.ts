@@ -8,7 +8,7 @@ import { FAILURE_RULES } from "./failures/failure.ts";
 import { planHome } from "./config/home.ts";
 import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
 import { PROBE } from "./probe-plan.ts";
-import { probeProvider } from "./config/provider-request.ts";
+import { providerRequest } from "./config/provider-request.ts";
 import { createCliBTranslator } from "./translate/translate.ts";
 
 const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -58,8 +58,8 @@ export const cliB: Executor = {
   createTranslator: createCliBTranslator,
   checkConfiguration,
   strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).map((name) => `/etc/${name}`),
-  probeProvider,
-  sandboxProbe: {
+  providerRequest,
+  sandboxCheck: {
     // Read-only, since the writable sandbox also fails in a directory its user cannot write to (measured).
     args: ["sandbox", "-c", 'sandbox_mode="read-only"', "--", "/bin/true"],
     isNeeded: (configuration, mode, permissions = {}) =>

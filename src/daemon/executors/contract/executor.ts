@@ -3,9 +3,9 @@ import type { Configuration, ConfigurationCheck, ConfigureInput, ConfigureResult
 import type { DescribedRule } from "./failures.ts";
 import type { HomeInput, HomePlan, Invocation } from "./invocation.ts";
 import type { ProbePlan } from "./probe-plan.ts";
-import type { ProviderProbe } from "./provider-request.ts";
+import type { ProviderRequest } from "./provider-request.ts";
 import type { RecordTable, ShapeSource } from "./records.ts";
-import type { SandboxProbe } from "./sandbox-check.ts";
+import type { SandboxCheck } from "./sandbox-check.ts";
 import type { Translator, TranslatorInput } from "./translator.ts";
 
 /**
@@ -76,7 +76,7 @@ export interface Executor {
    */
   corruptState?(rule: string, cliName: string): readonly string[];
   /** How to find out whether the CLI's own sandbox can work here; absent when it has none. */
-  readonly sandboxProbe?: SandboxProbe;
+  readonly sandboxCheck?: SandboxCheck;
   checkConfiguration(configuration: Configuration): ConfigurationCheck;
   /** Files outside a session's home that the CLI would read as configuration; `~/` is the home of its user. */
   strayConfiguration(cliName: string): readonly string[];
@@ -85,7 +85,7 @@ export interface Executor {
    *
    * Absent when the CLI speaks more than one; undefined when the configuration does not name it.
    */
-  probeProvider?(configuration: Configuration): ProviderProbe | undefined;
+  providerRequest?(configuration: Configuration): ProviderRequest | undefined;
 }
 
 /** A candidate for the native binary. `path` is relative to the `node_modules` directory that holds the wrapper's package. */

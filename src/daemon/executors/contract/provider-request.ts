@@ -1,5 +1,5 @@
 /** A POST request that costs no tokens, since it names no model and holds no prompt; and what its answer proves. */
-export interface ProviderProbe {
+export interface ProviderRequest {
   readonly url: string;
   /** The key among them: never shown. */
   readonly headers: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import type { Mode, Permissions } from "../../../protocol/index.ts";
 import type { Configuration } from "./configuration.ts";
 
 /** A command that ends with 0 where the CLI's sandbox works. It runs as the CLI's user. */
-export interface SandboxProbe {
+export interface SandboxCheck {
   readonly args: readonly string[];
   /** Whether a turn in this mode needs the sandbox under this configuration; a session's permissions can call for it. */
   isNeeded(configuration: Configuration, mode: Mode, permissions?: Permissions): boolean;

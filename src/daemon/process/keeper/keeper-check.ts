@@ -11,10 +11,10 @@ export type KeeperState =
   | { readonly works: false; readonly reason: string };
 
 /** `true` takes milliseconds; the rest is margin for a loaded machine. */
-const PROBE_LIMIT_MS = 5_000;
+const TRY_LIMIT_MS = 5_000;
 
 /** Runs `true` under a real keeper: shows that perl, the user switch, the subreaper and a control group work here. */
-export async function probeKeeper(
+export async function tryKeeper(
   keeperPath: string,
   stateDirectory: string,
   runAs: RunAs,
@@ -35,7 +35,7 @@ export async function probeKeeper(
     });
     // It may end by itself first: root without CAP_KILL may not signal another user's process, and that is no fault of
     // the keeper.
-    if (!(await waitForTree(started, PROBE_LIMIT_MS))) await sweepTree({ started, marker: directory });
+    if (!(await waitForTree(started, TRY_LIMIT_MS))) await sweepTree({ started, marker: directory });
     return { works: true, isSubreaper: started.isSubreaper };
   } catch (error) {
     // A full or read-only disk can be the reason too: turnd still serves what it has.

@@ -1,14 +1,14 @@
 import { stat } from "node:fs/promises";
 import { findProgram, type FoundProgram } from "../../process/find-program.ts";
 import { runTool, type ToolResult } from "../../process/run-tool.ts";
-import { ProbeHomeError } from "../../process/user-files/probe-home.ts";
+import { TemporaryHomeError } from "../../process/user-files/temporary-home.ts";
 import type { ExecutorRuntimeOptions } from "./executor-runtime.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 
 /** What a CLI is asked with. */
 export type AskOptions = Pick<
   ExecutorRuntimeOptions,
-  "executor" | "cliName" | "explicitBinary" | "env" | "runAs" | "withProbeHome"
+  "executor" | "cliName" | "explicitBinary" | "env" | "runAs" | "withTemporaryHome"
 >;
 
 /** The binary of a CLI, or why there is none. */
@@ -24,7 +24,7 @@ export interface SandboxState {
 
 /** CLI A alone takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
 const VERSION_TIMEOUT_MS = 60_000;
-const PROBE_TIMEOUT_MS = 30_000;
+const SANDBOX_TIMEOUT_MS = 30_000;
 /** How long a binary is known without looking again: readiness is no older. */
 const LOCATED_KEPT_MS = 1_000;
 /** What stands behind the numbers is bounded: it goes into every turn's files. */
@@ -88,15 +88,15 @@ async function askVersion(
 }
 
 /** Tries the sandbox of the CLI. */
-export async function probeSandbox(
+export async function trySandbox(
   options: AskOptions,
   locate: SharedAnswer<Located>,
   signal: AbortSignal,
 ): Promise<SandboxState> {
   const located = await locate(signal);
   if (!located.ok) return { works: false, message: located.reason };
-  const command = [located.path, ...(options.executor.sandboxProbe?.args ?? [])];
-  const result = await askCli(options, command, { timeoutMs: PROBE_TIMEOUT_MS, signal });
+  const command = [located.path, ...(options.executor.sandboxCheck?.args ?? [])];
+  const result = await askCli(options, command, { timeoutMs: SANDBOX_TIMEOUT_MS, signal });
   const printed = result.stderr.trim().split("\n").at(-1) ?? "";
   return {
     works: result.code === 0,
@@ -105,16 +105,16 @@ export async function probeSandbox(
 }
 
 async function askCli(
-  { env, runAs, withProbeHome }: AskOptions,
+  { env, runAs, withTemporaryHome }: AskOptions,
   command: readonly string[],
   bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<ToolResult> {
   try {
-    return await withProbeHome((home) =>
+    return await withTemporaryHome((home) =>
       runTool(command, { ...bounds, runAs, env: { PATH: env["PATH"] ?? "", HOME: home, TMPDIR: home } }),
     );
   } catch (error) {
-    if (!(error instanceof ProbeHomeError)) throw error;
+    if (!(error instanceof TemporaryHomeError)) throw error;
     return { code: null, stdout: "", stderr: error.message };
   }
 }

@@ -6,10 +6,10 @@ import type { Executor } from "../../executors/contract/executor.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import type { RunAs } from "../../process/run-as.ts";
-import type { WithProbeHome } from "../../process/user-files/probe-home.ts";
+import type { WithTemporaryHome } from "../../process/user-files/temporary-home.ts";
 import { exhaustedFailure, ownFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
-import { createLocate, findCli, probeSandbox, type Located, type SandboxState } from "./ask-cli.ts";
+import { createLocate, findCli, trySandbox, type Located, type SandboxState } from "./ask-cli.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { withoutSecrets } from "../store/without-secrets.ts";
@@ -23,8 +23,8 @@ export interface ExecutorRuntime {
   readonly drift: DriftBook;
   /** Finds the binary, and asks its version when it is another file than last time. */
   readonly locate: SharedAnswer<Located>;
-  /** Tries the CLI's own sandbox; only for an executor that has a `sandboxProbe`. */
-  readonly probeSandbox: SharedAnswer<SandboxState>;
+  /** Tries the CLI's own sandbox; only for an executor that has a `sandboxCheck`. */
+  readonly trySandbox: SharedAnswer<SandboxState>;
   /** What keeps a turn from running, decided before a process is started; undefined when nothing does. */
   findObstacle(wanted: Wanted, signal?: AbortSignal): Promise<FailureDraft | undefined>;
   /** What keeps every turn from running as far as files and configuration show it; starts no process and asks no provider. */
@@ -53,10 +53,10 @@ export interface ExecutorRuntimeOptions {
   /** The allow-listed environment, PATH among it. */
   readonly env: Readonly<Record<string, string>>;
   readonly runAs: RunAs;
-  /** Lends a home of that user's: a CLI writes even when it is asked for its version alone. */
-  readonly withProbeHome: WithProbeHome;
-  /** Whether the provider is asked if it speaks the API that the CLI needs: `TURND_PROBE_PROVIDER`. */
-  readonly isProviderProbed: boolean;
+  /** Gives a home of that user's for one command: a CLI writes even when it is asked for its version alone. */
+  readonly withTemporaryHome: WithTemporaryHome;
+  /** Whether the provider is asked if it speaks the API that the CLI needs: `TURND_CHECK_PROVIDER`. */
+  readonly isProviderChecked: boolean;
   /** Takes secrets out of what is shown of it: providers and CLIs quote them. */
   readonly redact: Redact;
   readonly now: () => Date;
@@ -80,13 +80,13 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
   const { executor, configuration, cliName, env, now } = options;
   const drift = createDriftBook(executor.records);
   const locate = createLocate(options);
-  const probe = shareAnswer({
-    ask: (signal) => probeSandbox(options, locate, signal),
+  const sandboxAnswer = shareAnswer({
+    ask: (signal) => trySandbox(options, locate, signal),
     keptMs: ({ works }: SandboxState) => (works ? SANDBOX_KEPT_MS.works : SANDBOX_KEPT_MS.fails),
   });
 
-  const question = options.isProviderProbed ? executor.probeProvider?.(configuration) : undefined;
-  const check = question && createProviderCheck({ probe: question, env, now, timeoutMs: PROVIDER_TIMEOUT_MS });
+  const question = options.isProviderChecked ? executor.providerRequest?.(configuration) : undefined;
+  const check = question && createProviderCheck({ request: question, env, now, timeoutMs: PROVIDER_TIMEOUT_MS });
 
   async function decide(
     wanted: Wanted,
@@ -113,14 +113,14 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     if (fault !== undefined) return ownFailure(fault.code, fault.message, "");
     const state = provider === "asked" ? await check?.ask(signal) : check?.known();
     if (state?.api === "absent") return toObstacle(state);
-    if (executor.sandboxProbe?.isNeeded(configuration, mode, permissions) !== true) return undefined;
-    const sandbox = await probe(signal);
+    if (executor.sandboxCheck?.isNeeded(configuration, mode, permissions) !== true) return undefined;
+    const sandbox = await sandboxAnswer(signal);
     if (sandbox.works) return undefined;
-    const isChosenMode = mode === "execute" && executor.sandboxProbe.isNeeded(configuration, "execute");
+    const isChosenMode = mode === "execute" && executor.sandboxCheck.isNeeded(configuration, "execute");
     return ownFailure(
       "sandbox_unavailable",
       `The sandbox of ${cliName} cannot work here (${sandbox.message}).`,
-      describeSandboxRemedy(isChosenMode ? executor.sandboxProbe.switchOff : undefined),
+      describeSandboxRemedy(isChosenMode ? executor.sandboxCheck.switchOff : undefined),
     );
   }
 
@@ -128,7 +128,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     const located = await locate(signal).catch(toUnknown);
     const obstacle = await decide({ mode: "execute", permissions: {} }, provider, signal);
     const state = check?.known();
-    const isSandboxed = executor.sandboxProbe?.isNeeded(configuration, "execute") === true;
+    const isSandboxed = executor.sandboxCheck?.isNeeded(configuration, "execute") === true;
     const info: ExecutorInfo = {
       id: executor.id,
       name: cliName,
@@ -137,7 +137,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
       ...(located.ok ? { binary: located.path, version: located.version } : {}),
       contract_version: executor.contractVersion,
       capabilities: executor.capabilities,
-      ...(isSandboxed && located.ok ? { sandbox: describeSandbox(await probe(signal).catch(toUnknown)) } : {}),
+      ...(isSandboxed && located.ok ? { sandbox: describeSandbox(await sandboxAnswer(signal).catch(toUnknown)) } : {}),
       ...(state === undefined ? {} : { provider: describeProvider(state) }),
       configuration: [...configuration.effective],
       warnings: [...configuration.warnings, ...(located.ok && located.warning !== undefined ? [located.warning] : [])],
@@ -175,7 +175,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     configuration,
     drift,
     locate,
-    probeSandbox: probe,
+    trySandbox: sandboxAnswer,
     findObstacle: (wanted, signal) => decide(wanted, "asked", signal),
     describe,
     describeUnknown,

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import type { ExecutorInfo } from "../../../protocol/index.ts";
-import type { ProviderAnswer, ProviderProbe, ProviderVerdict } from "../../executors/contract/provider-request.ts";
+import type { ProviderAnswer, ProviderRequest, ProviderVerdict } from "../../executors/contract/provider-request.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 
 /** What is known of a provider. */
@@ -21,7 +21,7 @@ export interface ProviderCheck {
 }
 
 export interface ProviderCheckOptions {
-  readonly probe: ProviderProbe;
+  readonly request: ProviderRequest;
   /** The environment the CLI gets: its proxy variables count. */
   readonly env: Readonly<Record<string, string>>;
   readonly now: () => Date;
@@ -49,15 +49,15 @@ export function describeProvider(state: ProviderState): NonNullable<ExecutorInfo
 }
 
 async function check(
-  { probe, env, now, timeoutMs }: ProviderCheckOptions,
+  { request, env, now, timeoutMs }: ProviderCheckOptions,
   stopping: AbortSignal,
 ): Promise<ProviderState> {
-  const { origin, pathname } = new URL(probe.url);
+  const { origin, pathname } = new URL(request.url);
   const common = { url: `${origin}${pathname}`, checkedAt: now() };
   const limit = AbortSignal.timeout(timeoutMs);
   try {
-    const answer = await post(probe, env, AbortSignal.any([stopping, limit]));
-    return { ...common, ...probe.judge(answer), answer };
+    const answer = await post(request, env, AbortSignal.any([stopping, limit]));
+    return { ...common, ...request.judge(answer), answer };
   } catch (error) {
     stopping.throwIfAborted();
     // Whatever kept the answer away may not be there for the CLI: the turn runs and finds out.
@@ -73,7 +73,7 @@ function codeOf(error: unknown): string {
 
 /** Follows no redirect: the key goes to the configured address and to no other. */
 async function post(
-  { url, headers, body }: ProviderProbe,
+  { url, headers, body }: ProviderRequest,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<ProviderAnswer> {

@@ -1,5 +1,5 @@
 import type { Configuration } from "../../contract/configuration.ts";
-import type { ProviderAnswer, ProviderProbe, ProviderVerdict } from "../../contract/provider-request.ts";
+import type { ProviderAnswer, ProviderRequest, ProviderVerdict } from "../../contract/provider-request.ts";
 import { readJsonLine } from "../../contract/json-line.ts";
 import { readDetails } from "./details.ts";
 import { readProvider } from "./given-toml.ts";
@@ -17,7 +17,7 @@ const ABOUT_SOMETHING_ELSE = /model|deployment|engine|account|organi[sz]ation|pr
  *
  * Undefined where the CLI finds its provider or its key in a way of its own: a built-in provider, a command, AWS.
  */
-export function probeProvider(configuration: Configuration): ProviderProbe | undefined {
+export function providerRequest(configuration: Configuration): ProviderRequest | undefined {
   const provider = readProviderSettings(configuration);
   const baseUrl = provider?.["base_url"];
   if (provider === undefined || typeof baseUrl !== "string" || !URL.canParse(baseUrl)) return undefined;
@@ -82,7 +82,7 @@ function judge(url: string, { status, body }: ProviderAnswer): ProviderVerdict {
     api: "absent",
     message: `${said}: there is no Responses API, the only one CLI B speaks.`,
     remedy:
-      "correct the base URL, choose a provider that has that API, or set TURND_PROBE_PROVIDER=off if it is there after all",
+      "correct the base URL, choose a provider that has that API, or set TURND_CHECK_PROVIDER=off if it is there after all",
   };
 }
 

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
-import type { ProviderProbe } from "../../../src/daemon/executors/contract/provider-request.ts";
+import type { ProviderRequest } from "../../../src/daemon/executors/contract/provider-request.ts";
 
 const KEY = "sk-sentinel-0123456789";
 const VARIABLES = { CLI_B_API_KEY: KEY, CLI_B_MODEL: "m", CLI_B_BASE_URL: "https://models.test/v1/" };
 const PROVIDER = 'model_provider = "p"\n[model_providers.p]\nname = "p"\nbase_url = "https://models.test/v1"\n';
 
-function findProbe(env: Record<string, string>): ProviderProbe | undefined {
+function findProbe(env: Record<string, string>): ProviderRequest | undefined {
   const result = cliB.configure({ env, cliName: "cli-b" });
   if (!result.ok) throw new Error(result.errors.join("\n"));
-  return cliB.probeProvider?.(result.configuration);
+  return cliB.providerRequest?.(result.configuration);
 }
 
-function probe(env: Record<string, string> = VARIABLES): ProviderProbe {
+function probe(env: Record<string, string> = VARIABLES): ProviderRequest {
   const found = findProbe(env);
   if (found === undefined) throw new Error("there is no question to ask");
   return found;

@@ -6,9 +6,9 @@ import type { RunAs } from "../run-as.ts";
 import { makeUserDirectory } from "./user-directory.ts";
 
 /** Runs a command of turnd's own in a new home. */
-export type WithProbeHome = <T>(use: (home: string) => Promise<T>) => Promise<T>;
+export type WithTemporaryHome = <T>(use: (home: string) => Promise<T>) => Promise<T>;
 
-export interface ProbeHomes {
+export interface TemporaryHomes {
   /** Where homes are made, best first; the next one where the disk is full or the CLIs' user could change the place. */
   readonly places: readonly string[];
   readonly runAs: RunAs;
@@ -19,10 +19,10 @@ export interface ProbeHomes {
 }
 
 /** None can be made: every disk is full, or the CLIs' user could change every place. */
-export class ProbeHomeError extends Error {
+export class TemporaryHomeError extends Error {
   constructor(message: string) {
     super(message);
-    this.name = "ProbeHomeError";
+    this.name = "TemporaryHomeError";
   }
 }
 
@@ -37,9 +37,9 @@ const LIMIT_MS = 10_000;
  * A CLI that is asked for its version, or whether its sandbox works, must not depend on what a tool of an earlier turn
  * left: nothing is kept between two probes, and no tool knows the name of a home before it is in use.
  *
- * Shape: what it returns rejects with {@link ProbeHomeError} where no home can be made, and as the command does.
+ * Shape: what it returns rejects with {@link TemporaryHomeError} where no home can be made, and as the command does.
  */
-export function createProbeHomes(options: ProbeHomes): WithProbeHome {
+export function createTemporaryHomes(options: TemporaryHomes): WithTemporaryHome {
   const left = new Set<string>();
   const onLeft = (path: string, error: unknown): void => {
     if (!left.has(path)) options.onLeft(path, error);
@@ -61,15 +61,15 @@ export function createProbeHomes(options: ProbeHomes): WithProbeHome {
   };
 }
 
-/** Removes homes of probes that an earlier turnd left. Never throws. */
-export async function removeProbeHomes(place: string, options: Omit<ProbeHomes, "places">): Promise<void> {
+/** Removes homes that an earlier turnd left. Never throws. */
+export async function removeTemporaryHomes(place: string, options: Omit<TemporaryHomes, "places">): Promise<void> {
   for (const name of await readdir(place)) {
     if (name === EARLIER || name.startsWith(PREFIX)) await remove(join(place, name), options);
   }
 }
 
 /** Root owns it, so that no other user can rename what is in it. */
-async function makeOuter({ places, runAs }: ProbeHomes): Promise<string> {
+async function makeOuter({ places, runAs }: TemporaryHomes): Promise<string> {
   let last: unknown;
   for (const place of places) {
     try {
@@ -82,12 +82,12 @@ async function makeOuter({ places, runAs }: ProbeHomes): Promise<string> {
       last = error;
     }
   }
-  throw new ProbeHomeError(
+  throw new TemporaryHomeError(
     `no directory for a probe can be made: ${last instanceof Error ? last.message : String(last)}`,
   );
 }
 
-async function remove(path: string, { runAs, onLeft }: Omit<ProbeHomes, "places">): Promise<boolean> {
+async function remove(path: string, { runAs, onLeft }: Omit<TemporaryHomes, "places">): Promise<boolean> {
   try {
     await removeDirectory(path, { runAs, limitMs: LIMIT_MS });
     return true;
