@@ -60,9 +60,9 @@ export function createOutbound(options: OutboundOptions): Outbound {
       throw new OutboundRefused("scheme", "only http and https are asked");
     if (url.username !== "" || url.password !== "")
       throw new OutboundRefused("user_info", "a URL must not name a user or password");
-    const literal = addressInHost(url.hostname);
-    // With a dot at its end a name is the same name.
-    const name = url.hostname.replace(/\.$/, "");
+    // With a dot at its end a name is the same name; with more it is none, and a proxy may read it as the same all the same.
+    const name = url.hostname.replace(/\.+$/, "");
+    const literal = addressInHost(name);
     const isLocal = name === "localhost" || name.endsWith(".localhost");
     if (!isAllowed(url) && (isLocal || (literal !== undefined && !isPublicAddress(literal)))) throw notPublic();
     return url;

@@ -98,7 +98,8 @@ test("what is not of the public internet is refused, however it is written, and 
     "172.16.0.1 192.168.0.1 169.254.169.254 100.64.0.1 224.0.0.1 255.255.255.255 [::1] [::]",
     "[::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [64:ff9b::7f00:1] [2002:7f00:1::] [fe80::1]",
     "[fc00::1] [fd00:ec2::254] localhost localhost. LOCALHOST a.localhost a.localhost. inside.test",
-    "mixed.test metadata.test １２７.0.0.1 127。0。0。1",
+    "mixed.test metadata.test １２７.0.0.1 127。0。0。1 ①②⑦.⓪.⓪.① 127.0.0.1.. localhost.. 168.63.129.16",
+    "[0:0:0:0:0:ffff:a9fe:a9fe] [2001:0:7f00:1::] [64:ff9b:1::7f00:1] 192.0.0.192 100.100.100.200",
   ].flatMap((some) => some.split(" "));
   for (const host of hosts) {
     const answer = await web.fetchUrl(`http://${host}:${web.server.port}/`);
@@ -195,6 +196,17 @@ test("an answer that is too large, too slow or no page is refused", async () => 
         .writeHead(200, { "content-type": "text/html", "content-encoding": "gzip" })
         .end(gzipSync(Buffer.alloc(50_000_000, 32))),
     "/slow": (response) => void response.writeHead(200, { "content-type": "text/html" }).write("<p>"),
+    "/drip": (response) => {
+      response.writeHead(200, { "content-type": "text/html" });
+      const timer = setInterval(() => response.write(" "), 50);
+      response.on("close", () => clearInterval(timer));
+    },
+    "/header": (response) =>
+      void response.writeHead(200, { "content-type": "text/html", "x-large": "x".repeat(100_000) }).end(PAGE),
+    "/twice": (response) =>
+      void response
+        .writeHead(200, { "content-type": "text/html", "content-encoding": "gzip, gzip" })
+        .end(gzipSync(gzipSync(PAGE))),
     "/json": (response) => html(response, "{}", "application/json"),
     "/untyped": (response) => void response.writeHead(200).end(PAGE),
     "/pdf": (response) => html(response, Buffer.from("%PDF-1.7\u0000\u0001")),
@@ -206,6 +218,9 @@ test("an answer that is too large, too slow or no page is refused", async () => 
     endless: { code: "url_refused", reason: "too_large" },
     bomb: { code: "url_refused", reason: "too_large" },
     slow: { code: "url_fetch_failed", reason: "timeout" },
+    drip: { code: "url_fetch_failed", reason: "timeout" },
+    header: { code: "url_fetch_failed", reason: "connect" },
+    twice: { code: "url_refused", reason: "malformed" },
     json: { code: "url_refused", reason: "not_html" },
     untyped: { code: "url_refused", reason: "not_html" },
     pdf: { code: "url_refused", reason: "not_html" },
