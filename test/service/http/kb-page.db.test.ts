@@ -64,6 +64,7 @@ test.runIf(HAS_CHROMIUM)(
     await page.locator("#base-name", { hasText: "Boats & <i>sails</i>" }).waitFor();
     await page.locator("#file-count", { hasText: "0 files" }).waitFor();
 
+    const kbId = page.url().split("#/")[1] ?? "";
     await dropFiles(page, { "boats <img src=x>.md": BOATS, "bad.md": "x" });
     const row = page.locator("#file-list li").filter({ hasText: "boats" });
     await row.getByText("parsing", { exact: true }).waitFor();
@@ -115,13 +116,53 @@ test.runIf(HAS_CHROMIUM)(
     const from = lines[0] ?? 0;
     expect(lines).toEqual(lines.map((_, index) => from + index));
 
-    await page.goBack();
+    // A reload goes on where it was, in this tab alone; nothing but its storage holds the login.
+    await page.reload();
+    await hit.waitFor();
+    expect(await page.locator("#user").textContent()).toBe("root");
+    expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([0, 1, ""]);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.locator("#username").waitFor();
+    await other.close();
+
+    await page.locator("#pattern").fill("<b>BOAT</b>");
+    await page.keyboard.press("Enter");
+    await page.locator("#matches-title", { hasText: "1 matching line" }).waitFor();
+    expect(await page.evaluate("document.activeElement.id")).toBe("matches-title");
+    await page.locator("#pattern").fill("^line \\d+ is");
+    await page.locator("#is-regex").check();
+    await page.locator("#find button").click();
+    await page.locator("#matches-title", { hasText: "800 matching lines" }).waitFor();
+    await page.locator("#more-matches").click();
+    await waitFor("more places", async () => (await page.locator("#match-list li").count()) > 20);
+    await picture(page, "kb-find");
+    const place = page.locator("#match-list a").nth(2);
+    const first = /(\d+)-\d+$/.exec((await place.getAttribute("href")) ?? "")?.[1];
+    await place.click();
+    await page.locator(`#lines li.hit[data-line="${first}"]`).waitFor();
+    // What was found stays for the next place.
+    expect(await page.locator("#match-list").isVisible()).toBe(true);
+    await page.locator("#pattern").fill("(");
+    await page.keyboard.press("Enter");
+    await page.locator("#status.fault").waitFor();
+
+    await page.goto(`${base}/kb#/${kbId}`);
+    await page.locator("#query").fill("anchor");
+    await page.keyboard.press("Enter");
     await page.locator("#hit-list pre").first().waitFor();
     page.once("dialog", (dialog) => void dialog.accept());
     await page.getByRole("button", { name: "Delete bad.md" }).click();
     await page.getByText("bad.md is deleted.").waitFor();
     await page.locator("#logout").click();
     expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([0, 0, ""]);
+    await page.reload();
+    await page.locator("#username").waitFor();
+    // A login that is kept and has ended asks for another.
+    await page.evaluate('sessionStorage.setItem("svc.token", "ended")');
+    await page.reload();
+    await page.getByText("Log in again.").waitFor();
+    expect(await page.evaluate("sessionStorage.length")).toBe(0);
   },
 );
 

@@ -57,6 +57,16 @@ ${LOGIN_FIELDS}</form>
 <section id="file" hidden aria-labelledby="file-name">
 <p><a id="back" href="#/">Back</a></p>
 <h2 id="file-name" tabindex="-1"></h2>
+<form id="find" role="search">
+<label for="pattern">Find in this file</label>
+<div class="row"><input id="pattern" type="search" required maxlength="500" autocomplete="off"><button type="submit">Find</button></div>
+<label class="check"><input id="is-regex" type="checkbox"> regular expression</label>
+</form>
+<section id="matches" hidden aria-labelledby="matches-title">
+<h3 id="matches-title" tabindex="-1"></h3>
+<ol id="match-list"></ol>
+<button id="more-matches" type="button" class="second" hidden>Show more places</button>
+</section>
 <p id="file-lines" class="about"></p>
 <button id="earlier" type="button" class="second">Earlier lines</button>
 <ol id="lines" tabindex="0" aria-label="Lines of the file"></ol>

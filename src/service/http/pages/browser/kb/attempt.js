@@ -1,5 +1,6 @@
 import { byId, element, say } from "../page/elements.js";
 import { describeFault, isLoggedOut, useToken } from "../page/service.js";
+import { forgetLogin } from "./kept-login.js";
 import { state } from "./state.js";
 
 const PARTS = ["login", "bases", "base", "file"];
@@ -13,6 +14,7 @@ export function show(part) {
 /** @param {string} text - why */
 export function logOut(text) {
   useToken("");
+  forgetLogin();
   clearTimeout(state.timer);
   state.view += 1;
   show("login");

@@ -1,6 +1,7 @@
 import { byId, element } from "../page/elements.js";
 import { call } from "../page/service.js";
 import { show } from "./attempt.js";
+import { findIn } from "./find.js";
 import { external, link, openBase, state } from "./state.js";
 
 /** @typedef {import("../../../../api/knowledge-queries.ts").Opened} Opened */
@@ -23,6 +24,7 @@ export async function openFile(fileId, marked) {
   const mine = state.view;
   const base = openBase();
   show("file");
+  findIn(fileId);
   byId("back").setAttribute("href", link(base.kb_id));
   byId("back").textContent = "Back to " + base.name;
   byId("lines").replaceChildren();

@@ -1,9 +1,11 @@
 import { byId, inputById, say } from "../page/elements.js";
 import { logInByForm } from "../page/log-in.js";
-import { call, hasToken } from "../page/service.js";
+import { call, hasToken, useToken } from "../page/service.js";
 import { attempt, logOut, show } from "./attempt.js";
 import { showBase, showBases } from "./bases.js";
 import { MOST_FILES } from "./files.js";
+import { findInFile, findMore } from "./find.js";
+import { keepLogin, keptLogin } from "./kept-login.js";
 import { openFile, showEarlier, showLater } from "./open-file.js";
 import { refresh, refreshFiles } from "./refresh.js";
 import { search } from "./search.js";
@@ -13,6 +15,7 @@ import { uploadAll } from "./upload.js";
 /**
  * @typedef {import("../../../../api/knowledge-queries.ts").ExternalList} ExternalList
  * @typedef {import("zod").z.infer<typeof import("../../../../api/knowledge-bases.ts").KnowledgeBaseAnswer>} Created
+ * @typedef {import("zod").z.infer<typeof import("../../../../api/auth.ts").Me>} Me
  */
 
 /** Shows what the address names: #/<kb>, #/<kb>/<file>/<first>-<last>. */
@@ -52,10 +55,31 @@ function forgetOther() {
 }
 
 async function logIn() {
-  const user = await logInByForm();
-  state.role = user.role;
-  byId("user").textContent = user.username;
+  const { access_token: token, user } = await logInByForm();
+  keepLogin(token);
+  showUser(user);
   await route();
+}
+
+/** Goes on with the login of this tab, or asks for one. */
+async function start() {
+  const token = keptLogin();
+  useToken(token);
+  if (token === "") {
+    show("login");
+    byId("username").focus();
+    return;
+  }
+  /** @type {Me} */
+  const { user } = await call("GET", "/api/auth/me");
+  showUser(user);
+  await route();
+}
+
+/** @param {Me["user"]} user */
+function showUser({ role, username }) {
+  state.role = role;
+  byId("user").textContent = username;
 }
 
 async function create() {
@@ -94,9 +118,11 @@ function take(list) {
 onSubmit("login", logIn);
 onSubmit("create", create);
 onSubmit("search", search);
+onSubmit("find", findInFile);
 byId("logout").addEventListener("click", () => logOut("You are logged out."));
 onClick("earlier", showEarlier);
 onClick("later", showLater);
+onClick("more-matches", findMore);
 onClick("more-files", () => {
   state.shownFiles = Math.min(MOST_FILES, state.shownFiles + FILES);
   return refreshFiles();
@@ -127,5 +153,4 @@ drop.addEventListener("drop", (event) => {
 // A file that misses the place must not replace the page.
 for (const type of ["dragover", "drop"]) addEventListener(type, (event) => event.preventDefault());
 addEventListener("hashchange", () => void attempt(route));
-show("login");
-byId("username").focus();
+void attempt(start);

@@ -1,4 +1,4 @@
-/** The token is a variable of the page: no cookie and no storage, so that no other page's request can carry it. */
+/** The token is sent by this page's own program alone: it is no cookie, so that no other page's request can carry it. */
 let token = "";
 
 /** @param {string} given - of whoever logged in; empty for nobody */
