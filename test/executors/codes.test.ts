@@ -17,9 +17,9 @@ const BY_TURND: Partial<Record<FailureCode, { readonly file: string; readonly ti
   },
   start_timeout: {
     file: "test/turns/run/watchdog.test.ts",
-    title: "a CLI that prints nothing at all ends by the start time-out",
+    title: "a CLI that prints nothing at all ends by the start timeout",
   },
-  turn_timeout: { file: "test/turns/run/watchdog.test.ts", title: "a busy turn ends by the turn time-out" },
+  turn_timeout: { file: "test/turns/run/watchdog.test.ts", title: "a busy turn ends by the turn timeout" },
   daemon_stopped: {
     file: "test/turns/crash-recovery/restart.test.ts",
     title: "a turn whose keeper is gone too ends as daemon_stopped, and its session is resumable",
