@@ -1,8 +1,8 @@
 import { mkdir, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { describeFault, runService } from "../src/service/run-command.ts";
-import { readSettings } from "../src/service/settings.ts";
+import { describeFault, runService } from "../src/service/commands/run.ts";
+import { readSettings } from "../src/service/settings/settings.ts";
 import { DataDirectoryHeld, holdDataDirectory } from "../src/service/storage/lock.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
 import { readOwner } from "./fill-environment.ts";

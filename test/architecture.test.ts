@@ -301,7 +301,8 @@ function roomOf(path: string): string {
   const [, program = "", room = "", ...rest] = path.split("/");
   const name = room.replace(/\.ts$/, "");
   if (program === "service") {
-    if (rest.length === 0 && name.startsWith("settings")) return "service/settings";
+    // They wire the rooms, as main.ts and service.ts do.
+    if (name === "serve" || name === "commands") return program;
     return rest.length > 0 || name === "version" ? `service/${name}` : program;
   }
   if (program !== "daemon") return program;

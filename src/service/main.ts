@@ -1,11 +1,11 @@
 import { text } from "node:stream/consumers";
-import { runCommandLine, type ExitCode } from "./command-line.ts";
-import { runDoctor } from "./doctor-command.ts";
-import { migrateDatabase } from "./migrate-command.ts";
-import { describeService } from "./openapi-command.ts";
-import { ResetRefused, resetPasswordOf } from "./reset-password-command.ts";
-import { describeFault, runService } from "./run-command.ts";
-import { readSettings, type Settings } from "./settings.ts";
+import { runCommandLine, type ExitCode } from "./commands/command-line.ts";
+import { runDoctor } from "./commands/doctor.ts";
+import { migrateDatabase } from "./commands/migrate.ts";
+import { describeService } from "./commands/openapi.ts";
+import { ResetRefused, resetPasswordOf } from "./commands/reset-password.ts";
+import { describeFault, runService } from "./commands/run.ts";
+import { readSettings, type Settings } from "./settings/settings.ts";
 import { VERSION } from "./version.ts";
 
 async function main(args: readonly string[]): Promise<ExitCode> {

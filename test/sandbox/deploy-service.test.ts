@@ -11,7 +11,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { podOf } from "../../src/service/sandboxes/kubernetes/manifests.ts";
-import { readSettings, SettingsSchema } from "../../src/service/settings.ts";
+import { readSettings, SettingsSchema } from "../../src/service/settings/settings.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
 const FILE = "sandbox/deploy/kubernetes-service.yaml";

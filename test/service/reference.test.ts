@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { renderServiceReference, SERVICE_REFERENCE_PATH } from "../../scripts/generate/service-reference.ts";
-import { SettingsSchema } from "../../src/service/settings.ts";
-import { describeUnknownSettings } from "../../src/service/unknown-settings.ts";
+import { SettingsSchema } from "../../src/service/settings/settings.ts";
+import { describeUnknownSettings } from "../../src/service/settings/unknown.ts";
 
 test("docs/service-reference.md says what the source says; `node scripts/generate/service-reference.ts` makes it anew", () => {
   expect(readFileSync(SERVICE_REFERENCE_PATH, "utf8")).toBe(renderServiceReference());

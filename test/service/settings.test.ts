@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readSettings } from "../../src/service/settings.ts";
+import { readSettings } from "../../src/service/settings/settings.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
 const SECRETS = {

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { afterAll } from "vitest";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
 import { startService } from "../../../src/service/service.ts";
-import { readSettings } from "../../../src/service/settings.ts";
+import { readSettings } from "../../../src/service/settings/settings.ts";
 import { createClient, type Answer } from "../../harness/client.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeService } from "../../../src/service/openapi-command.ts";
+import { describeService } from "../../../src/service/commands/openapi.ts";
 import { VERSION } from "../../../src/service/version.ts";
 import { REPOSITORY } from "../../harness/temporary.ts";
 

@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { pino } from "pino";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
 import { startService } from "../../../src/service/service.ts";
-import { readSettings } from "../../../src/service/settings.ts";
+import { readSettings } from "../../../src/service/settings/settings.ts";
 import { oneTurnd } from "../harness/one-turnd.ts";
 
 const { MORTAL_STEP: step, MORTAL_MARK: mark = "", MORTAL_ROLE: role = "serve", MORTAL_PARSES: parses } = process.env;

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import type { Auth } from "./auth/auth.ts";
-import type { Settings } from "./settings.ts";
+import type { Auth } from "../auth/auth.ts";
+import type { Settings } from "../settings/settings.ts";
 
 /** The superadmin `admin`, where a password file names one and no account exists yet. @returns whether it was made */
 export async function makeAdministrator(

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import type { Settings } from "./settings.ts";
-import type { Storage } from "./storage/storage.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { Storage } from "../storage/storage.ts";
 
 /** What callers are told of where turns run. */
 export interface SandboxFacts {

@@ -1,12 +1,12 @@
 import { access, constants, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { createTurndClient } from "../client/turnd-client.ts";
-import { engineChoice } from "./migrate-command.ts";
-import type { Settings } from "./settings.ts";
-import { describeUnknownSettings } from "./unknown-settings.ts";
-import { openEngine } from "./storage/engine.ts";
-import { holdDataDirectory } from "./storage/lock.ts";
-import { assertMigrated } from "./storage/migrate.ts";
+import { createTurndClient } from "../../client/turnd-client.ts";
+import { engineChoice } from "./migrate.ts";
+import type { Settings } from "../settings/settings.ts";
+import { describeUnknownSettings } from "../settings/unknown.ts";
+import { openEngine } from "../storage/engine.ts";
+import { holdDataDirectory } from "../storage/lock.ts";
+import { assertMigrated } from "../storage/migrate.ts";
 
 interface Found {
   readonly name: string;

@@ -1,5 +1,5 @@
-import { createServerProgram } from "../command-line/server-program.ts";
-import { VERSION } from "./version.ts";
+import { createServerProgram } from "../../command-line/server-program.ts";
+import { VERSION } from "../version.ts";
 
 /** 0 done, 1 a fault that the message names, 2 wrong arguments. */
 export type ExitCode = 0 | 1 | 2;

@@ -1,9 +1,9 @@
-import { NewPassword } from "./api/auth.ts";
-import { resetPassword } from "./auth/reset-password.ts";
-import { withDatabase } from "./migrate-command.ts";
-import type { Settings } from "./settings.ts";
-import { assertMigrated } from "./storage/migrate.ts";
-import { createTransactionScope } from "./storage/transaction.ts";
+import { NewPassword } from "../api/auth.ts";
+import { resetPassword } from "../auth/reset-password.ts";
+import { withDatabase } from "./migrate.ts";
+import type { Settings } from "../settings/settings.ts";
+import { assertMigrated } from "../storage/migrate.ts";
+import { createTransactionScope } from "../storage/transaction.ts";
 
 /** Arguments or input that a person can put right. */
 export class ResetRefused extends Error {

@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
-import { readFile, SettingsError } from "./settings-file.ts";
-import { KNOWLEDGE_SETTINGS } from "./settings-knowledge.ts";
-import { flag, integer, list, path, url } from "./settings-types.ts";
+import { readFile, SettingsError } from "./file.ts";
+import { KNOWLEDGE_SETTINGS } from "./knowledge.ts";
+import { flag, integer, list, path, url } from "./types.ts";
 
 const MINUTE = 60_000;
 

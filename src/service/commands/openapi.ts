@@ -1,21 +1,21 @@
 import { tmpdir } from "node:os";
 import { pino, type Logger } from "pino";
-import { createAgentTools } from "./agent-tools/agent-tools.ts";
-import { createAgents } from "./agents/agents.ts";
-import { createAuth } from "./auth/auth.ts";
-import { createCalls } from "./calls/calls.ts";
-import { createApp } from "./http/app.ts";
-import { createMetrics } from "./http/metrics.ts";
-import { createKnowledge, type Knowledge } from "./knowledge/knowledge.ts";
-import { createParser } from "./knowledge/parse/create-parser.ts";
-import { createRunEvents } from "./runs/events.ts";
-import { createRuns } from "./runs/runs.ts";
-import { createOutbound } from "./outbound/outbound.ts";
-import { openObjectDirectory } from "./storage/object-directory.ts";
-import { openStorage, type Storage } from "./storage/storage.ts";
-import { createTasks } from "./tasks/tasks.ts";
-import { createThreads } from "./threads/threads.ts";
-import { createWebhooks } from "./webhooks/webhooks.ts";
+import { createAgentTools } from "../agent-tools/agent-tools.ts";
+import { createAgents } from "../agents/agents.ts";
+import { createAuth } from "../auth/auth.ts";
+import { createCalls } from "../calls/calls.ts";
+import { createApp } from "../http/app.ts";
+import { createMetrics } from "../http/metrics.ts";
+import { createKnowledge, type Knowledge } from "../knowledge/knowledge.ts";
+import { createParser } from "../knowledge/parse/create-parser.ts";
+import { createRunEvents } from "../runs/events.ts";
+import { createRuns } from "../runs/runs.ts";
+import { createOutbound } from "../outbound/outbound.ts";
+import { openObjectDirectory } from "../storage/object-directory.ts";
+import { openStorage, type Storage } from "../storage/storage.ts";
+import { createTasks } from "../tasks/tasks.ts";
+import { createThreads } from "../threads/threads.ts";
+import { createWebhooks } from "../webhooks/webhooks.ts";
 
 const MINUTE_MS = 60_000;
 

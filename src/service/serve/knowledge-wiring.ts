@@ -1,18 +1,18 @@
 import { mkdir, mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { readCredentials, type Credentials } from "./knowledge/connectors/credentials.ts";
-import { createEmbedder } from "./knowledge/embed.ts";
-import { createKnowledge, type Knowledge, type KnowledgeOptions } from "./knowledge/knowledge.ts";
-import { createParser } from "./knowledge/parse/create-parser.ts";
-import { createReranker } from "./knowledge/rerank.ts";
-import type { Outbound } from "./outbound/outbound.ts";
-import { readFile, SettingsError } from "./settings-file.ts";
-import type { Settings } from "./settings.ts";
-import { openObjectBucket } from "./storage/object-bucket.ts";
-import { openObjectDirectory } from "./storage/object-directory.ts";
-import type { Objects } from "./storage/objects.ts";
-import type { Storage } from "./storage/storage.ts";
+import { readCredentials, type Credentials } from "../knowledge/connectors/credentials.ts";
+import { createEmbedder } from "../knowledge/embed.ts";
+import { createKnowledge, type Knowledge, type KnowledgeOptions } from "../knowledge/knowledge.ts";
+import { createParser } from "../knowledge/parse/create-parser.ts";
+import { createReranker } from "../knowledge/rerank.ts";
+import type { Outbound } from "../outbound/outbound.ts";
+import { readFile, SettingsError } from "../settings/file.ts";
+import type { Settings } from "../settings/settings.ts";
+import { openObjectBucket } from "../storage/object-bucket.ts";
+import { openObjectDirectory } from "../storage/object-directory.ts";
+import type { Objects } from "../storage/objects.ts";
+import type { Storage } from "../storage/storage.ts";
 
 export interface KnowledgeWiring {
   readonly settings: Settings;

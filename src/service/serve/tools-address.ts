@@ -1,5 +1,5 @@
-import type { ProcessRole } from "./service.ts";
-import type { Settings } from "./settings.ts";
+import type { ProcessRole } from "../service.ts";
+import type { Settings } from "../settings/settings.ts";
 
 const LOOPBACK_HOSTS = new Set(["127.0.0.1", "[::1]", "localhost"]);
 const EVERYWHERE = new Set(["0.0.0.0", "::", "localhost"]);

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { pino, type Logger } from "pino";
-import { createSandboxes } from "./sandbox-wiring.ts";
-import { addProcessMetrics, createMetrics } from "./http/metrics.ts";
-import { startService, type ProcessRole, type Service } from "./service.ts";
-import { SettingsError } from "./settings-file.ts";
-import type { Settings } from "./settings.ts";
-import { VERSION } from "./version.ts";
+import { createSandboxes } from "../serve/sandbox-wiring.ts";
+import { addProcessMetrics, createMetrics } from "../http/metrics.ts";
+import { startService, type ProcessRole, type Service } from "../service.ts";
+import { SettingsError } from "../settings/file.ts";
+import type { Settings } from "../settings/settings.ts";
+import { VERSION } from "../version.ts";
 
 /** Starts turnd as `npm start` does: fills in user, home and CLIs. */
-const TURND = [process.execPath, join(import.meta.dirname, "../../scripts/start.ts")];
+const TURND = [process.execPath, join(import.meta.dirname, "../../../scripts/start.ts")];
 
 /**
  * Runs a service until it is told to stop. Resolves with the process's exit code, and the caller ends the process by it:

@@ -1,9 +1,9 @@
 import { statfs } from "node:fs/promises";
 import type { Logger } from "pino";
-import type { Check } from "./http/routes/system.ts";
-import { findWorkers, forgetWorker, noteWorker, type WorkerState } from "./runs/workers.ts";
-import type { Sandboxes } from "./sandboxes/sandboxes.ts";
-import type { Storage } from "./storage/storage.ts";
+import type { Check } from "../http/routes/system.ts";
+import { findWorkers, forgetWorker, noteWorker, type WorkerState } from "../runs/workers.ts";
+import type { Sandboxes } from "../sandboxes/sandboxes.ts";
+import type { Storage } from "../storage/storage.ts";
 
 export interface ReadinessOptions {
   readonly storage: Storage;

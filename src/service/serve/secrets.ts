@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { secretFingerprint } from "./auth/derive.ts";
-import type { SecretName, Settings } from "./settings.ts";
-import { json } from "./storage/storable.ts";
-import type { Storage } from "./storage/storage.ts";
+import { secretFingerprint } from "../auth/derive.ts";
+import type { SecretName, Settings } from "../settings/settings.ts";
+import { json } from "../storage/storable.ts";
+import type { Storage } from "../storage/storage.ts";
 
 /** The service's secrets; never in rows, logs or payloads (law 10). */
 export type Secrets = Readonly<Record<SecretName, string>>;

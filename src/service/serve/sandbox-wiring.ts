@@ -1,20 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { openDockerEngine } from "./sandboxes/docker/docker-engine.ts";
-import { createEmbeddedSandboxes } from "./sandboxes/embedded/embedded.ts";
-import { findClosedDirectory, type User } from "./sandboxes/embedded/enterable.ts";
-import { readInstanceId } from "./sandboxes/instance-id.ts";
-import { openKubernetesEngine } from "./sandboxes/kubernetes/kubernetes-engine.ts";
-import { createSandboxPool } from "./sandboxes/pool.ts";
-import { passedVariables, type SandboxEngine } from "./sandboxes/sandbox-engine.ts";
-import type { Sandboxes } from "./sandboxes/sandboxes.ts";
-import { createStaticSandboxes } from "./sandboxes/static/static.ts";
+import { openDockerEngine } from "../sandboxes/docker/docker-engine.ts";
+import { createEmbeddedSandboxes } from "../sandboxes/embedded/embedded.ts";
+import { findClosedDirectory, type User } from "../sandboxes/embedded/enterable.ts";
+import { readInstanceId } from "../sandboxes/instance-id.ts";
+import { openKubernetesEngine } from "../sandboxes/kubernetes/kubernetes-engine.ts";
+import { createSandboxPool } from "../sandboxes/pool.ts";
+import { passedVariables, type SandboxEngine } from "../sandboxes/sandbox-engine.ts";
+import type { Sandboxes } from "../sandboxes/sandboxes.ts";
+import { createStaticSandboxes } from "../sandboxes/static/static.ts";
 import type { Secrets } from "./secrets.ts";
-import { SettingsError } from "./settings-file.ts";
-import type { Settings } from "./settings.ts";
+import { SettingsError } from "../settings/file.ts";
+import type { Settings } from "../settings/settings.ts";
 import { runConcurrency } from "./start-workers.ts";
-import type { Storage } from "./storage/storage.ts";
+import type { Storage } from "../storage/storage.ts";
 
 export interface SandboxWiring {
   readonly settings: Settings;
@@ -30,7 +30,7 @@ export interface SandboxMeans {
   readonly secrets: Secrets;
 }
 
-const SECCOMP = join(import.meta.dirname, "../../sandbox/seccomp.json");
+const SECCOMP = join(import.meta.dirname, "../../../sandbox/seccomp.json");
 
 /**
  * Makes the sandboxes of the chosen kind, once there is a storage.

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { mkdir } from "node:fs/promises";
-import type { Settings } from "./settings.ts";
-import { openEngine, type Engine, type EngineChoice } from "./storage/engine.ts";
-import { holdDataDirectory } from "./storage/lock.ts";
-import { migrate } from "./storage/migrate.ts";
+import type { Settings } from "../settings/settings.ts";
+import { openEngine, type Engine, type EngineChoice } from "../storage/engine.ts";
+import { holdDataDirectory } from "../storage/lock.ts";
+import { migrate } from "../storage/migrate.ts";
 
 /** Where the database is that the settings name. */
 export function engineChoice({ values, dataDirectory }: Settings): EngineChoice {

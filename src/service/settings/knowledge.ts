@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { integer, list, path, program, secretText, url } from "./settings-types.ts";
+import { integer, list, path, program, secretText, url } from "./types.ts";
 
 /** Variables of the knowledge base. */
 export const KNOWLEDGE_SETTINGS = {

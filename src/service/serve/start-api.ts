@@ -1,24 +1,24 @@
 import type { FastifyInstance } from "fastify";
-import { createAgentTools } from "./agent-tools/agent-tools.ts";
-import { createAgents } from "./agents/agents.ts";
-import type { Auth } from "./auth/auth.ts";
-import { createCalls } from "./calls/calls.ts";
-import { createApp } from "./http/app.ts";
-import type { Metrics } from "./http/metrics.ts";
-import { createWorkerApp } from "./http/worker-app.ts";
-import type { Knowledge } from "./knowledge/knowledge.ts";
-import type { Outbound } from "./outbound/outbound.ts";
-import type { RunEvents } from "./runs/events.ts";
+import { createAgentTools } from "../agent-tools/agent-tools.ts";
+import { createAgents } from "../agents/agents.ts";
+import type { Auth } from "../auth/auth.ts";
+import { createCalls } from "../calls/calls.ts";
+import { createApp } from "../http/app.ts";
+import type { Metrics } from "../http/metrics.ts";
+import { createWorkerApp } from "../http/worker-app.ts";
+import type { Knowledge } from "../knowledge/knowledge.ts";
+import type { Outbound } from "../outbound/outbound.ts";
+import type { RunEvents } from "../runs/events.ts";
 import { lookAround } from "./readiness.ts";
-import type { FinishOptions } from "./runs/finish.ts";
-import { createRuns } from "./runs/runs.ts";
-import type { Sandboxes } from "./sandboxes/sandboxes.ts";
+import type { FinishOptions } from "../runs/finish.ts";
+import { createRuns } from "../runs/runs.ts";
+import type { Sandboxes } from "../sandboxes/sandboxes.ts";
 import { sandboxFacts, warnOfSharing } from "./sandbox-sharing.ts";
-import type { ServiceOptions } from "./service.ts";
-import type { Storage } from "./storage/storage.ts";
-import { createTasks } from "./tasks/tasks.ts";
-import { createThreads } from "./threads/threads.ts";
-import { createWebhooks } from "./webhooks/webhooks.ts";
+import type { ServiceOptions } from "../service.ts";
+import type { Storage } from "../storage/storage.ts";
+import { createTasks } from "../tasks/tasks.ts";
+import { createThreads } from "../threads/threads.ts";
+import { createWebhooks } from "../webhooks/webhooks.ts";
 
 /** What every process with a port needs. */
 export interface HttpWiring {
