@@ -5,11 +5,11 @@ import type { RunEvent } from "../api/events.ts";
 import { ApiProblem, InputProblem } from "../api/problems.ts";
 import type { RunResult } from "../api/runs.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { RunEvents } from "../runs/events.ts";
-import { assertImagesFit, readImage } from "../runs/images.ts";
-import type { Intent, Taken } from "../runs/intake.ts";
+import type { RunEvents } from "../runs/reading/events.ts";
+import { assertImagesFit, readImage } from "../runs/intake/images.ts";
+import type { Intent, Taken } from "../runs/intake/intake.ts";
 import type { Runs } from "../runs/runs.ts";
-import { requestEventsUrl, showResult, streamUrl, type RunDetails } from "../runs/views.ts";
+import { requestEventsUrl, showResult, streamUrl, type RunDetails } from "../runs/reading/views.ts";
 import { readMessages } from "./messages.ts";
 import { SUMMARY_EVENTS, summarize } from "./trajectory.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { InputProblem, type FieldError } from "../api/problems.ts";
 import type { AgentCallBody } from "../api/calls.ts";
-import { assertImagesFit, readImage } from "../runs/images.ts";
+import { assertImagesFit, readImage } from "../runs/intake/images.ts";
 import type { RequestInput } from "../runs/rows.ts";
 import { MAX_INPUT_TEXT_BYTES } from "../../protocol/index.ts";
 

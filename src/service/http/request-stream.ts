@@ -1,5 +1,5 @@
-import type { RunEvents } from "../runs/events.ts";
-import { showRequest } from "../runs/views.ts";
+import type { RunEvents } from "../runs/reading/events.ts";
+import { showRequest } from "../runs/reading/views.ts";
 import type { RunRequest } from "../api/runs.ts";
 import type { Storage } from "../storage/storage.ts";
 import { viewQueue } from "../threads/queue-view.ts";

@@ -6,13 +6,13 @@ import type { Caller } from "../auth/caller.ts";
 import type { Storage } from "../storage/storage.ts";
 import { viewQueue } from "../threads/queue-view.ts";
 import { findThread } from "../threads/threads.ts";
-import { cancelRequest, cancelRun } from "./cancel.ts";
-import { deleteThread } from "./delete-thread.ts";
-import type { FinishOptions } from "./finish.ts";
-import { readHistory, type HistoryPage } from "./history.ts";
-import { submit, type Intent, type Taken } from "./intake.ts";
-import { continueThread, promoteToSteer } from "./queue.ts";
-import { readIntent } from "./read-intent.ts";
+import { cancelRequest, cancelRun } from "./control/cancel.ts";
+import { deleteThread } from "./control/delete-thread.ts";
+import type { FinishOptions } from "./ending/finish.ts";
+import { readHistory, type HistoryPage } from "./reading/history.ts";
+import { submit, type Intent, type Taken } from "./intake/intake.ts";
+import { continueThread, promoteToSteer } from "./control/queue.ts";
+import { readIntent } from "./intake/read-intent.ts";
 import { findBlocking } from "./rows.ts";
 import {
   findRequest,
@@ -24,7 +24,7 @@ import {
   showSubmission,
   showWaiting,
   type RunDetails,
-} from "./views.ts";
+} from "./reading/views.ts";
 
 export interface RunsOptions {
   readonly storage: Storage;

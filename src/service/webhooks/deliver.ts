@@ -5,7 +5,7 @@ import { webhookSecret } from "../auth/derive.ts";
 import { WebhookEvent, type WebhookMessage } from "../api/webhooks.ts";
 import { OutboundFailed, OutboundRefused } from "../outbound/errors.ts";
 import type { Outbound } from "../outbound/outbound.ts";
-import { listRuns, showResult } from "../runs/views.ts";
+import { listRuns, showResult } from "../runs/reading/views.ts";
 import { storableText } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import { groupOf } from "./note-end.ts";

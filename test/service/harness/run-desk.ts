@@ -3,12 +3,12 @@ import { pino } from "pino";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
 import type { KnownActor } from "../../../src/service/auth/accounts.ts";
 import type { QueuePolicy } from "../../../src/service/api/runs.ts";
-import { claim, handOver } from "../../../src/service/runs/claim.ts";
-import { finish, type FinishOptions, type Outcome, type Ownership } from "../../../src/service/runs/finish.ts";
-import type { Intent } from "../../../src/service/runs/intake.ts";
-import { append } from "../../../src/service/runs/append.ts";
+import { claim, handOver } from "../../../src/service/runs/attempt/claim.ts";
+import { finish, type FinishOptions, type Outcome, type Ownership } from "../../../src/service/runs/ending/finish.ts";
+import type { Intent } from "../../../src/service/runs/intake/intake.ts";
+import { append } from "../../../src/service/runs/attempt/append.ts";
 import { createRuns } from "../../../src/service/runs/runs.ts";
-import { promiseSteer } from "../../../src/service/runs/steer.ts";
+import { promiseSteer } from "../../../src/service/runs/attempt/steer.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { makeUser } from "./auth.ts";
 

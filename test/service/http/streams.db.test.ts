@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { append } from "../../../src/service/runs/append.ts";
+import { append } from "../../../src/service/runs/attempt/append.ts";
 import { deleteExpiredEvents } from "../../../src/service/runs/sweep.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { call, testApp, type AppOverrides } from "../harness/app.ts";

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import { pino } from "pino";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { attemptRun } from "../../../src/service/runs/attempt.ts";
-import type { AttemptOptions } from "../../../src/service/runs/attempt-context.ts";
-import { createControls } from "../../../src/service/runs/controls.ts";
-import { endLeftTurn } from "../../../src/service/runs/left-turn.ts";
-import { append } from "../../../src/service/runs/append.ts";
+import { attemptRun } from "../../../src/service/runs/attempt/attempt.ts";
+import type { AttemptOptions } from "../../../src/service/runs/attempt/attempt-context.ts";
+import { createControls } from "../../../src/service/runs/control/controls.ts";
+import { endLeftTurn } from "../../../src/service/runs/ending/left-turn.ts";
+import { append } from "../../../src/service/runs/attempt/append.ts";
 import type { SandboxScope } from "../../../src/service/sandboxes/sandboxes.ts";
 import { createStaticSandboxes } from "../../../src/service/sandboxes/static/static.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";

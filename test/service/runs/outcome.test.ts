@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { outcomeOf } from "../../../src/service/runs/outcome.ts";
+import { outcomeOf } from "../../../src/service/runs/ending/outcome.ts";
 import { TurnEndedData } from "../../../src/protocol/index.ts";
 
 const USAGE = {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunEvent } from "../../../src/service/api/events.ts";
-import { slim } from "../../../src/service/runs/slim.ts";
+import { slim } from "../../../src/service/runs/reading/slim.ts";
 
 const event = (type: RunEvent["event"], payload: Record<string, unknown>): RunEvent => ({
   schema_version: 1,

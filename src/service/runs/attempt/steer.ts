@@ -1,0 +1,48 @@
+import { sql } from "kysely";
+import type { Storage } from "../../storage/storage.ts";
+import type { Queries, Transaction } from "../../storage/transaction.ts";
+import { lockThread } from "../../threads/threads.ts";
+import type { Ownership } from "../ending/finish.ts";
+import type { RequestRow } from "../rows.ts";
+
+/**
+ * Promises a waiting steer to turnd: from now on its turn may be there, so it runs whatever becomes of its target.
+ *
+ * Only the target's owner may, and only while nothing has ended or cancelled the target (law 3): a steer that is promised later
+ * would have a turn that no run follows.
+ *
+ * @returns whether this call promised it
+ */
+export async function promiseSteer(storage: Storage, owner: Ownership, requestPk: number): Promise<boolean> {
+  return storage.transaction(async (trx) => {
+    await lockThread(trx, owner.threadPk);
+    const target = await trx
+      .selectFrom("run")
+      .select("id")
+      .where("id", "=", owner.runId)
+      .where("attempt", "=", owner.attempt)
+      .where("status", "=", "running")
+      .executeTakeFirst();
+    if (target === undefined) return false;
+    const { numUpdatedRows } = await trx
+      .updateTable("run_request")
+      .set({ handed_at: sql<Date>`now()` })
+      .where("pk", "=", requestPk)
+      .where("steer_target", "=", owner.runId)
+      .where("status", "=", "queued")
+      .where("handed_at", "is", null)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  });
+}
+
+/** Steers of a run that were promised to turnd, and whose turn it may not have yet. */
+export async function listPromised(db: Queries | Transaction, runId: string): Promise<RequestRow[]> {
+  return db
+    .selectFrom("run_request")
+    .selectAll()
+    .where("steer_target", "=", runId)
+    .where("status", "=", "queued")
+    .where("handed_at", "is not", null)
+    .execute();
+}

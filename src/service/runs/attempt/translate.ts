@@ -1,0 +1,96 @@
+import type { ReadEvent } from "../../../client/parse-event.ts";
+import type { LoggedEvent } from "../../../protocol/index.ts";
+import type { NewRunEvent, Payload } from "../../api/events.ts";
+
+/**
+ * What a turn's event is in its run; pure. The end of a turn is not translated: it decides how the run ends.
+ *
+ * @param attempt - the run's attempt that follows the turn
+ */
+export function translate(event: ReadEvent, attempt: number): NewRunEvent[] {
+  if (event.type === "unreadable") {
+    const { seq, type, reason, line } = event;
+    const payload = { name: "svc.unknown_record", reason, line };
+    return [{ event: "custom", payload, native: { turn_seq: seq, type } }];
+  }
+  const native = {
+    turn_seq: event.seq,
+    type: event.type,
+    ...(event.native === undefined ? {} : { line: event.native.line }),
+  };
+  return translatePayloads(event, attempt).map(([type, payload]) => ({ event: type, payload, native }));
+}
+
+type Translated = readonly [NewRunEvent["event"], Payload];
+
+function translatePayloads(event: LoggedEvent, attempt: number): Translated[] {
+  switch (event.type) {
+    case "turn.started": {
+      const { cli, model } = event.data;
+      const { turn_id, session_id } = event;
+      return [custom("svc.turn", { turn_id, session_id, cli, ...(model === undefined ? {} : { model }), attempt })];
+    }
+    case "session.bound":
+      return [custom("svc.session", { resumed: event.data.resumed })];
+    case "session.degraded": {
+      const { requested, bound, reason } = event.data;
+      return [custom("svc.resume_degraded", { requested, ...(bound === undefined ? {} : { bound }), reason })];
+    }
+    case "step.started":
+      return [custom("svc.step", { index: event.data.index, phase: "started" })];
+    case "step.ended": {
+      const { index, reason, usage, cost_usd } = event.data;
+      const step = custom("svc.step", { index, phase: "ended", reason });
+      if (usage === undefined) return [step];
+      return [step, custom("svc.usage", { usage, ...(cost_usd === undefined ? {} : { cost_usd }) })];
+    }
+    case "message": {
+      const { message_id, text, final } = event.data;
+      return [
+        item({
+          type: "message",
+          message_id,
+          role: "assistant",
+          content: text,
+          ...(final === undefined ? {} : { final }),
+        }),
+      ];
+    }
+    case "reasoning":
+      return [item({ type: "reasoning", message_id: event.data.message_id, content: event.data.text })];
+    case "tool.started": {
+      const { tool_call_id, name, kind, title, input, locations } = event.data;
+      return [item({ type: "tool_call", tool_call_id, name, kind, ...given({ title, args: input, locations }) })];
+    }
+    case "tool.ended": {
+      const { tool_call_id, name, kind, status, output, exit_code, changes, error, duration_ms } = event.data;
+      const rest = given({ output, exit_code, changes, error, duration_ms });
+      return [item({ type: "tool_result", tool_call_id, name, kind, status, ...rest })];
+    }
+    case "plan.updated":
+      return [custom("svc.plan", { entries: event.data.entries })];
+    case "retry":
+      return [custom("svc.retry", { ...event.data })];
+    case "permission.denied":
+      return [custom("svc.permission_denied", { ...event.data })];
+    case "warning":
+      return [custom("svc.warning", { ...event.data })];
+    case "record.unknown":
+      return [custom("svc.unknown_record", { ...event.data })];
+    case "turn.ended":
+      return [];
+  }
+}
+
+function custom(name: string, fields: Payload): Translated {
+  return ["custom", { name, ...fields }];
+}
+
+function item(fields: Payload): Translated {
+  return ["messages", { items: [fields] }];
+}
+
+/** Without what is absent. */
+function given(fields: Payload): Payload {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,34 @@
+import type { Logger } from "pino";
+import type { Storage } from "../../storage/storage.ts";
+import { watchControls, type ControlWatch } from "../../storage/watch-controls.ts";
+import type { RequestRow } from "../rows.ts";
+
+/** What an attempt is told while it runs. May be told again (law 1). */
+export interface Controlled {
+  onCancel(): void;
+  onSteer(request: RequestRow): void;
+}
+
+/** Asks the rows, for all attempts of this process at once, whether something is wanted of them. */
+export type Controls = ControlWatch<Controlled>;
+
+export async function createControls(storage: Storage, logger: Logger): Promise<Controls> {
+  return watchControls<Controlled>(storage, logger, async (watched) => {
+    const ids = [...watched.keys()];
+    const cancelled = await storage.db
+      .selectFrom("run")
+      .select("id")
+      .where("id", "in", ids)
+      .where("status", "=", "cancel_requested")
+      .execute();
+    for (const { id } of cancelled) watched.get(id)?.onCancel();
+    const steers = await storage.db
+      .selectFrom("run_request")
+      .selectAll()
+      .where("steer_target", "in", ids)
+      .where("status", "=", "queued")
+      .where("handed_at", "is", null)
+      .execute();
+    for (const steer of steers) watched.get(steer.steer_target ?? "")?.onSteer(steer);
+  });
+}

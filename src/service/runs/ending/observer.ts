@@ -1,0 +1,12 @@
+import type { FailureType, RunStatus } from "../../api/runs.ts";
+import type { RequestRow } from "../rows.ts";
+
+/** Told what happens to runs in this process, for its figures. It must not throw. */
+export interface RunObserver {
+  /** A run has ended, and its end is committed. */
+  runEnded(run: { status: RunStatus; error: FailureType | undefined; source: RequestRow["source"] }): void;
+  /** turnd has taken a run's turn. @param afterMs - since the run was dispatched */
+  turnAdmitted(afterMs: number): void;
+  /** An event of a turn was written. @param afterMs - since turnd wrote it */
+  eventWritten(afterMs: number): void;
+}

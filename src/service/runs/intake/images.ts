@@ -1,0 +1,31 @@
+import { InputProblem, type FieldError } from "../../api/problems.ts";
+
+/** Bytes of all images of one request. */
+const MAX_IMAGE_BYTES = 10 * 1_048_576;
+
+const IMAGE_CONTENT = ["body", "image_content"];
+
+/** What an image begins with. */
+const SIGNATURES: readonly (readonly [string, (head: Buffer) => boolean])[] = [
+  ["png", (head) => head.subarray(0, 8).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]))],
+  ["jpeg", (head) => head.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]))],
+  ["gif", (head) => /^GIF8[79]a$/.test(head.toString("latin1", 0, 6))],
+  ["webp", (head) => head.toString("latin1", 0, 4) === "RIFF" && head.toString("latin1", 8, 12) === "WEBP"],
+];
+
+/** Makes base64, with or without a data URL around it, a data URL of what the image is. @throws {InputProblem} image_invalid */
+export function readImage(content: string, loc: FieldError["loc"] = IMAGE_CONTENT): string {
+  const base64 = (/^data:[^,]*;base64,(.*)$/s.exec(content)?.[1] ?? content).replaceAll(/\s/g, "");
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) throw new InputProblem("image_invalid", loc, "the image is not base64");
+  const bytes = Buffer.from(base64, "base64");
+  const type = SIGNATURES.find(([, matches]) => matches(bytes))?.[0];
+  if (type === undefined) throw new InputProblem("image_invalid", loc, "the image is neither png, jpeg, gif nor webp");
+  return `data:image/${type};base64,${bytes.toString("base64")}`;
+}
+
+/** @throws {InputProblem} image_invalid for more than 10 MiB of images in all */
+export function assertImagesFit(images: readonly string[], loc: FieldError["loc"] = IMAGE_CONTENT): void {
+  const bytes = images.reduce((sum, image) => sum + Math.floor(((image.length - image.indexOf(",") - 1) * 3) / 4), 0);
+  if (bytes > MAX_IMAGE_BYTES)
+    throw new InputProblem("image_invalid", loc, `at most ${MAX_IMAGE_BYTES} bytes of images`);
+}

@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { assertVisible } from "../../agents/agents.ts";
+import { canonicalJson } from "../../agents/manifest.ts";
+import { modelOf } from "../../agents/models.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import type { QueuePolicy } from "../../api/runs.ts";
+import type { Caller } from "../../auth/caller.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { violatedConstraint, type Transaction } from "../../storage/transaction.ts";
+import { findThread, lockOrMakeThread, lockThread, type ThreadRow } from "../../threads/threads.ts";
+import { holdCaller } from "./quota.ts";
+import type { RequestInput, RequestOptions, RequestRow, RunRow } from "../rows.ts";
+import { readStanding } from "./standing.ts";
+import { takeOrdinary } from "./take-ordinary.ts";
+import { takeResume } from "./take-resume.ts";
+
+/** What is asked to be run. */
+export interface Intent {
+  readonly source: "chat" | "agent_call" | "evaluation";
+  readonly requestId: string;
+  readonly threadId: string;
+  readonly agentSlug: string;
+  readonly input: RequestInput;
+  readonly options: RequestOptions;
+  readonly queuePolicy: QueuePolicy;
+  /** Makes the thread of this id where it is not there yet. */
+  readonly makesThread: boolean;
+  readonly traceparent?: string | undefined;
+}
+
+/** A request as it is now, with its run once there is one. */
+export interface Taken {
+  readonly request: RequestRow;
+  readonly run: RunRow | undefined;
+  readonly thread: ThreadRow;
+  /** Where it waits, as it was decided; absent where that has to be looked up. */
+  readonly position?: number;
+}
+
+export interface IntakeOptions {
+  readonly storage: Storage;
+  readonly maxQueued: number;
+}
+
+/**
+ * Takes a request in: dispatched, queued or rejected, decided under the lock of its thread (law 7). The same request is the same
+ * however often it comes; another under its id is refused.
+ *
+ * @throws {ApiProblem}
+ */
+export async function submit({ storage, maxQueued }: IntakeOptions, caller: Caller, intent: Intent): Promise<Taken> {
+  const hash = intentHash(intent);
+  try {
+    return await storage.transaction(async (trx) => {
+      // Held before anything is looked at: the same request at the same moment may be first while this one waits.
+      const held = await holdCaller(trx, caller, intent.makesThread ? undefined : intent.threadId);
+      const before = await readStanding(trx, caller, intent, held.thread?.pk);
+      if (before.isKnown) return readRepeat(trx, caller, intent, hash);
+      const agent = assertVisible(caller, before.agent, intent.agentSlug);
+      if (!agent.is_enabled)
+        throw new ApiProblem("agent_not_found", `there is no agent ${JSON.stringify(intent.agentSlug)}`);
+      modelOf(agent, intent.options.model_spec);
+      const thread = held.thread ?? (await makeThread(trx, caller.userId, intent, agent.id));
+      const standing = held.thread === undefined ? await readStanding(trx, caller, intent, thread.pk) : before;
+      if (standing.isKnown) return readRepeat(trx, caller, intent, hash);
+      if (thread.deleted_at !== null) throw new ApiProblem("thread_not_found", "the thread was deleted");
+      if (thread.agent_id !== agent.id) throw new ApiProblem("agent_mismatch", "the thread belongs to another agent");
+      await held.assertWithin();
+      const decide = intent.input.resume === undefined ? takeOrdinary : takeResume;
+      const decided = await decide({ storage, trx, caller, intent, hash, thread, agent, standing, maxQueued });
+      return { ...decided, thread };
+    });
+  } catch (error) {
+    if (violatedConstraint(error) !== "run_request_user_id_request_id_key") throw error;
+    // The same request at the same moment was first, on another thread.
+    return storage.transaction((trx) => readRepeat(trx, caller, intent, hash));
+  }
+}
+
+/** A thread that has to be made first, or is not there. @throws {ApiProblem} thread_not_found */
+async function makeThread(trx: Transaction, userId: number, intent: Intent, agentId: number): Promise<ThreadRow> {
+  if (intent.makesThread) return lockOrMakeThread(trx, userId, intent.threadId, agentId);
+  return lockThread(trx, (await findThread(trx, userId, intent.threadId)).pk);
+}
+
+/** A request that was taken before. @throws {ApiProblem} request_id_conflict */
+async function readRepeat(trx: Transaction, caller: Caller, intent: Intent, hash: Buffer): Promise<Taken> {
+  const request = await trx
+    .selectFrom("run_request")
+    .selectAll()
+    .where("user_id", "=", caller.userId)
+    .where("request_id", "=", intent.requestId)
+    .executeTakeFirstOrThrow();
+  if (!Buffer.from(request.intent_hash).equals(hash)) {
+    throw new ApiProblem("request_id_conflict", "this request_id stands for another request");
+  }
+  const thread = await trx
+    .selectFrom("thread")
+    .selectAll()
+    .where("pk", "=", request.thread_pk)
+    .executeTakeFirstOrThrow();
+  if (thread.deleted_at !== null) throw new ApiProblem("thread_not_found", "the thread was deleted");
+  const run = await trx.selectFrom("run").selectAll().where("request_pk", "=", request.pk).executeTakeFirst();
+  return { request, run, thread };
+}
+
+/** What a request means; images by what they are, so that the hash costs no megabytes of canonical JSON twice. */
+function intentHash({ source, threadId, agentSlug, input, options, queuePolicy }: Intent): Buffer {
+  return createHash("sha256")
+    .update(canonicalJson({ source, threadId, agentSlug, input, options, queuePolicy }))
+    .digest();
+}

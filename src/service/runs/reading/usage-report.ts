@@ -1,0 +1,46 @@
+import { sql, type RawBuilder } from "kysely";
+import { Quota } from "../../api/common.ts";
+import type { UsageItem, UsageQuery, UsageReport } from "../../api/usage.ts";
+import { managesUser, type Caller } from "../../auth/caller.ts";
+import { findUser, requireManages } from "../../auth/users.ts";
+import type { Storage } from "../../storage/storage.ts";
+
+const DAYS = 30;
+const MOST_ITEMS = 5_000;
+
+const GROUPS: Readonly<Record<UsageQuery["group"], RawBuilder<unknown>>> = {
+  day: sql`day as "day"`,
+  key: sql`api_key_id as "api_key_id"`,
+  user: sql`user_id as "user_id"`,
+};
+
+/**
+ * What runs have cost: the caller's, or a user's whom the caller manages; grouped by user, of all these at once.
+ *
+ * @throws {ApiProblem} user_not_found, forbidden
+ */
+export async function reportUsage(storage: Storage, caller: Caller, query: UsageQuery): Promise<UsageReport> {
+  const subject = await findUser(storage.db, query.user_id ?? caller.userId);
+  if (subject.id !== caller.userId) requireManages(caller, subject);
+  const userIds = query.group === "user" && query.user_id === undefined ? await managed(storage, caller) : [subject.id];
+  const until = query.to === undefined ? sql`(now() at time zone 'UTC')::date` : sql`${query.to}::date`;
+  const since = query.from === undefined ? sql`${until} - ${DAYS - 1}::int` : sql`${query.from}::date`;
+  const where = sql`where user_id in (${sql.join(userIds)}) and day between ${since} and ${until}`;
+  const sums = sql`coalesce(sum(runs), 0)::int as runs, coalesce(sum(failed_runs), 0)::int as failed_runs,
+    coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(cached_input_tokens), 0)::bigint as cached_input_tokens,
+    coalesce(sum(output_tokens), 0)::bigint as output_tokens, coalesce(sum(reasoning_tokens), 0)::bigint as reasoning_tokens,
+    coalesce(sum(cost_usd), 0)::float8 as cost_usd`;
+  const items = await sql<UsageItem>`
+    select ${GROUPS[query.group]}, ${sums} from usage_day ${where} group by 1 order by 1 limit ${MOST_ITEMS}`.execute(
+    storage.db,
+  );
+  const totals = await sql<UsageReport["totals"]>`select ${sums} from usage_day ${where}`.execute(storage.db);
+  const [total] = totals.rows;
+  if (total === undefined) throw new Error("a sum without groups is always one row");
+  return { items: items.rows, totals: total, quota: Quota.parse(subject.quota) };
+}
+
+async function managed(storage: Storage, caller: Caller): Promise<number[]> {
+  const users = await storage.db.selectFrom("account").select(["id", "role", "department_id"]).execute();
+  return users.filter((user) => user.id === caller.userId || managesUser(caller, user)).map(({ id }) => id);
+}
