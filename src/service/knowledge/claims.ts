@@ -3,7 +3,7 @@ import type { KnowledgeFileError, KnowledgeFileStatus as Status } from "../stora
 import { json, storableText } from "../storage/storable.ts";
 import type { Database } from "../storage/tables.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
-import type { FileRow } from "./file-view.ts";
+import type { FileRow } from "./files/file-view.ts";
 import { MOST_TRIES, WORK, type Work } from "./states.ts";
 
 // The only writer of `knowledge_file.status`. Every transition is one compare-and-set on state and claim; an owner whose

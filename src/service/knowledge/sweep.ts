@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Objects } from "../storage/objects.ts";
 import type { Storage } from "../storage/storage.ts";
-import { cleanFile } from "./clean-file.ts";
-import { findUnnamed } from "./deletion.ts";
+import { cleanFile } from "./files/clean-file.ts";
+import { findUnnamed } from "./files/deletion.ts";
 import { sweepClaims } from "./claims.ts";
 
 export interface KnowledgeSweep {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { chunkMarkdown } from "../../../src/service/knowledge/chunk.ts";
+import { chunkMarkdown } from "../../../src/service/knowledge/indexing/chunk.ts";
 import { ParseFailed } from "../../../src/service/knowledge/parse/failures.ts";
 import type { Parser } from "../../../src/service/knowledge/parse/parser.ts";
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createEmbedder } from "../../../src/service/knowledge/embed.ts";
+import { createEmbedder } from "../../../src/service/knowledge/models/embed.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { openDesk, type Desk } from "../harness/knowledge.ts";

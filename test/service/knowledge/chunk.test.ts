@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { chunkMarkdown, DEFAULT_CHUNKING, type Chunk, type Chunking } from "../../../src/service/knowledge/chunk.ts";
-import { estimateTokens } from "../../../src/service/knowledge/cut-block.ts";
+import {
+  chunkMarkdown,
+  DEFAULT_CHUNKING,
+  type Chunk,
+  type Chunking,
+} from "../../../src/service/knowledge/indexing/chunk.ts";
+import { estimateTokens } from "../../../src/service/knowledge/indexing/cut-block.ts";
 
 const SENTENCE = "The quick brown fox jumps over the lazy dog near the river bank. ";
 

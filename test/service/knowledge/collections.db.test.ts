@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createParser } from "../../../src/service/knowledge/parse/create-parser.ts";
 import type { ParserOptions } from "../../../src/service/knowledge/parse/parser.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
-import { tokenize } from "../../../src/service/knowledge/tokens.ts";
+import { tokenize } from "../../../src/service/knowledge/indexing/tokens.ts";
 import { byteLength, createReference, exactLength, type LengthOf } from "../harness/bm25-by-hand.ts";
 import {
   differenceInterval,

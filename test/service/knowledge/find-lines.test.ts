@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { findLines, PatternInvalid, type Search } from "../../../src/service/knowledge/find-lines.ts";
+import { findLines, PatternInvalid, type Search } from "../../../src/service/knowledge/files/find-lines.ts";
 
 const find = (text: string, patterns: readonly string[], more: Partial<Search> = {}) =>
   findLines({

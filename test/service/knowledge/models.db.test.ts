@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import { createEmbedder } from "../../../src/service/knowledge/embed.ts";
-import { createReranker } from "../../../src/service/knowledge/rerank.ts";
+import { createEmbedder } from "../../../src/service/knowledge/models/embed.ts";
+import { createReranker } from "../../../src/service/knowledge/models/rerank.ts";
 import { openDesk } from "../harness/knowledge.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
 import { startWebServer } from "../harness/web-server.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createEmbedder } from "../../../src/service/knowledge/embed.ts";
+import { createEmbedder } from "../../../src/service/knowledge/models/embed.ts";
 import { startWebServer } from "../harness/web-server.ts";
 
 const OPENAI = join(import.meta.dirname, "../../pins/node_modules/openai/index.mjs");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { TOKEN_LENGTH, tokenize } from "../../../src/service/knowledge/tokens.ts";
+import { TOKEN_LENGTH, tokenize } from "../../../src/service/knowledge/indexing/tokens.ts";
 
 test("English words are stemmed, and stop words left out", () => {
   expect(tokenize("The foxes were running over the lazy dogs")).toEqual(["fox", "run", "lazi", "dog"]);

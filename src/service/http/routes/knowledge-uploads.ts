@@ -5,7 +5,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { FetchUrlBody, SupportedTypes, Uploaded, UploadQuery, UrlFetched } from "../../api/knowledge-files.ts";
 import { ApiProblem } from "../../api/problems.ts";
 import type { Knowledge } from "../../knowledge/knowledge.ts";
-import type { UploadPart } from "../../knowledge/uploads.ts";
+import type { UploadPart } from "../../knowledge/uploads/uploads.ts";
 import { callerOf } from "../callers.ts";
 import { baseGate, baseOf } from "../knowledge-gate.ts";
 import { refusals } from "../refusals.ts";

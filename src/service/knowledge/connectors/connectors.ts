@@ -5,7 +5,7 @@ import type { RetrieveBody, Retrieved } from "../../api/knowledge-queries.ts";
 import { ApiProblem, InputProblem } from "../../api/problems.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { BaseRow } from "../access.ts";
-import { readQueryParams } from "../base-view.ts";
+import { readQueryParams } from "../bases/base-view.ts";
 import type { Connector, ConnectorHit } from "./connector.ts";
 import type { Credentials } from "./credentials.ts";
 import { createDify, DifyPlace } from "./dify.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApiProblem } from "../../api/problems.ts";
-import { chunkMarkdown, DEFAULT_CHUNKING } from "../chunk.ts";
-import { tokenize } from "../tokens.ts";
+import { chunkMarkdown, DEFAULT_CHUNKING } from "../indexing/chunk.ts";
+import { tokenize } from "../indexing/tokens.ts";
 import type { Connector, ConnectorAnswer, ConnectorHit } from "./connector.ts";
 import { readPageMarkdown } from "./notion-blocks.ts";
 import { createAncestry, Parent } from "./notion-ancestry.ts";

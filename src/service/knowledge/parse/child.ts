@@ -1,7 +1,7 @@
 // The program that reads documents. It has no environment and knows nothing of the service; whoever started it kills it.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { chunkMarkdown } from "../chunk.ts";
+import { chunkMarkdown } from "../indexing/chunk.ts";
 import { explainError } from "./explain.ts";
 import { ParseFailed } from "./failures.ts";
 import { createFrameWriter } from "./frames.ts";

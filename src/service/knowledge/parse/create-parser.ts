@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Chunk } from "../chunk.ts";
+import type { Chunk } from "../indexing/chunk.ts";
 import { chooseLanguages, findEngines } from "./engines.ts";
 import { exchange, handInput, type Bounds, type Done } from "./exchange.ts";
 import { startChild } from "./limits.ts";

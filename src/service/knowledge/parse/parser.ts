@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { Chunk, Chunking } from "../chunk.ts";
+import type { Chunk, Chunking } from "../indexing/chunk.ts";
 
 /**
  * Turns documents into Markdown and Markdown into chunks, in child processes that may do anything but hurt.

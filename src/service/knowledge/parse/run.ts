@@ -2,9 +2,9 @@ import { createReadStream } from "node:fs";
 import type { ParseParams } from "../../api/knowledge-files.ts";
 import { ObjectMissing } from "../../storage/objects.ts";
 import type { Transaction } from "../../storage/transaction.ts";
-import type { FileRow } from "../file-view.ts";
+import type { FileRow } from "../files/file-view.ts";
 import { failFile, finishParse, type ClaimOwner } from "../claims.ts";
-import type { KnowledgeWorker } from "../worker-context.ts";
+import type { KnowledgeWorker } from "../work/worker-context.ts";
 import { ParseFailed } from "./failures.ts";
 import type { Parsed, PageProgress } from "./parser.ts";
 

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { chunkTableName } from "../../../../../src/service/knowledge/partitions.ts";
-import { tokenize } from "../../../../../src/service/knowledge/tokens.ts";
+import { tokenize } from "../../../../../src/service/knowledge/indexing/tokens.ts";
 import { openObjectDirectory } from "../../../../../src/service/storage/object-directory.ts";
 import { openEngine } from "../../../../../src/service/storage/engine.ts";
 import { openStorage } from "../../../../../src/service/storage/storage.ts";

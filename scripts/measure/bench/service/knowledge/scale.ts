@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { sql } from "kysely";
 import { chunkTableName } from "../../../../../src/service/knowledge/partitions.ts";
-import { tokenize } from "../../../../../src/service/knowledge/tokens.ts";
+import { tokenize } from "../../../../../src/service/knowledge/indexing/tokens.ts";
 import type { EngineName } from "../../../soak/service/stage.ts";
 import { percentile, type Figure } from "../../figures.ts";
 import { timed } from "../../timed.ts";

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import type { BaseRow } from "../../../../../src/service/knowledge/access.ts";
-import type { Embedder } from "../../../../../src/service/knowledge/embed.ts";
+import type { Embedder } from "../../../../../src/service/knowledge/models/embed.ts";
 import type { Knowledge } from "../../../../../src/service/knowledge/knowledge.ts";
 import { createParser } from "../../../../../src/service/knowledge/parse/create-parser.ts";
 import type { EngineChoice } from "../../../../../src/service/storage/engine.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Embedder } from "../../../../../src/service/knowledge/embed.ts";
+import type { Embedder } from "../../../../../src/service/knowledge/models/embed.ts";
 import { vectorTable } from "../../../../../src/service/knowledge/partitions.ts";
 import { createRandom } from "../../../soak/random.ts";
 import type { EngineName } from "../../../soak/service/stage.ts";

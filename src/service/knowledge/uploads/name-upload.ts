@@ -1,10 +1,10 @@
 import { sql } from "kysely";
-import type { Uploaded } from "../api/knowledge-files.ts";
-import { ApiProblem } from "../api/problems.ts";
-import type { Caller } from "../auth/caller.ts";
-import type { StoredObject } from "../storage/objects.ts";
-import type { Transaction } from "../storage/transaction.ts";
-import { holdBase, type BaseRow } from "./access.ts";
+import type { Uploaded } from "../../api/knowledge-files.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import type { Caller } from "../../auth/caller.ts";
+import type { StoredObject } from "../../storage/objects.ts";
+import type { Transaction } from "../../storage/transaction.ts";
+import { holdBase, type BaseRow } from "../access.ts";
 import { addressOf } from "./addresses.ts";
 
 /** Bytes that are stored and that nothing names yet. */

@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
-import type { KnowledgeFile } from "../api/knowledge-files.ts";
-import type { KnowledgeFileTable } from "../storage/knowledge-tables.ts";
+import type { KnowledgeFile } from "../../api/knowledge-files.ts";
+import type { KnowledgeFileTable } from "../../storage/knowledge-tables.ts";
 
 export type FileRow = Selectable<KnowledgeFileTable>;
 

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
-import type { FileStatus } from "../api/knowledge-files.ts";
-import { Chunking, RetrieveOptions, type KnowledgeBase, type KnowledgeCounts } from "../api/knowledge-bases.ts";
-import { ShareConfig } from "../api/auth.ts";
-import type { Caller } from "../auth/caller.ts";
-import { canManage, DEFAULT_SHARE } from "../auth/scopes.ts";
-import type { Queries, Transaction } from "../storage/transaction.ts";
-import type { BaseRow } from "./access.ts";
+import type { FileStatus } from "../../api/knowledge-files.ts";
+import { Chunking, RetrieveOptions, type KnowledgeBase, type KnowledgeCounts } from "../../api/knowledge-bases.ts";
+import { ShareConfig } from "../../api/auth.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { canManage, DEFAULT_SHARE } from "../../auth/scopes.ts";
+import type { Queries, Transaction } from "../../storage/transaction.ts";
+import type { BaseRow } from "../access.ts";
 
 /** The engines that answer queries, by name. */
 export interface EngineNames {

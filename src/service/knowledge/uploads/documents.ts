@@ -3,16 +3,16 @@ import type {
   DocumentsAdded,
   DocumentsImported,
   ImportDocumentsBody,
-} from "../api/knowledge-files.ts";
-import { ApiProblem } from "../api/problems.ts";
-import type { Caller } from "../auth/caller.ts";
-import type { Storage } from "../storage/storage.ts";
-import { startTask } from "../tasks/start-task.ts";
-import type { BaseRow } from "./access.ts";
+} from "../../api/knowledge-files.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import type { Caller } from "../../auth/caller.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { startTask } from "../../tasks/start-task.ts";
+import type { BaseRow } from "../access.ts";
 import { addRecords } from "./add-records.ts";
-import { showFile } from "./file-view.ts";
-import { KINDS } from "./task-kinds.ts";
-import type { OnKnowledgeStep } from "./worker-context.ts";
+import { showFile } from "../files/file-view.ts";
+import { KINDS } from "../work/task-kinds.ts";
+import type { OnKnowledgeStep } from "../work/worker-context.ts";
 
 /** Makes file records of uploaded objects. */
 export type Documents = ReturnType<typeof createDocuments>;

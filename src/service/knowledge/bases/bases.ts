@@ -4,22 +4,22 @@ import type {
   KbType,
   KnowledgeBase,
   UpdateKnowledgeBaseBody,
-} from "../api/knowledge-bases.ts";
-import { ApiProblem, InputProblem } from "../api/problems.ts";
-import type { KnownActor } from "../auth/accounts.ts";
-import { writeAudit } from "../auth/audit.ts";
-import { requireRole, type Caller } from "../auth/caller.ts";
-import { canManage, checkShareConfig, DEFAULT_SHARE } from "../auth/scopes.ts";
-import { json } from "../storage/storable.ts";
-import type { Storage } from "../storage/storage.ts";
-import { violatedConstraint, type Transaction } from "../storage/transaction.ts";
-import { startTask } from "../tasks/start-task.ts";
-import { notFound, type BaseRow } from "./access.ts";
+} from "../../api/knowledge-bases.ts";
+import { ApiProblem, InputProblem } from "../../api/problems.ts";
+import type { KnownActor } from "../../auth/accounts.ts";
+import { writeAudit } from "../../auth/audit.ts";
+import { requireRole, type Caller } from "../../auth/caller.ts";
+import { canManage, checkShareConfig, DEFAULT_SHARE } from "../../auth/scopes.ts";
+import { json } from "../../storage/storable.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { violatedConstraint, type Transaction } from "../../storage/transaction.ts";
+import { startTask } from "../../tasks/start-task.ts";
+import { notFound, type BaseRow } from "../access.ts";
 import { countFiles, showBase, type EngineNames } from "./base-view.ts";
-import type { Lexical } from "./lexical/lexical.ts";
-import { newId } from "./new-id.ts";
-import { createPartitions } from "./partitions.ts";
-import { KINDS } from "./task-kinds.ts";
+import type { Lexical } from "../lexical/lexical.ts";
+import { newId } from "../new-id.ts";
+import { createPartitions } from "../partitions.ts";
+import { KINDS } from "../work/task-kinds.ts";
 
 export interface BasesOptions {
   readonly storage: Storage;

@@ -1,15 +1,15 @@
 import { extname } from "node:path";
 import type { InsertObject } from "kysely";
-import type { AddDocumentsBody } from "../api/knowledge-files.ts";
-import { ApiProblem } from "../api/problems.ts";
-import type { Caller } from "../auth/caller.ts";
-import { json } from "../storage/storable.ts";
-import type { Database } from "../storage/tables.ts";
-import type { Transaction } from "../storage/transaction.ts";
-import { holdBase, type BaseRow } from "./access.ts";
+import type { AddDocumentsBody } from "../../api/knowledge-files.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { json } from "../../storage/storable.ts";
+import type { Database } from "../../storage/tables.ts";
+import type { Transaction } from "../../storage/transaction.ts";
+import { holdBase, type BaseRow } from "../access.ts";
 import { addressOf, objectKeyOf } from "./addresses.ts";
-import type { FileRow } from "./file-view.ts";
-import { newId } from "./new-id.ts";
+import type { FileRow } from "../files/file-view.ts";
+import { newId } from "../new-id.ts";
 
 /** What is known of an object that an address names. */
 interface NamedObject {

@@ -1,13 +1,13 @@
 import { sql } from "kysely";
-import type { IndexParams, ParseParams, PendingQueued, Queued } from "../api/knowledge-files.ts";
-import { ApiProblem } from "../api/problems.ts";
-import type { Caller } from "../auth/caller.ts";
-import type { KnowledgeFileStatus } from "../storage/knowledge-tables.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { Transaction } from "../storage/transaction.ts";
-import { startTask } from "../tasks/start-task.ts";
-import { holdBase, type BaseRow } from "./access.ts";
-import { statesTaken, type Work } from "./states.ts";
+import type { IndexParams, ParseParams, PendingQueued, Queued } from "../../api/knowledge-files.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import type { Caller } from "../../auth/caller.ts";
+import type { KnowledgeFileStatus } from "../../storage/knowledge-tables.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { Transaction } from "../../storage/transaction.ts";
+import { startTask } from "../../tasks/start-task.ts";
+import { holdBase, type BaseRow } from "../access.ts";
+import { statesTaken, type Work } from "../states.ts";
 import { KINDS } from "./task-kinds.ts";
 
 /** Starts the tasks that parse and index. */

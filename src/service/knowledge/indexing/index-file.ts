@@ -1,22 +1,22 @@
 import { sql } from "kysely";
-import type { Chunking } from "../api/knowledge-bases.ts";
-import { ObjectMissing } from "../storage/objects.ts";
-import { json, storableText } from "../storage/storable.ts";
-import type { KnowledgeFileError } from "../storage/knowledge-tables.ts";
-import type { Transaction } from "../storage/transaction.ts";
-import type { BaseRow } from "./access.ts";
-import { readChunking } from "./base-view.ts";
+import type { Chunking } from "../../api/knowledge-bases.ts";
+import { ObjectMissing } from "../../storage/objects.ts";
+import { json, storableText } from "../../storage/storable.ts";
+import type { KnowledgeFileError } from "../../storage/knowledge-tables.ts";
+import type { Transaction } from "../../storage/transaction.ts";
+import type { BaseRow } from "../access.ts";
+import { readChunking } from "../bases/base-view.ts";
 import { DEFAULT_CHUNKING, type Chunk } from "./chunk.ts";
-import { cleanFile } from "./clean-file.ts";
-import { textToEmbed, type Embedded } from "./embed.ts";
-import type { FileRow } from "./file-view.ts";
-import { ModelServerFailed } from "./model-server.ts";
-import { ParseFailed } from "./parse/failures.ts";
-import type { ChunkSettings } from "./parse/parser.ts";
-import type { ClaimedWork } from "./parse/run.ts";
-import { chunkTable, deleteChunks, vectorTable } from "./partitions.ts";
-import { failFile, finishIndex, holdClaim } from "./claims.ts";
-import type { KnowledgeWorker } from "./worker-context.ts";
+import { cleanFile } from "../files/clean-file.ts";
+import { textToEmbed, type Embedded } from "../models/embed.ts";
+import type { FileRow } from "../files/file-view.ts";
+import { ModelServerFailed } from "../models/model-server.ts";
+import { ParseFailed } from "../parse/failures.ts";
+import type { ChunkSettings } from "../parse/parser.ts";
+import type { ClaimedWork } from "../parse/run.ts";
+import { chunkTable, deleteChunks, vectorTable } from "../partitions.ts";
+import { failFile, finishIndex, holdClaim } from "../claims.ts";
+import type { KnowledgeWorker } from "../work/worker-context.ts";
 
 /** Why a file cannot be indexed, beside what the parser's child may say. */
 class IndexFailed extends Error {

@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
-import type { Objects } from "../storage/objects.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { Embedder } from "./embed.ts";
-import type { Lexical } from "./lexical/lexical.ts";
-import type { Parser } from "./parse/parser.ts";
-import type { Vectors } from "./vectors/vectors.ts";
+import type { Objects } from "../../storage/objects.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { Embedder } from "../models/embed.ts";
+import type { Lexical } from "../lexical/lexical.ts";
+import type { Parser } from "../parse/parser.ts";
+import type { Vectors } from "../vectors/vectors.ts";
 
 /** The points between which a process may die; tests kill it at each of them. */
 export const KNOWLEDGE_STEPS = [

@@ -1,13 +1,13 @@
 import PQueue from "p-queue";
 import { z } from "zod";
-import type { Transaction } from "../storage/transaction.ts";
-import type { TaskContext } from "../tasks/define-task.ts";
-import type { FileRow } from "./file-view.ts";
-import type { PageProgress } from "./parse/parser.ts";
-import type { ClaimedWork } from "./parse/run.ts";
-import { claimFile, releaseFile, renewLease, type ClaimOwner } from "./claims.ts";
-import type { Work } from "./states.ts";
-import type { KnowledgeFileStatus } from "../storage/knowledge-tables.ts";
+import type { Transaction } from "../../storage/transaction.ts";
+import type { TaskContext } from "../../tasks/define-task.ts";
+import type { FileRow } from "../files/file-view.ts";
+import type { PageProgress } from "../parse/parser.ts";
+import type { ClaimedWork } from "../parse/run.ts";
+import { claimFile, releaseFile, renewLease, type ClaimOwner } from "../claims.ts";
+import type { Work } from "../states.ts";
+import type { KnowledgeFileStatus } from "../../storage/knowledge-tables.ts";
 import type { KnowledgeWorker } from "./worker-context.ts";
 
 /** Files that are named in a task's result. */

@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
-import type { Objects } from "../storage/objects.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { Transaction } from "../storage/transaction.ts";
-import { startTask } from "../tasks/start-task.ts";
-import type { Caller } from "../auth/caller.ts";
-import { holdBase, type BaseRow } from "./access.ts";
-import { deleteChunks } from "./partitions.ts";
-import { KINDS } from "./task-kinds.ts";
-import type { OnKnowledgeStep } from "./worker-context.ts";
+import type { Objects } from "../../storage/objects.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { Transaction } from "../../storage/transaction.ts";
+import { startTask } from "../../tasks/start-task.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { holdBase, type BaseRow } from "../access.ts";
+import { deleteChunks } from "../partitions.ts";
+import { KINDS } from "../work/task-kinds.ts";
+import type { OnKnowledgeStep } from "../work/worker-context.ts";
 
 export interface DeletionOptions {
   readonly storage: Storage;

@@ -1,7 +1,7 @@
-import { ApiProblem } from "../api/problems.ts";
-import type { SupportedTypes } from "../api/knowledge-files.ts";
-import { isStorable } from "../storage/storable.ts";
-import type { SupportedType } from "./parse/parser.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import type { SupportedTypes } from "../../api/knowledge-files.ts";
+import { isStorable } from "../../storage/storable.ts";
+import type { SupportedType } from "../parse/parser.ts";
 
 const MAX_FILENAME = 255;
 // oxlint-disable-next-line no-control-regex -- these are what is refused

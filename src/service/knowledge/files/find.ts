@@ -1,11 +1,11 @@
 import { text as readText } from "node:stream/consumers";
 import { Worker } from "node:worker_threads";
 import PQueue from "p-queue";
-import type { FindBody, Found } from "../api/knowledge-queries.ts";
-import { ApiProblem, InputProblem } from "../api/problems.ts";
-import type { Objects } from "../storage/objects.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { BaseRow } from "./access.ts";
+import type { FindBody, Found } from "../../api/knowledge-queries.ts";
+import { ApiProblem, InputProblem } from "../../api/problems.ts";
+import type { Objects } from "../../storage/objects.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { BaseRow } from "../access.ts";
 import { findParsed } from "./files.ts";
 import type { Findings, Search } from "./find-lines.ts";
 import type { FindAnswer } from "./find-worker.ts";

@@ -1,14 +1,14 @@
 import type { Readable } from "node:stream";
 import { sql, type Expression, type SqlBool } from "kysely";
-import type { ChunkList, FileList, FileListQuery, KnowledgeFile } from "../api/knowledge-files.ts";
-import { ApiProblem } from "../api/problems.ts";
-import type { Objects } from "../storage/objects.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { Queries, Transaction } from "../storage/transaction.ts";
-import type { BaseRow } from "./access.ts";
-import { countFiles } from "./base-view.ts";
+import type { ChunkList, FileList, FileListQuery, KnowledgeFile } from "../../api/knowledge-files.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import type { Objects } from "../../storage/objects.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { Queries, Transaction } from "../../storage/transaction.ts";
+import type { BaseRow } from "../access.ts";
+import { countFiles } from "../bases/base-view.ts";
 import { showFile, type FileRow } from "./file-view.ts";
-import { chunkTable, vectorTable } from "./partitions.ts";
+import { chunkTable, vectorTable } from "../partitions.ts";
 
 /** Reads file records and what belongs to them. */
 export type Files = ReturnType<typeof createFiles>;

@@ -1,16 +1,16 @@
 import type { Logger } from "pino";
-import type { UrlFetched } from "../api/knowledge-files.ts";
-import { ApiProblem, InputProblem } from "../api/problems.ts";
-import type { Caller } from "../auth/caller.ts";
-import { OutboundFailed, OutboundRefused } from "../outbound/errors.ts";
-import type { Outbound, OutboundAnswer } from "../outbound/outbound.ts";
-import type { Objects } from "../storage/objects.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { BaseRow } from "./access.ts";
+import type { UrlFetched } from "../../api/knowledge-files.ts";
+import { ApiProblem, InputProblem } from "../../api/problems.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { OutboundFailed, OutboundRefused } from "../../outbound/errors.ts";
+import type { Outbound, OutboundAnswer } from "../../outbound/outbound.ts";
+import type { Objects } from "../../storage/objects.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { BaseRow } from "../access.ts";
 import { checkFilename } from "./file-types.ts";
 import { nameUpload } from "./name-upload.ts";
 import { readPageText } from "./page-text.ts";
-import type { SupportedType } from "./parse/parser.ts";
+import type { SupportedType } from "../parse/parser.ts";
 
 /** What pages may be fetched. Source: the settings `SERVICE_KB_URL_*`. */
 export interface FetchRules {

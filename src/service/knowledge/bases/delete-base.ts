@@ -1,7 +1,7 @@
-import type { TaskContext } from "../tasks/define-task.ts";
-import { deleteChunks, dropPartitions } from "./partitions.ts";
-import type { DeletePayload } from "./task-kinds.ts";
-import type { KnowledgeWorker } from "./worker-context.ts";
+import type { TaskContext } from "../../tasks/define-task.ts";
+import { deleteChunks, dropPartitions } from "../partitions.ts";
+import type { DeletePayload } from "../work/task-kinds.ts";
+import type { KnowledgeWorker } from "../work/worker-context.ts";
 
 const FILES_AT_ONCE = 200;
 const CHUNKS_AT_ONCE = 1_000;

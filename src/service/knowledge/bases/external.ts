@@ -1,10 +1,10 @@
 import { sql } from "kysely";
-import type { ExternalFiles, ExternalFilesQuery, ExternalList } from "../api/knowledge-queries.ts";
-import type { Caller } from "../auth/caller.ts";
-import { canManage, canRead } from "../auth/scopes.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { BaseRow } from "./access.ts";
-import { containsText } from "./files.ts";
+import type { ExternalFiles, ExternalFilesQuery, ExternalList } from "../../api/knowledge-queries.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { canManage, canRead } from "../../auth/scopes.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { BaseRow } from "../access.ts";
+import { containsText } from "../files/files.ts";
 
 /** Knowledge bases that a caller may read, by name. */
 export async function listReadable(

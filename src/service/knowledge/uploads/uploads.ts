@@ -1,16 +1,16 @@
 import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import type { Logger } from "pino";
-import type { Uploaded } from "../api/knowledge-files.ts";
-import { ApiProblem, ValidationProblem } from "../api/problems.ts";
-import type { Caller } from "../auth/caller.ts";
-import { ObjectTooLarge, type Objects, type StoredObject } from "../storage/objects.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { BaseRow } from "./access.ts";
+import type { Uploaded } from "../../api/knowledge-files.ts";
+import { ApiProblem, ValidationProblem } from "../../api/problems.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { ObjectTooLarge, type Objects, type StoredObject } from "../../storage/objects.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { BaseRow } from "../access.ts";
 import { checkFilename } from "./file-types.ts";
 import { nameUpload } from "./name-upload.ts";
-import type { SupportedType } from "./parse/parser.ts";
-import type { OnKnowledgeStep } from "./worker-context.ts";
+import type { SupportedType } from "../parse/parser.ts";
+import type { OnKnowledgeStep } from "../work/worker-context.ts";
 
 export interface UploadsOptions {
   readonly storage: Storage;

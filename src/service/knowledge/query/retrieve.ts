@@ -1,20 +1,20 @@
 import { sql } from "kysely";
 import type { Logger } from "pino";
-import type { RetrieveOptions, SearchMode } from "../api/knowledge-bases.ts";
-import type { RetrieveBody, Retrieved } from "../api/knowledge-queries.ts";
-import { ApiProblem } from "../api/problems.ts";
-import type { Storage } from "../storage/storage.ts";
-import type { BaseRow } from "./access.ts";
-import { readQueryParams } from "./base-view.ts";
-import type { Embedder } from "./embed.ts";
-import { containsText } from "./files.ts";
+import type { RetrieveOptions, SearchMode } from "../../api/knowledge-bases.ts";
+import type { RetrieveBody, Retrieved } from "../../api/knowledge-queries.ts";
+import { ApiProblem } from "../../api/problems.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { BaseRow } from "../access.ts";
+import { readQueryParams } from "../bases/base-view.ts";
+import type { Embedder } from "../models/embed.ts";
+import { containsText } from "../files/files.ts";
 import { rank, type Ranked } from "./fuse.ts";
-import type { Lexical } from "./lexical/lexical.ts";
-import { ModelServerFailed } from "./model-server.ts";
+import type { Lexical } from "../lexical/lexical.ts";
+import { ModelServerFailed } from "../models/model-server.ts";
 import { readPassages, type Passage } from "./passages.ts";
-import type { Reranker } from "./rerank.ts";
-import { tokenize } from "./tokens.ts";
-import type { Vectors } from "./vectors/vectors.ts";
+import type { Reranker } from "../models/rerank.ts";
+import { tokenize } from "../indexing/tokens.ts";
+import type { Vectors } from "../vectors/vectors.ts";
 
 export interface RetrieveWiring {
   readonly storage: Storage;
