@@ -14,11 +14,11 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
   });
 });
 
-// They wait for time-outs: all at once.
+// They wait for timeouts: all at once.
 describe.concurrent.each(CLI_A)("$executor $version", (cli) => {
   const stage = shareStage(cli);
 
-  test("a rate limit that never ends is ended by the idle time-out, as rate_limited", async () => {
+  test("a rate limit that never ends is ended by the idle timeout, as rate_limited", async () => {
     const { turnd } = stage();
     // Longer than the CLI takes to start on a loaded machine: it retries for ever without a word on stdout.
     const result = await turnd.run({ executor: "cli-a", input: "@@rate-limit@@", idle_timeout_ms: 25_000 });
@@ -46,7 +46,7 @@ describe.concurrent("cli-b 0.139.0", () => {
     expect(result).toMatchObject({ status: "failed", failure: { code: "executor_unavailable" } });
   });
 
-  test("a provider that takes the request and never answers is ended by the idle time-out", async () => {
+  test("a provider that takes the request and never answers is ended by the idle timeout", async () => {
     const result = await stage().turnd.run({ executor, input: "@@hang@@", idle_timeout_ms: 5_000 });
     expect(result).toMatchObject({
       status: "failed",

@@ -66,7 +66,7 @@ test("ready is 503 while turnd is shutting down", async () => {
   expect(response.json()).toMatchObject({ ready: false });
 });
 
-test("a connection has time-outs for what it sends, and none for how long turnd answers", async () => {
+test("a connection has timeouts for what it sends, and none for how long turnd answers", async () => {
   const { app } = await createTestApp();
   const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = app.server;
   expect({ headersTimeout, requestTimeout, keepAliveTimeout, timeout }).toEqual({

@@ -70,3 +70,8 @@ export function translate(
 
 /** The types of events, in order. */
 export const types = (events: readonly TranslatedEvent[]): string[] => events.map(({ type }) => type);
+
+/** The events of one type. */
+export function find<T extends TranslatedEvent["type"]>(events: readonly TranslatedEvent[], type: T) {
+  return events.filter((event): event is TranslatedEvent & { type: T } => event.type === type);
+}
