@@ -31,6 +31,8 @@ async function bundle(target: string): Promise<void> {
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "linked",
+    // Its other form, for CommonJS, asks for its own parts in a way that cannot be bundled.
+    alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
     // Not swagger-ui: only its files are shipped, its code is bundled.
     external: ["@xterm/*"],
     plugins: [filesBesidePackage("@fastify/swagger-ui")],

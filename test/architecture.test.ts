@@ -132,7 +132,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
 /** Packages and built-in modules of the rooms that must stay free of effects. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
   protocol: ["zod"],
-  executors: ["zod", "@iarna/toml", "node:path"],
+  executors: ["zod", "@iarna/toml", "jsonc-parser", "node:path"],
   "service/api": ["zod"],
 };
 

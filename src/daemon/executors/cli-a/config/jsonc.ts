@@ -1,24 +1,28 @@
+import { parse, type ParseError } from "jsonc-parser";
+
 /** What came of reading JSON with comments; a fault says where, and never quotes what stands there. */
 export type ReadJsonc = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly where: string };
 
 /**
- * Reads JSON that may have comments and trailing commas, as CLI A reads its configuration.
+ * Reads JSON that may have comments and trailing commas, as CLI A reads its configuration: with the same parser.
  *
+ * Never throws. Only the place of a fault is taken from the parser: the text holds keys.
  * @see docs/contracts/cli-a.md §4
  */
 export function readJsonc(text: string): ReadJsonc {
+  const errors: ParseError[] = [];
   try {
-    return { ok: true, value: JSON.parse(toJson(text)) };
+    const value: unknown = parse(text, errors, { allowTrailingComma: true });
+    const [first] = errors;
+    return first === undefined ? { ok: true, value } : { ok: false, where: describePlace(text, first.offset) };
   } catch (error) {
-    // The engine's message quotes the text, which holds keys: only the place is taken from it.
-    const place = error instanceof Error ? /line (\d+) column (\d+)/.exec(error.message) : null;
-    return { ok: false, where: place === null ? "" : ` (line ${place[1]}, column ${place[2]})` };
+    // The parser goes one call deeper with each level, and no configuration has thousands.
+    if (!(error instanceof RangeError)) throw error;
+    return { ok: false, where: " (nested too deeply)" };
   }
 }
 
-const TOKEN = /"(?:[^"\\]|\\.)*"?|\/\/[^\n]*|\/\*[^]*?(?:\*\/|$)|,(?=(?:\s|\/\/[^\n]*(?:\n|$)|\/\*[^]*?\*\/)*[}\]])/g;
-
-/** Blanks out comments and trailing commas, so that places stay where they are. */
-function toJson(text: string): string {
-  return text.replace(TOKEN, (token) => (token.startsWith('"') ? token : token.replace(/[^\n]/g, " ")));
+function describePlace(text: string, offset: number): string {
+  const before = text.slice(0, offset).split("\n");
+  return ` (line ${before.length}, column ${(before.at(-1) ?? "").length + 1})`;
 }
