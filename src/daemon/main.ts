@@ -1,5 +1,4 @@
 import { dirname, join } from "node:path";
-import { EXECUTORS } from "./executors/registry.ts";
 import { runTurnd } from "./turnd.ts";
 
 process.exitCode = await runTurnd({
@@ -8,5 +7,5 @@ process.exitCode = await runTurnd({
   exit: (code) => process.exit(code),
   // Two folders up from here, as from the one file that scripts/bundle.ts makes of all this.
   sandboxDirectory: join(dirname(dirname(import.meta.dirname)), "sandbox"),
-  executors: EXECUTORS,
+  loadExecutors: async () => (await import("./executors/registry.ts")).EXECUTORS,
 });

@@ -19,7 +19,12 @@ export interface Host {
   exit(code: number): never;
   /** `sandbox/`: the keeper, the home writer. */
   readonly sandboxDirectory: string;
-  /** The CLIs that are driven. */
+  /** The CLIs that are driven. Called once, when it is known how much memory the command may take. */
+  loadExecutors(): Promise<readonly Executor[]>;
+}
+
+/** What a command has. */
+interface Program extends Omit<Host, "loadExecutors"> {
   readonly executors: readonly Executor[];
 }
 
@@ -29,18 +34,22 @@ export interface Host {
  * @returns the exit code; what went wrong has been written on stderr
  */
 export async function runTurnd(host: Host): Promise<ExitCode> {
-  const { env, executors } = host;
+  // Before the command line is read: that loads the CLIs, which takes memory too.
+  if (host.args[0] === "replay") keepHeapSmall();
+  const { env } = host;
+  const executors = await host.loadExecutors();
+  const program: Program = { ...host, executors };
   try {
     assertExecutors(executors);
     return await runCommandLine(
       host.args,
       {
-        serve: () => serve(host, readSettings(env, self())),
-        render: () => render(host, readSettings(env, self())),
-        doctor: (options) => doctor(host, options),
-        replay: (paths, view) => replay(host, paths, view),
-        record: (turnId, directory) => record(host, turnId, directory),
-        probe: (named, options) => probe(host, named, options),
+        serve: () => serve(program, readSettings(env, self())),
+        render: () => render(program, readSettings(env, self())),
+        doctor: (options) => doctor(program, options),
+        replay: (paths, view) => replay(program, paths, view),
+        record: (turnId, directory) => record(program, turnId, directory),
+        probe: (named, options) => probe(program, named, options),
       },
       executors.map(({ id }) => id),
     );
@@ -52,7 +61,7 @@ export async function runTurnd(host: Host): Promise<ExitCode> {
   }
 }
 
-async function serve(host: Host, settings: Settings): Promise<never> {
+async function serve(program: Program, settings: Settings): Promise<never> {
   const stopped = new Promise<NodeJS.Signals>((resolve) => {
     // Permanently, not once: a second signal must not interrupt what the first one started.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
@@ -63,7 +72,7 @@ async function serve(host: Host, settings: Settings): Promise<never> {
     import("./commands/render.ts"),
     import("./turns/store/secret-book.ts"),
   ]);
-  const secrets = createSecretBook(secretsOf(settings, host.executors));
+  const secrets = createSecretBook(secretsOf(settings, program.executors));
   const { redact } = secrets;
   const logger = pino(
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
@@ -73,18 +82,18 @@ async function serve(host: Host, settings: Settings): Promise<never> {
   process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled error"));
   const starting = startDaemon({
     settings,
-    sandboxDirectory: host.sandboxDirectory,
-    executors: host.executors,
+    sandboxDirectory: program.sandboxDirectory,
+    executors: program.executors,
     logger,
     secrets,
   });
   const daemon = await Promise.race([starting, stopped.then(() => undefined)]).catch((error: unknown) => {
     process.stderr.write(`turnd: ${redact(describe(error))}\n`);
     // At once: the next start resumes what was resumed already.
-    host.exit(exitCodeOf(error));
+    program.exit(exitCodeOf(error));
   });
   // A stop before the start is done: the next start resumes everything.
-  if (daemon === undefined) host.exit(0);
+  if (daemon === undefined) program.exit(0);
   const signal = await stopped;
   logger.info({ signal }, "stopping");
   let exitCode: ExitCode = 1;
@@ -96,11 +105,11 @@ async function serve(host: Host, settings: Settings): Promise<never> {
     logger.error({ err: error }, "stop failed");
   } finally {
     // Work that did not end in time must not keep this process alive.
-    host.exit(exitCode);
+    program.exit(exitCode);
   }
 }
 
-async function render({ executors, sandboxDirectory }: Host, settings: Settings): Promise<ExitCode> {
+async function render({ executors, sandboxDirectory }: Program, settings: Settings): Promise<ExitCode> {
   const [{ readConfigurations, renderConfigurations }, { assertPlaces }] = await Promise.all([
     import("./commands/render.ts"),
     import("./serve/places.ts"),
@@ -127,7 +136,7 @@ async function render({ executors, sandboxDirectory }: Host, settings: Settings)
   return 0;
 }
 
-async function doctor({ env, executors, sandboxDirectory }: Host, { isJson }: JsonOption): Promise<ExitCode> {
+async function doctor({ env, executors, sandboxDirectory }: Program, { isJson }: JsonOption): Promise<ExitCode> {
   const [{ runDoctor }, { secretsOfEnvironment }] = await Promise.all([
     import("./commands/doctor.ts"),
     import("./commands/render.ts"),
@@ -145,9 +154,7 @@ async function doctor({ env, executors, sandboxDirectory }: Host, { isJson }: Js
   );
 }
 
-async function replay({ env, executors }: Host, paths: readonly string[], show: ReplayView): Promise<ExitCode> {
-  // Before anything else is loaded: that takes memory too.
-  keepHeapSmall();
+async function replay({ env, executors }: Program, paths: readonly string[], show: ReplayView): Promise<ExitCode> {
   const [{ isReaderGone, printReplays }, { secretsOfEnvironment }] = await Promise.all([
     import("./commands/replay.ts"),
     import("./commands/render.ts"),
@@ -170,7 +177,7 @@ async function replay({ env, executors }: Host, paths: readonly string[], show: 
   }
 }
 
-async function record({ env, executors }: Host, turnId: string, directory: string): Promise<ExitCode> {
+async function record({ env, executors }: Program, turnId: string, directory: string): Promise<ExitCode> {
   const [{ recordTurn }, { keysOf, secretsOf }] = await Promise.all([
     import("./commands/record.ts"),
     import("./commands/render.ts"),
@@ -188,7 +195,7 @@ async function record({ env, executors }: Host, turnId: string, directory: strin
 }
 
 async function probe(
-  { env, executors, sandboxDirectory }: Host,
+  { env, executors, sandboxDirectory }: Program,
   named: readonly string[],
   { isJson }: JsonOption,
 ): Promise<ExitCode> {

@@ -9,5 +9,5 @@ process.exitCode = await runTurnd({
   env: process.env,
   exit: (code) => process.exit(code),
   sandboxDirectory: join(dirname(dirname(import.meta.dirname)), "sandbox"),
-  executors: [...EXECUTORS, toy],
+  loadExecutors: () => Promise.resolve([...EXECUTORS, toy]),
 });
