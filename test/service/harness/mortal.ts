@@ -68,6 +68,8 @@ export async function startMortalProcess(options: MortalOptions): Promise<Listen
     SERVICE_PORT: "0",
     SERVICE_SANDBOX: "static",
     SERVICE_TURND_URLS: options.turndUrl,
+    // Tests poll.
+    SERVICE_RATE_PER_MINUTE: "0",
     SERVICE_LEASE_MS: "10000",
     SERVICE_RUN_CONCURRENCY: "4",
     ...SECRETS,
