@@ -79,7 +79,7 @@ describeImage("turnd doctor", () => {
 
   test("finds an image without settings sound, run as its README says", async () => {
     const { tag } = inject("image");
-    const documented = /`docker (run [^`]*) <image> ([^`]*)` looks/.exec(
+    const documented = /`docker (run [^`]*) <image> ([^`]*)` checks/.exec(
       readFileSync(join(REPOSITORY, "sandbox/README.md"), "utf8"),
     );
     const [options = "", command = ""] = documented?.slice(1) ?? [];
