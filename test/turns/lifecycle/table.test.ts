@@ -180,7 +180,7 @@ test("a stop reason never changes, and is never taken back", () => {
 test("what is waited for before a process exists is given up exactly when a turn without one is stopped", () => {
   for (const { life, next, effects } of ALL) {
     const isStopped = life.stopReason === undefined && next.stopReason !== undefined;
-    const hasNone = life.phase === "queued" || life.phase === "starting";
+    const hasNone = next.phase === "queued" || next.phase === "starting";
     // A session that is deleted besides: what is given up is given up.
     const isDeleted = !life.isSessionDeleted && next.isSessionDeleted;
     if (!isDeleted && !life.isSessionDeleted) expect(effects.includes("abort_start")).toBe(isStopped && hasNone);
@@ -198,12 +198,68 @@ test("the reason of a stop is saved before the signal", () => {
   }
 });
 
-test("a lost resume is tried afresh once at most, and never where the turn is to end", () => {
+test("a lost resume is tried afresh once at most, and what was asked meanwhile ends the turn before a process starts", () => {
   const again = ALL.filter(
     ({ life, next }) => life.phase !== "queued" && next.phase === "starting" && life.phase !== "starting",
   );
   expect(again.length).toBeGreaterThan(0);
-  for (const { life, next } of again) {
+  for (const { life, next, effects } of again) {
     expect([life.isAfresh, next.isAfresh, life.stopReason, life.hasLogFailed]).toEqual([false, true, undefined, false]);
+    expect([next.stopReason, effects.includes("abort_start")]).toEqual([
+      life.pendingStop,
+      life.pendingStop !== undefined,
+    ]);
   }
+});
+
+/** A turn whose resume answered with another session, and whose process is being killed for that. */
+const HALTED = receiveAll(beginLife(), [
+  { type: "dequeued" },
+  { type: "process_started", process: { stop() {}, abandonOutput() {} } },
+  { type: "halted" },
+]);
+
+function receiveAll(life: Life, inputs: readonly Input[]): Life {
+  return inputs.reduce((now, input) => step(now, input).life, life);
+}
+
+test.each(["cancel", "session_deleted", "shutdown"] as const)(
+  "a %s that is requested while a halted resume is killed is not lost in the fresh start",
+  (reason) => {
+    const life = receiveAll(HALTED, [
+      { type: "stop_requested", reason },
+      { type: "process_ended", mayStartAfresh: true },
+    ]);
+    expect([life.phase, life.stopReason]).toEqual(["starting", reason]);
+    expect(receiveAll(life, [{ type: "start_given_up" }]).phase).toBe(reason === "shutdown" ? "postponed" : "ending");
+    // What the process did outweighs what was requested after it, where nothing takes its place.
+    const over = receiveAll(HALTED, [
+      { type: "stop_requested", reason },
+      { type: "process_ended", mayStartAfresh: false },
+    ]);
+    expect([over.phase, over.stopReason]).toEqual(["ending", undefined]);
+  },
+);
+
+test("a stop that is requested in any phase lets no process run on, not even a fresh one", () => {
+  const [processStarted] = ALL_INPUTS.filter(({ type }) => type === "process_started");
+  if (processStarted === undefined) throw new Error("no input starts a process");
+  for (const { next } of ALL) {
+    const life = receiveAll(next, [
+      { type: "stop_requested", reason: "cancel" },
+      { type: "process_ended", mayStartAfresh: true },
+      { type: "dequeued" },
+      processStarted,
+    ]);
+    expect([next, life.phase]).not.toEqual([next, "running"]);
+  }
+});
+
+test("a turn that steers while a halted resume is killed is not forgotten in the fresh start", () => {
+  const afresh: Input = { type: "process_ended", mayStartAfresh: true };
+  const steered = step(HALTED, { type: "steer_requested" });
+  expect(steered.effects).toEqual(["start_steer_timer"]);
+  expect(receiveAll(steered.life, [afresh])).toMatchObject({ phase: "starting", isSteered: true });
+  const waited = receiveAll(steered.life, [{ type: "steer_wait_over" }, afresh]);
+  expect(waited).toMatchObject({ phase: "starting", stopReason: "steer" });
 });

@@ -53,6 +53,16 @@ test("a disk that refuses the reason does not keep a turn from being stopped, no
   expect([orders.length, unsaved.length, turn.life.phase]).toEqual([1, 1, "ending"]);
 });
 
+test("a fresh start is given up where the turn was cancelled while its halted resume was killed", async () => {
+  const { turn } = makeTurn();
+  const orders = await run(turn);
+  await turn.send({ type: "halted" });
+  await turn.send({ type: "stop_requested", reason: "cancel" });
+  expect([orders, turn.startSignal.aborted]).toEqual([[expect.objectContaining({ isAtOnce: true })], false]);
+  await turn.send({ type: "process_ended", mayStartAfresh: true });
+  expect([turn.life.phase, turn.startSignal.aborted]).toEqual(["starting", true]);
+});
+
 test("a start that cannot be written is refused to whoever prepared it", async () => {
   const { turn, directory } = makeTurn();
   await turn.send({ type: "dequeued" });

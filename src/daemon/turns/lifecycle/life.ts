@@ -24,6 +24,8 @@ export interface Life {
   readonly stopReason: StopReason | undefined;
   /** Whether that reason was given to an earlier daemon. */
   readonly isReasonInherited: boolean;
+  /** What it is asked to end with while its process is being ended for what that did itself: holds where another takes its place. */
+  readonly pendingStop: StopReason | undefined;
   /** Whether its session is being deleted: what it has printed is of no use any more. */
   readonly isSessionDeleted: boolean;
   /** Whether a later turn waits for a step boundary of this one to take over the session. */
@@ -46,6 +48,7 @@ export function beginLife({ stopReason, isAfresh }: Kept = { stopReason: undefin
     phase: "queued",
     stopReason,
     isReasonInherited: stopReason !== undefined,
+    pendingStop: undefined,
     isSessionDeleted: stopReason === "session_deleted",
     isSteered: false,
     hasLogFailed: false,

@@ -37,7 +37,7 @@ export const EFFECTS: Readonly<Record<Effect, string>> = {
 };
 
 /** What a step remembers besides the phase. */
-type Note = "stop_reason" | "session_deleted" | "steered" | "log_failed" | "afresh";
+type Note = "stop_reason" | "pending_stop" | "session_deleted" | "steered" | "log_failed" | "afresh";
 
 /** What must hold for a step besides the phase and the input. */
 export const CONDITIONS = {
@@ -48,13 +48,16 @@ export const CONDITIONS = {
   "a later turn steers": ({ isSteered }) => isSteered,
   "its session is deleted": ({ isSessionDeleted }, input) =>
     isSessionDeleted || (input.type === "stop_requested" && input.reason === "session_deleted"),
+  "the resume is lost, a fresh session is allowed, and a stop is pending": (life, input) =>
+    isToStartAfresh(life, input) && life.pendingStop !== undefined,
   "the resume is lost, a fresh session is allowed, and nothing ends the turn": (life, input) =>
-    input.type === "process_ended" &&
-    input.mayStartAfresh &&
-    !life.isAfresh &&
-    life.stopReason === undefined &&
-    !life.hasLogFailed,
+    isToStartAfresh(life, input) && life.pendingStop === undefined,
 } satisfies Record<string, (life: Life, input: Input) => boolean>;
+
+function isToStartAfresh({ isAfresh, stopReason, hasLogFailed }: Life, input: Input): boolean {
+  const mayStartAfresh = input.type === "process_ended" && input.mayStartAfresh;
+  return mayStartAfresh && !isAfresh && stopReason === undefined && !hasLogFailed;
+}
 
 export interface Transition {
   readonly from: readonly Phase[];
@@ -94,7 +97,7 @@ export const TRANSITIONS: readonly Transition[] = [
     effects: ["abort_start"],
   },
   {
-    from: [...BEFORE_A_PROCESS, "running"],
+    from: [...BEFORE_A_PROCESS, ...WITH_A_PROCESS],
     on: ["steer_requested"],
     if: "no later turn steers yet",
     notes: ["steered"],
@@ -148,7 +151,27 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ["running"], on: ["halted"], to: "stopping", effects: ["stop_process"] },
   { from: ["running"], on: ["log_failed"], to: "stopping", notes: ["log_failed"], effects: ["stop_process"] },
   { from: ["stopping"], on: ["log_failed"], notes: ["log_failed"] },
-  { from: ["stopping"], on: ["stop_requested"], if: "its session is deleted", effects: ["abandon_output"] },
+  {
+    from: ["stopping"],
+    on: ["stop_requested"],
+    if: "its session is deleted",
+    notes: ["pending_stop", "session_deleted"],
+    effects: ["abandon_output"],
+  },
+  {
+    from: ["stopping"],
+    on: ["stop_requested", "steer_wait_over"],
+    if: "no stop reason is given",
+    notes: ["pending_stop"],
+  },
+  {
+    from: ["stopping"],
+    on: ["process_ended"],
+    if: "the resume is lost, a fresh session is allowed, and a stop is pending",
+    to: "starting",
+    notes: ["stop_reason", "afresh"],
+    effects: ["detach_process", "abort_start"],
+  },
   {
     from: WITH_A_PROCESS,
     on: ["process_ended"],
@@ -198,7 +221,9 @@ export function step(life: Life, input: Input): Step {
 function take(life: Life, note: Note, input: Input): Life {
   switch (note) {
     case "stop_reason":
-      return { ...life, stopReason: life.stopReason ?? reasonOf(input) };
+      return { ...life, stopReason: life.stopReason ?? reasonOf(input) ?? life.pendingStop };
+    case "pending_stop":
+      return { ...life, pendingStop: life.pendingStop ?? reasonOf(input) };
     case "session_deleted":
       return { ...life, isSessionDeleted: true };
     case "steered":
