@@ -63,6 +63,23 @@ test("a fresh start is given up where the turn was cancelled while its halted re
   expect([turn.life.phase, turn.startSignal.aborted]).toEqual(["starting", true]);
 });
 
+test("whoever stops a fresh start waits for its own process, not for that of the resume before it", async () => {
+  const { turn } = makeTurn();
+  await run(turn);
+  const first = turn.stopped;
+  await turn.send({ type: "halted" });
+  await turn.send({ type: "stop_done" });
+  await first;
+  await turn.send({ type: "process_ended", mayStartAfresh: true });
+  await run(turn);
+  let isStopped = false;
+  void turn.stopped.then(() => (isStopped = true));
+  await turn.send({ type: "stop_requested", reason: "cancel" });
+  expect(isStopped).toBe(false);
+  await turn.send({ type: "stop_done" });
+  await turn.stopped;
+});
+
 test("a start that cannot be written is refused to whoever prepared it", async () => {
   const { turn, directory } = makeTurn();
   await turn.send({ type: "dequeued" });

@@ -8,6 +8,7 @@ export type Effect =
   | "stop_process"
   | "abandon_output"
   | "detach_process"
+  | "renew_stops"
   | "start_steer_timer"
   | "clear_steer_timer"
   | "save"
@@ -25,6 +26,7 @@ export const EFFECTS: Readonly<Record<Effect, string>> = {
   stop_process: "the process is asked to end, then killed with all it started",
   abandon_output: "what is printed and not read yet is not read",
   detach_process: "there is nothing to stop any more",
+  renew_stops: "requests that stop the turn from now on are answered for its next process",
   start_steer_timer: "`TURND_STEER_WAIT_MS` begin",
   clear_steer_timer: "no turn waits for a step boundary of this one any more",
   save: "`turn.json` is replaced; where that fails, it is thrown to the sender",
@@ -170,7 +172,7 @@ export const TRANSITIONS: readonly Transition[] = [
     if: "the resume is lost, a fresh session is allowed, and a stop is pending",
     to: "starting",
     notes: ["stop_reason", "afresh"],
-    effects: ["detach_process", "abort_start"],
+    effects: ["detach_process", "renew_stops", "abort_start"],
   },
   {
     from: WITH_A_PROCESS,
@@ -178,7 +180,7 @@ export const TRANSITIONS: readonly Transition[] = [
     if: "the resume is lost, a fresh session is allowed, and nothing ends the turn",
     to: "starting",
     notes: ["afresh"],
-    effects: ["detach_process"],
+    effects: ["detach_process", "renew_stops"],
   },
   { from: WITH_A_PROCESS, on: ["process_ended"], to: "ending", effects: LEAVE },
 

@@ -29,7 +29,10 @@ export interface Turn {
   readonly startSignal: AbortSignal;
   /** Resolves when `turn.ended` is logged and the tree is gone, or turnd has stopped before anything of the turn ran. */
   readonly finished: Promise<void>;
-  /** Resolves when the processes of a turn that was stopped are gone; its last lines may still become events. */
+  /**
+   * Resolves when the processes of a turn that was stopped are gone; its last lines may still become events. Another one
+   * where a fresh process takes the place of one that was stopped.
+   */
   readonly stopped: Promise<void>;
   /**
    * Takes an input. The phase has changed when this returns; what is written for it, when it resolves.
@@ -66,7 +69,7 @@ export function createTurn(options: TurnOptions): Turn {
   const endedProcesses: CancelReceipt["ended"] = [];
   const starting = new AbortController();
   const finish = Promise.withResolvers<void>();
-  const stop = Promise.withResolvers<void>();
+  let stop = Promise.withResolvers<void>();
 
   /** One after the other, and each as the file is then. */
   function save(): Promise<void> {
@@ -97,6 +100,9 @@ export function createTurn(options: TurnOptions): Turn {
         break;
       case "detach_process":
         process = undefined;
+        break;
+      case "renew_stops":
+        stop = Promise.withResolvers();
         break;
       case "start_steer_timer":
         steerTimer = setTimeout(() => void send({ type: "steer_wait_over" }), options.steerWaitMs);
@@ -172,7 +178,9 @@ export function createTurn(options: TurnOptions): Turn {
     endedProcesses,
     startSignal: starting.signal,
     finished: finish.promise,
-    stopped: stop.promise,
+    get stopped() {
+      return stop.promise;
+    },
     send,
   };
 }
