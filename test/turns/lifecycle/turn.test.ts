@@ -50,7 +50,19 @@ test("a disk that refuses the reason does not keep a turn from being stopped, no
   await orders[0]?.saved;
   await turn.send({ type: "process_ended", mayStartAfresh: false });
   await turn.send({ type: "concluded", endedBy: "cancel", halted: undefined });
-  expect([orders.length, unsaved.length, turn.life.phase]).toEqual([1, 1, "ending"]);
+  expect([orders.length, unsaved.length, turn.life.phase]).toEqual([1, 2, "ending"]);
+});
+
+test("a reason that the disk refused is written with the turn's end, once there is room", async () => {
+  const { turn, directory, onDisk } = makeTurn();
+  const orders = await run(turn);
+  rmSync(directory, { recursive: true });
+  await turn.send({ type: "stop_requested", reason: "cancel" });
+  await orders[0]?.saved;
+  mkdirSync(directory);
+  await turn.send({ type: "process_ended", mayStartAfresh: false });
+  await turn.send({ type: "concluded", endedBy: "cancel", halted: undefined });
+  expect(onDisk()).toMatchObject({ ended_by: "cancel" });
 });
 
 test("a fresh start is given up where the turn was cancelled while its halted resume was killed", async () => {

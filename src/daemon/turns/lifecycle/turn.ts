@@ -61,6 +61,7 @@ export interface TurnOptions {
 export function createTurn(options: TurnOptions): Turn {
   const { directory, tail } = options;
   let { file, end } = options;
+  let fileOnDisk = file;
   let life: Life = beginLife({ stopReason: stopReasonIn(file), isAfresh: file.degraded !== undefined });
   let unwrittenEnd: TurnEndedData | undefined;
   let process: TurnProcess | undefined;
@@ -71,17 +72,18 @@ export function createTurn(options: TurnOptions): Turn {
   const finish = Promise.withResolvers<void>();
   let stop = Promise.withResolvers<void>();
 
-  /** One after the other, and each as the file is then. */
+  /** One after the other, and each as the file is then; what the disk has refused before goes with the next. */
   function save(): Promise<void> {
-    const saved = saving.then(() => writeTurnFile(directory, file));
-    saved.catch(() => undefined);
+    const saved = saving.then(write);
     saving = saved.catch(() => undefined);
     return saved;
   }
 
-  function saveIfPossible(before: TurnFile): Promise<void> {
-    if (JSON.stringify(file) === JSON.stringify(before)) return Promise.resolve();
-    return save().catch((error: unknown) => options.onUnsaved(file.turn_id, error));
+  async function write(): Promise<void> {
+    const written = file;
+    if (JSON.stringify(written) === JSON.stringify(fileOnDisk)) return;
+    await writeTurnFile(directory, written);
+    fileOnDisk = written;
   }
 
   function execute(effect: Effect, input: Input, saved: Promise<void>): Promise<void> {
@@ -113,11 +115,9 @@ export function createTurn(options: TurnOptions): Turn {
       case "save":
         file = fileAfter(file, life, input);
         return save();
-      case "save_if_possible": {
-        const before = file;
+      case "save_if_possible":
         file = fileAfter(file, life, input);
-        return saveIfPossible(before);
-      }
+        return save().catch((error: unknown) => options.onUnsaved(file.turn_id, error));
       case "note_processes":
         if (input.type === "processes_swept") endedProcesses.push(...input.processes);
         break;
