@@ -87,8 +87,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
 
   async function waitForEnd(): Promise<{ exit: KeptExit | null; sweepError: SweepError | undefined }> {
     try {
-      const exit = await waitForExit(turn.directory, options.started, finished.signal);
-      watch.stop();
+      const exit = await waitForExit(turn.directory, options.started, finished.signal).finally(watch.stop);
       const sweepError = await sweepAll(parts, tree, stopping);
       // A sweep waits for the keeper, which may have come to write it meanwhile.
       return { exit: exit ?? (await readExit(turn.directory)) ?? null, sweepError };
@@ -157,6 +156,8 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
     throw error;
   });
   const end = await ended;
+  // What is stopped after its end is swept by the turn's mark, which the turn's next process carries too.
+  await Promise.allSettled([stopping]);
   if (output.isLogFull()) await options.onOutputCut();
   await output
     .cut(turn.directory)
