@@ -120,9 +120,9 @@ async function startPlaying({ turn, logPath }: OpenTurn, replay: NonNullable<Tur
       for (const { source, number } of lines) taken[source] = number;
     },
     async outcome() {
-      await stopping;
-      // What has come to its end by itself is not stopped any more.
+      // What has come to its end by itself is not stopped any more; a stop that came before is waited for.
       await turn.send({ type: "process_ended", mayStartAfresh: false });
+      await stopping;
       if (cut.signal.aborted) return { endedBy: turn.life.stopReason ?? null, exit: null };
       return { endedBy: replay.ended_by, exit: replay.exit };
     },
