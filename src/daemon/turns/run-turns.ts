@@ -54,7 +54,7 @@ export function createRunner(
     } catch (error) {
       // What comes after its end changes nothing for the turn any more.
       if (hasEnded(turn)) logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be left in order");
-      else await endWithoutLog(parts, turn, error);
+      else await endWithoutLog(partsOf(turn), turn, error);
     } finally {
       await turn.send({ type: "closed" });
       if (hasEnded(turn)) secrets.end(turn.file.turn_id);

@@ -46,8 +46,12 @@ export async function endWithoutLog(parts: EndParts, turn: Turn, error: unknown)
   };
   // Wherever the turn stood.
   await turn.send({ type: "failed" });
-  const end = { status: data.status, at: parts.now().toISOString(), decision: explainTurn(facts) };
-  await turn.send({ type: "end_unwritable", end, data });
+  const at = parts.now().toISOString();
+  await turn.send({
+    type: "end_unwritable",
+    end: { status: data.status, at, ...makeDecision(parts, turn, facts) },
+    data,
+  });
   observeEnd(parts, turn, data);
   turn.tail.end();
 }
@@ -88,8 +92,7 @@ export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { fact
       digest: before.digest,
     });
   const at = now.toISOString();
-  const decision = makeDecision(parts, turn, facts);
-  const data = await logEnd(parts, turn, log, makeData, { at, ...(decision === undefined ? {} : { decision }) });
+  const data = await logEnd(parts, turn, log, makeData, { at, ...makeDecision(parts, turn, facts) });
   await quietly(parts, turn, async () => {
     // A result beside a log without its end would show that the log is damaged.
     if (turn.decision === undefined || turn.unwrittenEnd !== undefined) return;
@@ -103,13 +106,13 @@ export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { fact
   );
 }
 
-function makeDecision({ redact, logger }: EndParts, turn: Turn, facts: TurnFacts): Decision | undefined {
+function makeDecision({ redact, logger }: EndParts, turn: Turn, facts: TurnFacts): Pick<End, "decision"> {
   try {
-    return withoutSecrets(redact, Decision, explainTurn(facts));
+    return { decision: withoutSecrets(redact, Decision, explainTurn(facts)) };
   } catch (error) {
     // It can be made again from the turn's directory, and matters less than the end itself (law 3).
     logger.warn({ turnId: turn.file.turn_id, err: error }, "decision of a turn's end could not be described");
-    return undefined;
+    return {};
   }
 }
 
