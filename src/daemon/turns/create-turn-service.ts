@@ -215,6 +215,8 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
         await admission.settled();
         const turns = store.ofSession(sessionId);
         await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
+        // One whose end is logged may still write its result, and has its home to tidy.
+        await Promise.all(turns.map(({ finished }) => finished));
         await tidying.settled(sessionId);
         await removal.remove(sessionId);
       } finally {

@@ -56,9 +56,10 @@ export function createRunner(
       if (hasEnded(turn)) logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be left in order");
       else await endWithoutLog(partsOf(turn), turn, error);
     } finally {
-      await turn.send({ type: "closed" });
       if (hasEnded(turn)) secrets.end(turn.file.turn_id);
+      // Before those who wait for the end hear of it: they wait for the tidying too.
       if (hasEnded(turn)) tidying.begin(turn, { hasHome });
+      await turn.send({ type: "closed" });
     }
   };
 }
