@@ -40,6 +40,16 @@ test("a session is deleted with directories in its home that cannot be written",
   expect(sessionsOf(turnd)).toEqual([]);
 });
 
+test("nothing of a turn is written or tidied any more when its session is deleted at the sight of its end", async () => {
+  const turnd = await fakeDaemon();
+  for (let round = 0; round < 5; round += 1) {
+    const { turn_id } = await turnd.admit({ ...session, input: "hello" });
+    for await (const { event } of turnd.follow(turn_id)) if (event === "turn.ended") break;
+    expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
+  }
+  expect(turnd.log.filter((line) => /could not be (written|tidied)/.test(line))).toEqual([]);
+});
+
 test.skipIf(process.getuid?.() !== 0)(
   "a session is gone when its removal is decided, and what is left of it keeps no daemon from starting",
   async () => {
