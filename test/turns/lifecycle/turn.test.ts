@@ -93,11 +93,17 @@ test("whoever stops a fresh start waits for its own process, not for that of the
 });
 
 test("a start that cannot be written is refused to whoever prepared it", async () => {
-  const { turn, directory } = makeTurn();
+  const { turn, directory, onDisk } = makeTurn();
   await turn.send({ type: "dequeued" });
   rmSync(directory, { recursive: true });
   const start = { started_at: "2026-01-01T00:00:00.000Z", requested_session: null };
   await expect(turn.send({ type: "prepared", start })).rejects.toMatchObject({ code: "ENOENT" });
+  // Nothing ran: what is written once there is room must not show a start.
+  mkdirSync(directory);
+  await turn.send({ type: "failed" });
+  const halted = { code: "storage_error" as const, message: "The disk is full." };
+  await turn.send({ type: "concluded", endedBy: null, halted });
+  expect(onDisk()).toEqual({ ...admittedFile(), halted });
 });
 
 test("a turn that waits is given up at once when it is stopped, and shows its end when that is logged", async () => {

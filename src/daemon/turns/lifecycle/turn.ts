@@ -79,6 +79,18 @@ export function createTurn(options: TurnOptions): Turn {
     return saved;
   }
 
+  /** What the sender does not go on with has not happened. */
+  async function saveOrTakeBack(changed: TurnFile): Promise<void> {
+    const before = file;
+    file = changed;
+    try {
+      await save();
+    } catch (error) {
+      if (file === changed) file = before;
+      throw error;
+    }
+  }
+
   async function write(): Promise<void> {
     const written = file;
     if (JSON.stringify(written) === JSON.stringify(fileOnDisk)) return;
@@ -104,7 +116,7 @@ export function createTurn(options: TurnOptions): Turn {
         process = undefined;
         break;
       case "renew_stops":
-        stop = Promise.withResolvers();
+        stop = Promise.withResolvers<void>();
         break;
       case "start_steer_timer":
         steerTimer = setTimeout(() => void send({ type: "steer_wait_over" }), options.steerWaitMs);
@@ -113,8 +125,7 @@ export function createTurn(options: TurnOptions): Turn {
         clearTimeout(steerTimer);
         break;
       case "save":
-        file = fileAfter(file, life, input);
-        return save();
+        return saveOrTakeBack(fileAfter(file, life, input));
       case "save_if_possible":
         file = fileAfter(file, life, input);
         return save().catch((error: unknown) => options.onUnsaved(file.turn_id, error));
