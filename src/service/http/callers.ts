@@ -5,7 +5,7 @@ import type { KnownActor } from "../auth/accounts.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Credentials } from "../auth/credentials.ts";
 import { CallCounts } from "./call-counts.ts";
-import { createCallLimit } from "./count-call.ts";
+import { createCallLimit } from "./call-limit.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
