@@ -1,23 +1,24 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { runCommandLine, type ExitCode } from "../src/daemon/commands/command-line.ts";
+import { runCommandLine } from "../src/daemon/commands/command-line.ts";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
 import { fillEnvironment } from "./fill-environment.ts";
 
 // What `npm start` runs: turnd on a machine that may be no sandbox image. Variables that are set win over everything.
 // Help and wrong arguments end here: they make no directory and copy no CLI.
 let isCommand = false;
-const accept = async (): Promise<ExitCode> => {
+const host = {
+  args: process.argv.slice(2),
+  env: process.env,
+  exit: (code: number) => process.exit(code),
+  sandboxDirectory: join(import.meta.dirname, "../sandbox"),
+  loadExecutors: async () => EXECUTORS,
+};
+const exitCode = await runCommandLine(host, async () => {
   isCommand = true;
   return 0;
-};
-const commands = { serve: accept, render: accept, doctor: accept, replay: accept, record: accept, probe: accept };
-const exitCode = await runCommandLine(
-  process.argv.slice(2),
-  commands,
-  EXECUTORS.map(({ id }) => id),
-);
+});
 if (!isCommand) process.exit(exitCode);
 
 const base =

@@ -1,92 +1,86 @@
 import { expect, test, vi } from "vitest";
-import { runCommandLine, type Commands } from "../src/daemon/commands/command-line.ts";
+import { nearest } from "../src/command-line/nearest.ts";
+import { runCommandLine } from "../src/daemon/commands/command-line.ts";
 
-/** Runs a command line whose commands do nothing but say what was asked of them. */
+/** Runs a command line whose commands do nothing but count. */
 async function run(...args: string[]) {
-  const asked: unknown[][] = [];
-  const note =
-    (name: string) =>
-    async (...given: unknown[]) => {
-      asked.push([name, ...given]);
-      return 0 as const;
-    };
-  const commands: Commands = {
-    serve: note("serve"),
-    render: note("render"),
-    doctor: note("doctor"),
-    replay: note("replay"),
-    record: note("record"),
-    probe: note("probe"),
-  };
+  let performed = 0;
   const printed = { out: "", err: "" };
   const out = vi.spyOn(process.stdout, "write").mockImplementation((text) => Boolean((printed.out += String(text))));
   const err = vi.spyOn(process.stderr, "write").mockImplementation((text) => Boolean((printed.err += String(text))));
+  const refuse = (): never => {
+    throw new Error("nothing may be run");
+  };
+  const host = { args, env: {}, exit: refuse, sandboxDirectory: "/nowhere", loadExecutors: refuse };
   try {
-    return { exitCode: await runCommandLine(args, commands, ["cli-a", "cli-b"]), asked, ...printed };
+    const exitCode = await runCommandLine(host, async () => {
+      performed += 1;
+      return 0;
+    });
+    return { exitCode, performed, ...printed };
   } finally {
     out.mockRestore();
     err.mockRestore();
   }
 }
 
-test.each(["--help", "-h", "help", "serve --help", "serve -h", "render --help", "help render", "doctor --help"])(
-  "`turnd %s` prints help and runs nothing",
-  async (line) => {
-    const { exitCode, asked, out, err } = await run(...line.split(" "));
-    expect([exitCode, asked, err]).toEqual([0, [], ""]);
-    expect(out).toMatch(/^Usage: turnd/);
-  },
-);
+const COMMANDS = ["serve", "render", "doctor", "replay", "record", "probe"];
 
-test("the version is printed", async () => {
-  expect(await run("--version")).toMatchObject({
-    exitCode: 0,
-    asked: [],
-    out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
-  });
+test.each([
+  "--help",
+  "-h",
+  "help",
+  "help help",
+  "help --help",
+  ...COMMANDS.flatMap((name) => [`help ${name}`, `${name} --help`, `${name} -h`]),
+  // Help is asked for whatever else stands there.
+  "record turn directory more --help",
+])("`turnd %s` prints help and runs nothing", async (line) => {
+  const { exitCode, performed, out, err } = await run(...line.split(" "));
+  expect([exitCode, performed, err]).toEqual([0, 0, ""]);
+  expect(out).toMatch(/^Usage: turnd/);
+});
+
+test.each(["--version", "-V"])("`turnd %s` prints the version", async (line) => {
+  const { exitCode, performed, out } = await run(line);
+  expect([exitCode, performed]).toEqual([0, 0]);
+  expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 test.each([
   ["serve extra", /extra|arguments/],
   ["render --force", /--force/],
-  ["doctor --jsn", /--jsn/],
+  ["doctor --jsn", /--jsn[^]*--json/],
+  ["docter", /docter[^]*doctor/],
   ["bogus", /bogus/],
+  ["help bogus", /bogus/],
+  ["bogus --help", /bogus/],
+  ["help relpay", /relpay[^]*replay/],
   ["--json", /--json/],
   ["replay", /recording/],
   ["replay --summary --explain x", /--explain/],
   ["record turn", /directory/],
   ["record turn directory more", /arguments/],
-  ["probe cli-c", /cli-c/],
 ])("`turnd %s` is refused with 2, says why, and runs nothing", async (line, why) => {
-  const { exitCode, asked, out, err } = await run(...line.split(" "));
-  expect([exitCode, asked, out]).toEqual([2, [], ""]);
+  const { exitCode, performed, out, err } = await run(...line.split(" "));
+  expect([exitCode, performed, out]).toEqual([2, 0, ""]);
   expect(err).toMatch(why);
+  expect(err).toMatch(/^turnd: /);
 });
 
+test.each([[], ["serve"], ["doctor", "--json"], ["replay", "--summary", "a", "-"], ["record", "turn", "directory"]])(
+  "%j is run",
+  async (...args) => {
+    expect(await run(...args)).toEqual({ exitCode: 0, performed: 1, out: "", err: "" });
+  },
+);
+
 test.each([
-  [[], ["serve"]],
-  [["serve"], ["serve"]],
-  [
-    ["doctor", "--json"],
-    ["doctor", { isJson: true }],
-  ],
-  [
-    ["replay", "--summary", "a", "-"],
-    ["replay", ["a", "-"], "summary"],
-  ],
-  [
-    ["replay", "--explain", "a"],
-    ["replay", ["a"], "decision"],
-  ],
-  [
-    ["record", "turn", "directory"],
-    ["record", "turn", "directory"],
-  ],
-  [
-    ["probe", "cli-a", "--json"],
-    ["probe", ["cli-a"], { isJson: true }],
-  ],
-])("%j runs %j", async (args, wanted) => {
-  const { exitCode, asked } = await run(...args);
-  expect([exitCode, asked[0]?.slice(0, wanted.length)]).toEqual([0, wanted]);
+  ["cli-c", ["cli-a", "cli-b"], "cli-a"],
+  ["codx", ["opencode", "codex"], "codex"],
+  ["TURND_PROT", ["TURND_PORT", "TURND_HOST"], "TURND_PORT"],
+  ["TURND_MAX_TURN", ["TURND_MAX_TURNS", "TURND_MAX_SHELLS"], "TURND_MAX_TURNS"],
+  ["nothing", ["serve"], undefined],
+])("the name nearest to %s of %j is %s", (given, names, wanted) => {
+  expect(nearest(given, names)).toBe(wanted);
 });

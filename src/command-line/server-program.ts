@@ -47,16 +47,29 @@ export function createServerProgram<Code extends number>(options: ServerProgramO
     },
     async run(args) {
       try {
-        await program.parseAsync(args.length === 0 ? ["serve"] : args, { from: "user" });
+        await program.parseAsync(withCommand(program, args), { from: "user" });
         return exitCode;
       } catch (error) {
         // Help and the version end here too, with 0.
         if (!(error instanceof CommanderError)) throw error;
         if (error.exitCode !== 0) return 2;
         // A reader that has seen enough of the help is no fault.
-        process.stdout.once("error", () => undefined);
+        if (process.stdout.listenerCount("error") === 0) process.stdout.on("error", () => undefined);
         return 0;
       }
     },
   };
+}
+
+const OWN_OPTIONS = new Set(["-h", "--help", "-V", "--version"]);
+
+/** Options alone are those of `serve`; help of a command that does not exist is refused, and not answered with another. */
+function withCommand(program: Command, args: readonly string[]): readonly string[] {
+  const isHelp = args[0] === "help";
+  const [first, ...rest] = isHelp ? args.slice(1) : args;
+  if (first === undefined) return isHelp ? ["--help"] : ["serve"];
+  if (first.startsWith("-")) return isHelp || OWN_OPTIONS.has(first) ? [first, ...rest] : ["serve", first, ...rest];
+  if (first === "help") return ["--help"];
+  if (!program.commands.some((command) => command.name() === first)) return [first];
+  return isHelp ? [first, ...rest, "--help"] : [first, ...rest];
 }

@@ -1,0 +1,40 @@
+import { nearest } from "../../../command-line/nearest.ts";
+import type { CommandLine } from "../command-line.ts";
+import { loadExecutors, self, untilStopped, type ExitCode, type Host } from "../host.ts";
+
+/** `turnd probe`. */
+export function addProbe({ program, settingsHint, perform }: CommandLine): void {
+  program
+    .command("probe")
+    .description("play scenarios with the installed CLIs and print how they differ from the versions turnd knows")
+    .argument("[executor...]", "the CLIs to play with; all where none is named")
+    .option("--json", "print the differences as one JSON document")
+    .addHelpText("after", `${settingsHint}\nExit code 1 when a difference breaks turnd.`)
+    .action((named: string[], { json = false }: { json?: boolean }) => perform((host) => probe(host, named, json)));
+}
+
+async function probe(host: Host, named: readonly string[], isJson: boolean): Promise<ExitCode> {
+  const executors = await loadExecutors(host);
+  const ids = executors.map(({ id }) => id);
+  const unknown = named.find((name) => !ids.includes(name));
+  if (unknown !== undefined) {
+    const hint = nearest(unknown, ids);
+    const meant = hint === undefined ? "" : ` (Did you mean ${hint}?)`;
+    process.stderr.write(`turnd: there is no executor ${JSON.stringify(unknown)}, only ${ids.join(", ")}${meant}\n`);
+    return 2;
+  }
+  const { printProbe } = await import("../probe.ts");
+  const probed = executors.filter(({ id }) => named.length === 0 || named.includes(id));
+  return untilStopped((signal) =>
+    printProbe(probed, {
+      env: host.env,
+      self: self(),
+      executors,
+      sandboxDirectory: host.sandboxDirectory,
+      isJson,
+      out: process.stdout,
+      err: process.stderr,
+      signal,
+    }),
+  );
+}

@@ -1,0 +1,30 @@
+import { createRedactor } from "../../event-log/redact.ts";
+import { readSettings } from "../../settings.ts";
+import type { CommandLine } from "../command-line.ts";
+import { loadExecutors, self, type ExitCode, type Host } from "../host.ts";
+
+/** `turnd record`. */
+export function addRecord({ program, settingsHint, perform }: CommandLine): void {
+  program
+    .command("record")
+    .description("write an ended turn as a recording, secrets taken out")
+    .argument("<turn_id>")
+    .argument("<directory>")
+    .addHelpText("after", settingsHint)
+    .action((turnId: string, directory: string) => perform((host) => record(host, turnId, directory)));
+}
+
+async function record(host: Host, turnId: string, directory: string): Promise<ExitCode> {
+  const executors = await loadExecutors(host);
+  const [{ recordTurn }, { keysOf, secretsOf }] = await Promise.all([import("../record.ts"), import("../render.ts")]);
+  const settings = readSettings(host.env, self());
+  if (keysOf(settings, executors).length === 0) {
+    process.stderr.write(
+      "turnd: warning: no key and no token is set here, so none can be taken out of the recording\n",
+    );
+  }
+  const stateDirectory = settings.values.TURND_STATE_DIR;
+  await recordTurn(turnId, directory, { stateDirectory, redact: createRedactor(secretsOf(settings, executors)) });
+  process.stdout.write(`${directory}\n`);
+  return 0;
+}

@@ -1,0 +1,58 @@
+import { assertExecutors } from "../executors/contract/assert-executors.ts";
+import type { Executor } from "../executors/contract/executor.ts";
+import type { Identity } from "../settings.ts";
+
+/** 0 done, 1 a fault that the message names, 2 wrong arguments; a command's help names what else it ends with. */
+export type ExitCode = number;
+
+/** What a program that is turnd gives it: `main.ts` does, with the CLIs of the registry. */
+export interface Host {
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Ends the process at once. */
+  exit(code: number): never;
+  /** `sandbox/`: the keeper, the home writer. */
+  readonly sandboxDirectory: string;
+  /** The CLIs that are driven. Called once at most, by a command that needs them. */
+  loadExecutors(): Promise<readonly Executor[]>;
+}
+
+/** The CLIs that are driven. @throws for a registry that contradicts itself */
+export async function loadExecutors(host: Host): Promise<readonly Executor[]> {
+  const executors = await host.loadExecutors();
+  assertExecutors(executors);
+  return executors;
+}
+
+/** The user this process runs as. */
+export function self(): Identity {
+  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+}
+
+/** Runs a command that starts processes: a signal ends them, and then turnd. */
+export async function untilStopped(run: (signal: AbortSignal) => Promise<ExitCode>): Promise<ExitCode> {
+  const stopping = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stopping.abort(new Error(signal)));
+  try {
+    return await run(stopping.signal);
+  } catch (error) {
+    if (!stopping.signal.aborted) throw error;
+    process.stderr.write("turnd: stopped; nothing was left behind\n");
+    return 1;
+  }
+}
+
+/** An error that a person can fix is reported in one line; any other is a bug and keeps its stack. */
+export function describeError(error: unknown): string {
+  const isExpected = error instanceof Error && (EXPECTED.has(error.name) || "syscall" in error);
+  if (isExpected) return error.message.replaceAll("\n", "\nturnd: ");
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** What the process ends with when a command has thrown. */
+export function exitCodeOf(error: unknown): ExitCode {
+  return error instanceof Error && error.name === "HomeError" ? 3 : 1;
+}
+
+/** Errors that a person can fix, by name: only the command that throws one has loaded its class. */
+const EXPECTED = new Set(["SettingsError", "LockedError", "HomeError", "RecordingError"]);
