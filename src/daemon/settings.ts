@@ -103,6 +103,9 @@ export const SettingsSchema = z.object({
   TURND_SSE_HEARTBEAT_MS: integer(15_000, 100, 10 * MINUTE).meta({
     description: "Comment frames on idle streams, pings of the terminal's viewers",
   }),
+  TURND_TICKET_MS: integer(30_000, 100, 10 * MINUTE).meta({
+    description: "How long a ticket of `POST /v1/tickets` is valid",
+  }),
   TURND_TERMINAL_PORT: z
     .string()
     .regex(/^(off|\d{1,5})$/)

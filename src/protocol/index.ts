@@ -12,5 +12,6 @@ export * from "./responses.ts";
 export * from "./sandbox.ts";
 export * from "./sessions.ts";
 export * from "./shell.ts";
+export * from "./tickets.ts";
 export * from "./turns.ts";
 export * from "./warnings.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { TicketQuery } from "./tickets.ts";
 import { TurnStatus } from "./turns.ts";
 
 /** An id in a path; a `:` in it is written `%3A`. Its form is checked, not whether it names something. */
@@ -54,6 +55,7 @@ export const EventsQuery = z.strictObject({
     description:
       "`false` sends slim events: no `native`, long fields cut and named in `truncated`, frames up to 64 KiB.",
   }),
+  ticket: TicketQuery.shape.ticket,
 });
 
 /** Query of `GET /v1/sessions/{session_id}/events`. */
@@ -63,6 +65,7 @@ export const SessionEventsQuery = z.strictObject({
   }),
   follow: EventsQuery.shape.follow,
   verbose: EventsQuery.shape.verbose,
+  ticket: TicketQuery.shape.ticket,
 });
 
 /** Headers of `GET /v1/turns/{turn_id}/events` that are read; others are ignored. */

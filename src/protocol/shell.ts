@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { TicketQuery } from "./tickets.ts";
 import { CallerId } from "./turns.ts";
 
 /** The id of a shell: a UUID that turnd made, or the id of a turn session. */
@@ -82,6 +83,7 @@ export const ShellOutputQuery = z.strictObject({
   wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).default(0).meta({
     description: "JSON only: wait so long for a first byte.",
   }),
+  ticket: TicketQuery.shape.ticket,
 });
 
 /** Headers of `GET /v1/shell/sessions/{id}/output` that are read; others are ignored. */

@@ -17,7 +17,9 @@ import { sandboxRoutes } from "./routes/sandbox.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { shellOutputRoutes } from "./routes/shell-output.ts";
 import { shellRoutes } from "./routes/shell.ts";
+import { ticketRoutes } from "./routes/tickets.ts";
 import { turnRoutes } from "./routes/turns.ts";
+import { createUrlTickets } from "./tickets.ts";
 
 export interface AppOptions {
   readonly service: TurnService;
@@ -40,6 +42,8 @@ export interface AppOptions {
   readonly maxFiles?: number;
   /** Silence after which an SSE stream sends a heartbeat. */
   readonly heartbeatMs: number;
+  /** How long a ticket for one path is valid. */
+  readonly ticketMs?: number;
   readonly metrics: Metrics;
   readonly version: string;
   readonly uptimeMs: () => number;
@@ -57,6 +61,7 @@ const MAX_OTHER_CONNECTIONS = 1_000;
 const PLACES_PER_FILE = 1 / 8;
 /** On shutdown, for the last events of turns that have ended. */
 const LAST_EVENTS_MS = 1_000;
+const TICKET_MS = 30_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
@@ -71,7 +76,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // Streams end before their connections are waited for.
   closeStreamsWith(app, streams, options);
   limitConnections(app, { max: placesWithin(options), hasToken: options.token !== undefined });
-  registerGuard(app, options);
+  const tickets = createUrlTickets(app, options.ticketMs ?? TICKET_MS);
+  registerGuard(app, { ...options, tickets });
   const refuseWhenStopping = (): void => {
     if (!isShuttingDown() && !streams.closing.aborted) return;
     throw new ProblemError("shutting_down", "turnd is shutting down; try again later", {}, RETRY_AFTER_SECONDS);
@@ -84,6 +90,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(recordingRoutes, { service, streams });
   await app.register(sessionRoutes, { service, refuseWhenStopping });
   await app.register(executorRoutes, { service });
+  await app.register(ticketRoutes, { tickets });
   await app.register(sandboxRoutes, { ...options });
   await app.register(shellRoutes, { terminal: options.terminal });
   await app.register(shellOutputRoutes, { terminal: options.terminal, streams, heartbeatMs: options.heartbeatMs });

@@ -1,8 +1,10 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isAddress, isLoopback, isSameHost, quoteHeader, readHostName } from "../../http-server/host-name.ts";
-import { ProblemError } from "../../protocol/index.ts";
+import { ProblemError, TicketQuery } from "../../protocol/index.ts";
+import { pathOf } from "./request-path.ts";
+import type { UrlTickets } from "./tickets.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -15,6 +17,8 @@ declare module "fastify" {
 export interface GuardOptions extends HostRules {
   /** The bearer token that every request needs; without one, none is needed. */
   readonly token?: string | undefined;
+  /** What opens one path without the token. */
+  readonly tickets: UrlTickets;
 }
 
 /** Which hosts requests may be sent to, and which pages may send them. */
@@ -36,10 +40,15 @@ export type HostCheck = (headers: Pick<IncomingHttpHeaders, "host" | "origin">) 
 export function registerGuard(app: FastifyInstance, options: GuardOptions): void {
   const checkHost = createHostCheck(options);
   const isTrusted = createTokenCheck(options.token);
-  app.addHook("onRequest", async ({ headers, routeOptions, raw }) => {
+  app.addHook("onRequest", async (request, reply) => {
+    const { headers, routeOptions, raw } = request;
     checkHost(headers);
     if (routeOptions.config.isPublic === true) return;
-    refuseWithoutToken(isTrusted, headers.authorization);
+    if (!isTrusted(headers.authorization)) {
+      refuseWithoutTicket(request, options.tickets);
+      // The URL has been used, and is still nobody's business.
+      void reply.headers({ "referrer-policy": "no-referrer", "cache-control": "no-store" });
+    }
     if (options.token !== undefined) app.connections.trust(raw.socket);
   });
 }
@@ -85,13 +94,14 @@ export function createTokenCheck(token: string | undefined): (authorization: str
   };
 }
 
-function refuseWithoutToken(
-  isTrusted: (authorization: string | undefined) => boolean,
-  given: string | undefined,
-): void {
-  if (isTrusted(given)) return;
-  if (given === undefined) throw new ProblemError("unauthorized", "send the token as `Authorization: Bearer <token>`");
-  throw new ProblemError("unauthorized", "the bearer token is not valid");
+/** Refuses a request without the token, unless it has a ticket for what it asks. */
+function refuseWithoutTicket({ headers, routeOptions, query, url }: FastifyRequest, tickets: UrlTickets): void {
+  const { ticket } = TicketQuery.loose().safeParse(routeOptions.config.takesTicket === true ? query : {}).data ?? {};
+  if (headers.authorization !== undefined) throw new ProblemError("unauthorized", "the bearer token is not valid");
+  if (ticket === undefined) throw new ProblemError("unauthorized", "send the token as `Authorization: Bearer <token>`");
+  if (tickets.redeem(ticket, pathOf(url))) return;
+  const message = "the ticket is not valid: each is good once, for one path and a short time; make a new one";
+  throw new ProblemError("unauthorized", message);
 }
 
 function digest(text: string): Buffer {

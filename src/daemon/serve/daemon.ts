@@ -93,6 +93,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       maxStreams: values.TURND_MAX_STREAMS,
       maxFiles: await readMaxFiles(),
       heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
+      ticketMs: values.TURND_TICKET_MS,
       metrics,
       version: VERSION,
       uptimeMs: () => Math.round(process.uptime() * 1000),

@@ -1,5 +1,6 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { ProblemError, type Ticket } from "../../protocol/index.ts";
+import { createTickets, keepNewest } from "./tickets.ts";
 
 /**
  * Who may open which terminal.
@@ -33,18 +34,16 @@ export interface AccessOptions {
   readonly isKnown: (id: string) => boolean;
 }
 
-/** Links and tickets that are kept; the oldest are dropped. */
-const MAX_KEPT = 1_000;
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 export function createAccess(options: AccessOptions): Access {
   /** By id, the one used last at the end; the value is when that was. */
   const links = new Map<string, number>();
-  const tickets = new Map<string, { readonly id: string; readonly expiresAt: number }>();
+  const tickets = createTickets<string>(options.ticketMs);
 
   function addLink(id: string): void {
     links.delete(id);
-    keep(links, id, performance.now());
+    keepNewest(links, id, performance.now());
   }
 
   function isLink(id: string): boolean {
@@ -69,20 +68,8 @@ export function createAccess(options: AccessOptions): Access {
       // A link of an earlier turnd, known to a caller who could have asked for a new one.
       else if (!options.isKnown(id) && UUID_V4.test(id)) addLink(id);
       else if (!options.isKnown(id)) throw new ProblemError("session_not_found", `there is no session ${id}`);
-      const ticket = randomBytes(24).toString("base64url");
-      keep(tickets, ticket, { id, expiresAt: performance.now() + options.ticketMs });
-      return { ticket, expires_in_ms: options.ticketMs };
+      return tickets.issue(id);
     },
-    redeem(ticket) {
-      const found = tickets.get(ticket);
-      tickets.delete(ticket);
-      return found !== undefined && performance.now() < found.expiresAt ? found.id : undefined;
-    },
+    redeem: tickets.redeem,
   };
-}
-
-function keep<T>(map: Map<string, T>, key: string, value: T): void {
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > MAX_KEPT && oldest !== undefined) map.delete(oldest);
 }

@@ -68,37 +68,42 @@ const sessionSchema = {
 export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app, options) => {
   const { service, streams, heartbeatMs, metrics } = options;
 
-  app.get("/v1/turns/:turn_id/events", { schema, exposeHeadRoute: false }, async (request, reply) => {
-    const { query } = request;
-    const turn = service.getTurn(request.params.turn_id);
-    const afterSeq = readCursor(request.headers["last-event-id"], query.after_seq);
-    if (afterSeq > turn.last_seq) {
-      const message = `the cursor ${afterSeq} is beyond the last event, ${turn.last_seq}`;
-      throw new ProblemError("cursor_beyond_end", message, { turn_id: turn.turn_id, last_seq: turn.last_seq });
-    }
-    const hasEnded = turn.status !== "queued" && turn.status !== "running";
-    if (hasEnded && afterSeq === turn.last_seq) return reply.code(204).send();
+  app.get(
+    "/v1/turns/:turn_id/events",
+    { schema, exposeHeadRoute: false, config: { takesTicket: true } },
+    async (request, reply) => {
+      const { query } = request;
+      const turn = service.getTurn(request.params.turn_id);
+      const afterSeq = readCursor(request.headers["last-event-id"], query.after_seq);
+      if (afterSeq > turn.last_seq) {
+        const message = `the cursor ${afterSeq} is beyond the last event, ${turn.last_seq}`;
+        throw new ProblemError("cursor_beyond_end", message, { turn_id: turn.turn_id, last_seq: turn.last_seq });
+      }
+      const hasEnded = turn.status !== "queued" && turn.status !== "running";
+      if (hasEnded && afterSeq === turn.last_seq) return reply.code(204).send();
 
-    const isSse = wantsSse(request.headers.accept);
-    const isSlim = query.verbose === "false";
-    const format = isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim);
-    const stream = streams.open(turn.turn_id, request.raw.socket);
-    const isFollowing = isSse || query.follow === "true";
-    // From here on this code owns the connection: no serialisation, no buffering, nothing between the log and the
-    // socket.
-    reply.hijack();
-    await sendStream(reply.raw, stream, {
-      format,
-      read: (signal) => service.readEvents(turn.turn_id, { afterSeq, isFollowing, signal }),
-      onSent: (lines) => countSent(metrics, lines, (line) => line.seq <= turn.last_seq),
-      onFailure: (error) => request.log.error({ err: error, turnId: turn.turn_id }, "event stream failed"),
-    });
-    return reply;
-  });
+      const isSse = wantsSse(request.headers.accept);
+      const isSlim = query.verbose === "false";
+      const format = isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim);
+      const stream = streams.open(turn.turn_id, request.raw.socket);
+      const isFollowing = isSse || query.follow === "true";
+      // From here on this code owns the connection: no serialisation, no buffering, nothing between the log and the
+      // socket.
+      reply.hijack();
+      await sendStream(reply.raw, stream, {
+        headers: reply.getHeaders(),
+        format,
+        read: (signal) => service.readEvents(turn.turn_id, { afterSeq, isFollowing, signal }),
+        onSent: (lines) => countSent(metrics, lines, (line) => line.seq <= turn.last_seq),
+        onFailure: (error) => request.log.error({ err: error, turnId: turn.turn_id }, "event stream failed"),
+      });
+      return reply;
+    },
+  );
 
   app.get(
     "/v1/sessions/:session_id/events",
-    { schema: sessionSchema, exposeHeadRoute: false },
+    { schema: sessionSchema, exposeHeadRoute: false, config: { takesTicket: true } },
     async (request, reply) => {
       const { session_id: sessionId } = request.params;
       const cursor = readSessionCursor(request.headers["last-event-id"], request.query.after);
@@ -124,6 +129,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       );
       reply.hijack();
       await sendStream(reply.raw, stream, {
+        headers: reply.getHeaders(),
         format: isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim),
         read: () => lines,
         onSent: (batch) => countSent(metrics, batch, (line) => line.seq <= (logged.get(turnOf(line)) ?? 0)),

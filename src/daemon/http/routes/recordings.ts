@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { RecordingDocument, TurnPath } from "../../../protocol/index.ts";
+import { RecordingDocument, TicketQuery, TurnPath } from "../../../protocol/index.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 import type { OpenStream, OpenStreams } from "../streaming/open-streams.ts";
 import { refusals } from "../refusals.ts";
@@ -18,6 +18,7 @@ const schema = {
     "Everything needed to play the turn again, secrets taken out, for `POST /v1/replays` and `turnd replay`. It is " +
     "streamed: an answer that breaks off is not a JSON document. It counts as an event stream.",
   params: TurnPath,
+  querystring: TicketQuery,
   response: {
     200: { description: "The recording.", content: { "application/json": { schema: RecordingDocument } } },
     ...refusals("turn_not_found", "turn_not_ended", "too_many_streams"),
@@ -26,10 +27,14 @@ const schema = {
 
 /** `GET /v1/turns/{turn_id}/recording`. */
 export const recordingRoutes: FastifyPluginAsyncZod<RecordingRoutesOptions> = async (app, { service, streams }) => {
-  app.get("/v1/turns/:turn_id/recording", { schema, exposeHeadRoute: false }, async ({ params, raw }, reply) => {
-    const chunks = service.exportRecording(params.turn_id);
-    return sendChunks(reply, chunks, streams.open(params.turn_id, raw.socket));
-  });
+  app.get(
+    "/v1/turns/:turn_id/recording",
+    { schema, exposeHeadRoute: false, config: { takesTicket: true } },
+    async ({ params, raw }, reply) => {
+      const chunks = service.exportRecording(params.turn_id);
+      return sendChunks(reply, chunks, streams.open(params.turn_id, raw.socket));
+    },
+  );
 };
 
 /** Sends chunks at the client's speed: one is read ahead, whatever the recording's size. */

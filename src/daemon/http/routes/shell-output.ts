@@ -49,34 +49,39 @@ const schema = {
 export const shellOutputRoutes: FastifyPluginAsyncZod<ShellOutputRoutesOptions> = async (app, options) => {
   const { terminal, streams, heartbeatMs } = options;
 
-  app.get("/v1/shell/sessions/:session_id/output", { schema, exposeHeadRoute: false }, async (request, reply) => {
-    const { session_id: id } = request.params;
-    const { encoding, wait_ms: waitMs } = request.query;
-    const isText = encoding === "text";
-    const offset = readOffset(request.headers["last-event-id"], request.query.after);
+  app.get(
+    "/v1/shell/sessions/:session_id/output",
+    { schema, exposeHeadRoute: false, config: { takesTicket: true } },
+    async (request, reply) => {
+      const { session_id: id } = request.params;
+      const { encoding, wait_ms: waitMs } = request.query;
+      const isText = encoding === "text";
+      const offset = readOffset(request.headers["last-event-id"], request.query.after);
 
-    if (!wantsSse(request.headers.accept)) {
-      const waiting = { id, offset, isText, waitMs, closing: streams.closing, reply };
-      return toOutput(await readWhenThere(terminal, waiting), encoding);
-    }
+      if (!wantsSse(request.headers.accept)) {
+        const waiting = { id, offset, isText, waitMs, closing: streams.closing, reply };
+        return toOutput(await readWhenThere(terminal, waiting), encoding);
+      }
 
-    const slice = terminal.read(id, offset, { isText });
-    if (slice.bytes.length === 0 && slice.exit !== undefined) return reply.code(204).send();
-    const stream = streams.open(id, request.raw.socket);
-    // From here on this code owns the connection, as for events.
-    reply.hijack();
-    await sendStream(reply.raw, stream, {
-      format: {
-        contentType: "text/event-stream; charset=utf-8",
-        frame: frameSse,
-        heartbeat: { bytes: HEARTBEAT_FRAME, everyMs: heartbeatMs },
-        failure: frameSseError(STREAM_FAILED),
-      },
-      read: (signal) => followFrames(terminal, id, { offset, encoding, signal }),
-      onFailure: (error) => request.log.error({ err: error, shell: shellLabel(id) }, "output stream failed"),
-    });
-    return reply;
-  });
+      const slice = terminal.read(id, offset, { isText });
+      if (slice.bytes.length === 0 && slice.exit !== undefined) return reply.code(204).send();
+      const stream = streams.open(id, request.raw.socket);
+      // From here on this code owns the connection, as for events.
+      reply.hijack();
+      await sendStream(reply.raw, stream, {
+        headers: reply.getHeaders(),
+        format: {
+          contentType: "text/event-stream; charset=utf-8",
+          frame: frameSse,
+          heartbeat: { bytes: HEARTBEAT_FRAME, everyMs: heartbeatMs },
+          failure: frameSseError(STREAM_FAILED),
+        },
+        read: (signal) => followFrames(terminal, id, { offset, encoding, signal }),
+        onFailure: (error) => request.log.error({ err: error, shell: shellLabel(id) }, "output stream failed"),
+      });
+      return reply;
+    },
+  );
 };
 
 async function* followFrames(

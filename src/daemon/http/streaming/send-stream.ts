@@ -15,6 +15,8 @@ export interface StreamFormat {
 
 export interface SendOptions {
   readonly format: StreamFormat;
+  /** What hooks have set on the answer that this function takes over. */
+  readonly headers: Readonly<Record<string, string | number | string[] | undefined>>;
   /** Starts reading; ends without an error when the signal aborts. */
   readonly read: (signal: AbortSignal) => AsyncIterable<readonly LoggedLine[]>;
   /** Called with every batch that was given to the connection. */
@@ -42,6 +44,7 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
   // A write to a broken connection reports it here too; `close` has reported it already.
   response.on("error", () => controller.abort());
   response.writeHead(200, {
+    ...options.headers,
     "content-type": format.contentType,
     "cache-control": "no-cache, no-transform",
     "x-accel-buffering": "no",
