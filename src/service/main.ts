@@ -43,6 +43,6 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`svc-service: ${describeFault(error)}\n`);
-  // At once: half a start must not keep the process alive.
+  // At once: half a start must not keep the process running.
   process.exit(1);
 }

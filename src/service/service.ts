@@ -48,7 +48,7 @@ export interface ServiceOptions {
   readonly role: ProcessRole;
   readonly logger: Logger;
   readonly version: string;
-  /** Makes the sandboxes of the chosen kind; the caller knows programs and environments. */
+  /** Makes the sandboxes of the chosen kind; the caller has programs and environments. */
   readonly createSandboxes: (means: { storage: Storage; secrets: Secrets }) => Promise<Sandboxes>;
   /** Those of the process, where it has some already. */
   readonly metrics?: Metrics;
@@ -97,8 +97,12 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   const secrets = await readSecrets(settings, dataDirectory);
   const warnings = await checkSecrets(storage, secrets);
   const sharing = await warnOfSharing(storage, settings);
-  const told = [...warnings, ...describeUnknownSettings(settings.env), ...(sharing === undefined ? [] : [sharing])];
-  for (const warning of told) logger.warn(warning);
+  const allWarnings = [
+    ...warnings,
+    ...describeUnknownSettings(settings.env),
+    ...(sharing === undefined ? [] : [sharing]),
+  ];
+  for (const warning of allWarnings) logger.warn(warning);
   const metrics = options.metrics ?? createMetrics();
   const finishing: FinishOptions = {
     storage,
@@ -140,7 +144,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   closers.push(() => knowledge.close());
   const worker = nameWorker();
   const address = createToolsAddress(settings, role);
-  let forgetWorker = async (): Promise<void> => undefined;
+  let withdrawWorker = async (): Promise<void> => undefined;
   if (sandboxes !== undefined) {
     await startWorkers(options, {
       worker,
@@ -155,8 +159,8 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
       keySecret: secrets.key,
       toolServers: createToolServers({ keySecret: secrets.key, baseUrl: address.url }),
     });
-    forgetWorker = await announceWorker({ storage, leaseMs: values.SERVICE_LEASE_MS, logger }, worker, sandboxes);
-    closers.push(forgetWorker);
+    withdrawWorker = await announceWorker({ storage, leaseMs: values.SERVICE_LEASE_MS, logger }, worker, sandboxes);
+    closers.push(withdrawWorker);
   }
   const wiring: HttpWiring = { storage, knowledge, sandboxes, metrics, warnings, isShuttingDown: () => isShuttingDown };
   const app =
@@ -175,8 +179,8 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
     clearInterval(sweeping);
     await inOrder(logger, [
       async () => app?.close(),
-      forgetWorker,
-      // Its turns end as `daemon_stopped`, and that is written before the attempts are told to stop.
+      withdrawWorker,
+      // Its turns end as `daemon_stopped`, and that is written before the attempts are stopped.
       async () => sandboxes?.close(),
       () => storage.jobs.stop(values.SERVICE_SHUTDOWN_MS / 2),
       () => knowledge.close(),
@@ -205,7 +209,7 @@ async function holdWhatIsNeeded({ values, dataDirectory }: Settings, role: Proce
   return holdDataDirectory(join(dataDirectory, "lock"));
 }
 
-/** Each in its turn, whatever the one before it threw; the first fault is told at the end. */
+/** Each in its turn, whatever the one before it threw; all faults are thrown at the end. */
 async function inOrder(logger: Logger, steps: readonly (() => Promise<unknown>)[]): Promise<void> {
   const faults: unknown[] = [];
   for (const step of steps) {

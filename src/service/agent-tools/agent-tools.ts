@@ -17,7 +17,7 @@ const SERVER_NAME = "knowledge";
 /**
  * The servers of tools that a run's turn gets: ours, when its agent names knowledge bases.
  *
- * @param baseUrl - where this service is reached from a sandbox; undefined when nobody has said
+ * @param baseUrl - where this service is reached from a sandbox; undefined when it is not configured
  */
 export function createToolServers(options: {
   readonly keySecret: string;
@@ -26,7 +26,7 @@ export function createToolServers(options: {
   return async ({ runId, manifest }) => {
     if ((manifest.knowledge_bases ?? []).length === 0) return {};
     const base = await options.baseUrl();
-    // An agent without its tools would answer as if there were nothing to know.
+    // An agent without its tools would answer as if there were no knowledge base.
     if (base === undefined) {
       throw new RunFailure(
         "agent_unavailable",

@@ -23,7 +23,7 @@ const START_MS = 5_000;
 const POLL_MS = 100;
 
 /**
- * Finds the run behind a token, as the rows say at this moment.
+ * Finds the run behind a token, as the rows are at this moment.
  *
  * @returns undefined for a token that is none of ours, a run that is not `running`, and a user who is disabled or gone
  */

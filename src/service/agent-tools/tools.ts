@@ -26,7 +26,7 @@ interface Answer {
 /**
  * A server of tools over the knowledge bases of one run's agent.
  *
- * What is refused is told to the model as the tool's answer; whether the user may read a knowledge base is decided at each call.
+ * A refusal is the tool's answer to the model; whether the user may read a knowledge base is decided at each call.
  */
 export function createToolServer(
   { knowledge, version }: { readonly knowledge: Knowledge; readonly version: string },
@@ -51,7 +51,7 @@ export function createToolServer(
     const [only] = bases;
     if (only === undefined) throw new ApiProblem("kb_not_found", "there is no knowledge base you may read");
     if (bases.length > 1)
-      throw new ApiProblem("kb_not_found", `say which: kb_id is one of ${bases.map(({ id }) => id).join(", ")}`);
+      throw new ApiProblem("kb_not_found", `kb_id is required here: one of ${bases.map(({ id }) => id).join(", ")}`);
     return open(only.id, operation);
   }
 

@@ -3,7 +3,7 @@ import { InputProblem } from "../api/problems.ts";
 
 const LOC = ["body", "model_spec"];
 
-/** What an agent says of models. */
+/** The models that an agent's entry names. */
 export interface ModelRules {
   readonly model_spec: string | null;
   readonly allowed_models: string[] | null;

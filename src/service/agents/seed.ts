@@ -15,7 +15,7 @@ const DEFAULTS: readonly SeedAgent[] = [
   { slug: "cli-b-plan", name: "CLI B, plan first", executor: "cli-b", mode: "plan_then_execute" },
 ];
 
-/** The agents an operator wants. @throws when the file is no list of agents */
+/** The agents of the operator's file. @throws when the file is no list of agents */
 export async function readAgentsFile(
   path: string | undefined,
 ): Promise<{ agents: readonly SeedAgent[]; isDefault: boolean }> {

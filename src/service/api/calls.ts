@@ -3,7 +3,7 @@ import { ToolApprovalMode } from "./agents.ts";
 import { Id, jsonObject } from "./common.ts";
 import { Evaluation, Interrupt, Query, QueuePolicy, RunResult, Usage } from "./runs.ts";
 
-/** A message as OpenAI clients send it; fields we do not know are ignored. */
+/** A message as OpenAI clients send it; unknown fields are ignored. */
 const Message = z.looseObject({
   role: z.enum(["system", "user", "assistant", "tool"]),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })), z.null()]).optional(),

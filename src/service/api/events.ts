@@ -8,7 +8,7 @@ export type RunEventType = z.infer<typeof RunEventType>;
 
 export type Payload = Readonly<Record<string, unknown>>;
 
-/** An event before it has a number. `native` says where in the turn it comes from. */
+/** An event before it has a number. `native` is its position in the turn. */
 export interface NewRunEvent {
   readonly event: RunEventType;
   readonly payload: Payload;

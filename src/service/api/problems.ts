@@ -143,7 +143,7 @@ export type InputProblemCode = {
   [C in ProblemCode]: (typeof PROBLEM_STATUS)[C] extends 422 ? C : never;
 }[ProblemCode];
 
-/** A refusal of something that the request says: `loc` tells where, as in a {@link FieldError}. */
+/** A refusal of a value in the request: `loc` is where the value is, as in a {@link FieldError}. */
 export class InputProblem extends ApiProblem {
   constructor(code: InputProblemCode, loc: FieldError["loc"], message: string, extras: ProblemExtras = {}) {
     super(code, message, { loc, ...extras });

@@ -55,7 +55,7 @@ export const Evaluation = z
   .meta({ id: "Evaluation" });
 export type Evaluation = z.infer<typeof Evaluation>;
 
-/** What a person says; may be empty where an image or a resume speaks instead. */
+/** The text of a user's message; may be empty where there is an image or a resume. */
 export const Query = z
   .string()
   .refine((text) => Buffer.byteLength(text) <= MAX_INPUT_TEXT_BYTES, `at most ${MAX_INPUT_TEXT_BYTES} bytes of UTF-8`);

@@ -54,7 +54,7 @@ export const QueueView = z
 export type QueueView = z.infer<typeof QueueView>;
 
 export const HistoryQuery = z.strictObject({
-  before: z.uuid().optional().meta({ description: "A run: only what was said before it." }),
+  before: z.uuid().optional().meta({ description: "A run: only messages before it." }),
   limit: Page.limit.meta({ description: "Messages; those of one run are never parted, so 1 may give both of one." }),
 });
 export const History = z

@@ -18,7 +18,7 @@ export interface AuditRecord {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes an entry; in the transaction of what it tells of, where there is one. */
+/** Writes an entry; in the transaction of the change it records, where there is one. */
 export async function writeAudit(db: Queries | Transaction, actor: Actor, record: AuditRecord): Promise<void> {
   await db
     .insertInto("audit_entry")

@@ -1,7 +1,7 @@
 import { ApiProblem } from "../api/problems.ts";
 import type { Role } from "../api/auth.ts";
 
-/** Who calls, as the rows say at this moment. A key's caller is its user: it grants nothing beyond. */
+/** Who calls, as the rows are at this moment. A key's caller is its user: it grants nothing beyond. */
 export interface Caller {
   readonly userId: number;
   readonly username: string;

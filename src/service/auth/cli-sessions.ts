@@ -93,7 +93,7 @@ export function createCliSessions(storage: Storage, keys: Keys) {
       .where("user_code", "=", normalize(userCode))
       .where("expires_at", ">", sql<Date>`now()`)
       .executeTakeFirst();
-    // Another person's decision is nobody else's business.
+    // The decision is shown to the user who made it, and to no other.
     if (row !== undefined && (row.user_id === null || row.user_id === caller.userId)) return row;
     await countInWindow(storage, bucket, CODE_WINDOW_MS);
     throw new ApiProblem("cli_session_not_found", "there is no login with this code; codes are good for ten minutes");

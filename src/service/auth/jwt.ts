@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 
-/** What a token says: whose it is and which logins of that user it belongs to. */
+/** The claims of a token: whose it is and which logins of that user it belongs to. */
 export interface TokenClaims {
   readonly userId: number;
   readonly epoch: number;
@@ -20,7 +20,7 @@ const ISSUER = "svc";
 const ALGORITHM = "HS256";
 
 /** Tokens whose signature was checked already: it stays right until they expire, and each check is a job for another thread. */
-const MOST_REMEMBERED = 10_000;
+const MOST_CACHED = 10_000;
 
 const Claims = z.object({
   sub: z
@@ -36,8 +36,8 @@ export function createTokens(secret: string, ttlMs: number): Tokens {
   const key = Buffer.from(secret, "utf8");
   const verified = new Map<string, TokenClaims & { readonly expiresAt: number }>();
 
-  function remember(digest: string, claims: TokenClaims, expiresAt: number): TokenClaims {
-    if (verified.size >= MOST_REMEMBERED) verified.clear();
+  function cacheClaims(digest: string, claims: TokenClaims, expiresAt: number): TokenClaims {
+    if (verified.size >= MOST_CACHED) verified.clear();
     verified.set(digest, { ...claims, expiresAt });
     return claims;
   }
@@ -69,7 +69,7 @@ export function createTokens(secret: string, ttlMs: number): Tokens {
         const claims = Claims.safeParse(payload);
         if (!claims.success) return undefined;
         const { sub: userId, epoch, exp } = claims.data;
-        return remember(digest, { userId, epoch }, exp * 1_000);
+        return cacheClaims(digest, { userId, epoch }, exp * 1_000);
       } catch (error) {
         // Whatever is wrong with it, it is no token of ours: the caller gets one answer for all.
         if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;

@@ -167,7 +167,7 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
   return { create, createIn, list, get, update, revoke };
 }
 
-/** A repeat means the same or says why not, in this order. @throws {ApiProblem} */
+/** A repeat has to ask for the same; the first difference, in this order, is thrown. @throws {ApiProblem} */
 function repeat(known: KeyRow, intentHash: Uint8Array, secret: string): KeyRow {
   if (known.revoked_at !== null) {
     throw new ApiProblem("key_revoked", "the key of this request_id was revoked; use a new request_id");

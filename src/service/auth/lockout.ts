@@ -16,7 +16,7 @@ export interface Lockout {
   /** @throws {ApiProblem} login_locked, with the seconds left */
   assertOpen(ip: string, name: string): Promise<void>;
   countFailure(ip: string, name: string): Promise<void>;
-  /** A success forgets the failures of that name from that address. */
+  /** A success resets the count of failures of that name from that address. */
   clear(ip: string, name: string): Promise<void>;
 }
 

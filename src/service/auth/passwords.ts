@@ -15,7 +15,7 @@ export interface Passwords {
 const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 /** Two at once: more take the cores from everything else, and a guesser's own. */
 const AT_ONCE = 2;
-/** More than that wait for a password check: further callers are told to come back. */
+/** More than that wait for a password check: further callers are refused with `Retry-After`. */
 const MOST_WAITING = 100;
 
 export function createPasswords(): Passwords {
@@ -40,7 +40,7 @@ export function createPasswords(): Passwords {
   };
 }
 
-/** @throws {InputProblem} password_invalid; `field` says which of the body */
+/** @throws {InputProblem} password_invalid; `field` names the field of the body */
 export function assertGoodPassword(password: string, username: string, field = "password"): void {
   if (password.toLowerCase() === username.toLowerCase()) {
     throw new InputProblem("password_invalid", ["body", field], "the password must not be the username");

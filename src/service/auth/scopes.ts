@@ -8,7 +8,7 @@ export interface Shared {
   readonly share_config: unknown;
 }
 
-/** At creation, when none is given: everybody reads, nobody but the creator and superadmins manages. */
+/** At creation, when none is given: every user reads, only the creator and superadmins manage. */
 export const DEFAULT_SHARE: ShareConfig = {
   version: 2,
   read_scope: { access_level: "global", department_ids: [], user_uids: [] },
@@ -20,7 +20,7 @@ export function checkShareConfig(config: ShareConfig): ShareConfig {
   checkScope("read_scope", config.read_scope);
   if (config.manage_scope !== null) {
     checkScope("manage_scope", config.manage_scope);
-    if (!contains(config.read_scope, config.manage_scope)) refuse("manage_scope", "must lie within read_scope");
+    if (!contains(config.read_scope, config.manage_scope)) refuse("manage_scope", "must be within read_scope");
   }
   return config;
 }
@@ -40,7 +40,7 @@ function isOwn(caller: Caller, { created_by }: Shared): boolean {
   return caller.role === "superadmin" || (created_by !== null && created_by === caller.userId);
 }
 
-/** Reading is tolerant: what cannot be read names nobody. */
+/** Reading is tolerant: a scope that cannot be read grants no user anything. */
 function readConfig({ share_config }: Shared): ShareConfig | undefined {
   return ShareConfig.safeParse(share_config).data;
 }

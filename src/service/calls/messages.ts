@@ -11,7 +11,7 @@ const ImagePart = z.looseObject({ type: z.literal("image_url"), image_url: z.loo
 const Part = z.discriminatedUnion("type", [TextPart, ImagePart]);
 type Part = z.infer<typeof Part>;
 
-/** What the last user message says; texts are joined by a newline. @throws {InputProblem} */
+/** The text of the last user message; parts are joined by a newline. @throws {InputProblem} */
 export function readMessages(messages: AgentCallBody["messages"]): RequestInput {
   const parsed = messages.map(({ content }, index) => readParts(content, ["body", "messages", index, "content"]));
   const index = messages.findLastIndex(({ role }) => role === "user");

@@ -19,7 +19,7 @@ import { createWebhooks } from "../webhooks/webhooks.ts";
 
 const MINUTE_MS = 60_000;
 
-/** The description of the API, of an app that serves nobody. */
+/** The description of the API, from an app that does not listen. */
 export async function describeService(version: string): Promise<unknown> {
   const logger = pino({ level: "silent" });
   const storage = await openStorage({ engine: { kind: "pglite" }, logger, isMigrating: true, leaseMs: MINUTE_MS });

@@ -11,7 +11,7 @@ import { VERSION } from "../version.ts";
 const TURND = [process.execPath, join(import.meta.dirname, "../../../scripts/start.ts")];
 
 /**
- * Runs a service until it is told to stop. Resolves with the process's exit code, and the caller ends the process by it:
+ * Runs a service until it has to stop. Resolves with the process's exit code, and the caller ends the process by it:
  * what did not stop in time would keep it alive. Rejects where the service cannot start.
  */
 export async function runService(
@@ -27,7 +27,7 @@ export async function runService(
   const sandboxes = createSandboxes({ settings: read, logger, turndCommand: TURND, uid: process.getuid?.() ?? 0 });
   const metrics = createMetrics();
   addProcessMetrics(metrics);
-  // A start that is told to stop is stopped when it is done: half a start has nothing that could be stopped in order.
+  // A signal during the start takes effect when the start is done: half a start has nothing that could be stopped in order.
   const service = await startService({
     settings: read,
     role,

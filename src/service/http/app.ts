@@ -84,7 +84,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await registerOpenApi(app, options.version);
   await app.register(systemRoutes, {
     ...options,
-    // What cannot be checked, such as while the database is away, is nobody's credential.
+    // A credential that cannot be checked, such as while the database is away, counts as none.
     recognise: (authorization) => options.auth.credentials.authenticate(authorization).catch(() => undefined),
   });
   await app.register(metricsRoutes, options);
@@ -100,7 +100,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     onFault: (error) => app.log.error({ err: error }, "event stream failed"),
   });
   options.metrics.observeStreams(() => streams.count());
-  // Closed without a word: a broken stream says nothing of the run (law 6).
+  // Closed without an event: a broken stream has no meaning for the run (law 6).
   const closing = new AbortController();
   app.addHook("preClose", async () => {
     closing.abort(shuttingDown());

@@ -1,23 +1,23 @@
-/** Keys that are remembered; beyond it the one that called least recently is forgotten. */
+/** Keys that are kept; beyond it the one that called least recently is dropped. */
 const MOST_KEYS = 5_000;
 
-type Told = (error: Error | null, result?: { current: number; ttl: number }) => void;
+type Callback = (error: Error | null, result?: { current: number; ttl: number }) => void;
 
 /**
- * Counts calls in windows that begin with a key's first call, by a clock that nobody sets: by the time of day, a limit that was
+ * Counts calls in windows that begin with a key's first call, by the monotonic clock: by the time of day, a limit that was
  * reached before the clock went back would hold until it has caught up. A store of `@fastify/rate-limit`.
  */
 export class CallCounts {
   readonly #windows = new Map<string, { count: number; beganAt: number }>();
 
-  incr(key: string, told: Told, windowMs: number): void {
+  incr(key: string, callback: Callback, windowMs: number): void {
     const window = this.#current(key, windowMs) ?? { count: 0, beganAt: performance.now() };
     window.count += 1;
     this.#windows.delete(key);
     this.#windows.set(key, window);
     const [oldest] = this.#windows.keys();
     if (this.#windows.size > MOST_KEYS && oldest !== undefined) this.#windows.delete(oldest);
-    told(null, { current: window.count, ttl: window.beganAt + windowMs - performance.now() });
+    callback(null, { current: window.count, ttl: window.beganAt + windowMs - performance.now() });
   }
 
   child(): CallCounts {

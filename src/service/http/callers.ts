@@ -29,7 +29,7 @@ export interface CallersOptions {
 /** Finds out who calls before anything else is read, and limits how often. */
 export async function registerCallers(app: FastifyInstance, options: CallersOptions): Promise<void> {
   await app.register(rateLimit, { global: false, store: CallCounts });
-  const countKnown = createCallLimit(app, options.perCredential, ({ caller }) => describe(caller));
+  const countCaller = createCallLimit(app, options.perCredential, ({ caller }) => describe(caller));
   const countUnknown = createCallLimit(app, options.perAddress, ({ ip }) => `ip:${ip}`);
 
   app.decorateRequest("caller", null);
@@ -44,7 +44,7 @@ export async function registerCallers(app: FastifyInstance, options: CallersOpti
       if (error instanceof ApiProblem) await countUnknown(request);
       throw error;
     }
-    await countKnown(request);
+    await countCaller(request);
   });
 }
 

@@ -27,7 +27,7 @@ export function registerKnowledgeGates(app: FastifyInstance): void {
 export function baseGate(knowledge: Knowledge, need: Need, operation?: string) {
   return async (request: FastifyRequest): Promise<void> => {
     const kbId = readKbId(request.params) ?? readKbId(request.query) ?? readKbId(request.body);
-    // Validation says what is missing, or cannot be an id.
+    // Validation reports what is missing, or cannot be an id.
     if (kbId === undefined) return;
     request.knowledgeBase = await knowledge.open(callerOf(request), kbId, { need, operation });
   };

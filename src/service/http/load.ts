@@ -3,7 +3,7 @@ import type { QueueLoad } from "../storage/jobs.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { RunTable, SandboxTable } from "../storage/tables.ts";
 
-/** How much there is to do in the whole cluster, as the rows say at this moment. */
+/** How much there is to do in the whole cluster, as the rows are at this moment. */
 export interface Load {
   readonly openRuns: readonly { readonly status: RunTable["status"]; readonly count: number }[];
   readonly queuedRequests: number;

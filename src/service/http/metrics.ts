@@ -12,7 +12,7 @@ export interface Metrics {
   /** Where the number of open event streams comes from. */
   observeStreams(count: () => number): void;
   readonly contentType: string;
-  /** Prometheus text. @param load - what the rows say now; undefined where the database does not answer */
+  /** Prometheus text. @param load - what the rows show now; undefined where the database does not answer */
   render(load: Load | undefined): Promise<string>;
   readonly registry: Registry;
 }
@@ -106,7 +106,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Adds what Node tells of the process: memory, CPU, event loop, open files. Once a process. */
+/** Adds Node's own metrics of the process: memory, CPU, event loop, open files. Once a process. */
 export function addProcessMetrics({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry });
 }

@@ -10,7 +10,7 @@ const METHODS: readonly HTTPMethods[] = ["GET", "POST", "PUT", "DELETE"];
 /**
  * Makes every refusal, and every fault behind it, a problem (`{"detail":…}`).
  *
- * A fault is logged here, once, and told to the caller as `internal_error` without its message.
+ * A fault is logged here, once; the caller gets `internal_error` without its message.
  */
 export function registerProblems(app: FastifyInstance, maxBodyBytes: number): void {
   app.setErrorHandler((error, request, reply) => sendError(error, maxBodyBytes, request, reply));
@@ -51,7 +51,7 @@ function toProblem(error: unknown, maxBodyBytes: number): ApiProblem | Validatio
   if (sqlState(error) === DISK_FULL) return new ApiProblem("storage_full", "the database's disk is full");
   const refusal = readFastifyRefusal(error, maxBodyBytes);
   if (refusal === undefined) {
-    return new ApiProblem("internal_error", "the service failed to answer; its log says why");
+    return new ApiProblem("internal_error", "the service failed to answer; the reason is in its log");
   }
   return new ApiProblem(refusal.code === "broken_request" ? "invalid_json" : refusal.code, refusal.message);
 }

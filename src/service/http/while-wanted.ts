@@ -8,7 +8,7 @@ export function whileWanted(reply: FastifyReply, closing: AbortSignal): AbortSig
   return AbortSignal.any([gone.signal, closing]);
 }
 
-/** Nobody reads this answer. */
+/** The caller no longer reads this answer. */
 class CallerGone extends ApiProblem {
   constructor() {
     super("shutting_down", "the caller has gone");

@@ -63,14 +63,14 @@ export function notFound(kbId: string): ApiProblem {
 
 /** The ids of all knowledge bases that a caller manages. */
 export async function listManagedIds(db: Queries, caller: Caller): Promise<string[]> {
-  // Whoever is a `user` manages what they have made, whatever the scopes say.
+  // A caller of the role `user` manages what they have made, whatever the scopes are.
   let query = db.selectFrom("knowledge_base").select(["id", "created_by", "share_config"]);
   if (caller.role === "user") query = query.where("created_by", "=", caller.userId);
   const rows = await query.where("deleted_at", "is", null).execute();
   return rows.flatMap((row) => (canManage(caller, row) ? [row.id] : []));
 }
 
-/** A knowledge base, whoever asks; undefined once it was deleted. */
+/** A knowledge base, for any caller; undefined once it was deleted. */
 export async function findBase(db: Queries, kbId: string): Promise<BaseRow | undefined> {
   return db
     .selectFrom("knowledge_base")

@@ -2,7 +2,7 @@ import type { Storage } from "../storage/storage.ts";
 
 /** What the embedded engine is promised to, as measured. Source: docs/knowledge.md, scale. */
 const PROMISED = { chunks: 100_000, vectors: 50_000, bases: 1_000 } as const;
-/** From this part of it on it is said. */
+/** From this part of it on it is reported. */
 const SAID_FROM = 0.8;
 
 /** How much there is, where PGlite nears what it is promised to; undefined: no need to know, or another engine. */

@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 
-/** IPv6 that is routed on the internet; what lies outside is special or not assigned. Source: IANA, RFC 4291. */
+/** IPv6 that is routed on the internet; what is outside is special or not assigned. Source: IANA, RFC 4291. */
 const GLOBAL_UNICAST = ipaddr.parseCIDR("2000::/3");
 
 /** Azure's WireServer: it looks public, answers every machine there, and hands out its secrets. Source: Azure's documentation. */

@@ -12,7 +12,7 @@ export type RefusalReason =
 /** Why asking came to nothing. */
 export type OutboundFailureReason = "dns" | "connect" | "tls" | "timeout";
 
-/** An address that users gave is not reached: a rule forbids it. Never says what was found there. */
+/** An address that users gave is not reached: a rule forbids it. Never contains what was found there. */
 export class OutboundRefused extends Error {
   readonly reason: RefusalReason;
 

@@ -45,7 +45,7 @@ export async function exchange(options: Exchange): Promise<Answered> {
     const read = isRead ? await readBody(answer.body, plain["content-encoding"], maxBytes, signal) : Buffer.alloc(0);
     return { status: answer.statusCode, headers: plain, body: read };
   } finally {
-    // Whatever is still to come is not wanted, and the connection serves nobody else.
+    // The rest of the answer is not needed, and the connection has no other user.
     await dispatcher.destroy();
   }
 }
@@ -56,7 +56,7 @@ function createDispatcher({ addresses, proxy }: Exchange): Dispatcher {
   return new Agent({ ...common, connect: { lookup: answerOnly(addresses) } });
 }
 
-/** A lookup that knows these addresses and asks nobody: what was checked is what is dialled (no rebinding). */
+/** A lookup of these addresses only, without a query: what was checked is what is dialled (no rebinding). */
 function answerOnly(addresses: readonly string[]): LookupFunction {
   const known = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_name, options, callback) => {

@@ -41,7 +41,7 @@ export interface Outbound {
    * @throws {OutboundFailed} where no answer came
    */
   fetch(request: OutboundRequest): Promise<OutboundAnswer>;
-  /** What can be said of an address without asking anybody. @throws {OutboundRefused} */
+  /** What can be checked of an address without a query. @throws {OutboundRefused} */
   assertAcceptable(url: string): void;
 }
 
@@ -73,7 +73,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const literal = addressInHost(url.hostname);
     if (literal !== undefined) return [literal];
     const addresses = await resolve(url.hostname, signal).catch((error: unknown) => {
-      // A name that only the proxy knows: it is the one who dials.
+      // A name that only the proxy resolves: it is the one that connects.
       if (options.proxy !== undefined && error instanceof OutboundFailed && error.reason === "dns") return [];
       throw error;
     });
@@ -125,7 +125,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       try {
         return await follow(request, signal);
       } catch (error) {
-        // Whoever stopped us knows why.
+        // The caller that aborted has the reason.
         request.signal?.throwIfAborted();
         throw error;
       }
@@ -140,7 +140,7 @@ function portOf({ port, protocol }: URL): string {
   return port !== "" ? port : protocol === "https:" ? "443" : "80";
 }
 
-/** The same words whatever the address was: an answer tells nothing of our network. */
+/** The same words whatever the address was: an answer reveals nothing of our network. */
 function notPublic(): OutboundRefused {
   return new OutboundRefused("address", "the host is not one of the public internet");
 }

@@ -8,13 +8,13 @@ const TRY_MS = 2_000;
 const TRIES = 2;
 
 /**
- * Resolves names once, for whoever checks the answer and dials it.
+ * Resolves names once, for a caller that checks the answer and connects to it.
  *
  * @param servers - `address:port` of the name servers to ask; none: as the system resolves
  */
 export function createResolve(servers: readonly string[]): Resolve {
   return async (name, signal) => {
-    // Loopback by definition (RFC 6761): no name server has a say in it.
+    // Loopback by definition (RFC 6761): no name server is asked.
     if (/(^|\.)localhost\.?$/.test(name)) return ["127.0.0.1", "::1"];
     const addresses = await abortable(servers.length === 0 ? askSystem(name) : askServers(name, servers), signal);
     if (addresses.length === 0) throw new OutboundFailed("dns", "the name does not resolve");
@@ -38,7 +38,7 @@ async function askServers(name: string, servers: readonly string[]): Promise<str
   return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
 }
 
-/** The system's resolver cannot be told to stop; its late answer is of no use then. */
+/** The system's resolver cannot be stopped; its late answer is of no use then. */
 async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

@@ -12,7 +12,7 @@ import { lockThread } from "../threads/threads.ts";
 export type RunRow = Selectable<RunTable>;
 export type RequestRow = Selectable<RunRequestTable>;
 
-/** What a request says, as it is kept in its row. */
+/** The content of a request, as it is kept in its row. */
 export const RequestInput = z.strictObject({
   query: z.string(),
   /** Data URLs. */
@@ -93,7 +93,7 @@ export function eventRows(runId: string, lastSeq: number, events: readonly NewRu
   }));
 }
 
-/** Tells readers that a run has more events; a hint (law 1). */
+/** Notifies readers that a run has more events; a hint (law 1). */
 export async function notifyEvents(trx: Queries | Transaction, runId: string): Promise<void> {
   await sql`select ${noticeOfEvents(runId)}`.execute(trx);
 }
@@ -103,12 +103,12 @@ export function noticeOfEvents(runId: string): RawBuilder<unknown> {
   return sql`pg_notify('svc_events', ${runId}::text)`;
 }
 
-/** Tells owners that something is asked of a run. */
+/** Notifies the owner of a run that it has a control. */
 export async function notifyControl(trx: Transaction, runId: string): Promise<void> {
   await sql`select pg_notify('svc_control', ${runId})`.execute(trx);
 }
 
-/** Tells who watches a request that it has changed. */
+/** Notifies the watchers of a request that it has changed. */
 export async function notifyRequests(trx: Transaction, threadPk: number): Promise<void> {
   await sql`select ${noticeOfRequests(threadPk)}`.execute(trx);
 }

@@ -126,7 +126,7 @@ export function createRuns(options: RunsOptions) {
     /** Deletes a thread; see {@link deleteThread}. */
     deleteThread: (actor: KnownActor, threadId: string): Promise<void> => deleteThread(storage, actor, threadId),
 
-    /** What was said, oldest first: the newest page, or the one before a run. */
+    /** The messages, oldest first: the newest page, or the one before a run. */
     history: (caller: Caller, threadId: string, page: HistoryPage): Promise<History> =>
       readHistory(storage.db, caller, threadId, page),
   };

@@ -3,13 +3,13 @@ import { z } from "zod";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** What a worker says of itself: whether a run could start in its sandboxes. */
+/** What a worker reports of itself: whether a run could start in its sandboxes. */
 export const WorkerState = z.object({ sandbox: z.object({ ok: z.boolean(), message: z.string().optional() }) });
 export type WorkerState = z.infer<typeof WorkerState>;
 
 const PREFIX = "worker:";
 
-/** Writes down that a worker lives; processes without one read it to tell whether runs can start. */
+/** Writes that a worker is running; processes without one read it to find whether runs can start. */
 export async function noteWorker(storage: Storage, name: string, state: WorkerState): Promise<void> {
   const value = json(state);
   await storage.db
@@ -27,7 +27,7 @@ export async function forgetWorker(storage: Storage, name: string): Promise<void
     .execute();
 }
 
-/** The workers of the cluster that were heard of in the last `withinMs`. */
+/** The workers of the cluster that wrote their row in the last `withinMs`. */
 export async function findWorkers(storage: Storage, withinMs: number): Promise<WorkerState[]> {
   const rows = await storage.db
     .selectFrom("instance")

@@ -14,7 +14,7 @@ const UNAUTHORIZED = 401;
 /**
  * A client of a sandbox that goes on with its next generation when this one is gone.
  *
- * A connection that cannot be made, or an instance that does not know our token, is looked into before the caller hears of it; so
+ * A connection that cannot be made, or an instance that refuses our token, is looked into before the caller gets the fault; so
  * the caller's own next try reaches the generation that took over, with the turns of the same volume.
  * @param locate - where the sandbox is now; starts it where it is stopped
  */

@@ -12,7 +12,7 @@ const CODES = new Set([
   "ENOENT",
 ]);
 
-/** Whether an engine was not reached at all: that says nothing about the sandbox it was asked for. */
+/** Whether an engine was not reached at all: that does not show whether the sandbox runs. */
 export function isUnreachable(fault: unknown): boolean {
   for (let error = fault; error instanceof Error; error = error.cause) {
     if ("code" in error && typeof error.code === "string" && CODES.has(error.code)) return true;

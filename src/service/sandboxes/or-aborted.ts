@@ -1,5 +1,5 @@
 /**
- * What comes of a work, or the signal's reason as soon as it aborts; the work goes on then, and what comes of it is nobody's.
+ * What comes of a work, or the signal's reason as soon as it aborts; the work goes on then, and its result is dropped.
  *
  * @throws the signal's reason
  */

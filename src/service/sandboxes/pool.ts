@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { sandboxToken, secretFingerprint } from "../auth/derive.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createFollowingClient } from "./following-client.ts";
-import { forgetSession } from "./forget-session.ts";
+import { deleteSession } from "./delete-session.ts";
 import type { SandboxEngine } from "./sandbox-engine.ts";
 import {
   beginStart,
@@ -34,7 +34,7 @@ export interface PoolOptions {
   readonly idleMs: number;
   /** Longest start. */
   readonly startMs: number;
-  /** Volumes that no row knows are kept for so long. */
+  /** Volumes without a row are kept for so long. */
   readonly orphanVolumeMs?: number;
 }
 
@@ -55,7 +55,7 @@ const FIND_MS = 10_000;
 const LOOK_MS = 3_000;
 /** No generation: there is none below 0. */
 const NONE = -1;
-/** A start that another process has begun is over after its limit; this much later its process is taken for dead. */
+/** A start that another process has begun is over after its limit; this much later its process is taken to have ended. */
 const STALE_MARGIN_MS = 15_000;
 
 /** Sandboxes that are started when a run needs one and stopped when none does; the rows decide, on every process alike. */
@@ -80,7 +80,7 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
         case "ready": {
           const used = await moveRow(storage.db, row, { state: "ready", isUse: true });
           if (used === undefined) break;
-          if (!knowsOurToken(used)) {
+          if (!hasOurToken(used)) {
             logger.warn({ sandboxId: row.id, generation: row.generation }, "sandbox has a token of another secret");
             await stopFound(used);
             break;
@@ -116,7 +116,7 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
   async function begin(found: SandboxRow): Promise<number> {
     const other = beginnings.get(found.id);
     if (other !== undefined) {
-      // Its caller hears what comes of it; this one looks at the row again.
+      // Its caller gets the result; this one looks at the row again.
       await other.catch(() => undefined);
       return NONE;
     }
@@ -150,7 +150,7 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     secretFingerprint(sandboxToken(options.sandboxSecret, id, generation));
 
   /** Whether it was started with the SERVICE_SANDBOX_SECRET of now: one of another secret refuses every call of ours. */
-  function knowsOurToken({ id, generation, spec }: SandboxRow): boolean {
+  function hasOurToken({ id, generation, spec }: SandboxRow): boolean {
     const known = spec["token_check"];
     return known === undefined || known === tokenCheck(id, generation);
   }
@@ -169,7 +169,7 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     return stale !== undefined;
   }
 
-  /** Where it answers; undefined: it does not run. An engine that does not answer says nothing about what it carries. */
+  /** Where it answers; undefined: it does not run. From an engine that does not answer nothing follows about its instances. */
   async function addressNow({ id, generation, address }: SandboxRow): Promise<string | null | undefined> {
     try {
       return await orAborted(engine.find({ id, generation }), AbortSignal.timeout(FIND_MS));
@@ -180,7 +180,7 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
   }
 
   async function halt({ id, generation }: Pick<SandboxRow, "id" | "generation">): Promise<void> {
-    // The sweep tries again: the row says that nothing of this generation may run.
+    // The sweep tries again: by the row, nothing of this generation may run.
     await engine
       .halt({ id, generation })
       .catch((error: unknown) => logger.warn({ err: error, sandboxId: id, generation }, "sandbox not stopped"));
@@ -194,7 +194,7 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
 
   /** From exactly the state it was found in. @returns whether it is stopped */
   async function stopFound(found: FoundState, more?: Condition): Promise<boolean> {
-    // The row first: from here on nothing uses this generation, so its end hurts nobody.
+    // The row first: from here on nothing uses this generation, so its end disturbs no client.
     const stopped = await moveRow(storage.db, found, { state: "stopped" }, more);
     if (stopped === undefined) return false;
     await halt(stopped);
@@ -237,11 +237,11 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     isShared: false,
     async acquire(scope, signal) {
       const scopeKey = keyOf(options.scope, scope);
-      // A start that has begun goes on: whoever needs the sandbox next finds it.
+      // A start that has begun goes on: the next that needs the sandbox finds it.
       return toSandbox(await orAborted(acquireRow(scopeKey, signal), signal), scopeKey);
     },
     prepareWorkspace: async () => undefined,
-    async forget(scope, signal) {
+    async removeThread(scope, signal) {
       const scopeKey = keyOf(options.scope, scope);
       const row = await storage.db
         .selectFrom("sandbox")
@@ -251,7 +251,7 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
       // No sandbox was ever made for it, or it is removed already.
       if (row === undefined) return;
       if (options.scope === "thread") await destroy(row.id);
-      else await forgetSession(toSandbox(await acquireRow(scopeKey, signal), scopeKey).client, scope.sessionId, signal);
+      else await deleteSession(toSandbox(await acquireRow(scopeKey, signal), scopeKey).client, scope.sessionId, signal);
     },
     quiesce: async (id) => (await quiesce(id)) !== undefined,
     stop,
@@ -296,7 +296,7 @@ async function settled(start: Promise<void> | undefined, signal: AbortSignal): P
   else await Promise.race([start, untilAborted(signal)]);
 }
 
-/** A stop of the service ends every attempt by its own signal, which says what becomes of the run. */
+/** A stop of the service ends every attempt by its own signal, whose reason decides what becomes of the run. */
 function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -10,7 +10,7 @@ export type Found =
   | { readonly what: "volume"; readonly id: string; readonly createdAt: Date };
 
 /**
- * What carries sandboxes: Docker, Kubernetes. It knows no rows; all that it makes is labelled `svc.instance`, `svc.sandbox` and,
+ * What runs sandboxes: Docker, Kubernetes. It uses no rows; all that it makes is labelled `svc.instance`, `svc.sandbox` and,
  * where it belongs to one start, `svc.generation`. Everything may be repeated.
  */
 export interface SandboxEngine {
@@ -45,7 +45,7 @@ export function ownLabels(instanceId: string, id: string, generation?: number): 
   };
 }
 
-/** Longest stop of turnd in a sandbox, as `TURND_SHUTDOWN_MS` tells it. */
+/** Longest stop of turnd in a sandbox, by `TURND_SHUTDOWN_MS`. */
 export const TURND_SHUTDOWN_MS = 3_500;
 /** What an engine waits before it kills. */
 export const GRACE_SECONDS = Math.ceil((TURND_SHUTDOWN_MS + 5_000) / 1_000);
@@ -78,7 +78,7 @@ export function passedVariables(
   );
 }
 
-/** What turnd in a sandbox is told by the service itself, over whatever is passed. */
+/** The settings of turnd in a sandbox that the service sets itself, over those that are passed. */
 export const OWN_VARIABLES = {
   TURND_TOKEN_FILE: TOKEN_FILE,
   TURND_SHUTDOWN_MS: String(TURND_SHUTDOWN_MS),

@@ -10,7 +10,7 @@ import type { Queries, Transaction } from "../storage/transaction.ts";
 export type SandboxRow = Selectable<SandboxTable>;
 export type SandboxState = SandboxRow["state"];
 
-/** A sandbox as its row says. */
+/** A sandbox as in its row. */
 export interface SandboxRecord {
   readonly id: string;
   readonly generation: number;
@@ -19,7 +19,7 @@ export interface SandboxRecord {
 /** Where each state may lead. Every move names the generation and the state that it found; see {@link moveRow}. */
 export const MOVES: Readonly<Record<SandboxState, readonly SandboxState[]>> = {
   stopped: ["starting", "deleting"],
-  // Its process died, or was told to stop: `starting` again is the next generation's.
+  // Its process ended, or was stopped: `starting` again is the next generation's.
   starting: ["ready", "failed", "stopped", "deleting"],
   failed: ["starting", "deleting"],
   ready: ["ready", "quiescing", "stopped", "deleting"],
@@ -145,7 +145,7 @@ export async function beginStart(
       found.state === "starting" ? isOlderThan(options.staleMs) : undefined,
     );
     if (row !== undefined) return { is: "begun", row, displaced };
-    // Not as it was found: whoever has moved it says what comes next, and nobody loses a place for it.
+    // Not as it was found: the process that has moved it decides what comes next, and no sandbox loses its place for it.
     if (displaced !== undefined) await moveBack(trx, displaced);
     return { is: "moved" };
   });
@@ -169,7 +169,7 @@ async function displaceIdle(trx: Transaction, { kind, id }: SandboxRow): Promise
 }
 
 async function moveBack(trx: Transaction, { id }: SandboxRow): Promise<void> {
-  // Nobody has seen it stopped: this transaction holds its row.
+  // No other process has seen it stopped: this transaction holds its row.
   await trx.updateTable("sandbox").set({ state: "ready" }).where("id", "=", id).execute();
 }
 

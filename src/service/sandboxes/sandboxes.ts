@@ -35,7 +35,7 @@ export interface Sandboxes {
   acquire(scope: SandboxScope, signal: AbortSignal): Promise<Sandbox>;
   /** The workspace of a new session, made by us; undefined: the sandbox's own. */
   prepareWorkspace(scope: SandboxScope): Promise<string | undefined>;
-  /** Stops what is idle and removes what no row knows; one process of the cluster does it every 30 s. */
+  /** Stops what is idle and removes what has no row; one process of the cluster does it every 30 s. */
   sweep(): Promise<void>;
   /**
    * Removes what a deleted thread left: its session, with the turns that are under way, and its workspace; the sandbox itself
@@ -43,7 +43,7 @@ export interface Sandboxes {
    *
    * @throws when turnd does not answer: the caller tries again later
    */
-  forget(scope: SandboxScope, signal: AbortSignal): Promise<void>;
+  removeThread(scope: SandboxScope, signal: AbortSignal): Promise<void>;
   /** Whether a run could start now, for probes; the message is for operators. */
   look(): Promise<{ readonly ok: boolean; readonly message?: string }>;
   close(): Promise<void>;

@@ -82,7 +82,7 @@ async function noteFailure(
   const lines = signal.aborted
     ? ""
     : await orAborted(engine.lastLines(name), AbortSignal.timeout(LAST_LINES_MS)).catch(() => "");
-  // What is left then the sweep ends: no row says that it may run.
+  // What is left then the sweep ends: no row allows it to run.
   await orAborted(engine.halt(name), AbortSignal.timeout(HALT_MS)).catch((error: unknown) =>
     logger.warn({ err: error, sandboxId: row.id }, "sandbox not stopped"),
   );
@@ -93,8 +93,8 @@ async function noteFailure(
   const isAway = isUnreachable(fault);
   const failures = (startFailures(row)?.failures ?? 0) + (isAway ? 0 : 1);
   const waitMs = isAway ? 0 : (WAITS_MS[Math.min(failures, WAITS_MS.length) - 1] ?? 0);
-  const said = fault instanceof Error ? fault.message : String(fault);
-  const reason = isAway ? `the sandbox engine does not answer: ${said}` : said;
+  const text = fault instanceof Error ? fault.message : String(fault);
+  const reason = isAway ? `the sandbox engine does not answer: ${text}` : text;
   const message = lines === "" ? reason : `${reason}: ${lines.slice(-TAIL_CHARACTERS)}`;
   const error = { message, failures, retry_at: new Date(Date.now() + waitMs).toISOString(), is_engine_away: isAway };
   logger.error(

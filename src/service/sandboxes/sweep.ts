@@ -10,7 +10,7 @@ export interface SweepOptions {
   readonly engine: SandboxEngine;
   readonly logger: Logger;
   readonly idleMs: number;
-  /** A `starting` or `quiescing` that has not moved for so long is nobody's. */
+  /** A `starting` or `quiescing` that has not moved for so long has no process. */
   readonly staleMs: number;
   readonly orphanVolumeMs?: number;
 }
@@ -29,11 +29,11 @@ const HEALTH_MS = 5_000;
 const MISSES_LOGGED = 3;
 const DAY_MS = 86_400_000;
 
-/** One look at all sandboxes: stops what is idle or left over, removes what no row knows. A fault with one keeps none of the others. */
+/** One look at all sandboxes: stops what is idle or left over, removes what has no row. A fault with one keeps none of the others. */
 export async function sweepSandboxes(options: SweepOptions, moves: SweepMoves): Promise<void> {
   const { storage, engine, logger } = options;
   const busy = await touchBusy(storage, engine.kind);
-  // The engine first: what it had then, some row had said before.
+  // The engine first: what it had then, some row had before.
   const found = await engine.list();
   const rows = await storage.db.selectFrom("sandbox").selectAll().where("kind", "=", engine.kind).execute();
   const known = new Map(rows.map((row) => [row.id, row]));
@@ -71,16 +71,16 @@ function sweepFound(
   doing: (sandboxId: string, work: () => Promise<unknown>) => void,
 ): void {
   if (each.what === "volume") {
-    // What a person may still want back is not removed at once.
+    // A volume that may still have to be restored is not removed at once.
     if (row !== undefined || Date.now() - each.createdAt.getTime() < orphanVolumeMs) return;
-    logger.warn({ sandboxId: each.id }, "the volume of a sandbox that no row knows is removed");
+    logger.warn({ sandboxId: each.id }, "the volume of a sandbox without a row is removed");
     doing(each.id, () => engine.remove(each.id));
     return;
   }
   const { id, generation } = each;
   const isMeant = row?.generation === generation && ["starting", "ready", "quiescing"].includes(row.state);
   if (isMeant || row?.state === "deleting") return;
-  logger.warn({ sandboxId: id, generation }, "an instance that no row knows is removed");
+  logger.warn({ sandboxId: id, generation }, "an instance without a row is removed");
   doing(id, () => moves.halt({ id, generation }));
 }
 
@@ -105,7 +105,7 @@ async function findIdle({ storage, engine, idleMs }: SweepOptions): Promise<Sand
     .execute();
 }
 
-/** Counts the misses in a row of a sandbox with an open run. It is told and counted; what becomes of the run its own reconnect decides. */
+/** Counts the misses in a row of a sandbox with an open run. It is logged and counted; the run's own reconnect decides what becomes of the run. */
 async function noteHealth({ storage, logger }: SweepOptions, row: SandboxRow): Promise<void> {
   const { id, generation, address } = row;
   if (address === null) return;

@@ -19,6 +19,6 @@ export async function makeAdministrator(
   }
   if (isLoopback || values.SERVICE_INIT_TOKEN !== undefined) return false;
   throw new Error(
-    "nobody has initialised this service, and it listens beyond loopback: set SERVICE_INIT_TOKEN or SERVICE_ADMIN_PASSWORD_FILE",
+    "this service is not initialised, and it listens beyond loopback: set SERVICE_INIT_TOKEN or SERVICE_ADMIN_PASSWORD_FILE",
   );
 }

@@ -35,7 +35,7 @@ export async function wireKnowledge({
   onStep,
 }: KnowledgeWiring): Promise<Knowledge> {
   const { values, dataDirectory } = settings;
-  // With PGlite the lock of the data directory says that there is no other process.
+  // With PGlite the lock of the data directory ensures that there is no other process.
   const directory = await makeParsingDirectory(dataDirectory, storage.engine === "pglite");
   const parser = await createParser({
     directory,

@@ -64,18 +64,18 @@ async function lookAtDisk(directory: string): Promise<Check> {
       message: `less than ${LEAST_FREE_BYTES / 1_048_576} MiB are free for the data directory`,
     };
   } catch {
-    // Its path is nobody's business who may ask without a credential.
+    // Without its path: this answer needs no credential.
     return { name: "disk", ok: false, message: "the data directory cannot be looked at" };
   }
 }
 
 async function lookAtWorkers({ storage, sandboxes, leaseMs }: ReadinessOptions): Promise<Check[]> {
   if (sandboxes !== undefined) return [showSandbox({ sandbox: await sandboxes.look() })];
-  // Where the database is away nothing is known of workers; its own check says so.
+  // Where the database is away nothing is known of workers; its own check fails.
   const workers = await findWorkers(storage, leaseMs).catch(() => undefined);
   if (workers === undefined) return [];
   if (workers.length === 0) {
-    return [{ name: "worker", ok: false, message: `no worker was heard of in the last ${leaseMs / 1_000} s` }];
+    return [{ name: "worker", ok: false, message: `no worker has reported in the last ${leaseMs / 1_000} s` }];
   }
   const sandbox = workers.find(({ sandbox: { ok } }) => ok) ?? workers[0];
   return [{ name: "worker", ok: true }, ...(sandbox === undefined ? [] : [showSandbox(sandbox)])];
@@ -101,7 +101,7 @@ export async function announceWorker(
     try {
       await noteWorker(storage, name, { sandbox: await sandboxes.look() });
     } catch (error) {
-      // Probes of other processes then miss this worker, which is what they should say.
+      // Probes of other processes then miss this worker, which is what they should report.
       logger.debug({ err: error }, "worker not announced");
     } finally {
       noting = undefined;

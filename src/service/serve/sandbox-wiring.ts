@@ -19,7 +19,7 @@ import type { Storage } from "../storage/storage.ts";
 export interface SandboxWiring {
   readonly settings: Settings;
   readonly logger: Logger;
-  /** Starts turnd where SERVICE_TURND_CMD does not say otherwise. */
+  /** Starts turnd where SERVICE_TURND_CMD is not set. */
   readonly turndCommand: readonly string[];
   readonly uid: number;
 }

@@ -6,9 +6,9 @@ const EVERYWHERE = new Set(["0.0.0.0", "::", "localhost"]);
 
 /** Where the CLIs of a sandbox reach this service. */
 export interface ToolsAddress {
-  /** Resolves once it is known: a port that was picked is, when the API listens. Undefined when nobody has said. */
+  /** Resolves once it is known: a port that was picked is, when the API listens. Undefined when it is not configured. */
   url(): Promise<URL | undefined>;
-  /** Told where the API listens; undefined where this process has none. */
+  /** Called with the address at which the API listens; undefined where this process has none. */
   listens(url: string | undefined): void;
 }
 

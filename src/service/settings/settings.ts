@@ -182,7 +182,7 @@ export interface Settings {
   readonly dataDirectory: string;
   readonly isLoopback: boolean;
   readonly corsOrigins: readonly string[];
-  /** It listens on loopback, and nothing says that a proxy makes it known beyond. */
+  /** It listens on loopback, and no setting shows a proxy before it. */
   readonly isLocalOnly: boolean;
   /** Absent: made at the first start on PGlite and loopback. */
   readonly secrets: { readonly [Name in SecretName]: string | undefined };

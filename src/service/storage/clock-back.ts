@@ -8,8 +8,8 @@ export interface LongestWait {
 }
 
 /**
- * Moves what lies in the future to now, after the database's clock went back: jobs that were sent before would otherwise wait
- * until it has caught up, those of dead workers would be kept as long, and no sweep would be taken for slots that were swept.
+ * Moves what is in the future to now, after the database's clock went back: jobs that were sent before would otherwise wait
+ * until it has caught up, those of ended workers would be kept as long, and no sweep would be taken for slots that were swept.
  *
  * @returns how many jobs were moved
  */

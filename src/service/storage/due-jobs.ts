@@ -13,8 +13,8 @@ export interface DueJobsOptions {
 }
 
 /**
- * Looks now and then which queues have a job that is due: a notice may be lost, and none tells of a job that was to wait. One
- * query for all queues of a process, so that one that rests costs little.
+ * Looks now and then which queues have a job that is due: a notice may be lost, and none is sent for a job that was to wait.
+ * One query for all queues of a process, so that an idle one costs little.
  *
  * @returns ends it, and waits so long for a look that is under way
  */

@@ -11,7 +11,7 @@ import type { Database } from "./tables.ts";
 export type EngineChoice =
   | {
       readonly kind: "pglite";
-      /** Where it lies; absent: in memory. */
+      /** Its directory; absent: in memory. */
       readonly directory?: string | undefined;
       /** A dumped data directory to begin with. */
       readonly seed?: Blob | undefined;
@@ -36,13 +36,13 @@ export type BossConnection =
   | ({ readonly kind: "postgres" } & { readonly connectionString: string });
 
 export interface EngineEvents {
-  /** A connection that nobody was using broke; the next query makes another. */
+  /** An idle connection broke; the next query makes another. */
   onConnectionLost(error: Error): void;
 }
 
 const MINIMUM_VERSION = 150_000;
 const CONNECT_MS = 10_000;
-/** A connection that nobody uses is closed after this: making one costs more than several statements. */
+/** An idle connection is closed after this: making one costs more than several statements. */
 const IDLE_MS = 60_000;
 /** Longest statement, and longest pause inside a transaction: both only ever mean a fault. */
 const STATEMENT_MS = 60_000;
@@ -90,8 +90,8 @@ async function openPostgres(
     application_name: "svc",
     types: readTypes(),
   });
-  // A connection that dies in the middle of a transaction says so itself, and ends the process where nobody listens; an
-  // idle one says it to the pool as well.
+  // A connection that breaks in the middle of a transaction emits `error` itself, which ends the process without a listener;
+  // for an idle one the pool emits it as well.
   pool.on("connect", (client) => client.on("error", (error) => events.onConnectionLost(error)));
   pool.on("error", () => {});
   try {

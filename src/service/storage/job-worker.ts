@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** A job that this process has claimed. `retryCount` tells its attempts apart: what an earlier one says of it is refused. */
+/** A job that this process has claimed. `retryCount` distinguishes its attempts: writes of an earlier one are refused. */
 export interface ClaimedJob {
   readonly id: string;
   readonly retryCount: number;
@@ -13,7 +13,7 @@ export interface JobSource<Job extends ClaimedJob> {
   /** Claims at most so many, none of these groups. */
   fetch(most: number, fullGroups: readonly string[]): Promise<readonly Job[]>;
   complete(job: Job): Promise<void>;
-  /** The handler failed: the job is tried again as its queue says. */
+  /** The handler failed: the job is tried again by its queue's rules. */
   fail(job: Job, error: unknown): Promise<void>;
   /** This process stops: another one may have the job at once. */
   giveBack(job: Job): Promise<void>;
@@ -155,7 +155,7 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
     }
   }
 
-  // A renewal that could not run says nothing about the claims.
+  // A renewal that could not run does not end the claims.
   const renewal = renewMs === undefined ? undefined : setInterval(() => void renew().catch(onFault), renewMs);
   const looking = look();
 

@@ -48,12 +48,12 @@ export interface JobsOptions {
   readonly engine: Engine;
   readonly scope: TransactionScope;
   readonly logger: Logger;
-  /** A job whose worker has not been heard of for so long goes to another. */
+  /** A job whose worker has not renewed its claim for so long goes to another. */
   readonly leaseMs: number;
 }
 
 const SCHEMA = "tasks_boss";
-/** Where pg-boss tells, in the sender's transaction, that a queue has a job. Polling finds it too (law 1). */
+/** Where pg-boss notifies, in the sender's transaction, that a queue has a job. Polling finds it too (law 1). */
 const CHANNEL = `pgboss_${createHash("sha224").update(SCHEMA).digest("hex").slice(0, 24)}`;
 const OWN_POOL = 4;
 const POLL_MS = 2_000;
@@ -90,7 +90,7 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
     for (const each of workers) if (isMeant(each)) each[1].wake();
   };
   const unlisten = await engine.listener.listen(CHANNEL, {
-    // A notice comes in the middle of whoever's query has caused it, and belongs to no transaction.
+    // A notice comes in the middle of the query that has caused it, and belongs to no transaction.
     onNotice: (queue) => scope.outside(() => wake(([name]) => name === queue)),
     onGap: () => scope.outside(() => wake(() => true)),
   });
@@ -176,7 +176,7 @@ function isSame(wanted: object, found: object): boolean {
   return Object.entries(wanted).every(([option, value]) => known.get(option) === value);
 }
 
-/** Which jobs a renewal found; without them it cannot tell which are lost. */
+/** Which jobs a renewal found; without them it is unknown which are lost. */
 const Touched = z.object({ settled: z.array(z.string()).optional() });
 type QueuedJob = Job<{ id?: string }>;
 
@@ -252,7 +252,7 @@ function connectionOptions({ engine, scope }: JobsOptions): ConstructorOptions {
   return { ...common, backend: "pglite", db: guardPglite(fromPglite(engine.boss.pglite), scope) };
 }
 
-/** Law 8: what would wait for a transaction of its own caller says so at once. */
+/** Law 8: what would wait for a transaction of its own caller throws at once. */
 function guardPglite(db: Db, scope: TransactionScope): Db {
   return {
     ...db,
@@ -263,7 +263,7 @@ function guardPglite(db: Db, scope: TransactionScope): Db {
   };
 }
 
-/** The lock of the data directory proves that whoever had these jobs is dead: no need to wait for the lease. */
+/** The lock of the data directory proves that the process that had these jobs has ended: no need to wait for the lease. */
 async function failAbandoned(engine: Engine, boss: PgBoss): Promise<void> {
   const { rows } = await sql<{ id: string; name: string }>`
     select id::text, name from ${sql.id(SCHEMA, "job")} where state = 'active'`.execute(engine.db);

@@ -37,7 +37,7 @@ export function createPgliteListener(pglite: PGlite): Listener {
   };
 }
 
-/** One connection for all channels of this process; it comes back by itself, and tells that there was a gap. */
+/** One connection for all channels of this process; it reconnects by itself, and reports that there was a gap. */
 export function createPostgresListener(url: string, events: { onConnectionLost(error: Error): void }): Listener {
   const channels = new Map<string, Set<Subscription>>();
   let client: pg.Client | undefined;

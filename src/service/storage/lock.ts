@@ -20,7 +20,7 @@ export class DataDirectoryHeld extends Error {
 }
 
 /**
- * Takes the kernel's lock on a file, which names its holder. It ends with the process, however that dies.
+ * Takes the kernel's lock on a file, which names its holder. It ends with the process, however that ends.
  *
  * @throws {DataDirectoryHeld} if another process holds it
  * @see flock(2); Node has no call for it, so flock(1) takes it on a descriptor it inherits from us

@@ -19,7 +19,7 @@ export class SchemaOutdated extends Error {
 export class SchemaNewer extends Error {
   constructor(unknown: readonly string[]) {
     super(
-      `the database has ${unknown.join(", ")}, which this version does not know: ` +
+      `the database has ${unknown.join(", ")}, which this version does not have: ` +
         "start the version that made it, or restore a backup that is older than it",
     );
     this.name = "SchemaNewer";

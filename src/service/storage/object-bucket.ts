@@ -8,7 +8,7 @@ import { AwsClient } from "aws4fetch";
 import { writeSynced } from "./object-directory.ts";
 import { assertKey, ObjectMissing, type ObjectEntry, type Objects, type StoredObject } from "./objects.ts";
 
-/** A bucket of S3 or of what speaks its API. */
+/** A bucket of S3 or of a store with its API. */
 export interface BucketOptions {
   /** Such as `https://s3.eu-central-1.amazonaws.com`; the bucket is the first part of the path. */
   readonly endpoint: string;

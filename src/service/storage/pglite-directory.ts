@@ -1,7 +1,7 @@
 import { readdir, rename, rm } from "node:fs/promises";
 import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
 
-/** How PGlite is opened, wherever it lies. */
+/** How PGlite is opened, in memory or in a directory. */
 type Options = Omit<PGliteOptions, "dataDir" | "loadDataDir">;
 
 /** Beyond this it only ever means a fault: the log of ten minutes of writes is read again in seconds. */

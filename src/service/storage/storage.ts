@@ -16,7 +16,7 @@ export interface Storage {
   afterCommit(work: () => void): void;
   /** @returns ends the subscription */
   listen(channel: Channel, subscription: Subscription): Promise<() => Promise<void>>;
-  /** Takes one of the notices that this process may send as it likes; false when they are used up for now. */
+  /** Takes one of the notices that this process may send at any time; false when they are used up for now. */
   hasNoticeToSpare(): boolean;
   readonly jobs: Jobs;
   /** Gives jobs back, then closes. Safe to call twice. */
@@ -26,7 +26,7 @@ export interface Storage {
 /** A commit with a notice takes one lock for the whole cluster of PostgreSQL, which some thousands a second fill. */
 const NOTICES_PER_SECOND = 100;
 
-/** What is told by NOTIFY: events of a run, controls of runs and tasks, a thread's queue. Payloads are ids. */
+/** What is sent by NOTIFY: events of a run, controls of runs and tasks, a thread's queue. Payloads are ids. */
 export type Channel = "svc_events" | "svc_control" | "svc_requests";
 
 export interface StorageOptions {
@@ -75,7 +75,7 @@ async function startStorage(engine: Engine, { logger, isMigrating, leaseMs }: St
     afterCommit: (work) => scope.afterCommit(work),
     listen: (channel, { onNotice, onGap }) =>
       engine.listener.listen(channel, {
-        // A notice comes in the middle of whoever's query has caused it, and belongs to no transaction.
+        // A notice comes in the middle of the query that has caused it, and belongs to no transaction.
         onNotice: (payload) => scope.outside(() => onNotice(payload)),
         onGap: () => scope.outside(onGap),
       }),

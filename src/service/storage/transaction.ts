@@ -19,7 +19,7 @@ export class OutsideTransactionError extends Error {
 export interface TransactionScope {
   /** @throws {OutsideTransactionError} when the calling code runs inside a transaction that is still open */
   assertOutside(): void;
-  /** Runs code as one that belongs to no transaction, whoever calls it. */
+  /** Runs code as one that belongs to no transaction, wherever it is called from. */
   outside<T>(work: () => T): T;
   /** Runs `work` once the transaction of the calling code is committed; never when it is undone. */
   afterCommit(work: () => void): void;
@@ -110,7 +110,7 @@ const BROKEN = new Set([
   "EAI_AGAIN",
 ]);
 
-/** Whether a fault says that the database is away: asking again later is right. */
+/** Whether a fault means that the database is away: asking again later is right. */
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const state = sqlState(error);

@@ -2,25 +2,25 @@ import type { Logger } from "pino";
 import type { Storage } from "./storage.ts";
 
 /** What is asked of rows that this process works on: one query a second for all of them, and one at each notice. */
-export interface ControlWatch<Told> {
+export interface ControlWatch<Listener> {
   /** @returns ends it */
-  watch(id: string, told: Told): () => void;
+  watch(id: string, listener: Listener): () => void;
   close(): Promise<void>;
 }
 
 const POLL_MS = 1_000;
 
 /**
- * Looks at rows for as long as they are watched. What is found may be told again (law 1).
+ * Looks at rows for as long as they are watched. What is found may be delivered again (law 1).
  *
- * @param look - asks the rows of these ids, and tells whoever watches them
+ * @param look - asks the rows of these ids, and calls their listeners
  */
-export async function watchControls<Told>(
+export async function watchControls<Listener>(
   storage: Storage,
   logger: Logger,
-  look: (watched: ReadonlyMap<string, Told>) => Promise<void>,
-): Promise<ControlWatch<Told>> {
-  const watched = new Map<string, Told>();
+  look: (watched: ReadonlyMap<string, Listener>) => Promise<void>,
+): Promise<ControlWatch<Listener>> {
+  const watched = new Map<string, Listener>();
   let looking: Promise<void> | undefined;
   let isWanted = false;
   let isClosed = false;
@@ -51,11 +51,11 @@ export async function watchControls<Told>(
   const timer = setInterval(lookSoon, POLL_MS);
   timer.unref();
   return {
-    watch(id, told) {
-      watched.set(id, told);
+    watch(id, listener) {
+      watched.set(id, listener);
       lookSoon();
       return () => {
-        if (watched.get(id) === told) watched.delete(id);
+        if (watched.get(id) === listener) watched.delete(id);
       };
     },
     async close() {

@@ -25,7 +25,7 @@ export function createAttempts(options: TaskWorkerOptions): AttemptTask {
     if (row === undefined) return;
     const kind = kinds.get(row.kind);
     if (kind === undefined) {
-      // Of a newer version's: the sweep makes its job again, for a worker that knows the kind.
+      // Of a newer version's: the sweep makes its job again, for a worker that has the kind.
       logger.warn({ taskId, kind: row.kind }, "task kind unknown here");
       return;
     }
@@ -62,8 +62,8 @@ async function attempt(
       checkpoint: row.checkpoint ?? undefined,
       signal: AbortSignal.any([signal, stops.cancelled.signal, stops.lost.signal, stops.timeout]),
       async progress(percent, message, checkpoint) {
-        const told = await writeProgress(storage, owner, { percent, message, checkpoint }).catch(noteLost);
-        if (told.isCancelRequested) stops.cancelled.abort(new TaskCancelled());
+        const answer = await writeProgress(storage, owner, { percent, message, checkpoint }).catch(noteLost);
+        if (answer.isCancelRequested) stops.cancelled.abort(new TaskCancelled());
       },
       transaction: (fn) =>
         storage

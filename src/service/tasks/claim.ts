@@ -93,7 +93,7 @@ async function writeEnd(db: Storage["db"] | Transaction, owner: TaskOwner, end: 
   if (row === undefined) throw new TaskOwnershipLost(owner.taskId);
 }
 
-/** Writes progress; says whether a cancel is wanted. @throws {TaskOwnershipLost} */
+/** Writes progress. @returns whether a cancel was requested. @throws {TaskOwnershipLost} */
 export async function writeProgress(
   storage: Storage,
   owner: TaskOwner,

@@ -1,6 +1,6 @@
 import type { TaskError } from "../api/tasks.ts";
 
-/** Ends a task as failed; thrown by handlers that know why. Every other fault is one more attempt. */
+/** Ends a task as failed; thrown by handlers that have a reason. Every other fault is one more attempt. */
 export class TaskFailure extends Error {
   readonly error: TaskError;
 

@@ -23,7 +23,7 @@ const TRIES = 5;
 /**
  * Makes a task and its job, in the caller's transaction; or joins the open task of the same kind and key.
  *
- * A joined task keeps its own payload, and may be about to be cancelled: `task.cancel_requested` says so.
+ * A joined task keeps its own payload, and may be about to be cancelled: `task.cancel_requested` shows that.
  */
 export async function startTask<Payload>(
   { jobs }: Pick<Storage, "jobs">,

@@ -34,7 +34,7 @@ export function createThreads(storage: Storage) {
           metadata: json(body.metadata),
           session_id: randomUUID(),
         })
-        // A repeat of the same request is the same thread, whatever else it says.
+        // A repeat of the same request is the same thread, whatever else it contains.
         .onConflict((conflict) => conflict.columns(["user_id", "request_id"]).doNothing())
         .returningAll()
         .executeTakeFirst();

@@ -23,7 +23,7 @@ export const MOST_ATTEMPTS = 33;
 /** Deliveries in a row that failed for good; then the webhook is disabled. */
 const MOST_FAILED = 20;
 const ANSWER_MS = 10_000;
-/** The receiver wants nothing more, as Standard Webhooks has it. */
+/** The receiver asks for no more deliveries (Standard Webhooks). */
 const GONE = 410;
 
 /** Not delivered yet: the queue gives the job again later. */

@@ -79,7 +79,7 @@ export function createWebhooks({ storage, outbound, keySecret, most }: WebhooksO
       return withSecret(row);
     },
 
-    /** Enabling forgets the failures. @throws {ApiProblem} */
+    /** Enabling resets the count of failures. @throws {ApiProblem} */
     async update(actor: KnownActor, id: string, body: UpdateWebhookBody): Promise<WebhookAnswer> {
       const { url, events, is_enabled: isEnabled, rotate_secret: isRotating = false } = body;
       if (url !== undefined) assertAcceptable(outbound, url);

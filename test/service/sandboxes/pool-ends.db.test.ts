@@ -10,11 +10,11 @@ import { ENGINES, freshStorage } from "../harness/storage.ts";
 describe.each(ENGINES)("%s", (kind) => {
   test("what a deleted thread left goes with its sandbox, also while that starts; twice and of none is right", async () => {
     const { storage, scripted, thread, pool } = await setUpPool(kind);
-    await pool.forget(thread.scope, never);
+    await pool.removeThread(thread.scope, never);
     expect(await rowOf(storage, thread)).toBeUndefined();
     await pool.acquire(thread.scope, never);
     expect(scripted.volumes()).toHaveLength(1);
-    await pool.forget(thread.scope, never);
+    await pool.removeThread(thread.scope, never);
     expect([scripted.running(), scripted.volumes(), await rowOf(storage, thread)]).toEqual([[], [], undefined]);
     const { promise, resolve } = Promise.withResolvers<void>();
     scripted.holdReady(promise);
@@ -23,13 +23,13 @@ describe.each(ENGINES)("%s", (kind) => {
     await waitFor("the start", () => scripted.launches.length === 2);
     giveUp.abort(new Error("handed over"));
     await expect(starting).rejects.toThrow("handed over");
-    const forgotten = Promise.all([pool.forget(thread.scope, never), pool.forget(thread.scope, never)]);
+    const removed = Promise.all([pool.removeThread(thread.scope, never), pool.removeThread(thread.scope, never)]);
     await waitFor("the removal", async () => (await rowOf(storage, thread))?.state === "deleting");
     resolve();
-    await forgotten;
+    await removed;
     expect([scripted.running(), scripted.volumes(), await rowOf(storage, thread)]).toEqual([[], [], undefined]);
     scripted.isAway = true;
-    await pool.forget(thread.scope, never);
+    await pool.removeThread(thread.scope, never);
   });
 
   test("of a user's sandbox a deleted thread loses its session alone, which twice is right", async () => {
@@ -41,7 +41,7 @@ describe.each(ENGINES)("%s", (kind) => {
     const { client, id } = await pool.acquire(thread.scope, never);
     for (const { scope } of [thread, other])
       await client.createSession({ executor: "cli-b", session_id: scope.sessionId });
-    for (const _ of [1, 2]) await pool.forget(thread.scope, never);
+    for (const _ of [1, 2]) await pool.removeThread(thread.scope, never);
     const { body } = await turnd.request("GET", "/v1/sessions");
     expect(body.sessions).toMatchObject([{ session_id: other.scope.sessionId }]);
     expect(await pool.acquire(thread.scope, never)).toMatchObject({ id, generation: 1 });

@@ -9,10 +9,10 @@ describe.each(ENGINES)("%s", (kind) => {
     const { storage, scripted, thread, pool } = await setUpPool(kind);
     await pool.acquire(thread.scope, never);
     scripted.isAway = true;
-    await expect(pool.forget(thread.scope, never)).rejects.toThrow("away");
+    await expect(pool.removeThread(thread.scope, never)).rejects.toThrow("away");
     expect(await rowOf(storage, thread)).toMatchObject({ state: "deleting" });
     scripted.isAway = false;
-    await pool.forget(thread.scope, never);
+    await pool.removeThread(thread.scope, never);
     expect([scripted.volumes(), await rowOf(storage, thread)]).toEqual([[], undefined]);
   });
 

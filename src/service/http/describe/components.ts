@@ -6,7 +6,7 @@ const PREFIX = "#/components/schemas/";
  * Keeps the schemas that something refers to, under one name each.
  *
  * Every schema with an id is there twice, as it is read (`XInput`) and as it is written (`X`): where only one of them is used,
- * or both say the same, it is `X`.
+ * or both are the same, it is `X`.
  */
 export function tidySchemas(document: Document): Document {
   const { schemas } = document.components;

@@ -13,7 +13,7 @@ const STREAM_EXAMPLE =
 /** What any call with a body may be refused for. */
 const BODY_CODES: readonly ProblemCode[] = ["invalid_json", "unsupported_media_type", "body_too_large", "storage_full"];
 
-/** Completes what the routes say of themselves: ids, texts, problems by code, headers and examples. */
+/** Completes what the routes declare: ids, texts, problems by code, headers and examples. */
 export function completeDocument(made: object): object {
   const document = tidySchemas(Document.parse(made));
   const { schemas } = document.components;

@@ -58,7 +58,7 @@ const FIELDS: Readonly<Record<string, unknown>> = {
   version: "0.1.0",
 };
 
-/** Optional fields that say what a schema is for; the other optional ones are left out. */
+/** Optional fields that show what a schema is for; the other optional ones are left out. */
 const SHOWN: Readonly<Record<string, readonly string[]>> = {
   SubmitRunBody: ["query", "meta", "queue_policy"],
   CreateKeyBody: ["request_id"],

@@ -12,7 +12,7 @@ export const KNOWLEDGE_OPERATIONS = {
   ],
   "DELETE /api/knowledge/databases/{kb_id}": [
     "deleteKnowledgeBase",
-    "Nobody sees it from then on; the task deletes its files, chunks and objects.",
+    "It is no longer found from then on; the task deletes its files, chunks and objects.",
   ],
   "POST /api/knowledge/files/upload": [
     "uploadKnowledgeFile",
@@ -32,7 +32,7 @@ export const KNOWLEDGE_OPERATIONS = {
   ],
   "POST /api/knowledge/databases/{kb_id}/documents": [
     "importDocuments",
-    "The task's success says that every file was visited; each file's `status` says how it went.",
+    "The task's success means that every file was visited; each file's `status` is its own outcome.",
   ],
   "POST /api/knowledge/databases/{kb_id}/documents/parse": [
     "parseDocuments",
@@ -53,7 +53,7 @@ export const KNOWLEDGE_OPERATIONS = {
   "GET /api/knowledge/databases/{kb_id}/documents": ["listDocuments", "With the files of every state counted."],
   "GET /api/knowledge/databases/{kb_id}/documents/{file_id}": [
     "getDocument",
-    "`status` is the verdict on the file; `error` says what to do about one that failed.",
+    "`status` is the outcome of the file; `error` describes what to do about one that failed.",
   ],
   "GET /api/knowledge/databases/{kb_id}/documents/{file_id}/content": ["getDocumentContent", "Streamed."],
   "GET /api/knowledge/databases/{kb_id}/documents/{file_id}/download": ["downloadDocument", "As it was uploaded."],

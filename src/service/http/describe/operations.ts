@@ -94,7 +94,7 @@ export const OPERATIONS: Readonly<Record<string, OperationText>> = {
     "approveCliSession",
     "The client then gets a key of the caller's.",
   ),
-  ...row("POST /api/auth/cli/sessions/{user_code}/deny", "denyCliSession", "The client is told `access_denied`."),
+  ...row("POST /api/auth/cli/sessions/{user_code}/deny", "denyCliSession", "The client gets `access_denied`."),
   ...row("GET /api/agents", "listAgents", "Agents that the caller may use."),
   ...row(
     "POST /api/agents",
@@ -229,7 +229,7 @@ export const OPERATIONS: Readonly<Record<string, OperationText>> = {
     "listDeliveries",
     "What was sent, how often, and the last answer.",
   ),
-  ...row("GET /api/usage", "getUsage", "By days of UTC. Another user's only for whoever manages that user."),
+  ...row("GET /api/usage", "getUsage", "By days of UTC. Another user's only for those who manage that user."),
   ...Object.fromEntries(Object.entries(KNOWLEDGE_OPERATIONS).map(([route, [id, about]]) => [route, { id, about }])),
 };
 

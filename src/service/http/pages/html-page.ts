@@ -6,7 +6,7 @@ export interface HtmlPage {
   readonly body: string;
 }
 
-/** What a page reports: `say` of `browser/page/elements.js` writes here. */
+/** What a page reports: `showStatus` of `browser/page/elements.js` writes here. */
 export const STATUS = `<noscript><p class="fault">This page needs JavaScript.</p></noscript>
 <p id="status" role="status" aria-live="polite"></p>
 `;
@@ -19,7 +19,7 @@ export const LOGIN_FIELDS = `<label for="username">Username</label>
 <button type="submit">Log in</button>
 `;
 
-/** A whole page. Nothing of it comes from elsewhere, and nothing of it is a program: the policy of its answer says so too. */
+/** A whole page. Nothing of it comes from elsewhere, and nothing of it is a program: the policy of its answer forbids both. */
 export function htmlPage({ title, path, body }: HtmlPage): string {
   return `<!doctype html>
 <html lang="en">

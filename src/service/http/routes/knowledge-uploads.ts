@@ -135,7 +135,7 @@ async function* partsOf(request: FastifyRequest, source: Source): AsyncGenerator
   }
 }
 
-/** A body that is cut or no multipart after all. What the system or the parser's limits say has a code, and is another matter. */
+/** A body that is cut or no multipart after all. Faults of the system and of the parser's limits have a code, and are not meant here. */
 function describeFault(error: unknown, { files, fault }: Source): unknown {
   if (!(error instanceof Error) || "code" in error) return error;
   if (error !== fault && files.every(({ errored }) => errored !== error)) return error;

@@ -57,7 +57,7 @@ export const metricsRoutes: FastifyPluginAsyncZod<MetricsRoutesOptions> = async 
   });
 };
 
-/** Whether the connection itself comes from this machine, and nothing says that it was passed on. */
+/** Whether the connection itself comes from this machine, and has no header of a proxy. */
 function isDirect({ socket, headers }: FastifyRequest): boolean {
   const address = socket.remoteAddress ?? "";
   const isLoopback = LOOPBACK.check(address, isIPv6(address) ? "ipv6" : "ipv4");

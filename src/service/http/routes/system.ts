@@ -10,7 +10,7 @@ export interface Check {
   readonly ok: boolean;
   /** For everybody, without a credential: no address, no path, no word of a program that failed. */
   readonly message?: string;
-  /** The same for superadmins: what there is to know. */
+  /** The same for superadmins: with every detail. */
   readonly detail?: string;
 }
 
@@ -25,7 +25,7 @@ export interface SystemOptions {
   readonly knowledge: { engines(): KnowledgeEngines };
   /** Looks at everything the service needs. */
   readonly look: () => Promise<readonly Check[]>;
-  /** Who calls; undefined: whoever has no valid credential. Absent where a process knows no callers. */
+  /** Who calls; undefined: no valid credential. Absent where a process has no callers. */
   readonly recognise?: ((authorization: string | undefined) => Promise<Caller | undefined>) | undefined;
 }
 
@@ -53,7 +53,9 @@ const Ready = z
 const SandboxFacts = z
   .strictObject({
     kind: z.enum(["embedded", "static", "docker", "kubernetes"]),
-    shared_by: z.enum(["all_users", "threads_of_a_user", "nobody"]).meta({ description: "Whose turns run in one." }),
+    shared_by: z.enum(["all_users", "threads_of_a_user", "none"]).meta({
+      description: "Whose turns run in one; none: each thread has its own.",
+    }),
   })
   .meta({ id: "SandboxFacts", description: "Where turns run." });
 const Info = z
@@ -83,12 +85,12 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, op
   const ready = {
     tags,
     summary: "Ask whether all that a run needs is there",
-    description: "Messages are for everybody; a superadmin's credential gets what there is to know.",
+    description: "Messages are for all callers; with a superadmin's credential they have every detail.",
     security: [],
     response: {
       ...refusals(),
       200: Ready,
-      503: { description: "Not now; `checks` says why.", content: { "application/json": { schema: Ready } } },
+      503: { description: "Not now; `checks` has the reasons.", content: { "application/json": { schema: Ready } } },
     },
   };
   app.get("/api/system/ready", { ...open, schema: ready }, async ({ headers }, reply) => {

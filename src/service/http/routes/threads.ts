@@ -77,7 +77,7 @@ export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs 
 
   const history = {
     ...of,
-    summary: "Read what was said, oldest first",
+    summary: "Read the messages, oldest first",
     querystring: HistoryQuery,
     response: { 200: History, ...refusals("thread_not_found") },
   };

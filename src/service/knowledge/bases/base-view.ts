@@ -75,7 +75,7 @@ export function showBase(
     supports_documents: row.kb_type === "local",
     name: row.name,
     description: row.description,
-    // Reading is tolerant: what cannot be read names nobody, and is shown as what a new one would be.
+    // Reading is tolerant: scopes that cannot be read grant nothing, and are shown as those of a new one.
     share_config: ShareConfig.safeParse(row.share_config).data ?? DEFAULT_SHARE,
     embedding_model_spec: row.embedding_model_spec,
     embedding_dims: row.embedding_dims,

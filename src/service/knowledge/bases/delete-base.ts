@@ -14,7 +14,7 @@ type Context = TaskContext<DeletePayload, Deleted>;
 
 /**
  * Empties a knowledge base that has been deleted: chunks and vectors at once, then objects, then the records that name them.
- * Nobody reads it any more, so that nothing is lost when it is interrupted and goes on.
+ * No request reads it any more, so that nothing is lost when it is interrupted and goes on.
  */
 export async function deleteBase({ storage, objects, onStep }: KnowledgeWorker, context: Context): Promise<Deleted> {
   const { kb_id: kbId } = context.payload;

@@ -22,7 +22,7 @@ export interface ConnectorsOptions {
 
 /** Knowledge bases whose content is elsewhere. */
 export interface Connectors {
-  /** Checks what a knowledge base says of where its content is. @throws {ApiProblem} connector_invalid */
+  /** Checks a knowledge base's description of where its content is. @throws {ApiProblem} connector_invalid */
   check(kind: RemoteKind, connector: Readonly<Record<string, unknown>>): void;
   /** @throws {ApiProblem} connector_*, embedding_not_configured */
   retrieve(base: BaseRow, body: RetrieveBody): Promise<Retrieved>;
@@ -115,7 +115,7 @@ function defined<Value extends object>(options: Value): Partial<Value> {
   return given;
 }
 
-/** What the caller narrows to is narrowed here: the other systems know no such thing. */
+/** What the caller narrows to is narrowed here: the other systems have no such filter. */
 function isWanted(hit: ConnectorHit, { file_ids: ids, file_name: name }: RetrieveBody): boolean {
   const isOfFile = ids === undefined || ids.includes(hit.fileId);
   return isOfFile && (name === undefined || hit.source.toLowerCase().includes(name.toLowerCase()));

@@ -9,7 +9,7 @@ const Credential = z.strictObject({
 });
 export type Credential = z.infer<typeof Credential>;
 
-/** By name. Whoever makes a knowledge base names one and never sees the key, nor chooses where it is sent. */
+/** By name. A user who creates a knowledge base gives the name, never sees the key, and does not choose where it is sent. */
 export type Credentials = ReadonlyMap<string, Credential>;
 
 const File = z.record(z.string().regex(/^[\w.-]{1,64}$/), Credential);

@@ -14,7 +14,7 @@ type Parent = z.infer<typeof Parent>;
 const Held = z.object({ parent: Parent });
 const DEEPEST = 10;
 
-/** Decides which pages lie below the pages that a knowledge base is limited to. */
+/** Decides which pages are below the pages that a knowledge base is limited to. */
 export function createAncestry(remote: Remote, roots: readonly string[] | undefined, signal: AbortSignal) {
   const wanted = new Set(roots?.map(plain));
   const asked = new Map<string, Promise<Parent>>();

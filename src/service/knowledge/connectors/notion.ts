@@ -95,7 +95,7 @@ function titleOf({ properties }: Page): string {
   return title.map(({ plain_text: text }) => text).join("") || "untitled";
 }
 
-/** What came of each; that some failed is said, and that all failed is thrown. */
+/** The result of each; some failures make it partial, and if all fail the first is thrown. */
 async function settleAll<Item, Value>(
   items: readonly Item[],
   visit: (item: Item) => Promise<Value>,

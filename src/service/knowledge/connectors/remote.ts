@@ -34,7 +34,7 @@ const AT_ONCE = 2;
 const RETRY_SECONDS = 10;
 const LONGEST_RETRY_SECONDS = 3_600;
 
-/** Asks with one credential, two questions at once; nothing of what the other side says in a refusal is passed on. */
+/** Asks with one credential, two questions at once; no text of the other side's refusal is passed on. */
 export function createRemote({ name, credential, outbound, logger, answerMs }: RemoteOptions): Remote {
   const queue = new PQueue({ concurrency: AT_ONCE });
   const base = credential.base_url.replace(/\/+$/, "");

@@ -1,7 +1,7 @@
 import type { Storage } from "../../storage/storage.ts";
 import { deleteChunks } from "../partitions.ts";
 
-/** Chunks of one transaction, so that nobody waits behind a large file. */
+/** Chunks of one transaction, so that no other statement waits behind a large file. */
 const AT_ONCE = 1_000;
 
 /** Deletes the chunks of a file that are not of its live generation, unless it is being indexed. Safe to repeat. */

@@ -1,4 +1,4 @@
-/** What a block of Markdown is; only what matters for cutting is told apart. */
+/** What a block of Markdown is; only what matters for cutting is distinguished. */
 export type BlockKind = "heading" | "page" | "paragraph" | "item" | "table" | "fence";
 
 /** Lines of Markdown that belong together. The blocks of a text follow one another and leave out only blank lines. */

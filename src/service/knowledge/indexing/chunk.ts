@@ -31,7 +31,7 @@ export interface Chunk {
   readonly page: number | null;
   /** The tokens of heading and content, joined by blanks. May be empty (`---`). */
   readonly tokens: string;
-  /** How many tokens that are: the length that BM25 wants. */
+  /** How many tokens that are: the length for BM25. */
   readonly tokenCount: number;
   /** What a model would count for `content`, estimated; at most `maxTokens`. */
   readonly estimatedTokens: number;
@@ -156,7 +156,7 @@ function toChunk(lines: Lines, passages: readonly Passage[]): Chunk {
   };
 }
 
-/** The line, from 1, in which an offset of a block lies. */
+/** The line, from 1, of an offset in a block. */
 function lineAt(lines: Lines, block: Block, offset: number): number {
   let low = block.first;
   let high = block.last;

@@ -18,7 +18,7 @@ import { chunkTable, deleteChunks, vectorTable } from "../partitions.ts";
 import { failFile, finishIndex, holdClaim } from "../claims.ts";
 import type { KnowledgeWorker } from "../work/worker-context.ts";
 
-/** Why a file cannot be indexed, beside what the parser's child may say. */
+/** Why a file cannot be indexed, beside the parser's failures. */
 class IndexFailed extends Error {
   readonly error: KnowledgeFileError;
 
@@ -47,7 +47,7 @@ interface Made {
  * new generation in the old one's place, once it has been counted and is whole (law 1).
  *
  * @returns the file as it is now; undefined when the claim was lost
- * @throws the signal's reason, and whatever says nothing of the file itself
+ * @throws the signal's reason, and every fault that does not come from the file itself
  */
 export async function indexFile(
   worker: KnowledgeWorker,
@@ -235,7 +235,7 @@ async function finish({ row, owner, transaction }: ClaimedWork, base: BaseRow, m
   });
 }
 
-/** What a fault says of the file; undefined when it says nothing: then another attempt may go better. */
+/** What a fault means for the file; undefined when it does not come from the file: another attempt may succeed. */
 function describe(error: unknown): KnowledgeFileError | undefined {
   if (error instanceof IndexFailed) return error.error;
   if (error instanceof ParseFailed) return { code: error.code, message: error.message, retryable: error.isRetryable };

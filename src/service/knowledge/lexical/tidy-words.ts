@@ -5,8 +5,8 @@ import { chunkTableName } from "../partitions.ts";
 
 /** Chunks that may be counted beside the live ones for ever: a small index is made anew for less. */
 const SMALL = 2_000;
-/** Of the rest, one in so many may be dead. */
-const MOST_DEAD = 20;
+/** Of the rest, one in so many may be of deleted chunks. */
+const MOST_STALE = 20;
 
 interface Partition {
   readonly no: number;
@@ -27,14 +27,14 @@ export function createWordTidier(storage: Storage, logger: Logger): () => Promis
     for (const { no, live, deleted } of await readPartitions(storage)) {
       if (seen.get(no) === deleted) continue;
       const indexed = await countIndexed(storage, no);
-      const dead = indexed - live;
-      if (dead > 0 && dead * MOST_DEAD >= live - SMALL) {
+      const stale = indexed - live;
+      if (stale > 0 && stale * MOST_STALE >= live - SMALL) {
         const startedAt = performance.now();
         const table = chunkTableName(no);
         await sql`vacuum (analyze) ${sql.table(table)}`.execute(storage.db);
         await sql`select bm25_force_merge(${`${table}_bm25`})`.execute(storage.db);
         const tookMs = Math.round(performance.now() - startedAt);
-        logger.info({ kbNo: no, live, dead, tookMs }, "words of deleted chunks were taken out of an index");
+        logger.info({ kbNo: no, live, stale, tookMs }, "words of deleted chunks were taken out of an index");
       }
       seen.set(no, deleted);
     }
@@ -58,6 +58,6 @@ async function countIndexed({ db }: Storage, kbNo: number): Promise<number> {
     select bm25_summarize_index(${`${chunkTableName(kbNo)}_bm25`}) as summary`.execute(db);
   const [, count] = /total_docs: (\d+)/.exec(rows[0]?.summary ?? "") ?? [];
   if (count === undefined)
-    throw new Error(`the index of knowledge base ${kbNo} does not tell how many texts it counts`);
+    throw new Error(`the index of knowledge base ${kbNo} does not show how many texts it counts`);
   return Number(count);
 }

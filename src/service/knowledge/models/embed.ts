@@ -30,7 +30,7 @@ export interface Embedded {
 const AT_ONCE = 2;
 /** Shortest text that is cut again when a model refuses it. */
 const SHORTEST = 64;
-/** What servers answer to a text that is too long; some say 413 or 422 instead of 400. */
+/** What servers answer to a text that is too long; with some it is 413 or 422 instead of 400. */
 const TOO_LONG = new Set([400, 413, 422]);
 
 const Answer = z.looseObject({
@@ -42,7 +42,7 @@ export function createEmbedder(options: EmbedderOptions): Embedder {
 
   async function ask(model: string, input: readonly string[], signal: AbortSignal): Promise<Float32Array[]> {
     const body = { model, input, encoding_format: "float" };
-    // With the signal: whoever only waits behind another's calls ends at once, too.
+    // With the signal: a caller that only waits behind another's calls ends at once, too.
     const answer = await places.add(() => askModelServer(options, "/embeddings", body, { schema: Answer, signal }), {
       signal,
     });

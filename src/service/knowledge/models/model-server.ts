@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, fetch } from "undici";
 import type { z } from "zod";
 
-/** A server of models that an operator has set: an embedding or reranking service that speaks JSON. */
+/** A server of models that an operator has set: an embedding or reranking service with a JSON API. */
 export interface ModelServer {
   /** Ends in `/v1`. */
   readonly baseUrl: string;

@@ -25,7 +25,7 @@ export interface Archive {
 export type MemberCheck = (name: string) => ((piece: Buffer) => void) | undefined;
 
 /**
- * Opens an archive: the gate before any library sees it. What comes out is counted, not what the archive says.
+ * Opens an archive: the gate before any library sees it. The unpacked bytes are counted, not the sizes that the archive declares.
  *
  * @throws {ParseFailed} `archive_limit`, `archive_unsafe`, `corrupt`
  */

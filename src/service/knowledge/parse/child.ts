@@ -1,4 +1,4 @@
-// The program that reads documents. It has no environment and knows nothing of the service; whoever started it kills it.
+// The program that reads documents. It has no environment and no access to the service; the parent process kills it.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { chunkMarkdown } from "../indexing/chunk.ts";
@@ -26,7 +26,7 @@ type Result = Omit<Extract<ChildMessage, { type: "done" }>, "type" | "cpuMs">;
 
 async function parse(request: Extract<ChildRequest, { type: "parse" }>): Promise<Result> {
   const warnings = new Set<string>();
-  let saidAt = 0;
+  let sentAt = 0;
   mkdirSync(SCRATCH);
   const { markdown, fileType, parser } = await parseOriginal({
     bytes: readFileSync(INPUT_FILE),
@@ -36,8 +36,8 @@ async function parse(request: Extract<ChildRequest, { type: "parse" }>): Promise
     ...settings,
     scratch: `${process.cwd()}/${SCRATCH}`,
     onProgress(progress) {
-      if (Date.now() - saidAt < PROGRESS_MS) return;
-      saidAt = Date.now();
+      if (Date.now() - sentAt < PROGRESS_MS) return;
+      sentAt = Date.now();
       send({ type: "progress", ...progress });
     },
     warn(text) {

@@ -19,7 +19,7 @@ const STREAMS: readonly (readonly [stream: string, name: string])[] = [
   ["Workbook", "xls"],
   ["Book", "xls"],
 ];
-/** Members that tell what a zip is. */
+/** Members by which the type of a zip is detected. */
 const MEMBERS: readonly (readonly [member: string, name: string])[] = [
   ["word/document.xml", "docx"],
   ["word/document2.xml", "docx"],
@@ -34,7 +34,7 @@ const MIMETYPES: readonly (readonly [mime: string, name: string])[] = [
 ];
 
 /**
- * Says what a document is: its content decides, and its extension where contents look alike.
+ * Detects the type of a document: its content decides, and its extension where contents look alike.
  *
  * @throws {ParseFailed} `empty_document`, `unsupported_type`, `type_mismatch` when content and extension contradict one
  *   another, `corrupt` when the content is nothing that is known and the extension promises a format, `encrypted`
@@ -42,19 +42,19 @@ const MIMETYPES: readonly (readonly [mime: string, name: string])[] = [
 export function detectType(bytes: Buffer, filename: string): Detected {
   if (bytes.length === 0) throw new ParseFailed("empty_document", "the file has no bytes");
   const extension = extensionOf(filename);
-  const said = KNOWN_TYPES[extension];
-  if (said === undefined)
+  const declared = KNOWN_TYPES[extension];
+  if (declared === undefined)
     throw new ParseFailed("unsupported_type", `the extension ${JSON.stringify(extension)} is not known`);
   const name = contentOf(bytes);
   if (name === "encrypted") throw new ParseFailed("encrypted", "the document needs a password");
-  if (name === "unknown") throw unreadable(extension, said);
+  if (name === "unknown") throw unreadable(extension, declared);
   if (name === "text") {
-    if (said.family === "text") return detected(extension);
+    if (declared.family === "text") return detected(extension);
     throw new ParseFailed("corrupt", `the file is plain text and no ${extension}`);
   }
   const found = detected(name);
   // A docx is a zip; that a person calls it so is no contradiction.
-  if (found.family === said.family || said.fileType === "zip") return found;
+  if (found.family === declared.family || declared.fileType === "zip") return found;
   throw new ParseFailed("type_mismatch", `the file is called .${extension} and is a ${name}`);
 }
 

@@ -30,7 +30,7 @@ export async function handInput(child: ParserChild, source: Readable, signal: Ab
 }
 
 /**
- * Has a child do one thing, and passes on what it says.
+ * Has a child do one thing, and passes on its messages.
  *
  * @throws {ParseFailed}, or the signal's reason. After either, and when it is not read to its end, the child is of no more use
  */
@@ -77,7 +77,7 @@ function toStep(child: ParserChild, frame: Frame): ChildMessage | Extract<Step, 
   }
 }
 
-/** A child that says what it should not is not asked again. */
+/** A child that sends an invalid message gets no further request. */
 function confused(child: ParserChild, message: string): ParseFailed {
   child.kill("retired");
   return new ParseFailed("parser_crashed", `the parser's answer cannot be read: ${message}`);

@@ -18,11 +18,11 @@ export function explainError(error: unknown): ParseFailed {
 export interface ChildEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The beginning of what it said. */
+  /** The beginning of its stderr. */
   readonly stderr: string;
   /** Whether it was busy for as long as it may use the processor. */
   readonly wasBusyToTheEnd: boolean;
-  /** Whether it had most of the memory that it may have; V8 dies in many ways of what it is not given. */
+  /** Whether it had most of the memory that it may have; V8 ends in many ways when it gets no more. */
   readonly wasLarge: boolean;
 }
 

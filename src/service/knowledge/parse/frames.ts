@@ -8,7 +8,7 @@ export type Frame =
 const HEADER_BYTES = 5;
 const MESSAGE = 1;
 const MARKDOWN = 2;
-/** Largest frame, by either kind; what says to be larger is no frame of ours. */
+/** Largest frame, by either kind; what declares a larger size is no frame of ours. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Writes frames to a blocking descriptor: a reader that is slow holds the child up, and nothing is buffered. */

@@ -65,7 +65,7 @@ export function startChild(directory: string, settings: ChildSettings, limits: L
   const limitBytes = limits.memoryMegabytes * 1024 * 1024;
   let peakBytes = 0;
   errors.on("data", (piece: Buffer) => {
-    // Its beginning: what V8 dies of comes before its own stack.
+    // Its beginning: V8 writes the reason of its end before its own stack.
     if (stderr.length < STDERR_LENGTH) stderr = (stderr + piece.toString()).slice(0, STDERR_LENGTH);
   });
   // A child that is gone does not read: its end is seen by its exit.
@@ -73,7 +73,7 @@ export function startChild(directory: string, settings: ChildSettings, limits: L
   const ended = new Promise<Omit<ChildEnd, "wasBusyToTheEnd">>((resolve) => {
     child.once("error", (error) => resolve({ code: null, signal: null, stderr: error.message, wasLarge: false }));
     child.once("exit", (code, signal) => {
-      // What it wrote before its end is still read, and a child that was killed has nothing more to say.
+      // What it wrote before its end is still read, and a child that was killed writes nothing more.
       const finish = (): void => resolve({ code, signal, stderr, wasLarge: peakBytes > limitBytes * LARGE });
       if (answers.closed) finish();
       else answers.once("close", finish);

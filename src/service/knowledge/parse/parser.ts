@@ -5,7 +5,7 @@ import type { Chunk, Chunking } from "../indexing/chunk.ts";
  * Turns documents into Markdown and Markdown into chunks, in child processes that may do anything but hurt.
  *
  * No method reads a document in this process. Every failure is a `ParseFailed` with a code of the closed list, thrown; an
- * aborted signal throws its reason, after the child is dead. Calls beyond the number of children wait for a free one.
+ * aborted signal throws its reason, after the child has ended. Calls beyond the number of children wait for a free one.
  */
 export interface Parser {
   /** @throws {ParseFailed} */

@@ -70,7 +70,7 @@ export function createChildPool(options: {
     void work.finally(() => leaving.delete(work));
   }
 
-  /** Starts what will be needed next, while nobody waits for it. */
+  /** Starts what will be needed next, while no caller waits for it. */
   function warm(): void {
     if (isClosed || idle.length + lent >= Math.min(size, MAX_WARM)) return;
     track(addIdle());

@@ -22,7 +22,7 @@ export interface ClaimedWork {
  * Parses one claimed file: child, Markdown, finish.
  *
  * @returns the file as it is now; undefined when the claim was lost, and then nothing is left behind
- * @throws the signal's reason, and whatever says nothing of the file itself
+ * @throws the signal's reason, and every fault that does not come from the file itself
  */
 export async function parseFile(
   worker: KnowledgeWorker,
@@ -102,7 +102,7 @@ async function keep(
   }
 }
 
-/** What a fault says of the file; undefined when it says nothing: then another attempt may go better. */
+/** What a fault means for the file; undefined when it does not come from the file: another attempt may succeed. */
 function describe(error: unknown) {
   if (error instanceof ParseFailed) return { code: error.code, message: error.message, retryable: error.isRetryable };
   if (error instanceof ObjectMissing)

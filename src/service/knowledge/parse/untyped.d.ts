@@ -4,7 +4,7 @@ declare module "@joplin/turndown-plugin-gfm" {
   export const gfm: TurndownService.Plugin;
 }
 
-// What linkedom, readability and turndown say of their trees. The types of browsers are not loaded here.
+// The trees of linkedom, readability and turndown. The types of browsers are not loaded here.
 interface HTMLElement {
   readonly nodeName: string;
   readonly textContent: string | null;

@@ -110,7 +110,7 @@ async function findRecords(trx: Transaction, kbId: string, items: readonly strin
 /**
  * By address. The rows that name the objects are held: a deletion of the last of them waits, and then sees the new ones.
  *
- * Uploads first, and in order: whoever waits for another's adding of the same object then sees the record that it has made.
+ * Uploads first, and in order: a call that waits while another adds the same object then sees the record that it has made.
  */
 async function findObjects(
   trx: Transaction,

@@ -60,7 +60,7 @@ export function createDocuments(storage: Storage, onStep?: OnKnowledgeStep) {
           },
         });
         return {
-          message: "queued: the task's end says that every file was visited, each file's status says how it went",
+          message: "queued: the task's end means that every file was visited; each file's status is its own outcome",
           status: "queued" as const,
           task_id: task.id,
           file_ids: fileIds,

@@ -63,7 +63,7 @@ export function createUrlFetcher({ storage, objects, outbound, rules, types, log
     } catch (error) {
       if (error instanceof OutboundRefused) throw refused(error.reason, error.message);
       if (!(error instanceof OutboundFailed)) throw error;
-      // Neither the address nor what lies behind it: a query may hold a secret.
+      // Neither the address nor what is behind it: a query may hold a secret.
       logger.warn({ host: URL.parse(url)?.hostname, reason: error.reason }, "a page was not fetched");
       throw new ApiProblem("url_fetch_failed", `the page was not fetched: ${error.message}`, { reason: error.reason });
     }

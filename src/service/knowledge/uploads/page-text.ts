@@ -41,7 +41,7 @@ function decoderOf(label: string): TextDecoder | undefined {
   try {
     return new TextDecoder(label);
   } catch {
-    // A name that no browser knows either.
+    // A name that browsers do not recognise either.
     return undefined;
   }
 }

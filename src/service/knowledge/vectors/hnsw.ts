@@ -35,7 +35,7 @@ export async function hasHnsw(db: Queries | Transaction, space: VectorSpace): Pr
  * Makes the index while files go on being indexed, in place of what an attempt before it or another model has left. A build
  * that is cancelled leaves an index that no search uses.
  *
- * @throws the signal's reason, and what the database says
+ * @throws the signal's reason, and the database's errors
  */
 export async function makeHnsw({ db, engine }: Storage, space: VectorSpace, signal: AbortSignal): Promise<void> {
   if (await hasHnsw(db, space)) return;
@@ -47,7 +47,7 @@ export async function makeHnsw({ db, engine }: Storage, space: VectorSpace, sign
   await db.connection().execute(async (own) => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(own);
     const pid = rows[0]?.pid ?? 0;
-    // PGlite has one connection: nobody could ask it to stop.
+    // PGlite has one connection: no other could stop it.
     const cancel = (): void => void sql`select pg_cancel_backend(${pid}::int)`.execute(db).catch(() => undefined);
     if (engine === "postgres") signal.addEventListener("abort", cancel, { once: true });
     try {

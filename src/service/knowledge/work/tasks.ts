@@ -162,7 +162,7 @@ async function selectFiles(
       after = last.id;
     }
   }
-  /** Looks again once all are done: whoever joined meanwhile was told that this task takes what they added. */
+  /** Looks again once all are done: a caller that joined meanwhile got the answer that this task takes what they added. */
   async function* untilNoneIsNew(whenIdle: () => Promise<void>): AsyncGenerator<string> {
     const seen = new Set<string>();
     for (let before = -1; seen.size > before; await whenIdle()) {

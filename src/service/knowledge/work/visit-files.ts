@@ -216,7 +216,7 @@ function createNotes(context: Context, total: number, result: VisitResult) {
   }
 
   function noteBeside(): void {
-    // Whoever lost the task learns it at the next claim or write of a file.
+    // A worker that lost the task finds that out at its next claim or write of a file.
     note().catch(() => undefined);
   }
 

@@ -8,7 +8,7 @@ import type { Ownership } from "../ending/finish.ts";
 export interface AppendOptions {
   /** Where the turn's stream stands with these events. */
   readonly turnCursor?: number | undefined;
-  /** Readers are told at once. */
+  /** Readers are notified at once. */
   readonly isNoticed: boolean;
   /** The attempt did its work with these: whatever ends it, it does not count as one that came to nothing. */
   readonly isFirstMove?: boolean;

@@ -21,7 +21,7 @@ export interface AttemptOptions {
   readonly executorLostMs: number;
   readonly toolServers: ToolServers;
   readonly observer?: RunObserver | undefined;
-  /** Told of the steps of an attempt; tests end the process there. */
+  /** Called at each step of an attempt; tests end the process there. */
   readonly onStep?: ((step: AttemptStep, runId: string) => void) | undefined;
 }
 

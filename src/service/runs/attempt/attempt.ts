@@ -24,7 +24,7 @@ export function nameWorker(): string {
 /**
  * Works on a run until it has ended: takes it over, finds or begins its turn, writes the turn's events, and ends the run.
  *
- * @throws when another attempt has to go on: this one was told to stop, or met a fault
+ * @throws when another attempt has to go on: this one was stopped, or met a fault
  */
 export async function attemptRun(options: AttemptOptions, runId: string, signal: AbortSignal): Promise<void> {
   const claimed = await claim(options, runId, options.worker);
@@ -34,7 +34,7 @@ export async function attemptRun(options: AttemptOptions, runId: string, signal:
   const owner = { runId, threadPk: run.thread_pk, attempt: run.attempt };
   let { logger } = options;
   try {
-    // Before anything that could be what the attempts before this one died of.
+    // Before anything that could have ended the attempts before this one.
     if (stalledAttempts >= MOST_STALLED) {
       const message = `${MOST_STALLED} attempts in a row were lost before they had done anything`;
       throw new RunFailure("attempts_exhausted", message);
@@ -133,14 +133,14 @@ function createContext(
   const cancelled = new AbortController();
   const noteCancel = (): void => cancelled.abort(new CancelledBeforeTurn());
   if (run.status === "cancel_requested") noteCancel();
-  const said = new Set<string>();
+  const reported = new Set<string>();
   const patience: Patience = {
     lostAfterMs: options.executorLostMs,
     signal,
     cancelled: cancelled.signal,
     async onWaiting(reason) {
-      if (said.has(reason)) return;
-      said.add(reason);
+      if (reported.has(reason)) return;
+      reported.add(reason);
       await append(storage, owner, [{ event: "custom", payload: { name: "svc.waiting", reason } }], {
         isNoticed: true,
       });

@@ -6,7 +6,7 @@ import type { ThreadRow } from "../../threads/threads.ts";
 import type { FinishOptions, Ownership } from "../ending/finish.ts";
 import { insertEvents, type RequestRow, type RunRow } from "../rows.ts";
 
-/** What an attempt has to know besides its run's row; none of it changes while the run is open. */
+/** What an attempt needs besides its run's row; none of it changes while the run is open. */
 export interface RunContext {
   readonly request: Pick<RequestRow, "traceparent" | "queue_policy" | "input" | "options">;
   readonly thread: Pick<ThreadRow, "id" | "session_id" | "sandbox_id">;

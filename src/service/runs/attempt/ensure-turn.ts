@@ -37,7 +37,7 @@ export async function ensureTurn(
       (signal) => ensureSession(context, client, signal),
     );
     if (context.isCancelRequested()) throw new CancelledBeforeTurn();
-    isDegraded = await tellLostConversation(context, session);
+    isDegraded = await noteLostConversation(context, session);
     await setTurn(context, { turn_request_id: run.id });
   } else {
     const known = await untilDone(
@@ -56,8 +56,8 @@ export async function ensureTurn(
 /**
  * The turn of a run that may have been sent; undefined: it was never taken.
  *
- * Only a turnd that has the session it was sent to can tell. So a run that was begun never makes its session anew: on a volume
- * that was lost nothing would say any more that the turn may have run (law 2).
+ * Only a turnd that has the session it was sent to can answer. So a run that was begun never makes its session anew: on a volume
+ * that was lost there would be no trace left of a turn that may have run (law 2).
  * @throws {ProblemError} `session_not_found` where turnd has lost its state
  */
 async function findTurn(
@@ -73,8 +73,8 @@ async function findTurn(
 /**
  * Sends the turn until turnd has taken or refused it.
  *
- * An answer that is lost says nothing about the turn: turnd is asked for it before it is sent again (law 2).
- * @throws {CancelledBeforeTurn} when turnd says that it has none
+ * A lost answer does not show what became of the turn: turnd is asked for it before it is sent again (law 2).
+ * @throws {CancelledBeforeTurn} when turnd answers that it has none
  */
 async function admit(
   { source, patience, traceparent, isCancelRequested, toolServers }: AttemptContext,
@@ -107,7 +107,7 @@ async function admit(
   );
 }
 
-/** turnd says itself that it has not taken the turn. */
+/** An answer of turnd that it has not taken the turn. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ProblemError)) return false;
   return PROBLEM_STATUS[error.code] < 500 || error.code === "shutting_down" || error.code === "storage_full";
@@ -176,7 +176,7 @@ async function findSession(client: TurndClient, id: string, signal: AbortSignal)
 }
 
 /** The CLI begins anew where the thread's last turn is not one of the session's. */
-async function tellLostConversation(
+async function noteLostConversation(
   { storage, owner, lastTurnId }: AttemptContext,
   session: Session,
 ): Promise<boolean> {

@@ -64,7 +64,7 @@ function waitingReason(fault: unknown, mayBeAdmitted: boolean): string | undefin
     const isPassing = fault.reason === "sandbox_limit" || fault.reason === "executor_unreachable";
     return mayBeAdmitted || isPassing ? fault.reason : undefined;
   }
-  // One answer that cannot be read says nothing of a turn that may be under way.
+  // One answer that cannot be read does not end a turn that may be under way.
   if (fault instanceof TurndProtocolError) return mayBeAdmitted ? "executor_unreachable" : undefined;
   if (!(fault instanceof ProblemError)) return undefined;
   if (fault.code === "queue_full" || fault.code === "shutting_down") return fault.code;
@@ -83,19 +83,19 @@ export function explainRefusal(fault: unknown, mayBeAdmitted: boolean): unknown 
   if (fault instanceof TurndUnreachable)
     return new RunFailure(mayBeAdmitted ? "executor_lost" : "executor_unreachable", fault.message);
   if (!(fault instanceof ProblemError)) return fault;
-  const said = `turnd refused: ${fault.code}: ${fault.message}`;
+  const refusal = `turnd refused: ${fault.code}: ${fault.message}`;
   switch (fault.code) {
     case "unauthorized":
-      return new RunFailure("executor_unauthorized", said);
+      return new RunFailure("executor_unauthorized", refusal);
     case "storage_full":
-      return new RunFailure("storage_error", said);
+      return new RunFailure("storage_error", refusal);
     case "request_id_conflict":
     case "turn_not_found":
     case "request_not_found":
     case "session_not_found":
-      return new RunFailure("executor_lost", `${said}; what the turn may have done has happened`);
+      return new RunFailure("executor_lost", `${refusal}; what the turn may have done has happened`);
     default:
-      return new RunFailure("invalid_request", said);
+      return new RunFailure("invalid_request", refusal);
   }
 }
 
@@ -106,6 +106,6 @@ function givenUp(fault: unknown, ms: number, mayBeAdmitted: boolean): RunFailure
   if (!mayBeAdmitted) return new RunFailure("executor_unreachable", `turnd took no turn for ${ms} ms: ${why}`);
   return new RunFailure(
     "executor_lost",
-    `nothing was heard of the turn for ${ms} ms: ${why}; what it may have done has happened`,
+    `no answer about the turn for ${ms} ms: ${why}; what it may have done has happened`,
   );
 }

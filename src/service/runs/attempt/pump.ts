@@ -17,7 +17,7 @@ export interface PumpOptions {
   /** How long writing is tried again while the database is away. */
   readonly leaseMs: number;
   readonly signal: AbortSignal;
-  /** Told of each event when it is written. */
+  /** Called with each event when it is written. */
   readonly onWritten?: (event: ReadEvent) => void;
 }
 
@@ -146,7 +146,7 @@ function createNotices(storage: Storage, runId: string) {
   let lastAt = -Infinity;
   let timer: NodeJS.Timeout | undefined;
   return {
-    /** Whether the write that follows is told at once. */
+    /** Whether readers are notified of the next write at once. */
     isDue(): boolean {
       const now = performance.now();
       if (now - lastAt >= NOTICE_MS || storage.hasNoticeToSpare()) {

@@ -5,7 +5,7 @@ import type { Manifest } from "../../agents/manifest.ts";
 import { HumanDecisions } from "../../api/runs.ts";
 import type { RequestInput, RequestOptions } from "../rows.ts";
 
-/** What a run's turn is made of; nothing else goes in, so that whoever sends it sends the same (law 2). */
+/** What a run's turn is made of; nothing else goes in, so that every attempt sends the same (law 2). */
 export interface TurnSource {
   readonly runId: string;
   readonly sessionId: string;

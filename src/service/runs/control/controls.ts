@@ -3,13 +3,13 @@ import type { Storage } from "../../storage/storage.ts";
 import { watchControls, type ControlWatch } from "../../storage/watch-controls.ts";
 import type { RequestRow } from "../rows.ts";
 
-/** What an attempt is told while it runs. May be told again (law 1). */
+/** The controls that reach an attempt while it runs. May be delivered again (law 1). */
 export interface Controlled {
   onCancel(): void;
   onSteer(request: RequestRow): void;
 }
 
-/** Asks the rows, for all attempts of this process at once, whether something is wanted of them. */
+/** Asks the rows, for all attempts of this process at once, whether they have a control. */
 export type Controls = ControlWatch<Controlled>;
 
 export async function createControls(storage: Storage, logger: Logger): Promise<Controls> {

@@ -65,7 +65,7 @@ async function hide(trx: Transaction, pk: number): Promise<void> {
     .set({ deleted_at: sql<Date>`now()`, title: "", metadata: json({}), updated_at: sql<Date>`now()` })
     .where("pk", "=", pk)
     .execute();
-  // Of runs that cannot be told of any more: no failure of the receiver's.
+  // Of runs that are no longer reported: no failure of the receiver's.
   await trx
     .deleteFrom("webhook_delivery")
     .where("run_id", "in", (query) => query.selectFrom("run").select("id").where("thread_pk", "=", pk))
@@ -97,7 +97,7 @@ export async function ensureThreadDeletions(storage: Storage): Promise<void> {
 export interface ThreadDeletionOptions {
   readonly storage: Storage;
   readonly sandboxes: Sandboxes;
-  /** Told of the steps of a deletion; tests end the process there. */
+  /** Called at each step of a deletion; tests end the process there. */
   readonly onStep?: ((step: "session" | "rows" | "purged") => void) | undefined;
 }
 
@@ -131,7 +131,7 @@ async function purge(
         userId: thread.user_id,
         sandboxId: thread.sandbox_id,
       };
-      await sandboxes.forget(scope, AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
+      await sandboxes.removeThread(scope, AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
     }
     onStep?.("session");
     await progress(50, "session and workspace removed", { is_session_removed: true });
@@ -162,7 +162,7 @@ async function purge(
   return { runs };
 }
 
-/** Whether turnd may know of the thread. */
+/** Whether turnd may have a session of the thread. */
 async function hasBegun(storage: Storage, pk: number): Promise<boolean> {
   const begun = await storage.db
     .selectFrom("run")

@@ -15,7 +15,7 @@ export function runError(type: FailureType, message: string): RunError {
   return { type, message, retryable, user_action: retryable ? "retry" : "operator" };
 }
 
-/** What turnd says of a turn that failed. */
+/** turnd's answer about a turn that failed. */
 export function fromTurnd({ code, message, retryable, user_action }: Failure): RunError {
   return { type: code, message, retryable, user_action };
 }

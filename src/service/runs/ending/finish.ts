@@ -28,7 +28,7 @@ export interface Outcome {
 export interface FinishOptions {
   readonly storage: Storage;
   readonly eventsRetentionMs: number;
-  /** Told of every end, in its transaction: webhooks. */
+  /** Called at every end, in its transaction: webhooks. */
   readonly onEnded: (trx: Transaction, run: RunRow) => Promise<void>;
   readonly observer?: RunObserver | undefined;
 }
@@ -146,7 +146,7 @@ async function dispatchNext(
   // Its manifest was frozen when it was accepted: nothing can refuse it any more.
   if (steer !== undefined) await cancelOfDeleted(trx, await dispatch(storage, trx, steer));
   else if (run.status === "completed") await dispatchHead(storage, trx, run.thread_pk);
-  // What waits is paused now, and who watches it is told.
+  // What waits is paused now, and its watchers are notified.
   else await notifyRequests(trx, run.thread_pk);
 }
 

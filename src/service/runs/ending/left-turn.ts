@@ -59,7 +59,7 @@ export async function endLeftTurn(
   });
 }
 
-/** @returns what it has used, where turnd knows it */
+/** @returns what it has used, where turnd has that */
 async function endTurn(
   client: TurndClient,
   { turn_id: known, turn_request_id: requestId }: Pick<RunRow, "turn_id" | "turn_request_id">,

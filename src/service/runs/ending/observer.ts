@@ -1,7 +1,7 @@
 import type { FailureType, RunStatus } from "../../api/runs.ts";
 import type { RequestRow } from "../rows.ts";
 
-/** Told what happens to runs in this process, for its figures. It must not throw. */
+/** Called with what happens to runs in this process, for its metrics. It must not throw. */
 export interface RunObserver {
   /** A run has ended, and its end is committed. */
   runEnded(run: { status: RunStatus; error: FailureType | undefined; source: RequestRow["source"] }): void;

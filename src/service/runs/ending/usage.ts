@@ -24,7 +24,7 @@ export function showUsage(stored: unknown): Usage | null {
   };
 }
 
-/** What a turn has used, as its end tells it. */
+/** What a turn has used, as its end reports it. */
 export function usageOfTurn({ usage, cost_usd }: Pick<TurnEndedData, "usage" | "cost_usd">): StoredUsage | undefined {
   return usage === undefined ? undefined : { ...usage, ...(cost_usd === undefined ? {} : { cost_usd }) };
 }

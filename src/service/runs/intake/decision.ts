@@ -32,7 +32,7 @@ export interface NewRequest {
   readonly error?: Readonly<Record<string, unknown>>;
   readonly steerTarget?: string;
   readonly manifest?: Buffer;
-  /** Who watches the thread's requests is told. */
+  /** Watchers of the thread's requests are notified. */
   readonly isNoticed?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { findThread } from "../../threads/threads.ts";
 import { inputText, listRuns, type RunDetails } from "./views.ts";
 
 export interface HistoryPage {
-  /** A run: only what was said before it. */
+  /** A run: only messages before it. */
   readonly before?: string | undefined;
   /** Messages; the newest run's are given even where they are more, since a page never parts what belongs to one run. */
   readonly limit: number;
@@ -15,10 +15,10 @@ export interface HistoryPage {
 const LEAST_RUNS = 50;
 
 /**
- * What was said, oldest first: the newest page, or the one before a run.
+ * The messages, oldest first: the newest page, or the one before a run.
  *
- * A page is empty only where nothing was said before it: its oldest message is the cursor to the next, so runs without a text are
- * passed over.
+ * A page is empty only where there are no messages before it: its oldest message is the cursor to the next, so runs without a
+ * text are skipped.
  */
 export async function readHistory(db: Queries, caller: Caller, threadId: string, page: HistoryPage): Promise<History> {
   const thread = await findThread(db, caller.userId, threadId);
@@ -28,9 +28,9 @@ export async function readHistory(db: Queries, caller: Caller, threadId: string,
   for (let { before } = page; ;) {
     const runs = await listRuns(db, { ...filter, before });
     for (const details of runs) {
-      const said = messagesOf(details);
-      if (messages.length > 0 && messages.length + said.length > page.limit) return { messages };
-      messages.unshift(...said);
+      const found = messagesOf(details);
+      if (messages.length > 0 && messages.length + found.length > page.limit) return { messages };
+      messages.unshift(...found);
     }
     before = runs.at(-1)?.run.id;
     if (runs.length < limit || messages.length >= page.limit) return { messages };
@@ -39,11 +39,11 @@ export async function readHistory(db: Queries, caller: Caller, threadId: string,
 
 function messagesOf({ run, request }: RunDetails): History["messages"] {
   const common = { run_id: run.id, request_id: request.request_id, status: run.status };
-  const said = inputText(request);
+  const text = inputText(request);
   return [
-    ...(said === ""
+    ...(text === ""
       ? []
-      : [{ role: "user" as const, content: said, ...common, created_at: request.created_at.toISOString() }]),
+      : [{ role: "user" as const, content: text, ...common, created_at: request.created_at.toISOString() }]),
     ...(run.output === null || run.output === "" || run.ended_at === null
       ? []
       : [{ role: "assistant" as const, content: run.output, ...common, created_at: run.ended_at.toISOString() }]),

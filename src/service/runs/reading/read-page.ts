@@ -59,7 +59,7 @@ async function readSome(
   afterSeq: number,
   limit: number,
 ): Promise<EventPageResult> {
-  // One statement, so that what the run says of its last event is true of the events.
+  // One statement, so that the run's last event is the last of the events that were read.
   const rows = await storage.db
     .selectFrom("run")
     .leftJoin("run_event", (join) =>

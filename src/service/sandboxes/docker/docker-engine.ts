@@ -21,7 +21,7 @@ export interface DockerOptions extends ContainerSettings {
 }
 
 const LINES = 20;
-/** An engine that says nothing for so long is away: longer than it takes to make or to stop a container. */
+/** An engine that does not answer for so long is away: longer than it takes to make or to stop a container. */
 const SILENCE_MS = 120_000;
 const REMOVE_TRIES = 20;
 const RETRY_MS = 250;
@@ -129,8 +129,8 @@ export async function openDockerEngine(options: DockerOptions): Promise<SandboxE
           message: `the engine has no image ${options.image}: build it, or set SERVICE_SANDBOX_IMAGE`,
         };
       } catch (error) {
-        const said = error instanceof Error ? error.message : String(error);
-        return { ok: false, message: `the container engine does not answer: ${said}` };
+        const message = error instanceof Error ? error.message : String(error);
+        return { ok: false, message: `the container engine does not answer: ${message}` };
       }
     },
   };

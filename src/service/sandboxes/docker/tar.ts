@@ -1,6 +1,6 @@
 const BLOCK = 512;
 
-/** A tar archive (ustar) of one file of root's own, which nobody else reads. @param name - at most 99 bytes */
+/** A tar archive (ustar) of one file that belongs to root and that only root reads. @param name - at most 99 bytes */
 export function tarOfSecret(name: string, content: string): Buffer {
   const body = Buffer.from(content, "utf8");
   const header = Buffer.alloc(BLOCK);

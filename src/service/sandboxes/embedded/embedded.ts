@@ -6,7 +6,7 @@ import { sandboxToken } from "../../auth/derive.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { recordReady } from "../sandbox-rows.ts";
 import { createFollowingClient, type Place } from "../following-client.ts";
-import { forgetSession } from "../forget-session.ts";
+import { deleteSession } from "../delete-session.ts";
 import { orAborted } from "../or-aborted.ts";
 import { removeWorkspace } from "./remove-workspace.ts";
 import { SandboxUnavailable, type Sandbox, type Sandboxes } from "../sandboxes.ts";
@@ -33,7 +33,7 @@ const WATCH_MS = 1_000;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
-/** One turnd for all threads, started by the service and started again when it dies; it recovers its turns by itself. */
+/** One turnd for all threads, started by the service and started again when it ends; it recovers its turns by itself. */
 export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
   const { storage, dataDirectory, logger } = options;
   const closing = new AbortController();
@@ -133,7 +133,7 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
     }
   }
 
-  // At once: the first run need not wait for a start, and readiness tells the truth.
+  // At once: the first run need not wait for a start, and readiness is right.
   ensure().catch((error: unknown) => {
     if (!closing.signal.aborted) logger.error({ err: error }, "turnd could not be started");
   });
@@ -156,9 +156,9 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
     prepareWorkspace: ({ sessionId }) => makeWorkspace(sessionId),
     // It runs for as long as the service does.
     sweep: async () => undefined,
-    async forget({ sessionId }, signal) {
+    async removeThread({ sessionId }, signal) {
       const { client } = await orAborted(ensure(), signal);
-      await forgetSession(client, sessionId, signal);
+      await deleteSession(client, sessionId, signal);
       await removeWorkspace(join(dataDirectory, "workspaces", sessionId), options.owner, signal);
     },
     async look() {

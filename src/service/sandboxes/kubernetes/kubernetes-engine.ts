@@ -142,13 +142,13 @@ function hasEnded({ metadata, status }: V1Pod): boolean {
 function describe(pod: V1Pod | undefined): string {
   if (pod?.status === undefined) return "it is gone";
   const { phase = "unknown", conditions = [], containerStatuses = [] } = pod.status;
-  const said = [
+  const reasons = [
     ...conditions.filter(({ status }) => status === "False").map(({ message }) => message),
     ...containerStatuses.map(({ state }) =>
       [state?.waiting?.reason, state?.waiting?.message].filter(Boolean).join(" "),
     ),
   ];
-  return [phase, ...said.filter((text) => text !== undefined && text !== "")].join("; ");
+  return [phase, ...reasons.filter((text) => text !== undefined && text !== "")].join("; ");
 }
 
 /** Takes an answer of these statuses for nothing; every other fault goes on. */

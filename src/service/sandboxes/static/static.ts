@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { createTurndClient } from "../../../client/turnd-client.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { recordReady } from "../sandbox-rows.ts";
-import { forgetSession } from "../forget-session.ts";
+import { deleteSession } from "../delete-session.ts";
 import { SandboxUnavailable, type Sandboxes, type SandboxScope } from "../sandboxes.ts";
 
 export interface StaticOptions {
@@ -43,11 +43,11 @@ export function createStaticSandboxes({ storage, urls, token }: StaticOptions): 
     prepareWorkspace: async () => undefined,
     // They are the operator's to start and stop.
     sweep: async () => undefined,
-    async forget(scope, signal) {
+    async removeThread(scope, signal) {
       const { address } = (await findPinned(storage, scope)) ?? { address: pick(urls, scope.sessionId) };
       // A turnd that was taken off the list is the operator's alone, with all that is in it.
       if (address === null || !urls.includes(address)) return;
-      await forgetSession(clientOf(address), scope.sessionId, signal);
+      await deleteSession(clientOf(address), scope.sessionId, signal);
     },
     async look() {
       const answers = await Promise.all(

@@ -26,7 +26,7 @@ async function* rowsOf(original: Original, isTabbed: boolean): AsyncGenerator<st
     relax_quotes: true,
     skip_empty_lines: true,
     max_record_size: MAX_RECORD,
-    // Taken here: a stream that fails forgets the rows that were not read from it yet.
+    // Taken here: a stream that fails drops the rows that were not read from it yet.
     on_record(row: string[]) {
       if (row.some((cell) => cell.trim() !== "")) rows.push(row);
       return null;

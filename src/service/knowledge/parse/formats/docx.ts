@@ -4,7 +4,7 @@ import { withoutPages, type Markdown, type Original } from "./format.ts";
 import { htmlToMarkdown } from "./to-markdown.ts";
 import { xmlGate } from "./xml-gate.ts";
 
-/** Styles that mammoth does not know by itself. Names of Word, pandoc, LibreOffice. */
+/** Styles that mammoth has no rule for. Names of Word, pandoc, LibreOffice. */
 const STYLES = [
   "p[style-name='Title'] => h1:fresh",
   "p[style-name='Subtitle'] => p:fresh",

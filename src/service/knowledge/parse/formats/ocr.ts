@@ -24,8 +24,8 @@ async function run(program: string, args: readonly string[]): Promise<string> {
   // One thread: the limit of processor time is for all of them together, and the machine has other work.
   const env = { PATH: "/usr/local/bin:/usr/bin:/bin", LANG: "C.UTF-8", OMP_THREAD_LIMIT: "1" };
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], env });
-  let said = "";
-  child.stderr.on("data", (piece: Buffer) => (said = (said + piece.toString()).slice(-2_000)));
+  let stderr = "";
+  child.stderr.on("data", (piece: Buffer) => (stderr = (stderr + piece.toString()).slice(-2_000)));
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once("error", reject);
     child.once("close", resolve);
@@ -41,7 +41,7 @@ async function run(program: string, args: readonly string[]): Promise<string> {
     throw new ParseFailed("ocr_failed", `tesseract cannot be started: ${String(error)}`);
   });
   if (code !== 0)
-    throw new ParseFailed("ocr_failed", said.trim() === "" ? `tesseract ended with ${code}` : said.trim());
+    throw new ParseFailed("ocr_failed", stderr.trim() === "" ? `tesseract ended with ${code}` : stderr.trim());
   return Buffer.concat(pieces).toString();
 }
 

@@ -91,7 +91,7 @@ function headingOf(shape: XmlElement): string {
   return text === "" ? "" : `## ${text}`;
 }
 
-/** Paragraphs; in the body of a slide they are bullets unless one says otherwise. */
+/** Paragraphs; in the body of a slide they are bullets unless one is marked otherwise. */
 function paragraphsOf(shape: XmlElement, isBody: boolean): string {
   const lines = findAll(shape, "a:p").flatMap((paragraph) => {
     const text = textOf(paragraph).replace(/\s+/g, " ").trim();

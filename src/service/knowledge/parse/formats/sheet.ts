@@ -69,7 +69,7 @@ function* tableOf(rows: readonly Row[], columns: readonly number[]): Generator<s
   yield `${out}\n`;
 }
 
-/** Rows with at least one text. The sheet may say to be 16 384 by 1 048 576: only what is there is looked at. */
+/** Rows with at least one text. The sheet may declare 16 384 by 1 048 576 cells: only what is there is looked at. */
 function usedRows(sheet: WorkSheet, is1904: boolean): Row[] {
   const rows: Row[] = [];
   const data: (CellObject | undefined)[][] = sheet["!data"] ?? [];

@@ -1,4 +1,4 @@
-import { byId, inputById, say, typedById } from "../page/elements.js";
+import { byId, inputById, showStatus, typedById } from "../page/elements.js";
 import { logInByForm } from "../page/log-in.js";
 import { call, describeFault, isLoggedOut, useToken } from "../page/service.js";
 
@@ -27,7 +27,7 @@ async function attempt(work) {
       useToken("");
       show("login", byId("password"));
     }
-    say(describeFault(fault), { isFault: true });
+    showStatus(describeFault(fault), { isFault: true });
   } finally {
     for (const each of controls) each.disabled = false;
   }
@@ -39,7 +39,7 @@ async function look() {
   const session = await call("GET", path);
   if (session.state !== "pending") {
     show("find", byId("code"));
-    say("This login is " + session.state + " already.", { isFault: true });
+    showStatus("This login is " + session.state + " already.", { isFault: true });
     return;
   }
   byId("shown-code").textContent = code;
@@ -49,7 +49,7 @@ async function look() {
   show("decide");
   typedById("approve", HTMLButtonElement).disabled = false;
   byId("approve").focus();
-  say("");
+  showStatus("");
 }
 
 /**
@@ -61,7 +61,7 @@ function decideBy(verb, done) {
     void attempt(async () => {
       await call("POST", "/api/auth/cli/sessions/" + encodeURIComponent(code) + "/" + verb);
       show(undefined);
-      say(done);
+      showStatus(done);
       useToken("");
     });
   });
@@ -71,7 +71,7 @@ byId("login").addEventListener("submit", (event) => {
   event.preventDefault();
   void attempt(async () => {
     await logInByForm();
-    say("");
+    showStatus("");
     show("find", byId("code"));
     if (code !== "") await look();
   });

@@ -1,4 +1,4 @@
-import { byId, element, say } from "../page/elements.js";
+import { byId, element, showStatus } from "../page/elements.js";
 import { describeFault, isLoggedOut, useToken } from "../page/service.js";
 import { forgetLogin } from "./kept-login.js";
 import { state } from "./state.js";
@@ -18,17 +18,17 @@ export function logOut(text) {
   clearTimeout(state.timer);
   state.view += 1;
   show("login");
-  say(text);
+  showStatus(text);
   byId("username").focus();
 }
 
-/** Does something, and tells the person what went wrong. @param {() => Promise<void>} work */
+/** Does something, and shows what went wrong. @param {() => Promise<void>} work */
 export async function attempt(work) {
   try {
     await work();
   } catch (fault) {
     if (isLoggedOut(fault)) return logOut("Log in again.");
-    say(describeFault(fault), { isFault: true });
+    showStatus(describeFault(fault), { isFault: true });
   }
 }
 

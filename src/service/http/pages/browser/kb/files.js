@@ -1,4 +1,4 @@
-import { byId, element, inputById, say } from "../page/elements.js";
+import { byId, element, inputById, showStatus } from "../page/elements.js";
 import { call } from "../page/service.js";
 import { button, replaceEntries } from "./attempt.js";
 import { external, link, managed, openBase, state } from "./state.js";
@@ -16,7 +16,7 @@ const OPENABLE = new Set(["parsed", "indexing", "indexed", "error_indexing"]);
 export const MOST_FILES = 500;
 
 /**
- * Shows the files whose name holds what the filter says.
+ * Shows the files whose name contains the filter's text.
  *
  * @param {number} mine - the view they are for
  * @param {() => Promise<void>} refresh - after a change to one
@@ -27,7 +27,7 @@ export async function showFiles(mine, refresh) {
   if (!base.supports_documents) return false;
   const name = inputById("filter").value.trim();
   const page = name === "" ? "" : "&query=" + encodeURIComponent(name);
-  // Whoever manages sees what is wrong with a file; a reader sees its state.
+  // Those who manage see what is wrong with a file; a reader sees its state.
   const path = base.can_manage
     ? managed("/documents?skip=0&limit=" + state.shownFiles + page)
     : external("/files?limit=" + state.shownFiles + page);
@@ -111,7 +111,7 @@ function showActions(file, refresh) {
   const remove = button("Delete", "Delete " + filename, async () => {
     if (!confirm("Delete " + filename + "?")) return;
     await call("DELETE", managed("/documents/" + encodeURIComponent(id)));
-    say(filename + " is deleted.");
+    showStatus(filename + " is deleted.");
     await refresh();
   });
   remove.dataset["key"] = "delete " + id;
@@ -123,5 +123,5 @@ function showActions(file, refresh) {
 async function takeOn({ file_id: id, filename, status }) {
   const isParsed = status === "parsed" || status === "error_indexing";
   await call("POST", managed("/documents/" + (isParsed ? "index" : "parse")), { file_ids: [id] });
-  say(filename + (isParsed ? " is indexed next." : " is parsed next; then index it."));
+  showStatus(filename + (isParsed ? " is indexed next." : " is parsed next; then index it."));
 }

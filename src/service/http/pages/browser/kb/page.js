@@ -1,4 +1,4 @@
-import { byId, inputById, say } from "../page/elements.js";
+import { byId, inputById, showStatus } from "../page/elements.js";
 import { logInByForm } from "../page/log-in.js";
 import { call, hasToken, useToken } from "../page/service.js";
 import { attempt, logOut, show } from "./attempt.js";
@@ -26,13 +26,13 @@ async function route() {
   clearTimeout(state.timer);
   const parts = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
   const [kbId = "", fileId = "", lines = "1-0"] = parts;
-  say("");
+  showStatus("");
   /** @type {ExternalList} */
   const { databases } = await call("GET", "/api/knowledge/databases/external?limit=500");
   if (mine !== state.view) return;
   const found = databases.find(({ kb_id: id }) => id === kbId);
   if (found === undefined) {
-    if (kbId !== "") say("There is no such knowledge base.", { isFault: true });
+    if (kbId !== "") showStatus("There is no such knowledge base.", { isFault: true });
     return showBases(databases);
   }
   const isOther = state.base?.kb_id !== found.kb_id;

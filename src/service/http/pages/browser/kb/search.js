@@ -1,4 +1,4 @@
-import { byId, element, inputById, say } from "../page/elements.js";
+import { byId, element, inputById, showStatus } from "../page/elements.js";
 import { call } from "../page/service.js";
 import { external, link, openBase, state } from "./state.js";
 
@@ -9,11 +9,11 @@ export async function search() {
   const query = inputById("query").value.trim();
   if (query === "") return;
   const mine = state.view;
-  say("Searching…");
+  showStatus("Searching…");
   /** @type {Retrieved} */
   const { results, search_mode: mode, warnings } = await call("POST", external("/retrieve"), { query });
   if (mine !== state.view) return;
-  say("");
+  showStatus("");
   const count = results.length === 1 ? "1 passage" : results.length + " passages";
   const notes = [mode, ...warnings].map((word) => word.replaceAll("_", " ")).join(", ");
   byId("hits-title").textContent = (results.length === 0 ? "No passage" : count) + " (" + notes + ")";

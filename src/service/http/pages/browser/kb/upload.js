@@ -1,4 +1,4 @@
-import { byId, element, say } from "../page/elements.js";
+import { byId, element, showStatus } from "../page/elements.js";
 import { call, describeFault, headersOfCalls, isLoggedOut, readAnswer, Refusal } from "../page/service.js";
 import { refreshView } from "./refresh.js";
 import { managed, openBase, state } from "./state.js";
@@ -41,7 +41,9 @@ export async function uploadAll(files) {
     await call("POST", managed("/documents"), { items: items.slice(from, from + BATCH), params });
   }
   const count = items.length === 1 ? "1 file is" : items.length + " files are";
-  say(items.length === 0 ? "Nothing new was uploaded." : count + " being parsed and indexed: see the tasks below.");
+  showStatus(
+    items.length === 0 ? "Nothing new was uploaded." : count + " being parsed and indexed: see the tasks below.",
+  );
   await refreshView();
 }
 
@@ -58,7 +60,7 @@ function makeRow(file) {
 }
 
 /**
- * Uploads one original, and says how far it is.
+ * Uploads one original, and shows its progress.
  *
  * @param {File} file
  * @param {HTMLProgressElement} bar

@@ -47,7 +47,7 @@ export function element(name, text, className) {
  * @param {string} text
  * @param {{ isFault?: boolean }} [how]
  */
-export function say(text, { isFault = false } = {}) {
+export function showStatus(text, { isFault = false } = {}) {
   byId("status").textContent = text;
   byId("status").classList.toggle("fault", isFault);
 }

@@ -1,12 +1,12 @@
 /** The token is sent by this page's own program alone: it is no cookie, so that no other page's request can carry it. */
 let token = "";
 
-/** @param {string} given - of whoever logged in; empty for nobody */
+/** @param {string} given - of the user who logged in; empty without a login */
 export function useToken(given) {
   token = given;
 }
 
-/** Whether somebody is logged in, as far as this page knows. */
+/** Whether a user is logged in, as far as this page can tell. */
 export const hasToken = () => token !== "";
 
 /** Headers of every call. @returns {Record<string, string>} */
@@ -71,10 +71,10 @@ export function readAnswer(status, text) {
   throw new Refusal(detail.message ?? "The service answered " + status + ".", detail.code);
 }
 
-/** Whether a call was refused because nobody is logged in any more. @param {unknown} fault */
+/** Whether a call was refused because the login has ended. @param {unknown} fault */
 export const isLoggedOut = (fault) => fault instanceof Refusal && fault.code === "unauthorized";
 
-/** What to tell a person of a fault. @param {unknown} fault */
+/** The text that describes a fault on the page. @param {unknown} fault */
 export function describeFault(fault) {
   const message = fault instanceof Error ? fault.message : String(fault);
   return message === "Failed to fetch" ? "The service does not answer. Try again." : message;

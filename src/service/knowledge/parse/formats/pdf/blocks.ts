@@ -89,7 +89,7 @@ function isNew(row: Row, before: Row, { left, right, gap }: { left: number; righ
     // A line all in another font is a heading, or ends one.
     return before.right < right - row.size * 3 || row.right < right - row.size * 3;
   }
-  // A line that ends in the first part of the width did not end for want of room.
+  // A line that ends in the first part of the width did not end for lack of room.
   if (before.right < left + (right - left) * SHORT) return true;
   if (Math.abs(row.x - before.x) > row.size * 0.8 && before.right < right - (right - left) * 0.15) return true;
   const isIndented = row.x - left > row.size * 0.8 && before.x - left <= row.size * 0.3;

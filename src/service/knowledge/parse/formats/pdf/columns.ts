@@ -99,7 +99,7 @@ function areColumns(rows: readonly Row[], x: number): boolean {
   });
 }
 
-/** Han and kana say as much as two letters. */
+/** A Han or kana character counts as two letters. */
 function weight(text: string): number {
   return text.length + (text.match(/[\u2e80-\u9fff\uff00-\uffef]/g)?.length ?? 0);
 }

@@ -15,7 +15,7 @@ const MAX_BOLD_LENGTH = 100;
 const MAX_LINES = 3;
 
 /**
- * Tells headings from text: by the outline, otherwise by size, otherwise by a bold line that stands alone.
+ * Distinguishes headings from text: by the outline, otherwise by size, otherwise by a bold line that stands alone.
  *
  * @param isBold - of a font by its name
  * @returns the level of a block, or 0

@@ -88,7 +88,7 @@ async function learnFonts(
   unknown: ReadonlySet<string>,
   fonts: Map<string, string>,
 ): Promise<void> {
-  // Told once, whether it is known then or not.
+  // Resolved once, whether it is known then or not.
   for (const font of unknown) fonts.set(font, "");
   try {
     await page.getOperatorList();

@@ -1,8 +1,8 @@
 import { ProblemError } from "../../protocol/index.ts";
 import type { TurndClient } from "../../client/turnd-client.ts";
 
-/** Ends a session's turns and removes it; one that turnd does not know is removed already. */
-export async function forgetSession(client: TurndClient, sessionId: string, signal: AbortSignal): Promise<void> {
+/** Ends a session's turns and removes it; one that turnd does not have is removed already. */
+export async function deleteSession(client: TurndClient, sessionId: string, signal: AbortSignal): Promise<void> {
   try {
     await client.deleteSession(sessionId, { signal });
   } catch (error) {
