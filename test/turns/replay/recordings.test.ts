@@ -188,7 +188,7 @@ test("the commands of docs/replaying.md export, record and replay a turn", async
     .map((part) => blocks.find((block) => block.includes(part)) ?? `echo no block with ${part}; exit 1\n`)
     .join("")
     .replaceAll("http://127.0.0.1:8091", turnd.url)
-    .replaceAll("src/daemon/main.ts", inject("turnd"));
+    .replaceAll("bin/turnd", `node ${inject("turnd")}`);
   const { exitCode, stdout, stderr } = await execa("bash", ["--norc", "-euo", "pipefail", "-c", script], {
     cwd: directory,
     env: {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { nearest } from "../src/command-line/nearest.ts";
-import { runCommandLine } from "../src/daemon/commands/command-line.ts";
+import { nearest } from "../../src/command-line/nearest.ts";
+import { runCommandLine } from "../../src/daemon/commands/command-line.ts";
 
 /** Runs a command line whose commands do nothing but count. */
 async function run(...args: string[]) {

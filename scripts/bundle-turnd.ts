@@ -1,0 +1,66 @@
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { build, type Plugin } from "esbuild";
+
+const ROOT = dirname(import.meta.dirname);
+
+/** As deep as src/daemon/main.ts, so that it finds `sandbox/` by the same way up. */
+export const BUNDLE = "dist/daemon/main.mjs";
+
+/**
+ * Makes turnd one file of JavaScript, which starts faster than its source and is what the image runs; `bin/turnd` runs it
+ * while it is newer than the source.
+ *
+ * @param target - the directory that gets `dist/daemon/main.mjs`; the file is replaced in one step: others may run it
+ *   meanwhile. What cannot be part of one file is looked for in `node_modules/` there
+ */
+export async function bundleTurnd(target: string): Promise<void> {
+  const file = join(target, BUNDLE);
+  await mkdir(dirname(file), { recursive: true });
+  const unfinished = join(dirname(file), `${process.pid}.mjs`);
+  try {
+    await build({
+      entryPoints: [join(ROOT, "src/daemon/main.ts")],
+      outfile: unfinished,
+      bundle: true,
+      platform: "node",
+      target: "node22",
+      format: "esm",
+      // Whole names: a stack in a log is to be read.
+      minifySyntax: true,
+      minifyWhitespace: true,
+      legalComments: "inline",
+      // Its other form, for CommonJS, asks for its own parts in a way that cannot be bundled.
+      alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
+      // Not swagger-ui: only its files are shipped, its code is bundled.
+      external: ["@xterm/*"],
+      plugins: [filesBesidePackage("@fastify/swagger-ui")],
+      // Packages written for CommonJS ask for Node's modules by `require`.
+      banner: {
+        js: 'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url); const bundleDirectory = import.meta.dirname;',
+      },
+      logLevel: "warning",
+    });
+    await rename(unfinished, file);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+}
+
+/** Lets a bundled CommonJS package find files beside itself where they are shipped. */
+function filesBesidePackage(name: string): Plugin {
+  const directory = join(ROOT, "node_modules", name);
+  return {
+    name: "files-beside-package",
+    setup(building) {
+      building.onLoad({ filter: /\.js$/ }, async ({ path }) => {
+        if (!path.startsWith(`${directory}/`)) return undefined;
+        const shipped = relative(dirname(BUNDLE), relative(ROOT, dirname(path)));
+        const found = `require("node:path").join(bundleDirectory, ${JSON.stringify(shipped)})`;
+        return { contents: (await readFile(path, "utf8")).replaceAll("__dirname", found), loader: "js" };
+      });
+    },
+  };
+}
+
+if (process.argv[1] === import.meta.filename) await bundleTurnd(ROOT);
