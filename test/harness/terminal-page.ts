@@ -1,29 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { chromium, type BrowserContext, type Page } from "playwright-core";
-import { REPOSITORY } from "./temporary.ts";
+import type { Page } from "playwright-core";
+import { keepPicture, launchBrowser, reload, visit } from "./browser.ts";
 import { waitFor } from "./wait-for.ts";
-
-/** Debian's. */
-export const CHROMIUM = "/usr/bin/chromium";
-/** As root and without a network; see the machine's notes. */
-export const BROWSER_ARGS: readonly string[] = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
-/** Whether there is a browser to drive; without one, tests of the page are skipped, and say so. */
-export const HAS_CHROMIUM = existsSync(CHROMIUM);
-if (!HAS_CHROMIUM) process.stderr.write(`SKIPPED: tests of the terminal's page, for there is no ${CHROMIUM}\n`);
-
-/** Where pictures are kept for people to look at. */
-export const ARTEFACTS = join(REPOSITORY, ".turnd/artefacts");
 
 /** The terminal's page in a headless browser. */
 export interface TerminalPage {
@@ -43,17 +20,13 @@ export interface TerminalPage {
 
 /** Opens a terminal's URL. */
 export async function openTerminalPage(url: string): Promise<TerminalPage> {
-  const profile = mkdtempSync(join(tmpdir(), "turnd-chromium-"));
-  const context: BrowserContext = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM,
-    headless: true,
-    args: [...BROWSER_ARGS],
-    viewport: { width: 1000, height: 600 },
-  });
-  const page = context.pages()[0] ?? (await context.newPage());
+  const { page, close } = await launchBrowser({ width: 1000, height: 600 });
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
-  await page.goto(url);
+  await visit(page, url).catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
 
   const read = async (selector: string): Promise<string> => {
     const text = (await page.locator(selector).isVisible()) ? await page.locator(selector).innerText() : "";
@@ -73,14 +46,10 @@ export async function openTerminalPage(url: string): Promise<TerminalPage> {
       await page.keyboard.press("Enter");
     },
     async picture(name) {
-      const path = join(ARTEFACTS, `${name}.png`);
-      mkdirSync(dirname(path), { recursive: true });
-      await page.screenshot({ path });
-      process.stdout.write(`picture: ${path}\n`);
+      process.stdout.write(`picture: ${await keepPicture(page, name)}\n`);
     },
     async close() {
-      await context.close();
-      rmSync(profile, { recursive: true, force: true });
+      await close();
       if (faults.length > 0) throw new Error(`the page failed: ${faults.join("; ")}`);
     },
   };
@@ -100,7 +69,7 @@ export async function driveTerminalPage(url: string, picture: string): Promise<v
     await terminal.shows(/first ✓ größer\n\d+\n\d+ \d+\n/);
     const size = /\n(\d+) (\d+)\n/.exec(await terminal.text());
     if (Number(size?.[1]) < 25 || Number(size?.[2]) < 90) throw new Error(`the window is not filled: ${size?.[0]}`);
-    await terminal.page.reload();
+    await reload(terminal.page);
     await terminal.shows(/first ✓ größer\n/);
     await terminal.type("echo it-was-$kept");
     await terminal.shows(/\nit-was-here\n/);

@@ -1,10 +1,11 @@
 import { join } from "node:path";
 import { createParser } from "eventsource-parser";
 import { describe, expect, test } from "vitest";
+import { HAS_CHROMIUM } from "../harness/browser.ts";
 import { describeImage, shareSandbox, TOKEN } from "../harness/sandbox.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 import { plain } from "../harness/terminal.ts";
-import { driveTerminalPage, HAS_CHROMIUM, openTerminalPage } from "../harness/terminal-page.ts";
+import { driveTerminalPage, openTerminalPage } from "../harness/terminal-page.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** For a machine that others load. */

@@ -1,8 +1,9 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { HAS_CHROMIUM, reload } from "../harness/browser.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { newTerminal, siteOf, terminalDaemon } from "../harness/terminal.ts";
-import { driveTerminalPage, HAS_CHROMIUM, openTerminalPage, type TerminalPage } from "../harness/terminal-page.ts";
+import { driveTerminalPage, openTerminalPage, type TerminalPage } from "../harness/terminal-page.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 async function open(url: string): Promise<TerminalPage> {
@@ -116,7 +117,7 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     expect(await page.locator("#ask").isVisible()).toBe(false);
     const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
     expect(kept).toBe('[{},{},""]');
-    await page.reload();
+    await reload(page);
     await waitFor("the question", () => page.locator("#ask").isVisible());
   });
 
@@ -195,7 +196,7 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     // Asks the terminal what it is; the answer is read away, and anything typed later would be shown.
     await terminal.type("printf '\\033[c'; read -rs -d c; echo ans''wered");
     await terminal.shows(/\nanswered\n/);
-    await terminal.page.reload();
+    await reload(terminal.page);
     await terminal.shows(/\nanswered\n/);
     await terminal.type("echo cle''an");
     await terminal.shows(/\$ echo cle''an\nclean\n/);

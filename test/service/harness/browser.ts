@@ -1,23 +1,13 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
-import { ARTEFACTS, BROWSER_ARGS, CHROMIUM } from "../../harness/terminal-page.ts";
+import { keepPicture, launchBrowser } from "../../harness/browser.ts";
 
 export const PHONE = { width: 360, height: 740 };
 export const DESK = { width: 1_100, height: 900 };
 
 /** A browser of its own; fails the test for a fault of a page and for a request to elsewhere. */
 export async function openBrowser(base: string, viewport = PHONE): Promise<Page> {
-  const profile = mkdtempSync(join(tmpdir(), "svc-chromium-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: CHROMIUM,
-    headless: true,
-    args: [...BROWSER_ARGS],
-    viewport,
-  });
-  const page = context.pages()[0] ?? (await context.newPage());
+  const { page, close } = await launchBrowser(viewport);
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
@@ -28,8 +18,7 @@ export async function openBrowser(base: string, viewport = PHONE): Promise<Page>
     if (!url.startsWith(base) && !url.startsWith("data:")) faults.push(`asked for ${url}`);
   });
   onTestFinished(async () => {
-    await context.close();
-    rmSync(profile, { recursive: true, force: true });
+    await close();
     expect(faults).toEqual([]);
   });
   return page;
@@ -37,6 +26,5 @@ export async function openBrowser(base: string, viewport = PHONE): Promise<Page>
 
 /** Keeps how a page looks, for a person. */
 export async function picture(page: Page, name: string): Promise<void> {
-  mkdirSync(ARTEFACTS, { recursive: true });
-  await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
+  await keepPicture(page, name, { fullPage: true });
 }

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
-import { HAS_CHROMIUM } from "../../harness/terminal-page.ts";
+import { HAS_CHROMIUM, reload, visit } from "../../harness/browser.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { call, testApp } from "../harness/app.ts";
 import { PASSWORD } from "../harness/auth.ts";
@@ -56,7 +56,7 @@ test.runIf(HAS_CHROMIUM)(
   "a person makes a knowledge base, drops files, asks, and opens the hit at its lines",
   async () => {
     const { base, page, letGo } = await openPage(DESK);
-    await page.goto(`${base}/`);
+    await visit(page, `${base}/`);
     expect(page.url()).toBe(`${base}/kb`);
     await logIn(page, "root");
     await page.locator("#new-name").fill("Boats & <i>sails</i>");
@@ -117,12 +117,12 @@ test.runIf(HAS_CHROMIUM)(
     expect(lines).toEqual(lines.map((_, index) => from + index));
 
     // A reload goes on where it was, in this tab alone; nothing but its storage holds the login.
-    await page.reload();
+    await reload(page);
     await hit.waitFor();
     expect(await page.locator("#user").textContent()).toBe("root");
     expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([0, 1, ""]);
     const other = await page.context().newPage();
-    await other.goto(page.url());
+    await visit(other, page.url());
     await other.locator("#username").waitFor();
     await other.close();
 
@@ -147,7 +147,7 @@ test.runIf(HAS_CHROMIUM)(
     await page.keyboard.press("Enter");
     await page.locator("#status.fault").waitFor();
 
-    await page.goto(`${base}/kb#/${kbId}`);
+    await visit(page, `${base}/kb#/${kbId}`);
     await page.locator("#query").fill("anchor");
     await page.keyboard.press("Enter");
     await page.locator("#hit-list pre").first().waitFor();
@@ -156,11 +156,11 @@ test.runIf(HAS_CHROMIUM)(
     await page.getByText("bad.md is deleted.").waitFor();
     await page.locator("#logout").click();
     expect(await page.evaluate("[localStorage.length, sessionStorage.length, document.cookie]")).toEqual([0, 0, ""]);
-    await page.reload();
+    await reload(page);
     await page.locator("#username").waitFor();
     // A login that is kept and has ended asks for another.
     await page.evaluate('sessionStorage.setItem("svc.token", "ended")');
-    await page.reload();
+    await reload(page);
     await page.getByText("Log in again.").waitFor();
     expect(await page.evaluate("sessionStorage.length")).toBe(0);
   },
@@ -172,7 +172,7 @@ test.runIf(HAS_CHROMIUM)("a reader on a phone finds and reads, and is offered no
   const long = "a-very-long-name-without-any-blank-in-it-".repeat(3);
   const [fileId = ""] = await desk.ingest({ [`${long}.md`]: BOATS });
   // An address of a hit, as a person was sent it.
-  await page.goto(`${base}/kb#/${desk.kbId}/${fileId}/806-808`);
+  await visit(page, `${base}/kb#/${desk.kbId}/${fileId}/806-808`);
   await logIn(page, "reader");
   await page.locator("#lines li.hit").first().waitFor();
   expect(await isNoWiderThanScreen(page)).toBe(true);
@@ -189,7 +189,7 @@ test.runIf(HAS_CHROMIUM)("a reader on a phone finds and reads, and is offered no
   await page.locator("#base-list li").waitFor();
   expect(await page.locator("#create").isVisible()).toBe(false);
   await picture(page, "kb-phone-bases");
-  await page.goto(`${base}/kb#/kb_none`);
+  await visit(page, `${base}/kb#/kb_none`);
   await page.getByText("There is no such knowledge base.").waitFor();
 
   // A token that has ended asks for another, and loses nothing of the page.

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { readBrowserFiles } from "../../../src/service/http/pages/browser-files.ts";
-import { HAS_CHROMIUM } from "../../harness/terminal-page.ts";
+import { HAS_CHROMIUM, visit } from "../../harness/browser.ts";
 import { call, testApp } from "../harness/app.ts";
 import { PASSWORD } from "../harness/auth.ts";
 import { openBrowser, picture } from "../harness/browser.ts";
@@ -52,7 +52,7 @@ test.runIf(HAS_CHROMIUM)(
     const { base, start, exchange } = await startApp();
     const started = await start();
     const page = await openBrowser(base);
-    await page.goto(`${base}/cli?code=${started.user_code}`);
+    await visit(page, `${base}/cli?code=${started.user_code}`);
     expect(await page.evaluate("document.activeElement.id")).toBe("username");
     await page.keyboard.type("root");
     await page.keyboard.press("Tab");
@@ -81,7 +81,7 @@ test.runIf(HAS_CHROMIUM)("a person denies a login whose code was typed, and a wr
   const { base, start, exchange } = await startApp();
   const started = await start();
   const page = await openBrowser(base);
-  await page.goto(`${base}/cli`);
+  await visit(page, `${base}/cli`);
   await page.locator("#username").fill("root");
   await page.locator("#password").fill(PASSWORD);
   await page.keyboard.press("Enter");
@@ -101,7 +101,7 @@ test.runIf(HAS_CHROMIUM)("a person denies a login whose code was typed, and a wr
 test.runIf(HAS_CHROMIUM)("/docs shows the routes without asking any other server", async () => {
   const { base } = await startApp();
   const page = await openBrowser(base);
-  await page.goto(`${base}/docs`);
+  await visit(page, `${base}/docs`);
   await page.getByText("Submit a run").first().waitFor({ timeout: 60_000 });
   await picture(page, "docs");
 });
