@@ -11,7 +11,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   // What an app of turnd and one of the agent service do alike.
   "http-server": [],
-  // What the command lines of turnd and of the agent service do alike.
+  // What the command lines of turnd, of the agent service and of its client do alike.
   "command-line": [],
   executors: ["protocol"],
   // Files and directories that survive a crash; knows nobody.
@@ -81,7 +81,7 @@ function serviceRooms(): Record<string, readonly string[]> {
     "service/settings": ["service/api"],
     "service/version": [],
     service: ["command-line", "service/settings", "service/version", "client", ...rows.slice(1).flat()],
-    svc: ["service/api"],
+    svc: ["command-line", "service/api"],
   };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
 import { EXIT, exitCodeOf, SvcError } from "./exit-codes.ts";
-import { safeLine } from "./text.ts";
+import { safeLine } from "../command-line/text.ts";
 
 /** Asks the service. */
 export interface Client {

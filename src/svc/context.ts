@@ -1,5 +1,5 @@
 import { createClient, type Client } from "./client.ts";
-import { createTerminal, type Surroundings, type Terminal } from "./terminal.ts";
+import { createTerminal, type Surroundings, type Terminal } from "../command-line/terminal.ts";
 import type { Target } from "./target.ts";
 
 /** The options that every command takes. */

@@ -1,5 +1,5 @@
 import type { Command, Help } from "commander";
-import { widthOf } from "./text.ts";
+import { widthOf } from "../command-line/text.ts";
 
 const WIDEST = 100;
 const INDENT = "       ";

@@ -1,5 +1,5 @@
-import type { Terminal } from "./terminal.ts";
-import { widthOf } from "./text.ts";
+import type { Terminal } from "../command-line/terminal.ts";
+import { widthOf } from "../command-line/text.ts";
 
 const REDRAW_MS = 100;
 const BAR = 20;

@@ -4,8 +4,8 @@ import { CommanderError } from "commander";
 import { createContext } from "./context.ts";
 import { EXIT, SvcError, usageError, type ExitCode } from "./exit-codes.ts";
 import { createProgram } from "./program.ts";
-import { createTerminal, type Surroundings } from "./terminal.ts";
-import { safeLine } from "./text.ts";
+import { createTerminal, type Surroundings } from "../command-line/terminal.ts";
+import { safeLine } from "../command-line/text.ts";
 
 /** Runs one command line. @returns what the process ends with */
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {

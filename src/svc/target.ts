@@ -1,6 +1,6 @@
 import { configFile, readConfig, type Config } from "./config.ts";
 import { EXIT, SvcError, usageError } from "./exit-codes.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "../command-line/terminal.ts";
 
 export const DEFAULT_URL = "http://127.0.0.1:5050";
 

@@ -4,8 +4,8 @@ import { interrupted, readAnswer, type Client } from "./client.ts";
 import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { createProgressBar } from "./progress.ts";
-import type { Terminal } from "./terminal.ts";
-import { count, safeLine, table } from "./text.ts";
+import type { Terminal } from "../command-line/terminal.ts";
+import { count, safeLine, table } from "../command-line/text.ts";
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_500;

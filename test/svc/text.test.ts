@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { drawBar } from "../../src/svc/progress.ts";
-import { formatBytes, safeJson, safeLine, safeText, table, widthOf } from "../../src/svc/text.ts";
+import { formatBytes, safeJson, safeLine, safeText, table, widthOf } from "../../src/command-line/text.ts";
 
 test("text of others cannot steer the terminal", () => {
   expect(safeText("a\u001b[31mb\u009bc\u202ed\te\nf\r")).toBe("a\\x1b[31mb\\x9bc\\u202ed\te\nf\\x0d");

@@ -1,7 +1,7 @@
 import { Files } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
-import { formatBytes, table } from "../text.ts";
+import { formatBytes, table } from "../../command-line/text.ts";
 
 export interface FilesOptions {
   readonly kbId: string;

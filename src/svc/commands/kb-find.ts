@@ -2,7 +2,7 @@ import { Windows } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { count, safeText } from "../text.ts";
+import { count, safeText } from "../../command-line/text.ts";
 
 export interface FindOptions {
   readonly kbId: string;

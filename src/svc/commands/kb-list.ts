@@ -1,7 +1,7 @@
 import { Bases } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
-import { table } from "../text.ts";
+import { table } from "../../command-line/text.ts";
 
 export interface ListOptions {
   readonly query?: string;

@@ -1,7 +1,7 @@
 import { Lines } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
-import { safeText } from "../text.ts";
+import { safeText } from "../../command-line/text.ts";
 
 export interface OpenOptions {
   readonly kbId: string;

@@ -1,7 +1,7 @@
 import { Hits } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
-import { count, safeLine, safeText } from "../text.ts";
+import { count, safeLine, safeText } from "../../command-line/text.ts";
 
 export interface QueryOptions {
   readonly kbId: string;

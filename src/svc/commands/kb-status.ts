@@ -1,7 +1,7 @@
 import { Base } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
-import { safeLine, table } from "../text.ts";
+import { safeLine, table } from "../../command-line/text.ts";
 
 /** Shows how far the files of a knowledge base are. */
 export async function showStatus({ client, terminal }: Context, { kbId }: { readonly kbId: string }): Promise<void> {

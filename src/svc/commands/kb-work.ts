@@ -2,7 +2,7 @@ import { Queued } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
 import { EXIT, usageError, type ExitCode } from "../exit-codes.ts";
-import { count, safeLine } from "../text.ts";
+import { count, safeLine } from "../../command-line/text.ts";
 import { waitForTask } from "../wait-for-task.ts";
 
 export interface WorkOptions {

@@ -8,7 +8,7 @@ import { EXIT, SvcError, usageError } from "../exit-codes.ts";
 import { openBrowser } from "../open-browser.ts";
 import { readKey } from "../read-key.ts";
 import { acceptUrl, DEFAULT_URL } from "../target.ts";
-import { safeLine } from "../text.ts";
+import { safeLine } from "../../command-line/text.ts";
 
 export interface LoginOptions {
   readonly url?: string;

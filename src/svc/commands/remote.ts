@@ -1,7 +1,7 @@
 import { configFile, readConfig, writeConfig } from "../config.ts";
 import type { Context } from "../context.ts";
 import { unknownRemote } from "../target.ts";
-import { table } from "../text.ts";
+import { table } from "../../command-line/text.ts";
 
 /** Lists the logins; no key is shown. */
 export async function listRemotes({ env, terminal }: Context): Promise<void> {

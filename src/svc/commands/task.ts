@@ -2,7 +2,7 @@ import { Task } from "../answers.ts";
 import { readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
 import type { ExitCode } from "../exit-codes.ts";
-import { safeLine } from "../text.ts";
+import { safeLine } from "../../command-line/text.ts";
 import { waitForTask } from "../wait-for-task.ts";
 
 /** Shows a task. */

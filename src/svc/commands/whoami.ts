@@ -1,7 +1,7 @@
 import { Me } from "../answers.ts";
 import { createClient, readAnswer } from "../client.ts";
 import type { Context } from "../context.ts";
-import { safeLine } from "../text.ts";
+import { safeLine } from "../../command-line/text.ts";
 
 /** Shows who the service takes the caller for. */
 export async function whoami({ target: choose, terminal, signal }: Context): Promise<void> {
