@@ -275,8 +275,10 @@ test("turn.json is written at a turn's admission and by the turn's owner, and no
   expect(writers.toSorted()).toEqual(["lifecycle/turn-file.ts", "lifecycle/turn.ts", "store/turn-store.ts"]);
 });
 
-test("the only index.ts is that of protocol", () => {
-  expect(files.filter((file) => file.endsWith("/index.ts"))).toEqual(["src/protocol/index.ts"]);
+test("the only index.ts are that of protocol and that of the client's package, which no file imports", () => {
+  const indexes = files.filter((file) => file.endsWith("/index.ts"));
+  expect(indexes.toSorted()).toEqual(["src/client/index.ts", "src/protocol/index.ts"]);
+  expect(edges.filter(({ to }) => to === "src/client/index.ts")).toEqual([]);
 });
 
 /** dependency-cruiser reads TypeScript through swc: typescript 7 has no API in JavaScript. */

@@ -1,8 +1,12 @@
 /** turnd did not answer: no process listens, the connection broke, it answered 5xx, or it was silent for too long. */
 export class TurndUnreachable extends Error {
-  constructor(message: string, cause?: unknown) {
+  /** What the answer asks to wait before the next try, where it does. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, cause?: unknown, retryAfterMs?: number) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "TurndUnreachable";
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -11,5 +15,29 @@ export class TurndProtocolError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "TurndProtocolError";
+  }
+}
+
+/**
+ * Why a turn's events cannot be continued.
+ *
+ * - `gap`: an event was left out or sent twice, also when it was asked for again.
+ * - `changed`: the events' digest is not that of the turn: some of them were others when they were read.
+ * - `shorter`: the turn has fewer events than were read.
+ * - `removed`: the turn, or its session, was deleted since.
+ */
+export type HistoryFault = "gap" | "changed" | "shorter" | "removed";
+
+/** What was read of a turn and what turnd has are not one history: begin again at the beginning, or ask for the result. */
+export class TurndHistoryError extends TurndProtocolError {
+  readonly reason: HistoryFault;
+  /** The last event that was read. */
+  readonly afterSeq: number;
+
+  constructor(reason: HistoryFault, afterSeq: number, message: string, cause?: unknown) {
+    super(message, cause);
+    this.name = "TurndHistoryError";
+    this.reason = reason;
+    this.afterSeq = afterSeq;
   }
 }

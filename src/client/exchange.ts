@@ -1,15 +1,16 @@
 import type { z } from "zod";
 import { Problem, ProblemError } from "../protocol/index.ts";
 import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
-import { sendOverHttp, type Incoming, type Transport } from "./transport.ts";
+import { readRetryAfter } from "./retry-after.ts";
+import { parseTolerant } from "./tolerant.ts";
+import type { Incoming, Transport } from "./transport.ts";
 
 /** Where turnd is and how it is asked. */
-export interface TurndAddress {
-  /** Such as `http://127.0.0.1:8091`. */
+export interface Endpoint {
+  /** Without a slash at its end; may be relative to a page. */
   readonly baseUrl: string;
-  readonly token?: string | undefined;
-  /** Sends the requests; absent: over HTTP. */
-  readonly transport?: Transport | undefined;
+  readonly token: string | (() => string | undefined | Promise<string | undefined>) | undefined;
+  readonly transport: Transport;
 }
 
 /** One request. */
@@ -23,10 +24,14 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What messages name of a call. */
+export type CallName = Pick<Call, "method" | "path">;
+
 /** An answer, read whole. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** How much of a strange answer is quoted. */
@@ -38,31 +43,37 @@ const QUOTED = 200;
  * @throws {TurndUnreachable} when no answer came in time, or a 5xx that is no problem of turnd's
  * @throws the signal's reason when it aborts
  */
-export async function exchange(address: TurndAddress, call: Call): Promise<Answer> {
+export async function exchange(endpoint: Endpoint, call: Call): Promise<Answer> {
   const { signal } = call;
   signal?.throwIfAborted();
-  const limit = AbortSignal.timeout(call.timeoutMs);
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(new Error(`no answer for ${call.timeoutMs} ms`)), call.timeoutMs);
   try {
-    const response = await send(address, call, signal === undefined ? limit : AbortSignal.any([limit, signal]));
-    const text = await response.body.text();
-    return { status: response.statusCode, body: parseBody(response.statusCode, text, call) };
+    const until = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);
+    const answer = await send(endpoint, call, until);
+    const text = await answer.text();
+    return readAnswer(answer, text, call);
   } catch (error) {
     if (error instanceof TurndProtocolError || error instanceof TurndUnreachable) throw error;
     signal?.throwIfAborted();
     throw new TurndUnreachable(`${describe(call)}: ${describeCause(error)}`, error);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
 /** Sends a request; the answer's body is still to be read. */
-export function send(
-  { baseUrl, token, transport = sendOverHttp }: TurndAddress,
+export async function send(
+  { baseUrl, token, transport }: Endpoint,
   call: Omit<Call, "timeoutMs">,
   signal: AbortSignal,
 ): Promise<Incoming> {
-  return transport(`${baseUrl.replace(/\/$/, "")}${call.path}`, {
+  const bearer = typeof token === "function" ? await token() : token;
+  signal.throwIfAborted();
+  return transport(`${baseUrl}${call.path}`, {
     method: call.method,
     headers: {
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
       ...(call.body === undefined ? {} : { "content-type": "application/json" }),
       ...call.headers,
     },
@@ -72,41 +83,45 @@ export function send(
 }
 
 /** Reads the body of an answer that is as it should be. @throws {TurndProtocolError} for one of another shape */
-export function read<T extends z.ZodType>(
-  schema: T,
-  { status, body }: Answer,
-  call: Pick<Call, "method" | "path">,
-): z.output<T> {
-  const parsed = schema.safeParse(body);
+export function read<T extends z.ZodType>(schema: T, { status, body }: Answer, call: CallName): z.output<T> {
+  const parsed = parseTolerant(schema, body);
   if (parsed.success) return parsed.data;
   throw new TurndProtocolError(`${describe(call)}: ${status} with a body of another shape`, parsed.error);
 }
 
 /** What turnd refused, ready to be thrown. */
-export function refusal({ status, body }: Answer, call: Pick<Call, "method" | "path">): Error {
+export function refusal({ status, body, retryAfterMs }: Answer, call: CallName): Error {
   const parsed = Problem.safeParse(body);
   if (parsed.success) {
     const { code, message, fields, ...extras } = parsed.data.detail;
-    return new ProblemError(code, message, { ...extras, ...(fields === undefined ? {} : { fields }) });
+    const seconds = retryAfterMs === undefined ? undefined : retryAfterMs / 1_000;
+    return new ProblemError(code, message, { ...extras, ...(fields === undefined ? {} : { fields }) }, seconds);
   }
   const quoted = JSON.stringify(body)?.slice(0, QUOTED) ?? "nothing";
   const message = `${describe(call)}: ${status} ${quoted}`;
-  return status >= 500 ? new TurndUnreachable(message) : new TurndProtocolError(message);
+  const isPassing = status >= 500 || status === 429;
+  return isPassing ? new TurndUnreachable(message, undefined, retryAfterMs) : new TurndProtocolError(message);
 }
 
-function parseBody(status: number, text: string, call: Call): unknown {
-  if (text === "") return undefined;
+/**
+ * What an answer says, once its text is there.
+ *
+ * @throws {TurndUnreachable} for a proxy's page in place of a turnd that is down
+ * @throws {TurndProtocolError} for another one that is no JSON
+ */
+export function readAnswer({ status, headers }: Incoming, text: string, call: CallName): Answer {
+  const retryAfterMs = readRetryAfter(headers);
+  if (text === "") return { status, body: undefined, retryAfterMs };
   try {
-    return JSON.parse(text);
+    return { status, body: JSON.parse(text), retryAfterMs };
   } catch (error) {
     const message = `${describe(call)}: ${status} without JSON: ${text.slice(0, QUOTED)}`;
-    // A proxy in between answers for a turnd that is down with a page of its own.
-    if (status >= 500) throw new TurndUnreachable(message);
+    if (status >= 500 || status === 429) throw new TurndUnreachable(message, error, retryAfterMs);
     throw new TurndProtocolError(message, error);
   }
 }
 
-function describe({ method, path }: Pick<Call, "method" | "path">): string {
+export function describe({ method, path }: CallName): string {
   return `turnd ${method} ${path}`;
 }
 

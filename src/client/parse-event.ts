@@ -1,6 +1,6 @@
-import type { EventSourceMessage } from "eventsource-parser";
 import { LoggedEvent } from "../protocol/index.ts";
-import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
+import { TurndHistoryError, TurndProtocolError } from "./errors.ts";
+import { parseTolerant } from "./tolerant.ts";
 
 /** An event of a turn that this version cannot read, in its place: the events around it can be. */
 export interface UnreadableEvent {
@@ -11,27 +11,42 @@ export interface UnreadableEvent {
   readonly line: string;
 }
 
-/** What a reader of a turn's events gets. */
+/** What a reader of a turn's events gets; narrowed by its `type`. */
 export type ReadEvent = LoggedEvent | UnreadableEvent;
+
+/** A line of a turn's log as it was sent, with what its frame says of it. */
+export interface SentLine {
+  readonly line: string;
+  /** Undefined where only the line itself can say. */
+  readonly id?: string | undefined;
+  readonly isEnd?: boolean;
+}
 
 const MOST_LINE = 8_192;
 
 /**
  * An event as turnd has sent it.
  *
- * @throws {TurndProtocolError} when it is not the one that was expected, or when it is the turn's end and cannot be read
- * @throws {TurndUnreachable} for turnd's word that the stream failed on its side; the turn may well go on
+ * @throws {TurndHistoryError} when it is not the one that was expected
+ * @throws {TurndProtocolError} when it is the turn's end and cannot be read
  */
-export function parseEvent({ id, event, data }: EventSourceMessage, expectedSeq: number): ReadEvent {
-  if (id === undefined || event === "error") throw new TurndUnreachable(`turnd's stream failed: ${data}`);
-  const parsed = LoggedEvent.safeParse(parseJson(data));
-  const seq = parsed.success ? parsed.data.seq : Number(id);
-  if (seq !== expectedSeq) throw new TurndProtocolError(`seq ${seq} came where ${expectedSeq} was expected`);
+export function parseEvent({ line, id, isEnd }: SentLine, expectedSeq: number): ReadEvent {
+  const json = parseJson(line);
+  const parsed = parseTolerant(LoggedEvent, json);
+  const seq = parsed.success ? parsed.data.seq : Number(id ?? expectedSeq);
+  if (seq !== expectedSeq) {
+    const message = `seq ${seq} came where ${expectedSeq} was expected`;
+    throw new TurndHistoryError("gap", expectedSeq - 1, message);
+  }
   if (parsed.success) return parsed.data;
   // Without it nothing tells how the turn ended.
-  if (event === "turn.ended") throw new TurndProtocolError("the turn's end has another shape", parsed.error);
-  const reason = parseJson(data) === undefined ? "not_json" : "bad_shape";
-  return { type: "unreadable", seq, reason, line: data.slice(0, MOST_LINE) };
+  if (isEnd === true) throw new TurndProtocolError("the turn's end has another shape", parsed.error);
+  return {
+    type: "unreadable",
+    seq,
+    reason: json === undefined ? "not_json" : "bad_shape",
+    line: line.slice(0, MOST_LINE),
+  };
 }
 
 /** Undefined for what is no JSON. */

@@ -1,5 +1,3 @@
-import { Agent, request, type Dispatcher } from "undici";
-
 /** A request as it goes out. */
 export interface Outgoing {
   readonly method: "GET" | "POST" | "DELETE";
@@ -8,29 +6,55 @@ export interface Outgoing {
   readonly signal: AbortSignal;
 }
 
-/** An answer whose body is still to be read, or dumped. */
-export type Incoming = Pick<Dispatcher.ResponseData, "statusCode" | "body">;
+/** An answer whose body is still to be read; a `Response` of `fetch` is one. */
+export interface Incoming {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: ReadableStream<Uint8Array> | AsyncIterable<Uint8Array> | null;
+  text(): Promise<string>;
+}
 
-/** Sends a request and resolves with the answer's head. */
+/**
+ * Sends a request and resolves with the head of its answer.
+ *
+ * The signal ends both the request and the reading of the answer. Redirects are not followed.
+ */
 export type Transport = (url: string, outgoing: Outgoing) => Promise<Incoming>;
 
 /**
- * Connections are kept and used again. Not Node's own `fetch`: the undici of Node 22 waits for a timer of 1 ms before each use of a
- * kept connection, and the calls of a dispatch come one after the other. Limits are the caller's signals.
- * @see https://github.com/nodejs/undici/issues/5493
+ * Sends by the platform's `fetch`.
+ *
+ * @param credentials - when a browser sends its cookies; absent: to the page's own origin
  */
-const connections = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+export function createFetchTransport(credentials?: "omit" | "same-origin" | "include"): Transport {
+  return (url, { method, headers, body, signal }) =>
+    fetch(url, {
+      method,
+      headers,
+      signal,
+      // A redirect would turn a POST into a GET, and take the token elsewhere.
+      redirect: "error",
+      ...(credentials === undefined ? {} : { credentials }),
+      ...(body === undefined ? {} : { body }),
+    });
+}
 
-/** Sends it over HTTP. @throws what the connection broke with, or the signal's reason */
-export const sendOverHttp: Transport = async (url, { method, headers, body, signal }) => {
-  const { statusCode, body: stream } = await request(url, {
-    method,
-    headers,
-    signal,
-    dispatcher: connections,
-    ...(body === undefined ? {} : { body }),
-  });
-  // Who reads gets the fault from what it reads by; one that comes when nobody reads any more is nobody's.
-  stream.on("error", () => undefined);
-  return { statusCode, body: stream };
-};
+/** The chunks of a body, in browsers whose streams cannot be iterated too. Ending the iteration early cancels the body. */
+export async function* chunksOf(body: Incoming["body"]): AsyncGenerator<Uint8Array, undefined> {
+  if (body === null) return undefined;
+  if (!("getReader" in body)) {
+    yield* body;
+    return undefined;
+  }
+  const reader = body.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return undefined;
+      yield value;
+    }
+  } finally {
+    // Of a body that has ended or failed nothing is left to cancel.
+    await reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,115 +1,206 @@
+import type { z } from "zod";
 import {
   CancelReceipt,
+  ExecutorInfo,
   ExecutorList,
+  Health,
   ProblemError,
   Readiness,
+  RecordingDocument,
   SandboxEnvelope,
   Session,
+  SessionList,
   TurnAdmission,
+  TurnList,
   TurnResult,
   TurnSnapshot,
-  type ExecutorInfo,
+  type ReplayRequest,
   type SandboxInfo,
   type SessionRequest,
   type TurnRequest,
+  type TurnStatus,
 } from "../protocol/index.ts";
-import type { z } from "zod";
-import { exchange, read, refusal, type Answer, type Call, type TurndAddress } from "./exchange.ts";
-import { readEvents, type EventsOptions } from "./events.ts";
-import type { ReadEvent } from "./parse-event.ts";
+import { readBaseUrl } from "./base-url.ts";
+import { exchange, read, refusal, type Answer, type Call, type Endpoint } from "./exchange.ts";
+import { followTurn, type Following, type FollowOptions } from "./follow.ts";
+import { newRequestId } from "./request-id.ts";
+import { repeatedly, type RetryOptions } from "./retry.ts";
+import { createFetchTransport, type Transport } from "./transport.ts";
+import { waitForResult, type WaitOptions } from "./wait.ts";
 
 /** What a caller writes; turnd fills in the defaults. */
 export type TurnRequestBody = z.input<typeof TurnRequest>;
 export type SessionRequestBody = z.input<typeof SessionRequest>;
+export type ReplayRequestBody = z.input<typeof ReplayRequest>;
+
+/** Where turnd is, how callers prove who they are, and how calls are repeated. */
+export interface TurndClientOptions extends RetryOptions {
+  /** Such as `http://127.0.0.1:8091`; in a page that turnd serves `""`. */
+  readonly baseUrl: string;
+  /** The bearer token, or what gets it for each request; absent where turnd has none or a cookie takes its place. */
+  readonly token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
+  /** When a browser sends its cookies; absent: to the page's own origin. */
+  readonly credentials?: "omit" | "same-origin" | "include" | undefined;
+  /** Sends the requests; absent: the platform's `fetch`. */
+  readonly transport?: Transport | undefined;
+}
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+export interface SubmitOptions extends CallOptions {
+  /** W3C Trace Context: the turn belongs to this trace. */
+  readonly traceparent?: string | undefined;
+}
+
+/** Which turns are listed; the newest come first. */
+export interface TurnsOptions extends CallOptions {
+  readonly sessionId?: string | undefined;
+  readonly status?: TurnStatus | undefined;
+  /** Up to 1000; 100. */
+  readonly limit?: number | undefined;
+}
+
 /**
- * turnd's `/v1`, typed. Each call asks once; only `events` comes back by itself.
+ * turnd's `/v1`, typed.
  *
- * Refusals are thrown as {@link ProblemError}, silence as `TurndUnreachable`, another shape as `TurndProtocolError`.
+ * Refusals are thrown as {@link ProblemError}, silence as `TurndUnreachable`, another shape as `TurndProtocolError`. What is safe to
+ * repeat (every GET, `submit`, `replay`, `cancel`) is tried again, as {@link RetryOptions} say and as long as a `Retry-After` asks,
+ * when turnd does not answer or says that it cannot just now. A session is made and deleted by one try.
  */
 export interface TurndClient {
-  /** Admits a turn; safe to repeat with the same `request_id` and body. */
-  admit(
-    request: TurnRequestBody,
-    options?: CallOptions & { readonly traceparent?: string | undefined },
-  ): Promise<TurnAdmission>;
-  createSession(request: SessionRequestBody, options?: CallOptions): Promise<Session>;
-  session(sessionId: string, options?: CallOptions): Promise<Session>;
-  /** Ends the session's turns and removes it. */
-  deleteSession(sessionId: string, options?: CallOptions): Promise<void>;
+  /** Admits a turn. The same `request_id` and body are the same turn; one without `request_id` gets a new id here. */
+  submit(request: TurnRequestBody, options?: SubmitOptions): Promise<TurnAdmission>;
+  /** See {@link followTurn}. */
+  follow(turnId: string, options?: FollowOptions): Following;
+  /** The result of a turn as soon as it has ended. */
+  wait(turnId: string, options?: WaitOptions): Promise<TurnResult>;
+  /** Answers when no process of the turn is left; a repeat says `already_ended`. */
+  cancel(turnId: string, options?: CallOptions): Promise<CancelReceipt>;
   turn(turnId: string, options?: CallOptions): Promise<TurnSnapshot>;
+  turns(options?: TurnsOptions): Promise<readonly TurnSnapshot[]>;
   /** The turn a request was admitted as; undefined when turnd has none. That of a deleted session is `session_not_found`. */
   turnOfRequest(requestId: string, options?: CallOptions): Promise<TurnSnapshot | undefined>;
-  /** See {@link readEvents}. */
-  events(turnId: string, options: EventsOptions): AsyncIterable<ReadEvent>;
-  result(turnId: string, options?: CallOptions): Promise<TurnResult>;
-  /** Answers when no process of the turn is left. */
-  cancel(turnId: string, options?: CallOptions): Promise<CancelReceipt>;
+  /** @param options.explain - with every rule that was tried */
+  result(turnId: string, options?: CallOptions & { readonly explain?: boolean }): Promise<TurnResult>;
+  createSession(request: SessionRequestBody, options?: CallOptions): Promise<Session>;
+  session(sessionId: string, options?: CallOptions): Promise<Session>;
+  sessions(options?: CallOptions): Promise<readonly Session[]>;
+  /** Ends the session's turns and removes it. */
+  deleteSession(sessionId: string, options?: CallOptions): Promise<void>;
+  /** An ended turn as a document that `replay` takes. */
+  recording(turnId: string, options?: CallOptions): Promise<RecordingDocument>;
+  /** Plays a recording as a turn; ids as for `submit`. */
+  replay(request: ReplayRequestBody, options?: SubmitOptions): Promise<TurnAdmission>;
+  executors(options?: CallOptions): Promise<readonly ExecutorInfo[]>;
+  executor(executorId: string, options?: CallOptions): Promise<ExecutorInfo>;
   /** Whether a turn could run now; a `no` is an answer too. */
   ready(options?: CallOptions): Promise<Readiness>;
+  health(options?: CallOptions): Promise<Health>;
   sandbox(options?: CallOptions): Promise<SandboxInfo>;
-  executors(options?: CallOptions): Promise<readonly ExecutorInfo[]>;
 }
 
 const ANSWER_MS = 30_000;
-/** A cancel waits for the process tree; a deletion for the files, too. */
-const ENDING_MS = 120_000;
+/** A cancel waits for the process tree; a deletion for the files, too; a recording may be large. */
+const LONG_ANSWER_MS = 120_000;
 
-/** A client of the turnd at an address. It holds nothing that has to be closed. */
-export function createTurndClient(address: TurndAddress): TurndClient {
-  async function ask(call: Omit<Call, "timeoutMs"> & { readonly timeoutMs?: number }): Promise<Answer> {
-    const answer = await exchange(address, { timeoutMs: ANSWER_MS, ...call });
+type Asked = Omit<Call, "timeoutMs"> & { readonly timeoutMs?: number };
+
+/** A client of the turnd at an address. It holds nothing that has to be closed. @throws {TypeError} for a bad address */
+export function createTurndClient(options: TurndClientOptions): TurndClient {
+  const endpoint: Endpoint = {
+    baseUrl: readBaseUrl(options.baseUrl),
+    token: options.token,
+    transport: options.transport ?? createFetchTransport(options.credentials),
+  };
+
+  async function once(call: Asked): Promise<Answer> {
+    const answer = await exchange(endpoint, { timeoutMs: ANSWER_MS, ...call });
     if (answer.status < 200 || answer.status > 299) throw refusal(answer, call);
     return answer;
   }
-  async function get<T extends z.ZodType>(schema: T, path: string, options: CallOptions = {}): Promise<z.output<T>> {
-    const call = { method: "GET", path, ...options } as const;
-    return read(schema, await ask(call), call);
+  function ask<T extends z.ZodType>(schema: T, call: Asked): Promise<z.output<T>> {
+    return repeatedly(options, call.signal, async () => read(schema, await once(call), call));
   }
-  async function post<T extends z.ZodType>(
-    schema: T,
-    call: Omit<Call, "method" | "timeoutMs"> & { readonly timeoutMs?: number },
-  ) {
-    return read(schema, await ask({ method: "POST", ...call }), { method: "POST", path: call.path });
+  function get<T extends z.ZodType>(schema: T, path: string, { signal }: CallOptions = {}): Promise<z.output<T>> {
+    return ask(schema, { method: "GET", path, signal });
+  }
+  function admit(path: string, body: { request_id?: string | undefined }, how: SubmitOptions = {}) {
+    const { traceparent, signal } = how;
+    return ask(TurnAdmission, {
+      method: "POST",
+      path,
+      body: { ...body, request_id: body.request_id ?? newRequestId() },
+      ...(traceparent === undefined ? {} : { headers: { traceparent } }),
+      signal,
+    });
   }
 
-  return {
-    admit: (body, { traceparent, ...options } = {}) =>
-      post(TurnAdmission, {
-        path: "/v1/turns",
-        body,
-        ...(traceparent === undefined ? {} : { headers: { traceparent } }),
-        ...options,
+  const client: TurndClient = {
+    submit: (body, how) => admit("/v1/turns", body, how),
+    follow: (id, how) => followTurn(endpoint, id, how),
+    wait: (id, how = {}) =>
+      waitForResult(endpoint, id, how, {
+        turn: (signal) => client.turn(id, { signal }),
+        result: (signal) => client.result(id, { signal }),
       }),
-    createSession: (body, options = {}) => post(Session, { path: "/v1/sessions", body, ...options }),
-    session: (id, options) => get(Session, `/v1/sessions/${encodeURIComponent(id)}`, options),
-    async deleteSession(id, options = {}) {
-      await ask({ method: "DELETE", path: `/v1/sessions/${encodeURIComponent(id)}`, timeoutMs: ENDING_MS, ...options });
+    cancel: (id, { signal } = {}) =>
+      ask(CancelReceipt, { method: "POST", path: `${turnPath(id)}/cancel`, timeoutMs: LONG_ANSWER_MS, signal }),
+    turn: (id, how) => get(TurnSnapshot, turnPath(id), how),
+    async turns({ sessionId, status, limit, signal } = {}) {
+      const query = toQuery({ session_id: sessionId, status, limit });
+      return (await get(TurnList, `/v1/turns${query}`, { signal })).turns;
     },
-    turn: (id, options) => get(TurnSnapshot, `/v1/turns/${encodeURIComponent(id)}`, options),
-    async turnOfRequest(id, options) {
+    async turnOfRequest(id, how) {
       try {
-        return await get(TurnSnapshot, `/v1/requests/${encodeURIComponent(id)}`, options);
+        return await get(TurnSnapshot, `/v1/requests/${encodeURIComponent(id)}`, how);
       } catch (error) {
         if (error instanceof ProblemError && error.code === "request_not_found") return undefined;
         throw error;
       }
     },
-    events: (id, options) => readEvents(address, id, options),
-    result: (id, options) => get(TurnResult, `/v1/turns/${encodeURIComponent(id)}/result`, options),
-    cancel: (id, options = {}) =>
-      post(CancelReceipt, { path: `/v1/turns/${encodeURIComponent(id)}/cancel`, timeoutMs: ENDING_MS, ...options }),
-    async ready(options = {}) {
-      const call = { method: "GET", path: "/v1/ready", ...options } as const;
-      const answer = await exchange(address, { timeoutMs: ANSWER_MS, ...call });
-      if (answer.status !== 200 && answer.status !== 503) throw refusal(answer, call);
-      return read(Readiness, answer, call);
+    result: (id, how) => get(TurnResult, `${turnPath(id)}/result${how?.explain === true ? "?explain=true" : ""}`, how),
+    async createSession(body, { signal } = {}) {
+      const call = { method: "POST", path: "/v1/sessions", body, signal } as const;
+      return read(Session, await once(call), call);
     },
-    sandbox: async (options) => (await get(SandboxEnvelope, "/v1/sandbox", options)).data,
-    executors: async (options) => (await get(ExecutorList, "/v1/executors", options)).executors,
+    session: (id, how) => get(Session, sessionPath(id), how),
+    sessions: async (how) => (await get(SessionList, "/v1/sessions", how)).sessions,
+    async deleteSession(id, { signal } = {}) {
+      await once({ method: "DELETE", path: sessionPath(id), timeoutMs: LONG_ANSWER_MS, signal });
+    },
+    recording: (id, { signal } = {}) =>
+      ask(RecordingDocument, { method: "GET", path: `${turnPath(id)}/recording`, timeoutMs: LONG_ANSWER_MS, signal }),
+    replay: (body, how) => admit("/v1/replays", body, how),
+    executors: async (how) => (await get(ExecutorList, "/v1/executors", how)).executors,
+    executor: (id, how) => get(ExecutorInfo, `/v1/executors/${encodeURIComponent(id)}`, how),
+    async ready({ signal } = {}) {
+      const call = { method: "GET", path: "/v1/ready", signal } as const;
+      return repeatedly(options, signal, async () => {
+        const answer = await exchange(endpoint, { timeoutMs: ANSWER_MS, ...call });
+        // A 503 is turnd's own `no`, or that of what stands before it.
+        if (answer.status === 200 || Readiness.safeParse(answer.body).success) return read(Readiness, answer, call);
+        throw refusal(answer, call);
+      });
+    },
+    health: (how) => get(Health, "/v1/health", how),
+    sandbox: async (how) => (await get(SandboxEnvelope, "/v1/sandbox", how)).data,
   };
+  return client;
+}
+
+function turnPath(turnId: string): string {
+  return `/v1/turns/${encodeURIComponent(turnId)}`;
+}
+
+function sessionPath(sessionId: string): string {
+  return `/v1/sessions/${encodeURIComponent(sessionId)}`;
+}
+
+function toQuery(values: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+  );
+  return given.length === 0 ? "" : `?${given.join("&")}`;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { byteLength } from "./byte-length.ts";
 import { Decision } from "./decisions.ts";
 import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
 import { CliName, ExecutorName, Mode } from "./executors.ts";
@@ -22,10 +23,7 @@ const MAX_INPUT_PARTS = 1_000;
 const text = z
   .string()
   .refine((value) => value.trim() !== "", "must not be empty")
-  .refine(
-    (value) => Buffer.byteLength(value) <= MAX_INPUT_TEXT_BYTES,
-    `at most ${MAX_INPUT_TEXT_BYTES} bytes of UTF-8`,
-  );
+  .refine((value) => byteLength(value) <= MAX_INPUT_TEXT_BYTES, `at most ${MAX_INPUT_TEXT_BYTES} bytes of UTF-8`);
 
 const InputPart = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("text"), text }),
@@ -48,7 +46,7 @@ export const TurnInput = z
       .refine((parts) => parts.some((part) => part.type === "text"), "needs at least one text part")
       .refine(
         (parts) =>
-          parts.reduce((sum, part) => sum + (part.type === "text" ? Buffer.byteLength(part.text) : 0), 0) <=
+          parts.reduce((sum, part) => sum + (part.type === "text" ? byteLength(part.text) : 0), 0) <=
           MAX_INPUT_TEXT_BYTES,
         `at most ${MAX_INPUT_TEXT_BYTES} bytes of text in all`,
       ),

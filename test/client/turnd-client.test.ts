@@ -14,7 +14,7 @@ const LOST_MS = 60_000;
 test("a turn is admitted, followed to its end and its result read", async () => {
   const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
   const session = await turnd.createSession({ executor: "cli-b", session_id: "session-0001" });
-  const admitted = await turnd.admit({
+  const admitted = await turnd.submit({
     session_id: session.session_id,
     request_id: "request-0001",
     input: "tool ls\nDone.",
@@ -31,9 +31,9 @@ test("a turn is admitted, followed to its end and its result read", async () => 
 test("the same request is the same turn, and another body is refused by name", async () => {
   const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
   const request = { executor: "cli-b", session_id: "session-0001", request_id: "request-0001", input: "once" } as const;
-  const first = await turnd.admit(request, { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" });
-  expect((await turnd.admit(request)).turn_id).toBe(first.turn_id);
-  await expect(turnd.admit({ ...request, input: "other" })).rejects.toMatchObject({ code: "request_id_conflict" });
+  const first = await turnd.submit(request, { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" });
+  expect((await turnd.submit(request)).turn_id).toBe(first.turn_id);
+  await expect(turnd.submit({ ...request, input: "other" })).rejects.toMatchObject({ code: "request_id_conflict" });
   const [started] = await collect(turnd, first.turn_id);
   expect(started).toMatchObject({ type: "turn.started", data: { trace_id: "0af7651916cd43dd8448eb211c80319c" } });
 });
@@ -41,7 +41,7 @@ test("the same request is the same turn, and another body is refused by name", a
 test("a request turnd does not know is undefined, and that of a deleted session is refused", async () => {
   const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
   expect(await turnd.turnOfRequest("never-seen")).toBeUndefined();
-  const { turn_id } = await turnd.admit({
+  const { turn_id } = await turnd.submit({
     executor: "cli-b",
     session_id: "session-0001",
     request_id: "request-0001",
@@ -55,7 +55,7 @@ test("a request turnd does not know is undefined, and that of a deleted session 
 
 test("a cancel ends the turn and its events", async () => {
   const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
-  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "before\nhang" });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "before\nhang" });
   const following = collect(turnd, turn_id);
   const receipt = await turnd.cancel(turn_id);
   expect(receipt).toMatchObject({ turn_id, status: "cancelled" });
@@ -78,7 +78,7 @@ test("the token is sent, and a wrong one refused", async () => {
 test("a stream cut after every single event, and in the middle of every one, loses and repeats nothing", async () => {
   const daemon = await fakeDaemon();
   const direct = createTurndClient({ baseUrl: daemon.url });
-  const { turn_id } = await direct.admit({
+  const { turn_id } = await direct.submit({
     executor: "cli-b",
     request_id: "request-0001",
     input: "burst 12\ntool ls\nDone.",
@@ -110,7 +110,7 @@ test("a live stream is followed across cuts", async () => {
   );
   onTestFinished(() => proxy.close());
   const turnd = createTurndClient({ baseUrl: proxy.url });
-  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "paced 10 0.02" });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "paced 10 0.02" });
   const events = await collect(turnd, turn_id);
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   expect(events.filter(({ type }) => type === "message")).toHaveLength(10);
@@ -119,22 +119,22 @@ test("a live stream is followed across cuts", async () => {
 
 test("reading goes on after a cursor, and at the end there is nothing", async () => {
   const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
-  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "burst 3" });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "burst 3" });
   const whole = await collect(turnd, turn_id);
   expect(await collect(turnd, turn_id, 2)).toEqual(whole.slice(2));
   expect(await collect(turnd, turn_id, whole.length)).toEqual([]);
-  await expect(collect(turnd, turn_id, whole.length + 1)).rejects.toMatchObject({ code: "cursor_beyond_end" });
+  await expect(collect(turnd, turn_id, whole.length + 1)).rejects.toMatchObject({ reason: "shorter" });
   await expect(collect(turnd, "no-such-turn")).rejects.toMatchObject({ code: "turn_not_found" });
 });
 
 test("an abort ends the reading with its reason", async () => {
   const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
-  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "before\nhang" });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "before\nhang" });
   const controller = new AbortController();
   const reason = new Error("enough");
   const seen: ReadEvent[] = [];
   await expect(async () => {
-    for await (const event of turnd.events(turn_id, { afterSeq: 0, lostAfterMs: LOST_MS, signal: controller.signal })) {
+    for await (const event of turnd.follow(turn_id, { lostAfterMs: LOST_MS, signal: controller.signal })) {
       seen.push(event);
       if (event.type === "message") controller.abort(reason);
     }
@@ -168,7 +168,7 @@ const MESSAGE =
 
 test.each([
   ["a gap", `id: 2\nevent: message\n${MESSAGE}\n\n`],
-  ["an end of another shape", 'id: 1\nevent: turn.ended\ndata: {"v":2}\n\n'],
+  ["an end of another shape", 'id: 1\nevent: end\ndata: {"v":2}\n\n'],
 ])("%s in a stream is asked for again, and then a fault of the protocol", async (_name, frame) => {
   let connections = 0;
   const url = await answering((_request, response) => {
@@ -228,9 +228,9 @@ test("time in which the caller holds an event is no silence of turnd's", async (
   );
   onTestFinished(() => proxy.close());
   const turnd = createTurndClient({ baseUrl: proxy.url });
-  const { turn_id } = await turnd.admit({ executor: "cli-b", request_id: "request-0001", input: "burst 2" });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", request_id: "request-0001", input: "burst 2" });
   const seen: number[] = [];
-  for await (const { seq } of turnd.events(turn_id, { afterSeq: 0, lostAfterMs: 2_000 })) {
+  for await (const { seq } of turnd.follow(turn_id, { lostAfterMs: 2_000 })) {
     seen.push(seq);
     // Longer than turnd may be silent, where turnd is not.
     if (seq === 1) await new Promise((resolve) => setTimeout(resolve, 2_100));
@@ -240,7 +240,7 @@ test("time in which the caller holds an event is no silence of turnd's", async (
 
 async function collect(turnd: TurndClient, turnId: string, afterSeq = 0, lostAfterMs = LOST_MS): Promise<ReadEvent[]> {
   const events: ReadEvent[] = [];
-  for await (const event of turnd.events(turnId, { afterSeq, lostAfterMs })) events.push(event);
+  for await (const event of turnd.follow(turnId, { after: afterSeq, lostAfterMs })) events.push(event);
   return events;
 }
 

@@ -1,6 +1,6 @@
 import { access, constants, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { createTurndClient } from "../../client/turnd-client.ts";
+import { connectTurnd } from "../sandboxes/connect-turnd.ts";
 import { engineChoice } from "./migrate.ts";
 import type { Settings } from "../settings/settings.ts";
 import { describeUnknownSettings } from "../settings/unknown.ts";
@@ -66,7 +66,7 @@ async function checkDatabase(settings: Settings): Promise<string> {
 }
 
 async function checkTurnd(baseUrl: string, token: string | undefined): Promise<string> {
-  const { ready, checks } = await createTurndClient({ baseUrl, token }).ready();
+  const { ready, checks } = await connectTurnd({ baseUrl, token }).ready();
   const failed = checks.flatMap(({ name, ok, message }) => (ok ? [] : [`${name}: ${message ?? "no"}`]));
   if (!ready) throw new Error(failed.join("; "));
   return "ready";

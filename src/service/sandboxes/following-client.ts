@@ -1,5 +1,6 @@
-import { sendOverHttp, type Incoming, type Transport } from "../../client/transport.ts";
-import { createTurndClient, type TurndClient } from "../../client/turnd-client.ts";
+import type { Incoming, Transport } from "../../client/transport.ts";
+import type { TurndClient } from "../../client/turnd-client.ts";
+import { connectTurnd, sendOverHttp } from "./connect-turnd.ts";
 
 /** Where a generation of a sandbox answers. */
 export interface Place {
@@ -48,9 +49,10 @@ export function createFollowingClient(first: Place, locate: (signal: AbortSignal
       throw error;
     }
     // Another sandbox may have got the port of one that is gone.
-    if (answer.statusCode !== UNAUTHORIZED || !(await look())) return answer;
-    await answer.body.dump();
+    if (answer.status !== UNAUTHORIZED || !(await look())) return answer;
+    // Read to its end, so that its connection is free.
+    await answer.text();
     return ask();
   };
-  return createTurndClient({ baseUrl: NOWHERE, token: undefined, transport: follow });
+  return connectTurnd({ baseUrl: NOWHERE, token: undefined, transport: follow });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { createTurndClient } from "../../client/turnd-client.ts";
+import { connectTurnd } from "./connect-turnd.ts";
 import { sandboxToken } from "../auth/derive.ts";
 import type { Storage } from "../storage/storage.ts";
 import { isUnreachable } from "./is-unreachable.ts";
@@ -58,7 +58,7 @@ async function launchAndWait(options: StartOptions, name: InstanceName): Promise
   try {
     const token = sandboxToken(options.sandboxSecret, name.id, name.generation);
     const address = await orAborted(engine.launch(name, token, signal), signal);
-    const client = createTurndClient({ baseUrl: address, token });
+    const client = connectTurnd({ baseUrl: address, token });
     for (;;) {
       const answer = await client.ready({ signal }).catch(() => undefined);
       signal.throwIfAborted();

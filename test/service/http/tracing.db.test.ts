@@ -52,7 +52,7 @@ describe.each(ENGINES)("%s", (kind) => {
     const client = createTurndClient({ baseUrl: turnd.url });
     for (const { traceId, runId, path } of traced) {
       const turn = await client.turnOfRequest(runId);
-      const started = await firstEvent(client.events(turn?.turn_id ?? "", { afterSeq: 0, lostAfterMs: 30_000 }));
+      const started = await firstEvent(client.follow(turn?.turn_id ?? "", { lostAfterMs: 30_000 }));
       expect(started).toMatchObject({ type: "turn.started", data: { trace_id: traceId } });
       const logged = lines.map((line) => JSON.parse(line)).filter((line) => line.trace_id === traceId);
       expect(logged).toContainEqual(expect.objectContaining({ msg: "request answered", route: path, status: 200 }));

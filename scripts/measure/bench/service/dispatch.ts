@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
 import { RunAnswer } from "../../../../src/service/api/runs.ts";
-import { createTurndClient } from "../../../../src/client/turnd-client.ts";
+import { connectTurnd } from "../../../../src/service/sandboxes/connect-turnd.ts";
 import { ask, type Caller } from "../../soak/service/caller.ts";
 import { percentile, type Figure } from "../figures.ts";
 import type { ServiceStage } from "./service-stage.ts";
@@ -13,7 +13,7 @@ const BOUND_MS = 30;
 
 /** From a run's row to its turn's admission as turnd has written it, each run alone; beside the same two calls at turnd alone. */
 export async function benchDispatch({ engine, caller, stage }: ServiceStage): Promise<Figure> {
-  const turnd = createTurndClient({ baseUrl: stage.turndUrl, token: undefined });
+  const turnd = connectTurnd({ baseUrl: stage.turndUrl, token: undefined });
   const times: number[] = [];
   const alone: number[] = [];
   for (let count = -WARM_UP; count < RUNS; count += 1) {
@@ -23,10 +23,9 @@ export async function benchDispatch({ engine, caller, stage }: ServiceStage): Pr
     if (turn === undefined) throw new Error(`turnd has no turn of ${run.run_id}`);
     const startedAt = performance.now();
     const { session_id } = await turnd.createSession({ executor: "cli-b" });
-    const { turn_id } = await turnd.admit({ session_id, input: "say hello" });
+    const { turn_id } = await turnd.submit({ session_id, input: "say hello" });
     const elapsed = performance.now() - startedAt;
-    for await (const event of turnd.events(turn_id, { afterSeq: 0, lostAfterMs: 60_000 }))
-      if (event.type === "turn.ended") break;
+    for await (const event of turnd.follow(turn_id, { lostAfterMs: 60_000 })) if (event.type === "turn.ended") break;
     if (count < 0) continue;
     alone.push(elapsed);
     times.push(Date.parse(turn.created_at) - Date.parse(run.created_at));

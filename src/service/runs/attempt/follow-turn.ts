@@ -58,9 +58,9 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
     if (context.isCancelRequested()) cancel();
     // An attempt before this has promised them, and may not have sent them.
     for (const request of await listPromised(context.storage.db, context.run.id)) steer(request);
-    const { turn_cursor: afterSeq } = run;
+    const { turn_cursor: after } = run;
     const open = (reading: AbortSignal) =>
-      client.events(turnId, { afterSeq, lostAfterMs: context.executorLostMs, signal: reading });
+      client.follow(turnId, { after, lostAfterMs: context.executorLostMs, verify: false, signal: reading });
     return await pump(open, {
       storage,
       owner,
@@ -104,7 +104,7 @@ async function hand(
   const work = workOf(turn);
   if (work.kind === "nothing") return;
   const body = turnBody(turn, work, await toolServers(turn));
-  await repeat(signal, () => client.admit(body, { traceparent: request.traceparent ?? undefined, signal }));
+  await repeat(signal, () => client.submit(body, { traceparent: request.traceparent ?? undefined, signal }));
 }
 
 /** Until turnd has done it or refuses it for good. */

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { TurndUnreachable } from "../../../client/errors.ts";
-import { createTurndClient, type TurndClient } from "../../../client/turnd-client.ts";
+import type { TurndClient } from "../../../client/turnd-client.ts";
+import { connectTurnd } from "../connect-turnd.ts";
 
 /** A turnd of ours that answers. */
 export interface TurndChild {
@@ -53,7 +54,7 @@ const DECISIVE = /^(CLI_|TURND_)|^(ALL|HTTPS?|NO)_PROXY$/i;
 export async function findRunning(options: ChildOptions, signal: AbortSignal): Promise<TurndChild | undefined> {
   const note = await readNote(options.dataDirectory);
   if (note === undefined || (await startOf(note.pid)) !== note.started) return undefined;
-  const client = createTurndClient({ baseUrl: note.url, token: options.tokenOf(note.generation) });
+  const client = connectTurnd({ baseUrl: note.url, token: options.tokenOf(note.generation) });
   const isAsMeant = note.configuration === describeConfiguration(options, note.generation);
   if (!isAsMeant || !(await isAnswering(client, { ...options, ...note }, signal))) {
     await stopChild(options.dataDirectory, note.pid, options.stopMs);
@@ -115,7 +116,7 @@ export async function startChild(options: ChildOptions, generation: number, sign
   // Before it is ready: a service that is killed meanwhile must find it, or its state would stay locked.
   const configuration = describeConfiguration(options, generation);
   await writeNote(dataDirectory, { pid, url, generation, configuration, started: (await startOf(pid)) ?? "" });
-  const client = createTurndClient({ baseUrl: url, token });
+  const client = connectTurnd({ baseUrl: url, token });
   const deadline = performance.now() + options.startMs;
   try {
     for (;;) {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
-import { createTurndClient } from "../../../client/turnd-client.ts";
+import { connectTurnd } from "../connect-turnd.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { recordReady } from "../sandbox-rows.ts";
 import { deleteSession } from "../delete-session.ts";
@@ -14,7 +14,7 @@ export interface StaticOptions {
 
 /** The turnds that the operator has started. A thread stays with the one it began with. */
 export function createStaticSandboxes({ storage, urls, token }: StaticOptions): Sandboxes {
-  const clientOf = (baseUrl: string) => createTurndClient({ baseUrl, token });
+  const clientOf = (baseUrl: string) => connectTurnd({ baseUrl, token });
   return {
     kind: "static",
     isShared: true,

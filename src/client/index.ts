@@ -1,0 +1,20 @@
+/** What the package `turnd-client` offers. Within the repository import the file that defines a name. */
+export { TurndHistoryError, TurndProtocolError, TurndUnreachable, type HistoryFault } from "./errors.ts";
+export type { Following, FollowOptions } from "./follow.ts";
+export type { ReadEvent, UnreadableEvent } from "./parse-event.ts";
+export type { RetryOptions } from "./retry.ts";
+export type { Incoming, Outgoing, Transport } from "./transport.ts";
+export {
+  createTurndClient,
+  type CallOptions,
+  type ReplayRequestBody,
+  type SessionRequestBody,
+  type SubmitOptions,
+  type TurndClient,
+  type TurndClientOptions,
+  type TurnRequestBody,
+  type TurnsOptions,
+} from "./turnd-client.ts";
+export type { WaitOptions } from "./wait.ts";
+export { newRequestId } from "./request-id.ts";
+export * from "../protocol/index.ts";

@@ -1,0 +1,40 @@
+import { Agent, request } from "undici";
+import type { Transport } from "../../client/transport.ts";
+import { createTurndClient, type TurndClient, type TurndClientOptions } from "../../client/turnd-client.ts";
+
+/**
+ * Connections are kept and used again. Not Node's own `fetch`: the undici of Node 22 waits for a timer of 1 ms before each use of a
+ * kept connection, and the calls of a dispatch come one after the other. Limits are the caller's signals.
+ * @see https://github.com/nodejs/undici/issues/5493
+ */
+const connections = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+
+/** Sends over kept connections. @throws what the connection broke with, or the signal's reason */
+export const sendOverHttp: Transport = async (url, { method, headers, body, signal }) => {
+  const answer = await request(url, {
+    method,
+    headers,
+    signal,
+    dispatcher: connections,
+    ...(body === undefined ? {} : { body }),
+  });
+  const { body: stream, headers: received } = answer;
+  // Who reads gets the fault from what it reads by; one that comes when nobody reads any more is nobody's.
+  stream.on("error", () => undefined);
+  return {
+    status: answer.statusCode,
+    headers: {
+      get(name) {
+        const value = received[name];
+        return Array.isArray(value) ? value.join(", ") : (value ?? null);
+      },
+    },
+    body: stream,
+    text: () => stream.text(),
+  };
+};
+
+/** A client that asks once: who runs turns decides itself what is asked again, and how long. */
+export function connectTurnd(options: Pick<TurndClientOptions, "baseUrl" | "token" | "transport">): TurndClient {
+  return createTurndClient({ transport: sendOverHttp, ...options, retries: 0 });
+}
