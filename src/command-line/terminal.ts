@@ -1,7 +1,7 @@
 import { safeJson } from "./text.ts";
 
 /** The process around a command; a test gives its own. */
-export interface Surroundings {
+export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
@@ -13,7 +13,7 @@ export interface Surroundings {
 /** What a command shows: text for people, or one JSON document. */
 export interface Terminal {
   readonly isJson: boolean;
-  /** Whether somebody sits there who can be asked. */
+  /** Whether there is a terminal to ask questions on. */
   readonly isInteractive: boolean;
   /** The answer, for people; nothing with `--json`. */
   text(text: string): void;
@@ -38,7 +38,7 @@ export interface TerminalOptions {
 }
 
 /** Shows on the streams of a process. */
-export function createTerminal({ env, stdin, stdout, stderr }: Surroundings, options: TerminalOptions): Terminal {
+export function createTerminal({ env, stdin, stdout, stderr }: Environment, options: TerminalOptions): Terminal {
   const isJson = options.json === true;
   const isQuiet = options.quiet === true;
   const hasColors = stdout.isTTY && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";

@@ -16,7 +16,7 @@ export function safeLine(text: string): string {
   return safeText(text).replaceAll(LINE, (character) => (character === "\t" ? "\\t" : "\\n"));
 }
 
-/** JSON that no terminal takes for anything else; still the same JSON. */
+/** JSON without control characters of a terminal; still the same JSON. */
 export function safeJson(body: unknown): string {
   return JSON.stringify(body, null, 2).replaceAll(
     UNSAFE,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-// What is read of the service's answers, and no more: a newer service may say more.
+// What is read of the service's answers, and no more: a newer service may answer more.
 
 const Status = z.string();
 

@@ -64,7 +64,7 @@ export function createClient({ url, apiKey, signal }: ClientOptions): Client {
           ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
           ...(contentType === undefined ? {} : { "content-type": contentType }),
         },
-        // A key goes to the address that it was given for, and nowhere else.
+        // A key goes to the address that it was given for, and to no other.
         redirect: "manual",
         signal: AbortSignal.any([signal, clock.signal]),
         ...(streamed === undefined ? {} : { body: clock.watch(streamed.chunks), duplex: "half" as const }),
@@ -118,12 +118,12 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not the service's: a proxy's page, or nothing. The status says what can be said.
+    // Not the service's: a proxy's page, or nothing. The status is all that is known.
     return undefined;
   }
 }
 
-/** What a refusal says: `{detail: {code, message}}`, or a list of the fields that are wrong. */
+/** The body of a refusal: `{detail: {code, message}}`, or a list of the fields that are wrong. */
 function explainRefusal({ status, body }: Answer): SvcError {
   const common = { status, exitCode: exitCodeOf(status) };
   const detail = isRecord(body) ? body["detail"] : undefined;
@@ -168,7 +168,7 @@ export function interrupted(): SvcError {
   return new SvcError("interrupted", "interrupted", { exitCode: EXIT.interrupted });
 }
 
-/** Ends what is silent for too long; a body that moves is not silent, however long it takes. */
+/** Ends a call without data for too long; a body that still arrives is fine, however long it takes. */
 function createIdleClock(timeoutMs: number) {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), timeoutMs);

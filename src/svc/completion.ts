@@ -41,7 +41,7 @@ else
 fi
 `;
 
-/** Of the service; a shell that waits longer is a nuisance. */
+/** For the service's answer; a person at the shell should not wait longer. */
 const ANSWER_MS = 1_500;
 
 /** Prints what makes a shell complete the words of svc. */

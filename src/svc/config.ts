@@ -5,7 +5,7 @@ import { parse, stringify } from "smol-toml";
 import { z } from "zod";
 import { EXIT, SvcError } from "./exit-codes.ts";
 
-/** A service that somebody has logged in to. */
+/** A service with a login. */
 const Remote = z.object({
   url: z.url({ protocol: /^https?$/ }),
   api_key: z.string().min(1),
@@ -46,7 +46,7 @@ export async function readConfig(file: string): Promise<Config> {
   try {
     return Config.parse(parse(text));
   } catch (error) {
-    // What a library says of a wrong line may quote the line, and a line may hold a key.
+    // A library's message about a wrong line may quote the line, and a line may contain a key.
     throw new SvcError("config_invalid", `${file} cannot be read as configuration: put it right, or remove it`, {
       exitCode: EXIT.usage,
       cause: error,

@@ -1,5 +1,5 @@
 import { createClient, type Client } from "./client.ts";
-import { createTerminal, type Surroundings, type Terminal } from "../command-line/terminal.ts";
+import { createTerminal, type Environment, type Terminal } from "../command-line/terminal.ts";
 import type { Target } from "./target.ts";
 
 /** The options that every command takes. */
@@ -11,7 +11,7 @@ export interface CommonOptions {
 }
 
 /** What a command works with. */
-export interface Context extends Surroundings {
+export interface Context extends Environment {
   readonly options: CommonOptions;
   readonly terminal: Terminal;
   /** The service and the key. @throws {SvcError} not_logged_in, remote_unknown, insecure_url */
@@ -21,18 +21,18 @@ export interface Context extends Surroundings {
 }
 
 /** Makes what a command works with from the process and the options that were given. */
-export function createContext(surroundings: Surroundings, options: CommonOptions): Context {
-  const terminal = createTerminal(surroundings, options);
+export function createContext(environment: Environment, options: CommonOptions): Context {
+  const terminal = createTerminal(environment, options);
   // Loaded when it is needed: what reads the logins takes longer to load than a manual to show.
   const target = async (): Promise<Target> =>
-    (await import("./target.ts")).chooseTarget(surroundings.env, options, terminal);
+    (await import("./target.ts")).chooseTarget(environment.env, options, terminal);
   return {
-    ...surroundings,
+    ...environment,
     options,
     terminal,
     target,
     async client() {
-      return createClient({ ...(await target()), signal: surroundings.signal });
+      return createClient({ ...(await target()), signal: environment.signal });
     },
   };
 }

@@ -19,7 +19,7 @@ export class SvcError extends Error {
   readonly exitCode: ExitCode;
   /** Of the answer that refused; null where none came. */
   readonly status: number | null;
-  /** What the refusal says besides. */
+  /** Further fields of the refusal. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(

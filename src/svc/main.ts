@@ -7,12 +7,12 @@ let signals = 0;
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     signals += 1;
-    // Somebody who asks twice does not want to wait for anything.
+    // A second signal ends the process at once.
     if (signals > 1) process.exit(EXIT.interrupted);
     stopping.abort();
   });
 }
-// `svc kb open --all | head`: nobody reads on, and that is no fault.
+// `svc kb open --all | head`: no process reads on, and that is no fault.
 process.stdout.on("error", (error: NodeJS.ErrnoException) =>
   process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed),
 );

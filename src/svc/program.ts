@@ -68,7 +68,7 @@ function addLogin(program: Command, run: Run): void {
     .action(async (options: LoginOptions) => run((await import("./commands/login.ts")).login, options));
   program
     .command("logout")
-    .description("forget a login, and revoke the key that it made")
+    .description("remove a login, and revoke the key that it made")
     .option("--local-only", "do not revoke the key")
     .action(async (options: { localOnly?: boolean }) => run((await import("./commands/logout.ts")).logout, options));
   program
@@ -88,7 +88,7 @@ function addLogin(program: Command, run: Run): void {
     .action(async (name: string) => run((await import("./commands/remote.ts")).useRemote, name));
   remote
     .command("remove")
-    .description("forget a login without asking its service; `svc logout` also revokes the key")
+    .description("remove a login without asking its service; `svc logout` also revokes the key")
     .argument("<name>", "a login")
     .action(async (name: string) => run((await import("./commands/remote.ts")).removeRemote, name));
 }

@@ -11,7 +11,7 @@ export interface ProgressBar {
   end(): void;
 }
 
-/** Draws at most ten times a second, and nothing where nobody looks. */
+/** Draws at most ten times a second, and nothing without a terminal. */
 export function createProgressBar(terminal: Terminal): ProgressBar {
   let drawnAt = 0;
   return {

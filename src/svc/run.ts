@@ -4,16 +4,16 @@ import { CommanderError } from "commander";
 import { createContext } from "./context.ts";
 import { EXIT, SvcError, usageError, type ExitCode } from "./exit-codes.ts";
 import { createProgram } from "./program.ts";
-import { createTerminal, type Surroundings } from "../command-line/terminal.ts";
+import { createTerminal, type Environment } from "../command-line/terminal.ts";
 import { safeLine } from "../command-line/text.ts";
 
 /** Runs one command line. @returns what the process ends with */
-export async function run(args: readonly string[], surroundings: Surroundings): Promise<ExitCode> {
-  const { stdout, stderr } = surroundings;
+export async function run(args: readonly string[], environment: Environment): Promise<ExitCode> {
+  const { stdout, stderr } = environment;
   let code: ExitCode = EXIT.done;
   const program = createProgram({
     version: readVersion(),
-    createContext: (options) => createContext(surroundings, options),
+    createContext: (options) => createContext(environment, options),
     write: (text) => void stdout.write(text),
     writeError: (text) => void stderr.write(text),
     onEnd: (ended) => {
@@ -26,7 +26,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     // Asked by the shell's completion: the words are a line that is being typed, and no arguments.
     if (first === "__complete") {
       const { complete } = await import("./completion.ts");
-      const context = createContext(surroundings, { quiet: true });
+      const context = createContext(environment, { quiet: true });
       stdout.write(await complete(program, context, { position: Number(position), words }));
       return EXIT.done;
     }
@@ -36,7 +36,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
     // A command that has commands of its own, named alone: its manual was shown.
     if (error instanceof CommanderError && error.code === "commander.help") return EXIT.usage;
-    return report(explain(error, surroundings.signal), args, surroundings);
+    return report(explain(error, environment.signal), args, environment);
   }
 }
 
@@ -50,9 +50,9 @@ function explain(error: unknown, signal: AbortSignal): SvcError {
 }
 
 /** One line on stderr, and with `--json` a document on stdout. */
-function report(error: SvcError, args: readonly string[], surroundings: Surroundings): ExitCode {
+function report(error: SvcError, args: readonly string[], environment: Environment): ExitCode {
   const { code, message, status, exitCode } = error;
-  const terminal = createTerminal(surroundings, { json: args.includes("--json") });
+  const terminal = createTerminal(environment, { json: args.includes("--json") });
   terminal.warn(`svc: ${safeLine(message)} (${safeLine(code)})`);
   terminal.json({ error: { code, message, status } });
   return exitCode;

@@ -80,7 +80,7 @@ function usageErrorOf(code: string, message: string): SvcError {
  * Checks an address before anything is sent to it.
  *
  * @returns it without a slash at its end
- * @throws {SvcError} insecure_url for http beyond this machine, unless `--insecure` says so
+ * @throws {SvcError} insecure_url for http beyond this machine, unless `--insecure` is given
  */
 export function acceptUrl(text: string, { insecure }: TargetOptions, terminal: Terminal): string {
   const url = URL.parse(text);
@@ -92,7 +92,7 @@ export function acceptUrl(text: string, { insecure }: TargetOptions, terminal: T
     if (insecure !== true) {
       throw usageErrorOf(
         "insecure_url",
-        `${url.origin} would get the key and the documents unencrypted: use https, or say --insecure`,
+        `${url.origin} would get the key and the documents unencrypted: use https, or give --insecure`,
       );
     }
     terminal.warn(`svc: ${url.origin} gets the key and the documents unencrypted (--insecure)`);

@@ -39,7 +39,7 @@ export async function waitForTask({ terminal, signal }: Context, client: Client,
   }
 }
 
-/** A task that ended well has visited every file; each file says for itself how it went. */
+/** A task that ended well has visited every file; each file has its own outcome. */
 function showEnd(terminal: Terminal, task: Task): ExitCode {
   const work = WorkDone.safeParse(task.result);
   if (task.status !== "success") {

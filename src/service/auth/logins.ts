@@ -87,7 +87,7 @@ export function createLogins({ storage, passwords, tokens, lockout, initToken }:
 
   async function logIn(given: { username: string; password: string }, ip: string): Promise<IssuedToken> {
     const username = given.username.toLowerCase();
-    // Counted in the check's own place in the queue: of many guesses at once none slips past the limit.
+    // Counted in the check's own place in the queue: many guesses at once do not pass the limit.
     const outcome = await passwords.inTurn(async (verify) => {
       await assertOpen({ ip }, ip, username);
       const row = await storage.db

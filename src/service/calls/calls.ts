@@ -85,7 +85,7 @@ export function createCalls({ runs, events, syncWaitMs }: CallsOptions) {
     return { ...shown, trajectory_summary: await summaryOf(details) };
   }
 
-  /** Null where the run's events were deleted: its result outlives them. */
+  /** Null where the run's events were deleted: its result is kept longer. */
   async function summaryOf({ run, threadId, request }: RunDetails): Promise<TrajectorySummary | null> {
     const source = { runId: run.id, threadId, requestId: request.request_id };
     try {

@@ -19,9 +19,9 @@ export function createCallLimit(
   if (max === 0) return async () => undefined;
   const limit = app.createRateLimit({ max, timeWindow: MINUTE_MS, keyGenerator });
   return async (request) => {
-    const verdict = await limit(request);
-    if (verdict.isAllowed || !verdict.isExceeded) return;
-    const seconds = Math.max(1, verdict.ttlInSeconds);
-    throw new ApiProblem("rate_limited", `more than ${verdict.max} calls a minute`, {}, seconds);
+    const result = await limit(request);
+    if (result.isAllowed || !result.isExceeded) return;
+    const seconds = Math.max(1, result.ttlInSeconds);
+    throw new ApiProblem("rate_limited", `more than ${result.max} calls a minute`, {}, seconds);
   };
 }

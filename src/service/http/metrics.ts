@@ -69,7 +69,7 @@ export function createMetrics(): Metrics {
     for (const each of [open, queued, waiting, lag, sandboxes]) each.reset();
     database.set(load === undefined ? 0 : 1);
     if (load === undefined) {
-      // A gauge without labels keeps its zero after a reset; no value at all is the truth.
+      // A gauge without labels keeps its zero after a reset; no value at all is right.
       queued.remove();
       return;
     }

@@ -9,7 +9,7 @@ const DESCRIPTION =
   "Hosts agents by slug, keeps threads, runs them on turnd, and serves each run's events as one durable, resumable stream. " +
   'A refusal is `{"detail":{"code","message",…}}`; a request that does not validate is 422 with a list of fields.';
 
-/** Where the page may load from: here and nowhere else. */
+/** Where the page may load from: only from this server. */
 const CSP = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 const open = { config: { isPublic: true, isUncounted: true } };
 

@@ -1,11 +1,11 @@
 import type { Storage } from "../storage/storage.ts";
 
-/** What the embedded engine is promised to, as measured. Source: docs/knowledge.md, scale. */
-const PROMISED = { chunks: 100_000, vectors: 50_000, bases: 1_000 } as const;
+/** Up to what the embedded engine is supported, as measured. Source: docs/knowledge.md, scale. */
+const SUPPORTED = { chunks: 100_000, vectors: 50_000, bases: 1_000 } as const;
 /** From this part of it on it is reported. */
-const SAID_FROM = 0.8;
+const REPORTED_FROM = 0.8;
 
-/** How much there is, where PGlite nears what it is promised to; undefined: no need to know, or another engine. */
+/** How much there is, where PGlite nears its supported size; undefined: no need to know, or another engine. */
 export async function warnOfScale({ engine, db }: Storage): Promise<string | undefined> {
   if (engine !== "pglite") return undefined;
   const files = await db
@@ -21,8 +21,10 @@ export async function warnOfScale({ engine, db }: Storage): Promise<string | und
     .where("deleted_at", "is", null)
     .executeTakeFirstOrThrow();
   const counted = { ...files, ...live };
-  const near = (["chunks", "vectors", "bases"] as const).filter((what) => counted[what] >= SAID_FROM * PROMISED[what]);
+  const near = (["chunks", "vectors", "bases"] as const).filter(
+    (what) => counted[what] >= REPORTED_FROM * SUPPORTED[what],
+  );
   if (near.length === 0) return undefined;
-  const named = near.map((what) => `${counted[what]} of ${PROMISED[what]} ${what}`).join(", ");
-  return `the embedded database has ${named} that it is promised to: beyond, set DATABASE_URL`;
+  const named = near.map((what) => `${counted[what]} of ${SUPPORTED[what]} ${what}`).join(", ");
+  return `the embedded database has ${named} that it supports: beyond, set DATABASE_URL`;
 }

@@ -19,7 +19,7 @@ export async function noteWorker(storage: Storage, name: string, state: WorkerSt
     .execute();
 }
 
-/** A worker that stops is missed at once, not when its silence is long enough. */
+/** A worker that stops is removed at once, not only when its row is old enough. */
 export async function forgetWorker(storage: Storage, name: string): Promise<void> {
   await storage.db
     .deleteFrom("instance")

@@ -145,7 +145,7 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     return row.generation;
   }
 
-  /** Says whether two tokens are one, and nothing else about them. */
+  /** Shows whether two tokens are the same, and nothing else about them. */
   const tokenCheck = (id: string, generation: number): string =>
     secretFingerprint(sandboxToken(options.sandboxSecret, id, generation));
 

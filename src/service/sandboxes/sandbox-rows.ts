@@ -111,7 +111,7 @@ export async function moveRow(
     .executeTakeFirst();
 }
 
-/** What became of the wish to start a sandbox. */
+/** The result of an attempt to begin a sandbox's start. */
 export type Begun =
   | { readonly is: "begun"; readonly row: SandboxRow; readonly displaced: SandboxRow | undefined }
   | { readonly is: "full" }

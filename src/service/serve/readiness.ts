@@ -88,7 +88,7 @@ function showSandbox({ sandbox: { ok, message } }: WorkerState): Check {
   return message === undefined ? check : { ...check, detail: message };
 }
 
-/** Says every quarter of a lease that this worker lives. @returns ends it */
+/** Writes every quarter of a lease that this worker is running. @returns ends it */
 export async function announceWorker(
   { storage, leaseMs, logger }: { storage: Storage; leaseMs: number; logger: Logger },
   name: string,

@@ -88,7 +88,7 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
         return;
       }
       await source.fail(job, error).catch(onFault);
-      // Its place rests with it: a job that fails at once must not be tried a thousand times a second.
+      // Its place is held a while longer: a job that fails at once must not be tried a thousand times a second.
       await delay(REST_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
       return;
     }

@@ -60,7 +60,7 @@ const POLL_MS = 2_000;
 const SWEEP_SECONDS = 30;
 const DAY_SECONDS = 86_400;
 const HOUR_SECONDS = 3_600;
-/** Attempts at a run or task are ours to judge, not the queue's. */
+/** Attempts at a run or task are counted by the service, not by the queue. */
 const UNLIMITED = 100_000;
 /** Retries after 5 s, doubling to an hour: about a day. pg-boss draws each wait between its half and its whole. */
 export const DAY_OF_RETRIES = {
@@ -166,7 +166,7 @@ async function createQueues(boss: PgBoss, options: JobsOptions): Promise<void> {
     if (found !== undefined && isSame(wanted, found)) continue;
     if (found === undefined) await boss.createQueue(name, wanted);
     await boss.updateQueue(name, wanted);
-    // Its first use inside a transaction would ask the database by another way: on PGlite, wait for itself for ever.
+    // Its first use inside a transaction would use another connection: on PGlite that is a deadlock.
     await boss.findJobs(name, { id: NO_JOB });
   }
 }

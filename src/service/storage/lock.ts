@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { open } from "node:fs/promises";
 
-/** Held for as long as the process lives, or until it is released. */
+/** Held for as long as the process runs, or until it is released. */
 export interface Lock {
   release(): Promise<void>;
 }

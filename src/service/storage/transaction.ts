@@ -10,7 +10,7 @@ export type Queries = Kysely<Database>;
 /** Inside a transaction something reached for the database by another way (law 8). */
 export class OutsideTransactionError extends Error {
   constructor() {
-    super("inside a transaction only its own handle may be used: on PGlite this call would wait for itself for ever");
+    super("inside a transaction only its own handle may be used: on PGlite this call would be a deadlock");
     this.name = "OutsideTransactionError";
   }
 }
@@ -27,7 +27,7 @@ export interface TransactionScope {
   transaction<T>(db: Queries, fn: (trx: Transaction) => Promise<T>): Promise<T>;
 }
 
-/** Serialisation failure and deadlock: the database undid everything and asks for another try. */
+/** Serialisation failure and deadlock: the database rolled everything back, and the transaction may be tried again. */
 const RETRIED = new Set(["40001", "40P01"]);
 const TRIES = 4;
 

@@ -10,7 +10,7 @@ export async function deleteExpiredTasks(storage: Storage, retentionMs: number):
   return Number(numDeletedRows);
 }
 
-/** Gives every open task its job again where that is missing: no lost job strands a row (law 1). */
+/** Gives every open task its job again where that is missing: no row waits for a lost job (law 1). */
 export async function ensureTaskJobs(storage: Storage): Promise<void> {
   const tasks = await storage.db
     .selectFrom("task")

@@ -34,7 +34,7 @@ class NotDelivered extends Error {
   }
 }
 
-interface Verdict {
+interface Outcome {
   readonly isDelivered: boolean;
   readonly status: number | null;
   readonly error: string | null;
@@ -56,24 +56,24 @@ export async function deliver(options: DeliveryOptions, deliveryId: string, sign
   // Delivered already, or deleted with its webhook.
   if (row === undefined) return;
   const message = await composeMessage(storage, row);
-  const verdict: Verdict = !row.is_enabled
+  const outcome: Outcome = !row.is_enabled
     ? { isDelivered: false, status: null, error: "the webhook is disabled, or its user deleted" }
     : message === undefined
       ? { isDelivered: false, status: null, error: "the run is gone" }
       : await send(options, row, message, signal);
   const attempts = row.attempts + 1;
-  const isGone = verdict.status === GONE;
+  const isGone = outcome.status === GONE;
   const isOver = attempts >= MOST_ATTEMPTS || !row.is_enabled || message === undefined || isGone;
-  const status = verdict.isDelivered ? "delivered" : isOver ? "failed" : "pending";
+  const status = outcome.isDelivered ? "delivered" : isOver ? "failed" : "pending";
   await storage.transaction(async (trx) => {
     const written = await trx
       .updateTable("webhook_delivery")
       .set({
         status,
         attempts,
-        last_status: verdict.status,
-        last_error: verdict.error === null ? null : storableText(verdict.error),
-        delivered_at: verdict.isDelivered ? sql<Date>`now()` : null,
+        last_status: outcome.status,
+        last_error: outcome.error === null ? null : storableText(outcome.error),
+        delivered_at: outcome.isDelivered ? sql<Date>`now()` : null,
       })
       .where("id", "=", deliveryId)
       .where("status", "=", "pending")
@@ -94,7 +94,7 @@ export async function deliver(options: DeliveryOptions, deliveryId: string, sign
       .execute();
   });
   if (status === "failed") logger.warn({ deliveryId, webhookId: row.webhook_id }, "webhook delivery failed for good");
-  if (status === "pending") throw new NotDelivered(verdict.error ?? "");
+  if (status === "pending") throw new NotDelivered(outcome.error ?? "");
 }
 
 async function composeMessage(
@@ -116,7 +116,7 @@ async function send(
   delivery: { id: string; webhook_id: string; secret_version: number; url: string },
   message: WebhookMessage,
   signal: AbortSignal,
-): Promise<Verdict> {
+): Promise<Outcome> {
   const body = JSON.stringify(message);
   const sentAt = new Date();
   const signer = new Signer(webhookSecret(keySecret, delivery.webhook_id, delivery.secret_version));

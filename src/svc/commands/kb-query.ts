@@ -10,7 +10,7 @@ export interface QueryOptions {
   readonly fileName?: string;
 }
 
-/** Asks a knowledge base; every hit says which lines of which file it is. */
+/** Asks a knowledge base; every hit has its file and its lines. */
 export async function query(context: Context, words: readonly string[], options: QueryOptions): Promise<void> {
   const { client, terminal } = context;
   const { kbId, topK, mode, fileName } = options;

@@ -59,7 +59,7 @@ export async function upload(context: Context, path: string, options: UploadOpti
   }
 }
 
-/** Finds what to upload; whoever may not is refused before anything is read. */
+/** Finds what to upload; a user who may not upload is refused before anything is read. */
 async function look(client: Client, terminal: Terminal, path: string, options: UploadOptions): Promise<Scanned> {
   const records = `/api/knowledge/databases/${encodeURIComponent(options.kbId)}/documents`;
   readAnswer(Records, await client.call({ method: "GET", path: records, query: { limit: 1 } }));

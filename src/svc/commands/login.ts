@@ -94,7 +94,7 @@ async function poll(
 }
 
 function refused(code: "access_denied" | "expired_token"): SvcError {
-  const message = code === "access_denied" ? "the login was denied" : "nobody approved the login in time";
+  const message = code === "access_denied" ? "the login was denied" : "the login was not approved in time";
   return new SvcError(code, message, { exitCode: EXIT.notLoggedIn, status: 400 });
 }
 

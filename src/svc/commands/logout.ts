@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { EXIT, SvcError } from "../exit-codes.ts";
 import { unknownRemote } from "../target.ts";
 
-/** Forgets a login. A key that the login made is revoked; one that was given stays as it is. */
+/** Removes a login. A key that the login made is revoked; one that was given stays as it is. */
 export async function logout(context: Context, { localOnly }: { readonly localOnly?: boolean }): Promise<void> {
   const { env, terminal } = context;
   const file = configFile(env);
@@ -28,12 +28,16 @@ async function revoke({ signal }: Context, { url, api_key: apiKey, api_key_id: i
     return true;
   } catch (error) {
     if (!(error instanceof SvcError)) throw error;
-    // Revoked already, by whoever.
+    // Revoked already.
     if (error.exitCode === EXIT.notLoggedIn || error.exitCode === EXIT.notFound) return true;
-    throw new SvcError(error.code, `${error.message}: the key was not revoked; --local-only forgets it all the same`, {
-      exitCode: error.exitCode,
-      status: error.status,
-      cause: error,
-    });
+    throw new SvcError(
+      error.code,
+      `${error.message}: the key was not revoked; --local-only removes the login all the same`,
+      {
+        exitCode: error.exitCode,
+        status: error.status,
+        cause: error,
+      },
+    );
   }
 }

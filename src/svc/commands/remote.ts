@@ -34,13 +34,13 @@ export async function useRemote({ env, terminal }: Context, name: string): Promi
   terminal.json({ current: name });
 }
 
-/** Forgets a login without asking its service; `svc logout` also revokes the key. */
+/** Removes a login without asking its service; `svc logout` also revokes the key. */
 export async function removeRemote({ env, terminal }: Context, name: string): Promise<void> {
   const file = configFile(env);
   const config = await readConfig(file);
   if (config.remotes[name] === undefined) throw unknownRemote(name, config);
   const { [name]: _gone, ...remotes } = config.remotes;
   await writeConfig(file, { ...config, remotes });
-  terminal.text(`${name} is forgotten; its key was not revoked`);
+  terminal.text(`${name} is removed; its key was not revoked`);
   terminal.json({ removed: name });
 }

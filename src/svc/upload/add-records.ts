@@ -23,7 +23,7 @@ const LATE_TRIES = 2;
 /**
  * Adds records of uploaded objects, each once.
  *
- * Every call says `once`: an address that has a record by then gets no other. So a call whose answer is lost is made again
+ * Every call has `once`: an address that has a record by then gets no other. So a call whose answer is lost is made again
  * at once, and one that arrives late, after another run has added the same, adds nothing.
  */
 export async function addRecords(options: AddOptions, entries: readonly Entry[]): Promise<AddedBatch> {
@@ -69,7 +69,7 @@ async function addPatiently({ client, kbId }: AddOptions, byAddress: ReadonlyMap
   }
 }
 
-/** The addresses that the service does not know any more; then it has added nothing. */
+/** The addresses that the service no longer has; then it has added nothing. */
 function readUnknown(error: unknown): ReadonlySet<string> | undefined {
   if (!(error instanceof SvcError) || error.code !== "object_unknown") return undefined;
   const { items } = error.details;

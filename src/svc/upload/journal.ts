@@ -127,7 +127,7 @@ function parseLine(line: string): Entry[] {
     const entry = Entry.safeParse(JSON.parse(line));
     return entry.success ? [entry.data] : [];
   } catch {
-    // The line that a kill tore: its step counts as not done, and the service is asked.
+    // A line that a kill cut off: its step counts as not done, and the service is asked.
     return [];
   }
 }

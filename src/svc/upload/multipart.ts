@@ -38,7 +38,7 @@ async function* write(
   yield Buffer.from(`\r\n--${boundary}--\r\n`);
 }
 
-/** Names that a quoted string cannot hold are sent percent-encoded, which says so. */
+/** A name with characters that a quoted string cannot contain is sent percent-encoded, in `filename*`. */
 function nameOf(filename: string): string {
   if (/^[\w .()@,;+=!-]+$/.test(filename)) return `filename="${filename}"`;
   const encoded = encodeURIComponent(filename).replaceAll(

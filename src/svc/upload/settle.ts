@@ -2,7 +2,7 @@ import { Records } from "../answers.ts";
 import { readAnswer, type Client } from "../client.ts";
 import type { Entry } from "./journal.ts";
 
-/** What the service knows of a file that an upload before has had in hand. */
+/** What the service has of a file that an earlier upload worked on. */
 export type Settled =
   /** It has a record. */
   | { readonly state: "added"; readonly entry: Entry }

@@ -121,7 +121,7 @@ export async function uploadFiles(job: UploadJob, { files, skipped }: Scanned): 
         path: "/api/knowledge/files/upload",
         query: { kb_id: job.kbId, allow_duplicate: job.isDuplicateAllowed ? "true" : undefined },
         stream: () => fileForm(basename(file.path), file.absolute, (sent) => progress.sent(file, sent)),
-        // An upload whose answer is lost is an object without a record: nothing that anybody sees.
+        // An upload whose answer is lost is an object without a record: no user sees it.
         isRepeatable: true,
         timeoutMs: UPLOAD_MS,
       });

@@ -8,7 +8,7 @@ import { finish, type FinishOptions, type Outcome, type Ownership } from "../../
 import type { Intent } from "../../../src/service/runs/intake/intake.ts";
 import { append } from "../../../src/service/runs/attempt/append.ts";
 import { createRuns } from "../../../src/service/runs/runs.ts";
-import { promiseSteer } from "../../../src/service/runs/attempt/steer.ts";
+import { assignSteer } from "../../../src/service/runs/attempt/steer.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { makeUser } from "./auth.ts";
 
@@ -86,7 +86,7 @@ export async function openRunDesk(storage: Storage, options: { actor?: KnownActo
       }),
     finish: (owner: Ownership, outcome: Outcome) => finish(finishing, owner, outcome),
     handOver: (owner: Ownership) => handOver(storage, owner.runId, owner.attempt),
-    promise: (owner: Ownership, requestPk: number) => promiseSteer(storage, owner, requestPk),
+    promise: (owner: Ownership, requestPk: number) => assignSteer(storage, owner, requestPk),
     requests: () =>
       storage.db.selectFrom("run_request").selectAll().where("thread_pk", "=", threadPk).orderBy("pk").execute(),
     runRows: () => storage.db.selectFrom("run").selectAll().where("thread_pk", "=", threadPk).orderBy("id").execute(),

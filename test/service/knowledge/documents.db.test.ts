@@ -6,13 +6,13 @@ import { openDesk } from "../harness/knowledge.ts";
 const TEXT =
   "# Wings\n\nThe boundary layer of a slender wing separates early.\n\n## Flutter\n\nPanels flutter in fast flow.\n";
 
-test("the embedded engine says when it nears what it is promised to", async () => {
+test("the embedded engine reports when it nears its supported size", async () => {
   const desk = await openDesk(await freshStorage("pglite"));
   await desk.ingest({ "a.md": TEXT });
   expect(await desk.knowledge.warnOfScale()).toBeUndefined();
   await desk.storage.db.updateTable("knowledge_file").set({ chunk_count: 80_000 }).execute();
   expect(await desk.knowledge.warnOfScale()).toBe(
-    "the embedded database has 80000 of 100000 chunks that it is promised to: beyond, set DATABASE_URL",
+    "the embedded database has 80000 of 100000 chunks that it supports: beyond, set DATABASE_URL",
   );
 });
 

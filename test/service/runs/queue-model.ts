@@ -9,7 +9,7 @@ export interface ModelRequest {
   kind: "chat" | "resume";
   status: "queued" | "dispatched" | "rejected" | "cancelled";
   target?: string | undefined;
-  isPromised: boolean;
+  isAssigned: boolean;
   run?: { status: Ending | "pending" | "running" | "cancel_requested"; isReleased: boolean };
 }
 
@@ -53,7 +53,7 @@ export class QueueModel {
       isSteer: policy === "steer",
       kind: "chat",
       status: "queued",
-      isPromised: false,
+      isAssigned: false,
     };
     if (isBusy && policy === "steer") {
       if (!canBeSteered(blocking)) return "run_not_steerable";
@@ -70,7 +70,7 @@ export class QueueModel {
     if (parent.run?.status !== "interrupted") return "run_not_interrupted";
     if (parent.run.isReleased) return "resume_superseded";
     parent.run.isReleased = true;
-    const request: ModelRequest = { id, isSteer: false, kind: "resume", status: "queued", isPromised: false };
+    const request: ModelRequest = { id, isSteer: false, kind: "resume", status: "queued", isAssigned: false };
     this.requests.push(request);
     this.dispatch(request);
     return request.status;
@@ -101,7 +101,7 @@ export class QueueModel {
     if (run.status === "interrupted" && !run.isReleased) {
       run.isReleased = true;
       this.dispatchHead();
-    } else if (run.status === "pending" && !request.isPromised) {
+    } else if (run.status === "pending" && !request.isAssigned) {
       this.end(request.id, "cancelled");
     } else if (run.status === "pending" || run.status === "running") run.status = "cancel_requested";
   }
@@ -120,10 +120,10 @@ export class QueueModel {
     if (run === undefined) throw new Error(`${id} has no run`);
     run.status = ending;
     this.lastEnded = ending;
-    const promised = this.waiting().find(({ target, isPromised }) => target === id && isPromised);
+    const assigned = this.waiting().find(({ target, isAssigned }) => target === id && isAssigned);
     // A steer on its way answers what an interrupted run asks.
-    if (promised !== undefined) run.isReleased = ending === "interrupted";
-    if (promised !== undefined) this.dispatch(promised);
+    if (assigned !== undefined) run.isReleased = ending === "interrupted";
+    if (assigned !== undefined) this.dispatch(assigned);
     else if (ending === "completed") this.dispatchHead();
   }
 

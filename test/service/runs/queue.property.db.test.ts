@@ -137,9 +137,9 @@ async function step(player: Player, model: QueueModel, chosen: Action): Promise<
       const by = player.owners.get(steer.steer_target ?? "");
       if (by === undefined) return;
       const wanted = model.get(steer.request_id);
-      const isRight = target?.run?.status === "running" && wanted?.isPromised === false;
+      const isRight = target?.run?.status === "running" && wanted?.isAssigned === false;
       expect(await desk.promise(by, steer.pk)).toBe(isRight);
-      if (isRight && wanted !== undefined) wanted.isPromised = true;
+      if (isRight && wanted !== undefined) wanted.isAssigned = true;
       return;
     }
     case "stale": {

@@ -3,7 +3,7 @@ export const KNOWLEDGE_OPERATIONS = {
   "GET /api/knowledge/databases": ["listKnowledgeBases", "By name. What one may only read is listed under `external`."],
   "POST /api/knowledge/databases": [
     "createKnowledgeBase",
-    "Admins and superadmins. Without `share_config` everybody reads, the creator and superadmins manage.",
+    "Admins and superadmins. Without `share_config` every user reads, the creator and superadmins manage.",
   ],
   "GET /api/knowledge/databases/{kb_id}": ["getKnowledgeBase", "With its files counted by state."],
   "PUT /api/knowledge/databases/{kb_id}": [

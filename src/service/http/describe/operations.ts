@@ -9,7 +9,7 @@ export interface OperationText {
 /** One row per route, `METHOD path`; a test fails for a route without one. */
 export const OPERATIONS: Readonly<Record<string, OperationText>> = {
   ...row("GET /", "getIndex", "A browser is sent to `/docs`."),
-  ...row("GET /api/system/health", "getHealth", "Answers while the process lives, whatever else is down."),
+  ...row("GET /api/system/health", "getHealth", "Answers while the process runs, whatever else is down."),
   ...row("GET /api/system/ready", "getReady", "Looks at the database, the disk, the workers and their sandboxes."),
   ...row("GET /api/system/info", "getInfo", "Version, capabilities, limits, and warnings of the start."),
   ...row(
@@ -253,7 +253,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "knowledge-bases": "Records of knowledge bases, for those who manage them.",
   "knowledge-files": "Originals, before they are documents of a knowledge base.",
   "knowledge-documents": "Documents of a knowledge base: add, parse, index, read back, delete.",
-  "knowledge-queries": "Queries over knowledge bases, for everybody who may read them.",
+  "knowledge-queries": "Queries over knowledge bases, for every user who may read them.",
   tasks: "Background work.",
   webhooks: "Subscriptions to the ends of runs.",
   usage: "What runs have cost.",

@@ -21,7 +21,7 @@ import { refusals } from "../refusals.ts";
 const tags = ["knowledge-queries"];
 const PATH = "/api/knowledge/databases/external";
 
-/** Queries over knowledge bases, for everybody who may read them. */
+/** Queries over knowledge bases, for every user who may read them. */
 export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }> = async (app, { knowledge }) => {
   const list = {
     tags,

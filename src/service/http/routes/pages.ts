@@ -6,7 +6,7 @@ import { CLI_HTML } from "../pages/cli-page.ts";
 import { KB_HTML } from "../pages/kb-page.ts";
 import { refusals } from "../refusals.ts";
 
-/** Only what this service serves itself, in no frame, and forms that go nowhere by themselves. */
+/** Only what this service serves itself, in no frame, and forms that are not submitted by the browser. */
 const CSP = [
   "default-src 'none'",
   "script-src 'self'",

@@ -8,7 +8,7 @@ import { refusals } from "../refusals.ts";
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** For everybody, without a credential: no address, no path, no word of a program that failed. */
+  /** For all callers, without a credential: no address, no path, no output of a program that failed. */
   readonly message?: string;
   /** The same for superadmins: with every detail. */
   readonly detail?: string;

@@ -29,7 +29,7 @@ class IndexFailed extends Error {
   }
 }
 
-/** The claim is another's: this owner stops in silence (law 2). */
+/** The claim is another's: this owner stops without an error (law 2). */
 class ClaimLost extends Error {
   constructor() {
     super("the claim of the file is another's now");

@@ -51,7 +51,7 @@ export function createNormaliser(): Normaliser {
       if (line.length <= limit) return out + emit(line);
       const at = breakAt(line, limit);
       const head = line.slice(0, at).trimEnd();
-      // What is read again is what stands there, so each part is judged as the line that it becomes.
+      // What is read again is what stands there, so each part is checked as the line that it becomes.
       if (head !== "") out += emit(head);
       line = line.slice(at).trimStart();
     }

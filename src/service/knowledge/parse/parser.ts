@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import type { Chunk, Chunking } from "../indexing/chunk.ts";
 
 /**
- * Turns documents into Markdown and Markdown into chunks, in child processes that may do anything but hurt.
+ * Turns documents into Markdown and Markdown into chunks, in child processes with limits, so that a document cannot disturb the service.
  *
  * No method reads a document in this process. Every failure is a `ParseFailed` with a code of the closed list, thrown; an
  * aborted signal throws its reason, after the child has ended. Calls beyond the number of children wait for a free one.

@@ -153,7 +153,7 @@ function decode(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {
-    // A stray percent sign: then the path is its own name.
+    // A percent sign that encodes nothing: then the path is its own name.
     return path;
   }
 }

@@ -59,7 +59,7 @@ type Context = Pick<
 >;
 
 /**
- * Visits files, several at once: claims each, does the stages, leaves a verdict in its row.
+ * Visits files, several at once: claims each, does the stages, writes the outcome in its row.
  *
  * A file that another task holds, or whose state has moved, is skipped; one that this task has finished in an earlier
  * attempt is counted and not done again. On cancel and shutdown what is claimed goes back to where it came from. Any other

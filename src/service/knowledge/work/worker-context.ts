@@ -6,7 +6,7 @@ import type { Lexical } from "../lexical/lexical.ts";
 import type { Parser } from "../parse/parser.ts";
 import type { Vectors } from "../vectors/vectors.ts";
 
-/** The points between which a process may die; tests kill it at each of them. */
+/** The points between which a process may end; tests kill it at each of them. */
 export const KNOWLEDGE_STEPS = [
   "upload.stored",
   "upload.recorded",

@@ -4,7 +4,7 @@ import type { Storage } from "../../storage/storage.ts";
 import type { Controls } from "../control/controls.ts";
 import type { FinishOptions, Ownership } from "../ending/finish.ts";
 import type { RunObserver } from "../ending/observer.ts";
-import type { Patience } from "./patience.ts";
+import type { RetryOptions } from "./retry.ts";
 import type { RunRow } from "../rows.ts";
 import type { ToolServers, TurnSource } from "./turn-body.ts";
 
@@ -35,7 +35,7 @@ export interface AttemptContext extends AttemptOptions {
   readonly scope: SandboxScope;
   /** The turn that the thread's session has had last, before this run. */
   readonly lastTurnId: string | null;
-  readonly patience: Patience;
+  readonly retry: RetryOptions;
   readonly traceparent: string | undefined;
   readonly signal: AbortSignal;
   isCancelRequested(): boolean;

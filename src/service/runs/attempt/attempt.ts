@@ -8,7 +8,7 @@ import { finish, type Outcome, type Ownership } from "../ending/finish.ts";
 import { followTurn } from "./follow-turn.ts";
 import { outcomeOf } from "../ending/outcome.ts";
 import type { Sandbox } from "../../sandboxes/sandboxes.ts";
-import { explainRefusal, untilDone, type Patience } from "./patience.ts";
+import { explainRefusal, retryUntilDone, type RetryOptions } from "./retry.ts";
 import { RequestInput, RequestOptions, type RunRow } from "../rows.ts";
 import { traceFields } from "../trace-id.ts";
 import { workOf } from "./turn-body.ts";
@@ -85,7 +85,7 @@ async function settle(
 }
 
 async function execute(context: AttemptContext): Promise<Outcome> {
-  const { run, patience } = context;
+  const { run, retry } = context;
   const work = workOf(context.source);
   if (work.kind === "nothing") return { status: "completed", reason: "rejected_plan", output: "" };
   if (context.isCancelRequested() && run.turn_request_id === null) throw new CancelledBeforeTurn();
@@ -93,8 +93,8 @@ async function execute(context: AttemptContext): Promise<Outcome> {
   let sandbox: Sandbox;
   let turn: Awaited<ReturnType<typeof ensureTurn>>;
   try {
-    sandbox = await untilDone(
-      patience,
+    sandbox = await retryUntilDone(
+      retry,
       () => run.turn_request_id !== null,
       (signal) => context.sandboxes.acquire(context.scope, signal),
     );
@@ -134,7 +134,7 @@ function createContext(
   const noteCancel = (): void => cancelled.abort(new CancelledBeforeTurn());
   if (run.status === "cancel_requested") noteCancel();
   const reported = new Set<string>();
-  const patience: Patience = {
+  const retry: RetryOptions = {
     lostAfterMs: options.executorLostMs,
     signal,
     cancelled: cancelled.signal,
@@ -152,7 +152,7 @@ function createContext(
     run,
     owner,
     signal,
-    patience,
+    retry,
     source: {
       runId: run.id,
       sessionId: thread.session_id,

@@ -5,7 +5,7 @@ import type { Sandbox } from "../../sandboxes/sandboxes.ts";
 import { append } from "./append.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { CancelledBeforeTurn, OwnershipLost } from "../ending/failures.ts";
-import { untilDone } from "./patience.ts";
+import { retryUntilDone } from "./retry.ts";
 import { turnBody, type TurnSource, type Work } from "./turn-body.ts";
 
 /** The turn of a run. */
@@ -26,13 +26,13 @@ export async function ensureTurn(
   sandbox: Sandbox,
   work: Extract<Work, { kind: "turn" }>,
 ): Promise<EnsuredTurn> {
-  const { run, source, patience } = context;
+  const { run, source, retry } = context;
   const { client } = sandbox;
   if (run.turn_id !== null) return { turnId: run.turn_id, isDegraded: false };
   let isDegraded = false;
   if (run.turn_request_id === null) {
-    const session = await untilDone(
-      patience,
+    const session = await retryUntilDone(
+      retry,
       () => false,
       (signal) => ensureSession(context, client, signal),
     );
@@ -40,8 +40,8 @@ export async function ensureTurn(
     isDegraded = await noteLostConversation(context, session);
     await setTurn(context, { turn_request_id: run.id });
   } else {
-    const known = await untilDone(
-      patience,
+    const known = await retryUntilDone(
+      retry,
       () => true,
       (signal) => findTurn(client, source, signal),
     );
@@ -77,18 +77,18 @@ async function findTurn(
  * @throws {CancelledBeforeTurn} when turnd answers that it has none
  */
 async function admit(
-  { source, patience, traceparent, isCancelRequested, toolServers }: AttemptContext,
+  { source, retry, traceparent, isCancelRequested, toolServers }: AttemptContext,
   client: TurndClient,
   work: Extract<Work, { kind: "turn" }>,
 ): Promise<string> {
   const body = turnBody(source, work, await toolServers(source));
   let isUncertain = false;
-  return untilDone(
-    patience,
+  return retryUntilDone(
+    retry,
     () => isUncertain,
     async () => {
       if (isUncertain) {
-        const known = await findTurn(client, source, patience.signal);
+        const known = await findTurn(client, source, retry.signal);
         if (known !== undefined) return known;
         if (isCancelRequested()) throw new CancelledBeforeTurn();
       }

@@ -5,11 +5,11 @@ import type { AttemptContext } from "./attempt-context.ts";
 import { noteMoved } from "./claim.ts";
 import { pump, type TurnEnded } from "./pump.ts";
 import { readManifest, RequestInput, RequestOptions, type RequestRow } from "../rows.ts";
-import { listPromised, promiseSteer } from "./steer.ts";
+import { listAssigned, assignSteer } from "./steer.ts";
 import { turnBody, workOf } from "./turn-body.ts";
 
 const RETRY_MS = 1_000;
-/** An attempt that held its turn's stream for so long did its work, even where the turn was silent. */
+/** An attempt that held its turn's stream for so long did its work, even where the turn had no events. */
 const HELD_MS = 60_000;
 
 /** A turn that is being followed, and what is asked of it meanwhile. */
@@ -91,7 +91,7 @@ async function hand(
 ): Promise<void> {
   const { storage, source, owner, toolServers } = context;
   if (request.manifest_digest === null) throw new Error(`steer ${request.pk} has no manifest`);
-  if (request.handed_at === null && !(await promiseSteer(storage, owner, request.pk))) return;
+  if (request.handed_at === null && !(await assignSteer(storage, owner, request.pk))) return;
   const turn = {
     runId: request.planned_run_id,
     sessionId: source.sessionId,

@@ -24,7 +24,7 @@ export interface PumpOptions {
 /** What of a batch is written together. */
 const BATCH_EVENTS = 64;
 /**
- * After a write a run rests for so many times what the write took: a database at ease writes each event as it comes, and one
+ * After a write a run pauses for so many times what the write took: an idle database writes each event as it comes, and one
  * that is slow gets fewer, larger batches. So a run has a fifth of one connection at most.
  */
 const REST_SHARE = 4;

@@ -6,14 +6,14 @@ import type { Ownership } from "../ending/finish.ts";
 import type { RequestRow } from "../rows.ts";
 
 /**
- * Promises a waiting steer to turnd: from now on its turn may be there, so it runs whatever becomes of its target.
+ * Assigns a waiting steer to turnd: from now on its turn may be there, so it runs whatever becomes of its target.
  *
- * Only the target's owner may, and only while nothing has ended or cancelled the target (law 3): a steer that is promised later
+ * Only the target's owner may, and only while nothing has ended or cancelled the target (law 3): a steer that is assigned later
  * would have a turn that no run follows.
  *
- * @returns whether this call promised it
+ * @returns whether this call assigned it
  */
-export async function promiseSteer(storage: Storage, owner: Ownership, requestPk: number): Promise<boolean> {
+export async function assignSteer(storage: Storage, owner: Ownership, requestPk: number): Promise<boolean> {
   return storage.transaction(async (trx) => {
     await lockThread(trx, owner.threadPk);
     const target = await trx
@@ -36,8 +36,8 @@ export async function promiseSteer(storage: Storage, owner: Ownership, requestPk
   });
 }
 
-/** Steers of a run that were promised to turnd, and whose turn it may not have yet. */
-export async function listPromised(db: Queries | Transaction, runId: string): Promise<RequestRow[]> {
+/** Steers of a run that were assigned to its turn, and whose turn it may not have yet. */
+export async function listAssigned(db: Queries | Transaction, runId: string): Promise<RequestRow[]> {
   return db
     .selectFrom("run_request")
     .selectAll()

@@ -83,7 +83,7 @@ async function begin(storage: Storage, trx: Transaction, thread: Pick<ThreadRow,
   });
 }
 
-/** Begins every deletion again that is not done and has no task any more: the thread's row is the truth (law 1). */
+/** Begins every deletion again that is not done and has no task any more: the thread's row decides (law 1). */
 export async function ensureThreadDeletions(storage: Storage): Promise<void> {
   const { rows } = await sql<Pick<ThreadRow, "pk" | "id" | "user_id">>`
     select pk, id, user_id from thread
@@ -174,7 +174,7 @@ async function hasBegun(storage: Storage, pk: number): Promise<boolean> {
   return begun !== undefined;
 }
 
-/** The youngest first: a resume names its parent. */
+/** The newest first: a resume names its parent. */
 async function deleteSomeRuns(trx: Transaction, pk: number): Promise<number> {
   const runs = await trx
     .selectFrom("run")

@@ -39,7 +39,7 @@ export class CancelledBeforeTurn extends Error {
   }
 }
 
-/** Another attempt owns the run, or it has ended: this one stops in silence (law 3). */
+/** Another attempt owns the run, or it has ended: this one stops without an error (law 3). */
 export class OwnershipLost extends Error {
   constructor(runId: string) {
     super(`run ${runId} is another's now`);

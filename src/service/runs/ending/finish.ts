@@ -8,7 +8,7 @@ import { dispatch, dispatchHead } from "../intake/dispatch.ts";
 import { OwnershipLost } from "./failures.ts";
 import type { RunObserver } from "./observer.ts";
 import { eventRows, noticeOfEvents, notifyRequests, type RequestRow, type RunRow } from "../rows.ts";
-import { listPromised } from "../attempt/steer.ts";
+import { listAssigned } from "../attempt/steer.ts";
 import { account, showUsage, type StoredUsage } from "./usage.ts";
 
 /** How a run ends. */
@@ -85,7 +85,7 @@ export async function finishIn(
   const events = [...before, ...lastEvents(outcome)];
   const lastSeq = known.last_seq + events.length + 1;
   const end = endEvent(outcome, { lastSeq, durationMs: known.duration_ms });
-  const [steer] = await listPromised(trx, owner.runId);
+  const [steer] = await listAssigned(trx, owner.runId);
   // Not its turn's end is what ends the run: the turn may go on.
   const isTurnLeft = known.turn_request_id !== null && outcome.turnCursor === undefined;
   const { notice: _notice, ...run } = await trx

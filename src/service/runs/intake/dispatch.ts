@@ -67,7 +67,7 @@ export async function dispatch(
           parent_run_id: input.parent_run_id ?? null,
           status: "pending",
           manifest_digest: digest,
-          // A steer that was promised to turnd has its turn there, or may have it.
+          // A steer that was assigned to a turn of turnd is there, or may be.
           turn_request_id: request.handed_at === null ? null : runId,
           last_seq: 1,
           evaluation: options.evaluation === undefined ? null : json(options.evaluation),

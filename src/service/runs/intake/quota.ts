@@ -11,7 +11,7 @@ export interface HeldCaller {
   /** Held too; undefined where there is none of this id. */
   readonly thread: ThreadRow | undefined;
   /**
-   * Holds the quotas, where there are any, so that of many requests at once none slips past them. To be called when the thread is
+   * Holds the quotas, where there are any, so that many requests at once do not exceed them. To be called when the thread is
    * held: who takes both takes them in this order.
    *
    * @throws {ApiProblem} quota_exceeded; what runs already goes on

@@ -161,7 +161,7 @@ export function showRun({ run, request, threadId, manifest }: RunDetails): Run {
   };
 }
 
-/** Read from the run's own row and nowhere else. */
+/** Read from the run's own row only. */
 export function showResult({ run, request, threadId, manifest }: RunDetails): RunResult {
   const beganAt = run.started_at ?? run.created_at;
   return {

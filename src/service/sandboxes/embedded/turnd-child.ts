@@ -83,7 +83,7 @@ async function isAnswering(
   }
 }
 
-/** Keyed, so that nothing can be learnt from it about a secret in the settings. */
+/** Keyed, so that it reveals nothing about a secret in the settings. */
 function describeConfiguration({ command, env, tokenOf }: ChildOptions, generation: number): string {
   const decisive = Object.entries(env)
     .filter(([name, value]) => DECISIVE.test(name) && value !== undefined)

@@ -7,7 +7,7 @@ import { htmlToMarkdown } from "./to-markdown.ts";
 
 /** What is around the text of a page. */
 const AROUND = "nav, script, style, noscript, template, iframe, svg, form, [hidden], [aria-hidden=true]";
-/** Elements of the text itself, whose names Readability must not judge by: a heading `Remarks` is no column of remarks. */
+/** Elements of the text itself, whose names Readability must not use as a sign: a heading `Remarks` is no column of remarks. */
 const TEXT =
   "h1, h2, h3, h4, h5, h6, p, ul, ol, li, dl, dt, dd, table, thead, tbody, tr, td, th, pre, code, blockquote";
 /** The article is taken if it has so much of the page's text; otherwise the page is no article. */

@@ -23,7 +23,7 @@ export function htmlToMarkdown(html: string): string {
       return `![${text === "" ? "image" : text}]`;
     },
   });
-  // A target within the document, or of a script, leads nowhere for the reader of the Markdown.
+  // A target within the document, or of a script, is of no use in the Markdown.
   service.addRule("anchor", {
     filter: (node) => node.nodeName === "A" && !/^(https?|mailto):/i.test(node.getAttribute("href") ?? ""),
     replacement: (content) => content,

@@ -4,14 +4,14 @@ import { PROBLEM_STATUS, ProblemError } from "../../../protocol/index.ts";
 import { SandboxUnavailable } from "../../sandboxes/sandboxes.ts";
 import { RunFailure } from "../ending/failures.ts";
 
-/** How long and how loudly an attempt waits for turnd. */
-export interface Patience {
+/** How long an attempt waits for turnd, and how the wait is reported. */
+export interface RetryOptions {
   /** Nothing of turnd for so long ends the run. */
   readonly lostAfterMs: number;
   readonly signal: AbortSignal;
-  /** Said once for each reason: what the run waits for. */
+  /** Called before each wait with what the run waits for. */
   onWaiting(reason: string): Promise<void>;
-  /** Aborts when the run is cancelled; heeded only while no turn can be under way. */
+  /** Aborts when the run is cancelled; has an effect only while no turn can be under way. */
   readonly cancelled: AbortSignal;
 }
 
@@ -22,18 +22,18 @@ const LONGEST_WAIT_MS = 30_000;
  * Asks turnd until it does it, or refuses for good.
  *
  * @param mayBeAdmitted - whether a turn may be under way: what its loss is called depends on it
- * @param ask - gets a signal that ends it; what must not be left half done, such as a turn's POST, takes the patience's own
+ * @param ask - gets a signal that ends it; what must not be left half done, such as a turn's POST, takes `retry.signal`
  * @throws {RunFailure}
  * @throws {CancelledBeforeTurn} as soon as the run is cancelled and no turn can be under way
  */
-export async function untilDone<T>(
-  patience: Patience,
+export async function retryUntilDone<T>(
+  retry: RetryOptions,
   mayBeAdmitted: () => boolean,
   ask: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const beganAt = performance.now();
-  const untilCancelled = AbortSignal.any([patience.signal, patience.cancelled]);
-  const signalNow = (): AbortSignal => (mayBeAdmitted() ? patience.signal : untilCancelled);
+  const untilCancelled = AbortSignal.any([retry.signal, retry.cancelled]);
+  const signalNow = (): AbortSignal => (mayBeAdmitted() ? retry.signal : untilCancelled);
   for (let tries = 0; ; tries += 1) {
     signalNow().throwIfAborted();
     let fault: unknown;
@@ -45,13 +45,13 @@ export async function untilDone<T>(
     signalNow().throwIfAborted();
     const reason = waitingReason(fault, mayBeAdmitted());
     if (reason === undefined) throw explainRefusal(fault, mayBeAdmitted());
-    if (performance.now() - beganAt >= patience.lostAfterMs) {
-      throw givenUp(fault, patience.lostAfterMs, mayBeAdmitted());
+    if (performance.now() - beganAt >= retry.lostAfterMs) {
+      throw givenUp(fault, retry.lostAfterMs, mayBeAdmitted());
     }
-    await patience.onWaiting(reason);
+    await retry.onWaiting(reason);
     const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries) * (0.5 + Math.random() / 2);
     // An abort ends the wait; the loop looks at what it means.
-    await delay(Math.min(waitMs, patience.lostAfterMs), undefined, { signal: signalNow() }).catch(() => undefined);
+    await delay(Math.min(waitMs, retry.lostAfterMs), undefined, { signal: signalNow() }).catch(() => undefined);
   }
 }
 
