@@ -9,7 +9,8 @@ import type { RunEvents } from "../runs/reading/events.ts";
 import { assertImagesFit, readImage } from "../runs/intake/images.ts";
 import type { Intent, Taken } from "../runs/intake/intake.ts";
 import type { Runs } from "../runs/runs.ts";
-import { requestEventsUrl, showResult, streamUrl, type RunDetails } from "../runs/reading/views.ts";
+import { type RunDetails } from "../runs/reading/find-runs.ts";
+import { requestEventsUrl, showResult, streamUrl } from "../runs/reading/run-view.ts";
 import { readMessages } from "./messages.ts";
 import { SUMMARY_EVENTS, summarize } from "./trajectory.ts";
 

@@ -14,17 +14,9 @@ import { submit, type Intent, type Taken } from "./intake/intake.ts";
 import { continueThread, promoteToSteer } from "./control/queue.ts";
 import { readIntent } from "./intake/read-intent.ts";
 import { findBlocking } from "./rows.ts";
-import {
-  findRequest,
-  findRun,
-  listRuns,
-  showRequest,
-  showResult,
-  showRun,
-  showSubmission,
-  showWaiting,
-  type RunDetails,
-} from "./reading/views.ts";
+import { findRequest, findRun, listRuns, type RunDetails } from "./reading/find-runs.ts";
+import { showRequest, showSubmission, showWaiting } from "./reading/request-view.ts";
+import { showResult, showRun } from "./reading/run-view.ts";
 
 export interface RunsOptions {
   readonly storage: Storage;

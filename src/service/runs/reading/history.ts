@@ -2,7 +2,8 @@ import type { History } from "../../api/threads.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Queries } from "../../storage/transaction.ts";
 import { findThread } from "../../threads/threads.ts";
-import { inputText, listRuns, type RunDetails } from "./views.ts";
+import { listRuns, type RunDetails } from "./find-runs.ts";
+import { inputText } from "./request-view.ts";
 
 export interface HistoryPage {
   /** A run: only messages before it. */
