@@ -93,7 +93,7 @@ async function admit(
         if (isCancelRequested()) throw new CancelledBeforeTurn();
       }
       try {
-        return (await client.submit(body, { traceparent, signal: patience.signal })).turn_id;
+        return (await client.submit(body, { traceparent, signal: retry.signal })).turn_id;
       } catch (error) {
         if (isRefusal(error)) {
           isUncertain = false;

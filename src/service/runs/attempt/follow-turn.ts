@@ -56,8 +56,8 @@ export async function followTurn(context: AttemptContext, { turnId, client }: Fo
   const held = setTimeout(() => start("note", () => noteMoved(storage.db, owner)), HELD_MS);
   try {
     if (context.isCancelRequested()) cancel();
-    // An attempt before this has promised them, and may not have sent them.
-    for (const request of await listPromised(context.storage.db, context.run.id)) steer(request);
+    // An earlier attempt has assigned them, and may not have sent them.
+    for (const request of await listAssigned(context.storage.db, context.run.id)) steer(request);
     const { turn_cursor: after } = run;
     const open = (reading: AbortSignal) =>
       client.follow(turnId, { after, lostAfterMs: context.executorLostMs, verify: false, signal: reading });
