@@ -146,6 +146,9 @@ export const SettingsSchema = z.object({
     .enum(["trace", "debug", "info", "warn", "error", "fatal"])
     .default("info")
     .meta({ description: "Level of the log on stdout" }),
+  TURND_LOG_FORMAT: z.enum(["auto", "json", "readable"]).default("auto").meta({
+    description: "Form of the log: JSON lines, or readable lines for a person; `auto`: readable on a terminal",
+  }),
   TURND_PASS_ENV: z
     .string()
     .regex(/^([A-Za-z_][A-Za-z0-9_]*([ ,]+|$))*$/)

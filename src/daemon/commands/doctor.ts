@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { readConfigurations } from "./render.ts";
+import { describeUnknownVariables } from "./unknown-variables.ts";
 import type { Check, OwnPort, Subject, Verdict } from "../doctor/check.ts";
 import { listChecks } from "../doctor/checks.ts";
 import type { Executor } from "../executors/contract/executor.ts";
@@ -75,11 +76,16 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
     const subject = { ...described, signal: options.signal };
     const findings = await Promise.all(listChecks(options.executors).map((check) => examineOne(check, subject)));
     options.signal.throwIfAborted();
-    const settled: Finding = { name: "settings", level: "ok", message: "every variable is allowed" };
-    return [settled, ...findings];
+    return [judgeVariables(settings, options.executors), ...findings];
   } finally {
     await removeDirectory(directory, { runAs: settings.runAs });
   }
+}
+
+function judgeVariables({ env }: Settings, executors: readonly Executor[]): Finding {
+  const unknown = describeUnknownVariables(env, executors);
+  if (unknown.length === 0) return { name: "settings", level: "ok", message: "every variable is allowed" };
+  return { name: "settings", level: "warn", message: unknown.join("; "), remedy: "correct their names, or unset them" };
 }
 
 function withoutSecrets(finding: Finding, redact: Redact): Finding {

@@ -16,5 +16,8 @@ export async function reportExecutors(executors: Executors, logger: Logger): Pro
     else logger.warn({ ...fields, code: fault.code, reason: fault.message }, "executor cannot run turns");
   });
   if (faults.includes(undefined)) return;
-  logger.warn("no executor can run turns yet: each needs its program and a provider, as the reasons above say");
+  logger.warn(
+    "no executor can run turns yet: there is no provider, or no program, as the reasons above say; " +
+      "with `--scripted` turns run without a provider",
+  );
 }

@@ -1,6 +1,6 @@
 import { nearest } from "../../../command-line/nearest.ts";
 import type { CommandLine } from "../command-line.ts";
-import { loadExecutors, self, untilStopped, type ExitCode, type Host } from "../host.ts";
+import { loadExecutors, self, untilStopped, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 
 /** `turnd probe`. */
 export function addProbe({ program, settingsHint, perform }: CommandLine): void {
@@ -23,6 +23,7 @@ async function probe(host: Host, named: readonly string[], isJson: boolean): Pro
     process.stderr.write(`turnd: there is no executor ${JSON.stringify(unknown)}, only ${ids.join(", ")}${meant}\n`);
     return 2;
   }
+  warnOfUnknownVariables(host, executors);
   const { printProbe } = await import("../probe.ts");
   const probed = executors.filter(({ id }) => named.length === 0 || named.includes(id));
   return untilStopped((signal) =>

@@ -1,7 +1,7 @@
 import { createRedactor } from "../../event-log/redact.ts";
 import { readSettings } from "../../settings.ts";
 import type { CommandLine } from "../command-line.ts";
-import { loadExecutors, self, type ExitCode, type Host } from "../host.ts";
+import { loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 
 /** `turnd record`. */
 export function addRecord({ program, settingsHint, perform }: CommandLine): void {
@@ -18,6 +18,7 @@ async function record(host: Host, turnId: string, directory: string): Promise<Ex
   const executors = await loadExecutors(host);
   const [{ recordTurn }, { keysOf, secretsOf }] = await Promise.all([import("../record.ts"), import("../render.ts")]);
   const settings = readSettings(host.env, self());
+  warnOfUnknownVariables(host, executors);
   if (keysOf(settings, executors).length === 0) {
     process.stderr.write(
       "turnd: warning: no key and no token is set here, so none can be taken out of the recording\n",

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readSettings, SettingsError } from "../../settings.ts";
 import type { CommandLine } from "../command-line.ts";
-import { loadExecutors, self, type ExitCode, type Host } from "../host.ts";
+import { loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 
 /** `turnd render`. */
 export function addRender({ program, settingsHint, perform }: CommandLine): void {
@@ -16,6 +16,7 @@ export function addRender({ program, settingsHint, perform }: CommandLine): void
 async function render(host: Host): Promise<ExitCode> {
   const executors = await loadExecutors(host);
   const settings = readSettings(host.env, self());
+  warnOfUnknownVariables(host, executors);
   const [{ readConfigurations, renderConfigurations }, { assertPlaces }] = await Promise.all([
     import("../render.ts"),
     import("../../serve/places.ts"),

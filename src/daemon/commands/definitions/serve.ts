@@ -1,6 +1,9 @@
 import { redactLine } from "../../event-log/redact-json.ts";
-import { readSettings } from "../../settings.ts";
+import type { Executor } from "../../executors/contract/executor.ts";
+import { readSettings, type Settings } from "../../settings.ts";
 import type { CommandLine } from "../command-line.ts";
+import type { ScriptedProvider } from "../scripted-provider.ts";
+import { describeUnknownVariables } from "../unknown-variables.ts";
 import { describeError, exitCodeOf, loadExecutors, self, type ExitCode, type Host } from "../host.ts";
 
 /** `turnd serve`. */
@@ -8,13 +11,15 @@ export function addServe({ program, settingsHint, perform }: CommandLine): void 
   program
     .command("serve")
     .description("serve /v1; what turnd does without a command")
+    .option("--scripted", "let a scripted model, which is no language model, answer every turn: no key is needed")
     .addHelpText("after", settingsHint)
-    .action(() => perform(serve));
+    .action(({ scripted = false }: { scripted?: boolean }) => perform((host) => serve(host, scripted)));
 }
 
-async function serve(host: Host): Promise<never> {
+async function serve(host: Host, isScripted: boolean): Promise<never> {
   const executors = await loadExecutors(host);
-  const settings = readSettings(host.env, self());
+  const provider = isScripted ? await startScripted(host, executors) : undefined;
+  const settings = readSettings(provider?.env ?? host.env, self());
   const stopped = new Promise<NodeJS.Signals>((resolve) => {
     // Permanently, not once: a second signal must not interrupt what the first one started.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
@@ -27,10 +32,15 @@ async function serve(host: Host): Promise<never> {
   ]);
   const secrets = createSecretBook(secretsOf(settings, executors));
   const { redact } = secrets;
+  const show = await chooseForm(settings);
   const logger = pino(
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
-    { write: (line: string) => void process.stdout.write(redactLine(line, redact)) },
+    { write: (line: string) => void process.stdout.write(show(redactLine(line, redact))) },
   );
+  for (const warning of describeUnknownVariables(host.env, executors)) logger.warn(warning);
+  if (provider !== undefined) {
+    logger.warn({ url: provider.url }, "a scripted model, which is no language model, answers every turn");
+  }
   // The last resort: a request, turn or shell whose error is not handled must not end all the others.
   process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled error"));
   const starting = startDaemon({ settings, sandboxDirectory: host.sandboxDirectory, executors, logger, secrets });
@@ -54,4 +64,19 @@ async function serve(host: Host): Promise<never> {
     // Work that did not end in time must not keep this process alive.
     host.exit(exitCode);
   }
+}
+
+async function startScripted(host: Host, executors: readonly Executor[]): Promise<ScriptedProvider> {
+  const { startScriptedProvider } = await import("../scripted-provider.ts");
+  // Whatever is wrong with the settings is reported before anything is made.
+  const { values } = readSettings(host.env, self());
+  return startScriptedProvider(host.env, executors, values.TURND_STATE_DIR);
+}
+
+/** How the log is written: for a person at a terminal, and otherwise as JSON. */
+async function chooseForm({ values, env }: Settings): Promise<(line: string) => string> {
+  const { TURND_LOG_FORMAT: format } = values;
+  if (format === "json" || (format === "auto" && !process.stdout.isTTY)) return (line) => line;
+  const { createReadableLog } = await import("../readable-log.ts");
+  return createReadableLog(process.stdout.isTTY && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb");
 }

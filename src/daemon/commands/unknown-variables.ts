@@ -1,0 +1,45 @@
+import { nearest } from "../../command-line/nearest.ts";
+import type { Executor } from "../executors/contract/executor.ts";
+import { SettingsSchema, type Settings } from "../settings.ts";
+
+/** Variables of other programs that are given the same environment: the image's start and its front, turnd's clients. */
+const OTHERS = [
+  "TURND_ADOPT_VOLUMES",
+  "TURND_PROXY_ACCESS",
+  "TURND_PROXY_PORTS",
+  "TURND_URL",
+  // What a turn's and a shell's processes carry: turnd may be started in one.
+  "TURND_TURN_ID",
+  "TURND_SHELL_ID",
+];
+
+/**
+ * Variables that look like turnd's and have no effect, each with the name that may be meant.
+ *
+ * No value is quoted.
+ */
+export function describeUnknownVariables(env: Settings["env"], executors: readonly Executor[]): string[] {
+  const known = [
+    ...Object.keys(SettingsSchema.shape),
+    ...OTHERS,
+    ...executors.flatMap(({ variablePrefix: prefix, variables }) => [
+      `${prefix}_NAME`,
+      `${prefix}_BIN`,
+      ...variables.map(({ name }) => name),
+    ]),
+  ];
+  const prefixes = ["TURND_", ...executors.map(({ variablePrefix }) => `${variablePrefix}_`)];
+  const values = Object.values(env).join("\n");
+  return Object.keys(env)
+    .toSorted()
+    .flatMap((name) => {
+      const prefix = prefixes.find((candidate) => name.startsWith(candidate));
+      // One that another variable names has the effect that this gives it: a key's, or that the CLIs get it.
+      if (prefix === undefined || known.includes(name) || values.includes(name)) return [];
+      const alike = known.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length));
+      const meant = nearest(name.slice(prefix.length), alike);
+      const what = `${name} is no variable of turnd and has no effect`;
+      if (meant !== undefined) return [`${what}: did you mean ${prefix}${meant}?`];
+      return prefix === "TURND_" ? [what] : [];
+    });
+}
