@@ -33,6 +33,10 @@ test.each([
   ["TURND_TERMINAL_PORT", "on", "must match"],
   ["TURND_TERMINAL_URL", "http://sandbox.example/path", "must match"],
   ["TURND_TERMINAL_ORIGINS", "https://one.example two.example", "must match"],
+  ["TURND_CORS_ORIGINS", "*", "must match"],
+  ["TURND_CORS_ORIGINS", "https://app.example,null", "must match"],
+  ["TURND_CORS_ORIGINS", "https://*.app.example", "must match"],
+  ["TURND_CORS_ORIGINS", "https://app.example/page", "must match"],
   ["TURND_SHELL_SCROLLBACK_BYTES", "1000", "must be at least 131072"],
   ["TURND_HOSTS", "sandbox.example:80", "must match"],
 ])("%s=%s stops turnd with its name, its value and what is allowed", (name, value, allowed) => {

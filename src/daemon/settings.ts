@@ -13,6 +13,11 @@ const origin = z
   .regex(/^https?:\/\/([a-zA-Z0-9.-]+|\[[0-9a-fA-F:]+\])(:\d{1,5})?\/?$/)
   .refine((url) => URL.canParse(url), "must be an origin such as https://sandbox.example:8080")
   .transform((url) => new URL(url).origin);
+const origins = z
+  .string()
+  .transform((list) => list.split(/[ ,]+/).filter(Boolean))
+  .pipe(z.array(origin))
+  .default([]);
 const path = (fallback: string) => z.string().startsWith("/").default(fallback);
 const MINUTE = 60_000;
 
@@ -56,6 +61,10 @@ export const SettingsSchema = z.object({
       description:
         "Names accepted as Host besides addresses and loopback names, separated by commas or spaces; `*`, any, needs a token",
     }),
+  TURND_CORS_ORIGINS: origins.meta({
+    description:
+      "Origins such as `https://app.example` whose pages may call `/v1` from a browser, separated by commas or spaces; no wildcard",
+  }),
   TURND_MAX_TURNS: integer(4, 1, 1_000).meta({ description: "Turns that run at once" }),
   TURND_MAX_QUEUED: integer(100, 0, 100_000).meta({
     description: "Turns that wait; 0 refuses a turn that cannot start at once",
@@ -118,12 +127,9 @@ export const SettingsSchema = z.object({
   TURND_TERMINAL_URL: origin.default("http://127.0.0.1:8080").meta({
     description: "Where people reach the page; begins the URLs that turnd gives, and pages from there may connect",
   }),
-  TURND_TERMINAL_ORIGINS: z
-    .string()
-    .transform((list) => list.split(/[ ,]+/).filter(Boolean))
-    .pipe(z.array(origin))
-    .default([])
-    .meta({ description: "Further origins the page is reached at, separated by commas or spaces" }),
+  TURND_TERMINAL_ORIGINS: origins.meta({
+    description: "Further origins the page is reached at, separated by commas or spaces",
+  }),
   TURND_TERMINAL_TICKET_MS: integer(30_000, 100, 10 * MINUTE).meta({
     description: "How long a viewer's ticket is valid",
   }),

@@ -38,20 +38,43 @@ export const TurnsQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 });
 
-const Flag = z.enum(["true", "false"]);
+/** `true` or `false` in a query. */
+const flag = () => z.stringbool({ truthy: ["true"], falsy: ["false"], case: "sensitive", error: "true or false" });
+/** A number in a query whose own refusal (`bad_cursor`) names what it must be. */
+const CURSOR = { type: "integer", minimum: 0 } as const;
+
+/** `named` of every stream of server-sent events. */
+export const Named = flag()
+  .optional()
+  .meta({
+    type: "boolean",
+    description:
+      "SSE only: `false` leaves the `event:` lines out, so that an EventSource gives every event to `onmessage`; `data` has its " +
+      "`type`. Only a failure of the stream itself keeps its name, `error`.",
+  });
 
 /** Query of `GET /v1/turns/{turn_id}/result`. */
 export const ResultQuery = z.strictObject({
-  explain: Flag.optional().meta({ description: "`true` adds `decision.tried`: every rule that was tried, in order." }),
+  explain: flag()
+    .optional()
+    .meta({ type: "boolean", description: "`true` adds `decision.tried`: every rule that was tried, in order." }),
 });
 
 /** Query of `GET /v1/turns/{turn_id}/events`. */
 export const EventsQuery = z.strictObject({
-  after_seq: z.string().optional().meta({
-    description: "Send the events with a greater `seq`. The header `Last-Event-ID` wins over it.",
-  }),
-  follow: Flag.optional().meta({ description: "NDJSON only: go on until the turn has ended. SSE always does." }),
-  verbose: Flag.optional().meta({
+  after_seq: z
+    .string()
+    .optional()
+    .meta({
+      ...CURSOR,
+      description: "Send the events with a greater `seq`. The header `Last-Event-ID` wins over it.",
+    }),
+  follow: flag()
+    .optional()
+    .meta({ type: "boolean", description: "NDJSON only: go on until the turn has ended. SSE always does." }),
+  named: Named,
+  verbose: flag().optional().meta({
+    type: "boolean",
     description:
       "`false` sends slim events: no `native`, long fields cut and named in `truncated`, frames up to 64 KiB.",
   }),
@@ -64,6 +87,7 @@ export const SessionEventsQuery = z.strictObject({
     description: "`<turn_id>:<seq>`: send the events after that one. The header `Last-Event-ID` wins over it.",
   }),
   follow: EventsQuery.shape.follow,
+  named: Named,
   verbose: EventsQuery.shape.verbose,
   ticket: TicketQuery.shape.ticket,
 });

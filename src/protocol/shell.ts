@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Named } from "./requests.ts";
 import { TicketQuery } from "./tickets.ts";
 import { CallerId } from "./turns.ts";
 
@@ -75,6 +76,8 @@ const MAX_WAIT_MS = 60_000;
 /** Query of `GET /v1/shell/sessions/{id}/output`. */
 export const ShellOutputQuery = z.strictObject({
   after: z.string().optional().meta({
+    type: "integer",
+    minimum: 0,
     description: "Offset in bytes: send the output from there on. The header `Last-Event-ID` wins over it.",
   }),
   encoding: z.enum(["text", "base64"]).default("text").meta({
@@ -83,6 +86,7 @@ export const ShellOutputQuery = z.strictObject({
   wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).default(0).meta({
     description: "JSON only: wait so long for a first byte.",
   }),
+  named: Named,
   ticket: TicketQuery.shape.ticket,
 });
 

@@ -33,8 +33,8 @@ export interface FakeService extends TurnService {
   addTurn(id?: string): FakeTurn;
   /** What `admit` was called with. */
   readonly admitted: { request: TurnRequest; traceId: string | undefined }[];
-  /** Makes the next reading of events fail after what is there. */
-  failReads(error: Error): void;
+  /** Makes readings of events fail after what is there; undefined lets them go on. */
+  failReads(error: Error | undefined): void;
   isReady: boolean;
 }
 

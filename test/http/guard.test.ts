@@ -24,11 +24,17 @@ test("with the token a request is answered, however its scheme is written", asyn
   }
 });
 
-test("only the probes are answered without the token", async () => {
+test("only the probes and the description of the API are answered without the token", async () => {
   const { app } = await createTestApp({ token });
-  for (const url of ["/v1/health", "/v1/ready"]) expect((await app.inject(url)).statusCode).toBe(200);
-  for (const url of ["/docs", "/docs/json", "/openapi.json", "/v1/sandbox", "/nothing"]) {
-    expect((await app.inject(url)).statusCode).toBe(401);
+  const open = ["/v1/health", "/v1/ready", "/openapi.json", "/docs", "/docs/json", "/docs/static/swagger-ui-bundle.js"];
+  for (const url of open) {
+    const answer = await app.inject(url);
+    expect([url, answer.statusCode]).toEqual([url, 200]);
+    expect(answer.body).not.toContain(token);
+    expect((await app.inject({ url, headers: { host: "evil.example" } })).statusCode).toBe(403);
+  }
+  for (const url of ["/v1/sandbox", "/v1/turns", "/metrics", "/nothing", "/docsx", "/openapi.json/"]) {
+    expect([url, (await app.inject(url)).statusCode]).toEqual([url, 401]);
   }
 });
 

@@ -46,6 +46,30 @@ test("headers are flushed before there is any event, and forbid buffering", asyn
   expect(client.events).toEqual([]);
 });
 
+test("with named=false frames have no event line, so that an EventSource gives each to onmessage", async () => {
+  const { service, events } = await serve();
+  const turn = service.addTurn("turn-1");
+  const client = await openStream(`${events}?named=false`);
+  turn.append(warning("one"));
+  turn.end();
+  await client.ended();
+  const named = await expectedFrames(service);
+  expect(client.bytes().toString()).toBe(named.toString().replaceAll(/^event: .*\n/gm, ""));
+  expect(client.events.map(({ id, event, data }) => [id, event, JSON.parse(data).type])).toEqual([
+    ["1", undefined, "warning"],
+    ["2", undefined, "turn.ended"],
+  ]);
+});
+
+test("a stream that fails says so by name, also where events have none", async () => {
+  const { service, events } = await serve();
+  service.addTurn("turn-1").append(warning("one"));
+  service.failReads(new Error("the disk is gone"));
+  const client = await openStream(`${events}?named=false`);
+  await client.ended();
+  expect(client.events.map(({ event }) => event)).toEqual([undefined, "error"]);
+});
+
 test("frames carry seq, type and the logged line byte for byte, and the last one is `end`", async () => {
   const { service, events } = await serve();
   const turn = service.addTurn("turn-1");

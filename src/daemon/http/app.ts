@@ -2,9 +2,10 @@ import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { ProblemError } from "../../protocol/index.ts";
 import type { TerminalService } from "../terminal/service.ts";
 import type { TurnService } from "../turns/turn-service.ts";
-import { registerGuard } from "./auth.ts";
+import { registerHostGuard, registerTokenGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
 import { limitConnections } from "./connections.ts";
+import { registerCors } from "./cors.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { executorRoutes } from "./routes/executors.ts";
 import { metricsRoutes, type Metrics } from "./routes/metrics.ts";
@@ -32,6 +33,8 @@ export interface AppOptions {
   readonly host: string;
   /** Names accepted as Host besides those of loopback; `*` is any. */
   readonly hosts?: readonly string[];
+  /** Origins of other sites whose pages may call, as `scheme://host:port`. */
+  readonly corsOrigins?: readonly string[];
   readonly logger: FastifyBaseLogger;
   /** Takes secrets out of refusals, which quote requests. */
   readonly redact: RedactText;
@@ -77,7 +80,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   closeStreamsWith(app, streams, options);
   limitConnections(app, { max: placesWithin(options), hasToken: options.token !== undefined });
   const tickets = createUrlTickets(app, options.ticketMs ?? TICKET_MS);
-  registerGuard(app, { ...options, tickets });
+  registerHostGuard(app, options);
+  await registerCors(app, options.corsOrigins ?? []);
+  registerTokenGuard(app, { token: options.token, tickets });
   const refuseWhenStopping = (): void => {
     if (!isShuttingDown() && !streams.closing.aborted) return;
     throw new ProblemError("shutting_down", "turnd is shutting down; try again later", {}, RETRY_AFTER_SECONDS);

@@ -13,8 +13,8 @@ declare module "fastify" {
   }
 }
 
-/** What the guard of an app checks. */
-export interface GuardOptions extends HostRules {
+/** What authenticates callers. */
+export interface TokenGuardOptions {
   /** The bearer token that every request needs; without one, none is needed. */
   readonly token?: string | undefined;
   /** What opens one path without the token. */
@@ -31,18 +31,24 @@ export interface HostRules {
   readonly hosts?: readonly string[] | undefined;
   /** Origins accepted besides the request's own host, as `scheme://host:port`; their hosts are accepted as Host too. */
   readonly origins?: readonly string[];
+  /** Origins of pages that are elsewhere, in the same form: accepted as Origin, not as Host. */
+  readonly corsOrigins?: readonly string[];
 }
 
 /** Checks a request's Host and Origin. @throws {ProblemError} forbidden_origin */
 export type HostCheck = (headers: Pick<IncomingHttpHeaders, "host" | "origin">) => void;
 
-/** Refuses requests without the token, and requests that a foreign web page made its reader's browser send. */
-export function registerGuard(app: FastifyInstance, options: GuardOptions): void {
-  const checkHost = createHostCheck(options);
+/** Refuses requests that a foreign web page made its reader's browser send. */
+export function registerHostGuard(app: FastifyInstance, rules: HostRules): void {
+  const checkHost = createHostCheck(rules);
+  app.addHook("onRequest", async ({ headers }) => checkHost(headers));
+}
+
+/** Refuses requests without the token, or a ticket for what they ask. */
+export function registerTokenGuard(app: FastifyInstance, options: TokenGuardOptions): void {
   const isTrusted = createTokenCheck(options.token);
   app.addHook("onRequest", async (request, reply) => {
     const { headers, routeOptions, raw } = request;
-    checkHost(headers);
     if (routeOptions.config.isPublic === true) return;
     if (!isTrusted(headers.authorization)) {
       refuseWithoutTicket(request, options.tickets);
@@ -57,9 +63,12 @@ export function registerGuard(app: FastifyInstance, options: GuardOptions): void
  * Makes the check against foreign web pages.
  *
  * A browser can be led to a loopback address under any name (DNS rebinding). So on a loopback bind only loopback names
- * and addresses are accepted as Host. A page may send requests to the host it comes from, and to no other.
+ * and addresses are accepted as Host. A page may send requests to the host it comes from; to another one only where its
+ * origin is listed, character by character.
  */
-export function createHostCheck({ host: bound, token, hosts = [], origins = [] }: HostRules): HostCheck {
+export function createHostCheck(rules: HostRules): HostCheck {
+  const { host: bound, token, hosts = [], origins = [], corsOrigins = [] } = rules;
+  const listed = new Set([...origins, ...corsOrigins]);
   const isAnyHostGood = hosts.includes("*") || (token !== undefined && !isLoopback(bound));
   const names = new Set(hosts.map((name) => name.toLowerCase()));
   const ofOrigins = new Set(origins.map((origin) => URL.parse(origin)?.host));
@@ -72,12 +81,12 @@ export function createHostCheck({ host: bound, token, hosts = [], origins = [] }
         `Host must be an address, a loopback name or one that TURND_HOSTS names, got ${quoteHeader(host)}`,
       );
     }
-    if (origin !== undefined && !isSameHost(origin, host) && !origins.includes(origin)) {
+    if (origin !== undefined && !isSameHost(origin, host) && !listed.has(origin)) {
       // Only the terminal's page can have addresses of its own.
-      const further = origins.length === 0 ? "" : " or one that TURND_TERMINAL_URL or TURND_TERMINAL_ORIGINS names";
+      const settings = origins.length === 0 ? "TURND_CORS_ORIGINS" : "TURND_TERMINAL_URL or TURND_TERMINAL_ORIGINS";
       throw new ProblemError(
         "forbidden_origin",
-        `Origin must be the request's host${further}, got ${quoteHeader(origin)}`,
+        `Origin must be the request's host or one that ${settings} names, got ${quoteHeader(origin)}`,
       );
     }
   };

@@ -87,6 +87,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       terminal: shells,
       host: values.TURND_HOST,
       hosts: values.TURND_HOSTS,
+      corsOrigins: values.TURND_CORS_ORIGINS,
       logger,
       redact: options.secrets.redact,
       maxBodyBytes: values.TURND_MAX_BODY_BYTES,

@@ -12,6 +12,9 @@ const DESCRIPTION =
 /** The page may load from its own origin only. It sets styles and data: images itself. */
 const CSP = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
+/** The description holds no secret, and who writes a client has no token yet. */
+const open = { config: { isPublic: true } };
+
 /** Starts collecting the description of the API. Must be registered before the routes it describes. */
 export async function registerOpenApi(app: FastifyInstance, version: string): Promise<void> {
   await app.register(swagger, {
@@ -31,18 +34,23 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
 export async function registerDocs(app: FastifyInstance, executors: readonly string[]): Promise<void> {
   let document: ApiDocument | undefined;
   let text: string | undefined;
-  app.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => {
+  app.get("/openapi.json", { ...open, schema: { hide: true } }, async (_request, reply) => {
     // Rendered once: rendering takes longer than the rest of the request.
     text ??= JSON.stringify((document ??= describeApi(app, executors)));
     return reply.type("application/json; charset=utf-8").send(text);
   });
-  await app.register(swaggerUi, {
-    routePrefix: "/docs",
-    staticCSP: CSP,
-    theme: { title: "turnd" },
-    uiConfig: { layout: "BaseLayout" },
-    transformSpecificationClone: false,
-    transformSpecification: () => (document ??= describeApi(app, executors)),
+  await app.register(async (docs) => {
+    docs.addHook("onRoute", (route) => {
+      route.config = { ...route.config, ...open.config };
+    });
+    await docs.register(swaggerUi, {
+      routePrefix: "/docs",
+      staticCSP: CSP,
+      theme: { title: "turnd" },
+      uiConfig: { layout: "BaseLayout" },
+      transformSpecificationClone: false,
+      transformSpecification: () => (document ??= describeApi(app, executors)),
+    });
   });
 }
 

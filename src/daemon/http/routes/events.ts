@@ -17,7 +17,7 @@ import type { OpenStreams } from "../streaming/open-streams.ts";
 import { refusals } from "../refusals.ts";
 import { sendStream, type StreamFormat } from "../streaming/send-stream.ts";
 import { slimLine } from "../streaming/slim.ts";
-import { frameNdjson, frameSse, frameSseError, HEARTBEAT_FRAME, STREAM_FAILED, wantsSse } from "../streaming/sse.ts";
+import { frameFor, frameNdjson, frameSseError, HEARTBEAT_FRAME, STREAM_FAILED, wantsSse } from "../streaming/sse.ts";
 
 export interface EventRoutesOptions {
   readonly service: TurnService;
@@ -83,10 +83,10 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       if (hasEnded && afterSeq === turn.last_seq) return reply.code(204).send();
 
       const isSse = wantsSse(request.headers.accept);
-      const isSlim = query.verbose === "false";
-      const format = isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim);
+      const isSlim = query.verbose === false;
+      const format = isSse ? sseFormat(frameFor(query), { isSlim, heartbeatMs }) : ndjsonFormat(isSlim);
       const stream = streams.open(turn.turn_id, request.raw.socket);
-      const isFollowing = isSse || query.follow === "true";
+      const isFollowing = isSse || query.follow === true;
       // From here on this code owns the connection: no serialisation, no buffering, nothing between the log and the
       // socket.
       reply.hijack();
@@ -108,8 +108,8 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       const { session_id: sessionId } = request.params;
       const cursor = readSessionCursor(request.headers["last-event-id"], request.query.after);
       const isSse = wantsSse(request.headers.accept);
-      const isSlim = request.query.verbose === "false";
-      const isFollowing = isSse || request.query.follow === "true";
+      const isSlim = request.query.verbose === false;
+      const isFollowing = isSse || request.query.follow === true;
       const stream = streams.open(sessionId, request.raw.socket);
       const { signal } = stream.controller;
       let lines: ReturnType<TurnService["readSessionEvents"]>;
@@ -130,7 +130,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       reply.hijack();
       await sendStream(reply.raw, stream, {
         headers: reply.getHeaders(),
-        format: isSse ? sseFormat(isSlim, heartbeatMs) : ndjsonFormat(isSlim),
+        format: isSse ? sseFormat(frameFor(request.query), { isSlim, heartbeatMs }) : ndjsonFormat(isSlim),
         read: () => lines,
         onSent: (batch) => countSent(metrics, batch, (line) => line.seq <= (logged.get(turnOf(line)) ?? 0)),
         onFailure: (error) => request.log.error({ err: error, sessionId }, "event stream failed"),
@@ -157,10 +157,13 @@ function countSent<Line extends LoggedLine>(
   if (late < lines.length) metrics.countSent("live", lines.length - late);
 }
 
-function sseFormat(isSlim: boolean, heartbeatMs: number): StreamFormat {
+function sseFormat(
+  frame: StreamFormat["frame"],
+  { isSlim, heartbeatMs }: { isSlim: boolean; heartbeatMs: number },
+): StreamFormat {
   return {
     contentType: "text/event-stream; charset=utf-8",
-    frame: isSlim ? slim(frameSse) : frameSse,
+    frame: isSlim ? slim(frame) : frame,
     heartbeat: { bytes: HEARTBEAT_FRAME, everyMs: heartbeatMs },
     failure: frameSseError(STREAM_FAILED),
   };

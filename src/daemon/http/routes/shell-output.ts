@@ -9,7 +9,7 @@ import { readOffset } from "../streaming/cursor.ts";
 import type { OpenStreams } from "../streaming/open-streams.ts";
 import { refusals } from "../refusals.ts";
 import { sendStream } from "../streaming/send-stream.ts";
-import { frameSse, frameSseError, HEARTBEAT_FRAME, STREAM_FAILED, wantsSse } from "../streaming/sse.ts";
+import { frameFor, frameSseError, HEARTBEAT_FRAME, STREAM_FAILED, wantsSse } from "../streaming/sse.ts";
 
 export interface ShellOutputRoutesOptions {
   readonly terminal: TerminalService;
@@ -72,7 +72,7 @@ export const shellOutputRoutes: FastifyPluginAsyncZod<ShellOutputRoutesOptions> 
         headers: reply.getHeaders(),
         format: {
           contentType: "text/event-stream; charset=utf-8",
-          frame: frameSse,
+          frame: frameFor(request.query),
           heartbeat: { bytes: HEARTBEAT_FRAME, everyMs: heartbeatMs },
           failure: frameSseError(STREAM_FAILED),
         },

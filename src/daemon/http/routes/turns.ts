@@ -87,7 +87,7 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
     },
   };
   app.get("/v1/turns/:turn_id/result", { schema: result }, async ({ params, query }) =>
-    service.getResult(params.turn_id, { isExplained: query.explain === "true" }),
+    service.getResult(params.turn_id, { isExplained: query.explain === true }),
   );
 
   const cancel = {

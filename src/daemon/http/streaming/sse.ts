@@ -41,6 +41,20 @@ export function frameSse(lines: readonly LoggedLine[]): Buffer {
   return Buffer.concat(lines.flatMap((line) => [Buffer.from(frameHead(line)), line.bytes, FRAME_END]));
 }
 
+/**
+ * The same without names, so that every event reaches `onmessage` of an EventSource; the type is in the data. Each is
+ * shorter than with its name.
+ */
+function frameUnnamedSse(lines: readonly LoggedLine[]): Buffer {
+  const head = ({ id, seq }: LoggedLine): Buffer => Buffer.from(`id: ${id ?? seq}\ndata: `);
+  return Buffer.concat(lines.flatMap((line) => [head(line), line.bytes, FRAME_END]));
+}
+
+/** The form of frames that a stream's query asks for. */
+export function frameFor({ named = true }: { readonly named?: boolean | undefined }): typeof frameSse {
+  return named ? frameSse : frameUnnamedSse;
+}
+
 /** A batch as lines of JSON, byte for byte as logged. */
 export function frameNdjson(lines: readonly LoggedLine[]): Buffer {
   return Buffer.concat(lines.flatMap((line) => [line.bytes, NEWLINE]));
