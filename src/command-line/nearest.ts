@@ -1,7 +1,7 @@
 import { distance } from "fastest-levenshtein";
 
 /** How much of a name may be wrong. */
-const MOST_WRONG = 0.4;
+const MOST_WRONG = 0.5;
 
 /** The name that is most likely meant; undefined where none is near. */
 export function nearest(given: string, names: readonly string[]): string | undefined {

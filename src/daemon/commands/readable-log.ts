@@ -23,7 +23,7 @@ export function createReadableLog(hasColors: boolean): (line: string) => string 
 
 function describe(log: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(log).filter(([key]) => !OMITTED.has(key) && key !== "err");
-  const text = [safeLine(String(log["msg"] ?? "")), ...fields.map(([key, value]) => `${safeLine(key)}=${show(value)}`)];
+  const text = [show(log["msg"] ?? ""), ...fields.map(([key, value]) => `${safeLine(key)}=${show(value)}`)];
   const stack = stackOf(log["err"]);
   return text.join("  ") + (stack === undefined ? "" : `\n${safeText(stack)}`);
 }

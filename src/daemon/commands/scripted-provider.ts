@@ -39,7 +39,7 @@ export function scriptedEnv(env: Env, executors: readonly Executor[], url: strin
   const kept = Object.entries(env).filter(([name]) => !providers.has(name));
   const given = (name: string): string | undefined => (env[name] === "" ? undefined : env[name]);
   const anywhere = plans.flatMap(({ probe }) =>
-    Object.entries(probe.variables).map(([name, value]) => [name, given(name) ?? value]),
+    Object.entries(probe.variables).map(([name, value]) => [name, given(name) ?? value] as const),
   );
   return {
     ...Object.fromEntries(kept),
