@@ -1,24 +1,20 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { sandboxToken, secretFingerprint } from "../auth/derive.ts";
+import { sandboxToken } from "../auth/derive.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createFollowingClient } from "./following-client.ts";
 import { deleteSession } from "./delete-session.ts";
 import type { SandboxEngine } from "./sandbox-engine.ts";
-import {
-  beginStart,
-  ensureRow,
-  isIdleFor,
-  isOlderThan,
-  moveRow,
-  startFailures,
-  type Condition,
-  type FoundState,
-  type SandboxRow,
-} from "./sandbox-rows.ts";
+import { ensureRow, isIdleFor, moveRow, type Condition, type FoundState, type SandboxRow } from "./sandbox-rows.ts";
 import { orAborted } from "./or-aborted.ts";
 import { SandboxUnavailable, type Sandbox, type Sandboxes, type SandboxScope } from "./sandboxes.ts";
-import { LONGEST_WAIT_MS, startInstance } from "./start-instance.ts";
+import {
+  assertMayStart,
+  createSandboxStarts,
+  NO_GENERATION,
+  staleAfterMs,
+  tokenCheck,
+  untilAborted,
+} from "./sandbox-starts.ts";
 import { sweepSandboxes } from "./sweep.ts";
 
 export interface PoolOptions {
@@ -48,32 +44,21 @@ export interface SandboxPool extends Sandboxes {
   destroy(id: string): Promise<void>;
 }
 
-const POLL_MS = 250;
 /** An engine that answers does so in milliseconds. */
 const FIND_MS = 10_000;
 /** Shorter than probes wait. */
 const LOOK_MS = 3_000;
-/** No generation: there is none below 0. */
-const NONE = -1;
-/** A start that another process has begun is over after its limit; this much later its process is taken to have ended. */
-const STALE_MARGIN_MS = 15_000;
 
 /** Sandboxes that are started when a run needs one and stopped when none does; the rows decide, on every process alike. */
 export function createSandboxPool(options: PoolOptions): SandboxPool {
   const { storage, engine, logger } = options;
-  const closing = new AbortController();
-  const starts = new Map<string, Promise<void>>();
-  const beginnings = new Map<string, Promise<number>>();
-  const halts = new Set<Promise<void>>();
-  const staleMs = options.startMs + STALE_MARGIN_MS;
-  // Who has PGlite is the only process: a start that is not its own is that of one that is gone.
-  const isAlone = storage.engine === "pglite";
+  const starts = createSandboxStarts(options, halt);
   const find = (id: string) => storage.db.selectFrom("sandbox").selectAll().where("id", "=", id).executeTakeFirst();
 
   async function acquireRow(scopeKey: string, signal: AbortSignal): Promise<SandboxRow> {
-    let awaited = NONE;
+    let awaited = NO_GENERATION;
     for (;;) {
-      if (closing.signal.aborted) await untilAborted(signal);
+      if (starts.isClosed()) await untilAborted(signal);
       signal.throwIfAborted();
       const row = await ensureRow(storage, { kind: engine.kind, scopeKey });
       switch (row.state) {
@@ -96,15 +81,15 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
           break;
         case "starting":
           awaited = row.generation;
-          if (await hasBeenAbandoned(row)) awaited = await begin(row);
-          else await settled(starts.get(row.id), signal);
+          if (await starts.isAbandoned(row)) awaited = await starts.begin(row);
+          else await starts.wait(row.id, signal);
           break;
         case "failed":
           assertMayStart(row, awaited);
-          awaited = await begin(row);
+          awaited = await starts.begin(row);
           break;
         case "stopped":
-          awaited = await begin(row);
+          awaited = await starts.begin(row);
           break;
         case "deleting":
           throw new SandboxUnavailable("executor_unavailable", `the sandbox ${row.id} is being removed`);
@@ -112,61 +97,10 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     }
   }
 
-  /** Starts the next generation, beside the caller, where the row still is as it was found. @returns which one. @throws {SandboxUnavailable} `sandbox_limit` */
-  async function begin(found: SandboxRow): Promise<number> {
-    const other = beginnings.get(found.id);
-    if (other !== undefined) {
-      // Its caller gets the result; this one looks at the row again.
-      await other.catch(() => undefined);
-      return NONE;
-    }
-    const beginning = beginNext(found).finally(() => beginnings.delete(found.id));
-    beginnings.set(found.id, beginning);
-    return beginning;
-  }
-
-  async function beginNext(found: SandboxRow): Promise<number> {
-    const begun = await beginStart(storage, found, {
-      max: options.max,
-      spec: { ...engine.spec, token_check: tokenCheck(found.id, found.generation + 1) },
-      staleMs: isAlone ? 0 : staleMs,
-    });
-    if (begun.is === "full") {
-      throw new SandboxUnavailable("sandbox_limit", `${options.max} sandboxes run already, and none is idle`);
-    }
-    if (begun.is === "moved") return NONE;
-    const { row, displaced } = begun;
-    const starting = startInstance({ ...options, signal: closing.signal }, row).finally(() => starts.delete(row.id));
-    starts.set(row.id, starting);
-    if (displaced === undefined) return row.generation;
-    logger.info({ sandboxId: displaced.id, generation: displaced.generation }, "sandbox stopped to make room");
-    const halting = halt(displaced).finally(() => halts.delete(halting));
-    halts.add(halting);
-    return row.generation;
-  }
-
-  /** Shows whether two tokens are the same, and nothing else about them. */
-  const tokenCheck = (id: string, generation: number): string =>
-    secretFingerprint(sandboxToken(options.sandboxSecret, id, generation));
-
   /** Whether it was started with the SERVICE_SANDBOX_SECRET of now: one of another secret refuses every call of ours. */
   function hasOurToken({ id, generation, spec }: SandboxRow): boolean {
     const known = spec["token_check"];
-    return known === undefined || known === tokenCheck(id, generation);
-  }
-
-  async function hasBeenAbandoned(row: SandboxRow): Promise<boolean> {
-    if (starts.has(row.id) || beginnings.has(row.id)) return false;
-    if (isAlone) return true;
-    const stale = await storage.db
-      .selectFrom("sandbox")
-      .select("id")
-      .where("id", "=", row.id)
-      .where("generation", "=", row.generation)
-      .where("state", "=", "starting")
-      .where(isOlderThan(staleMs))
-      .executeTakeFirst();
-    return stale !== undefined;
+    return known === undefined || known === tokenCheck(options.sandboxSecret, id, generation);
   }
 
   /** Where it answers; undefined: it does not run. From an engine that does not answer nothing follows about its instances. */
@@ -212,7 +146,7 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     for (let row = await find(id); row !== undefined; row = await find(id)) {
       const deleting = row.state === "deleting" ? row : await moveRow(storage.db, row, { state: "deleting" });
       if (deleting === undefined) continue;
-      await starts.get(id);
+      await starts.ended(id);
       await engine.remove(id);
       await storage.db.deleteFrom("sandbox").where("id", "=", id).where("state", "=", "deleting").execute();
     }
@@ -256,50 +190,16 @@ export function createSandboxPool(options: PoolOptions): SandboxPool {
     quiesce: async (id) => (await quiesce(id)) !== undefined,
     stop,
     destroy,
-    sweep: () => sweepSandboxes({ ...options, staleMs }, { quiesce, stopFound, destroy, halt }),
+    sweep: () => sweepSandboxes({ ...options, staleMs: staleAfterMs(options) }, { quiesce, stopFound, destroy, halt }),
     look: () =>
       orAborted(engine.look(), AbortSignal.timeout(LOOK_MS)).catch(() => ({
         ok: false,
         message: "the sandbox engine does not answer",
       })),
-    async close() {
-      closing.abort(new Error("the service is stopping"));
-      await Promise.allSettled([...starts.values(), ...halts]);
-    },
+    close: () => starts.close(),
   };
 }
 
 function keyOf(scope: PoolOptions["scope"], { threadPk, userId }: SandboxScope): string {
   return scope === "thread" ? `thread:${threadPk}` : `user:${userId}`;
-}
-
-/** @param awaited - the generation whose start this caller has waited for. @throws {SandboxUnavailable} */
-function assertMayStart(row: SandboxRow, awaited: number): void {
-  const failed = startFailures(row);
-  if (failed === undefined) return;
-  if (row.generation === awaited)
-    throw new SandboxUnavailable(
-      failed.is_engine_away ? "executor_unreachable" : "sandbox_start_failed",
-      failed.message,
-    );
-  const waitMs = Date.parse(failed.retry_at) - Date.now();
-  if (waitMs <= 0 || waitMs > LONGEST_WAIT_MS) return;
-  throw new SandboxUnavailable(
-    "sandbox_start_failed",
-    `${failed.failures} starts in a row failed, the next is tried after ${failed.retry_at}: ${failed.message}`,
-  );
-}
-
-/** Until a start of this process is over, or for a while where it is another's. */
-async function settled(start: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
-  if (start === undefined) await delay(POLL_MS, undefined, { signal });
-  else await Promise.race([start, untilAborted(signal)]);
-}
-
-/** A stop of the service ends every attempt by its own signal, whose reason decides what becomes of the run. */
-function untilAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
