@@ -12,6 +12,7 @@ import { describeDamage } from "./store/damage.ts";
 import { createReadiness, describeSandbox, type ReadinessParts, type SandboxParts } from "./readiness/describe.ts";
 import { createExecutorLook, type ExecutorLook } from "./readiness/look-at-executor.ts";
 import { createTurnQueue } from "./scheduling/queue.ts";
+import { dequeue, enqueue } from "./scheduling/steering.ts";
 import { createRemoval } from "./store/removal.ts";
 import { createStateReserve } from "./store/reserve.ts";
 import { readResult, type ResultParts } from "./replay/read-result.ts";
@@ -91,12 +92,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     store,
     queue,
     tombstones,
-    enqueue(turn) {
-      const running = queue.running(turn.file.session_id);
-      if (turn.file.queue_policy !== "steer") return queue.push(turn);
-      queue.pushFirst(turn);
-      void running?.send({ type: "steer_requested" });
-    },
+    enqueue: (turn) => enqueue(queue, turn),
   });
 
   await resumeTurns({ store, queue, logger });
@@ -107,7 +103,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     if (hasEnded(turn)) return;
     void turn.send({ type: "stop_requested", reason });
     // A waiting turn runs to its end at once: it has one event, and no process.
-    if (queue.remove(turn)) await run(turn, { hasHome: false });
+    if (dequeue(queue, turn)) await run(turn, { hasHome: false });
     await turn.finished;
   }
 

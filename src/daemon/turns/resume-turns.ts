@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { hasEnded, type Turn } from "./lifecycle/turn.ts";
 import { wasStarted } from "./run/set-aside.ts";
 import type { TurnQueue } from "./scheduling/queue.ts";
+import { isSteeredBy } from "./scheduling/steering.ts";
 import type { TurnStore } from "./store/turn-store.ts";
 
 export interface ResumeParts {
@@ -25,15 +26,9 @@ export async function resumeTurns({ store, queue, logger }: ResumeParts): Promis
     logger.info({ turnId: turn.file.turn_id, wasStarted: started.has(turn) }, "turn resumed after a restart");
     queue.push(turn);
   }
-  for (const turn of started) if (isSteered(turn, unfinished)) void turn.send({ type: "steer_requested" });
-}
-
-/** Whether a later turn of its session asked an earlier daemon to take over. */
-function isSteered({ file }: Turn, unfinished: readonly Turn[]): boolean {
-  return unfinished.some(
-    ({ file: { session_id, queue_policy, order } }) =>
-      session_id === file.session_id && queue_policy === "steer" && order > file.order,
-  );
+  for (const turn of started) {
+    if (unfinished.some((other) => isSteeredBy(turn, other))) void turn.send({ type: "steer_requested" });
+  }
 }
 
 /** Whether something of a turn has happened already: those go on before any other begins. */

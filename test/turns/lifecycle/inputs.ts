@@ -11,6 +11,7 @@ const VARIANTS: Readonly<Record<InputType, readonly Input[]>> = {
   start_given_up: [{ type: "start_given_up" }],
   resume_lost: [{ type: "resume_lost", degraded: { requested: "s", reason: "It is gone.", set_aside: [] } }],
   steer_requested: [{ type: "steer_requested" }],
+  steer_withdrawn: [{ type: "steer_withdrawn" }],
   step_boundary: [{ type: "step_boundary" }],
   steer_wait_over: [{ type: "steer_wait_over" }],
   stop_requested: [

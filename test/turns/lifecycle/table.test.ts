@@ -255,6 +255,21 @@ test("a stop that is requested in any phase lets no process run on, not even a f
   }
 });
 
+test("a steer that is withdrawn before it stopped its turn is as if it had not been", () => {
+  for (const { life, next, effects } of ALL.filter(({ input }) => input.type === "steer_requested")) {
+    const withdrawn = step(next, { type: "steer_withdrawn" });
+    const isWithdrawn = !life.isSteered && next.isSteered;
+    expect([life, effects]).toEqual([life, isWithdrawn ? ["start_steer_timer"] : []]);
+    if (isWithdrawn) expect(withdrawn).toEqual({ life, effects: ["clear_steer_timer"] });
+  }
+  // One that has stopped it is not taken back: a reason that is given holds.
+  const steers = ALL.filter(
+    ({ input, life, next }) => reasonOf(input) === "steer" && life.stopReason !== next.stopReason,
+  );
+  expect(steers.length).toBeGreaterThan(0);
+  for (const { next } of steers) expect(step(next, { type: "steer_withdrawn" }).life.stopReason).toBe("steer");
+});
+
 test("a turn that steers while a halted resume is killed is not forgotten in the fresh start", () => {
   const afresh: Input = { type: "process_ended", mayStartAfresh: true };
   const steered = step(HALTED, { type: "steer_requested" });

@@ -191,6 +191,33 @@ test("a steer that meets no boundary stops the turn after the longest wait", asy
   expect((await turnd.request("GET", `/v1/turns/${running.turn_id}/result`)).body.cancelled_by).toBe("steer");
 });
 
+test("a steer that is cancelled while it waits stops no turn, unless another one still waits", async () => {
+  const turnd = await fakeDaemon();
+  const mark = join(turnd.workspace, "go-on");
+  const steerBy = { queue_policy: "steer", input: "instead" };
+  const run = async (session_id: string): Promise<string> => {
+    const gate = `shell until [ -e ${mark} ]; do sleep 0.05; done`;
+    const running = await turnd.admit({
+      executor: "cli-b",
+      session_id,
+      input: `tool one\n${gate}\ntool two\nhello`,
+    });
+    await waitFor("its first step", async () =>
+      (await turnd.events(running.turn_id)).some((event) => event.type === "tool.ended"),
+    );
+    const { turn_id: steer } = await turnd.admit({ session_id, ...steerBy });
+    expect((await turnd.request("POST", `/v1/turns/${steer}/cancel`)).body.status).toBe("cancelled");
+    return running.turn_id;
+  };
+  const [alone, steered] = [await run("session-1"), await run("session-2")];
+  const { turn_id: other } = await turnd.admit({ session_id: "session-2", ...steerBy });
+  writeFileSync(mark, "");
+  await ended(turnd, [alone, steered, other]);
+  expect(await status(turnd, alone)).toBe("completed");
+  expect((await turnd.request("GET", `/v1/turns/${steered}/result`)).body.cancelled_by).toBe("steer");
+  expect(await status(turnd, other)).toBe("completed");
+});
+
 test("a steer that waits is not forgotten by kill -9", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory);

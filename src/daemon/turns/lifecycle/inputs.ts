@@ -12,6 +12,7 @@ export type Input =
   | { readonly type: "start_given_up" }
   | { readonly type: "resume_lost"; readonly degraded: Degraded }
   | { readonly type: "steer_requested" }
+  | { readonly type: "steer_withdrawn" }
   | { readonly type: "step_boundary" }
   | { readonly type: "steer_wait_over" }
   | { readonly type: "stop_requested"; readonly reason: RequestedStop }
@@ -42,6 +43,7 @@ export const INPUTS: Readonly<Record<InputType, string>> = {
   start_given_up: "what the start waited for was given up, since the turn is to end",
   resume_lost: "its native session cannot be continued",
   steer_requested: "a later turn of the session was admitted with `queue_policy` `steer`",
+  steer_withdrawn: "no turn that asked for it waits any more: the last one was stopped before its place came",
   step_boundary: "the CLI stands between two steps",
   steer_wait_over: "`TURND_STEER_WAIT_MS` are over",
   stop_requested: "a cancel, the deletion of the session, or the shutdown of turnd",

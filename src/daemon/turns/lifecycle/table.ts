@@ -39,7 +39,7 @@ export const EFFECTS: Readonly<Record<Effect, string>> = {
 };
 
 /** What a step remembers besides the phase. */
-type Note = "stop_reason" | "pending_stop" | "session_deleted" | "steered" | "log_failed" | "afresh";
+type Note = "stop_reason" | "pending_stop" | "session_deleted" | "steered" | "not_steered" | "log_failed" | "afresh";
 
 /** What must hold for a step besides the phase and the input. */
 export const CONDITIONS = {
@@ -104,6 +104,13 @@ export const TRANSITIONS: readonly Transition[] = [
     if: "no later turn steers yet",
     notes: ["steered"],
     effects: ["start_steer_timer"],
+  },
+  {
+    from: [...BEFORE_A_PROCESS, ...WITH_A_PROCESS],
+    on: ["steer_withdrawn"],
+    if: "a later turn steers",
+    notes: ["not_steered"],
+    effects: ["clear_steer_timer"],
   },
 
   { from: ["starting"], on: ["prepared"], effects: ["save"] },
@@ -230,6 +237,8 @@ function take(life: Life, note: Note, input: Input): Life {
       return { ...life, isSessionDeleted: true };
     case "steered":
       return { ...life, isSteered: true };
+    case "not_steered":
+      return { ...life, isSteered: false };
     case "log_failed":
       return { ...life, hasLogFailed: true };
     case "afresh":

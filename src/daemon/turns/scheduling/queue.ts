@@ -9,6 +9,8 @@ export interface TurnQueue {
   pushFirst(turn: Turn): void;
   /** Takes a waiting turn out of line; false when it is not waiting. */
   remove(turn: Turn): boolean;
+  /** A session's turns that wait, the next one first. */
+  waiting(sessionId: string): readonly Turn[];
   /** Turns ahead of this one in its session; 0 when it runs or has ended. */
   position(turn: Turn): number;
   waitingCount(): number;
@@ -92,6 +94,7 @@ export function createTurnQueue({ maxTurns, run, onFault }: TurnQueueOptions): T
       if (line.length === 0) waiting.delete(turn.file.session_id);
       return true;
     },
+    waiting: (sessionId) => waiting.get(sessionId) ?? [],
     position(turn) {
       const { session_id } = turn.file;
       const index = waiting.get(session_id)?.indexOf(turn) ?? -1;
