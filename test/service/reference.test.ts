@@ -4,7 +4,7 @@ import { renderServiceReference, SERVICE_REFERENCE_PATH } from "../../scripts/ge
 import { SettingsSchema } from "../../src/service/settings/settings.ts";
 import { describeUnknownSettings } from "../../src/service/settings/unknown.ts";
 
-test("docs/service-reference.md says what the source says; `node scripts/generate/service-reference.ts` makes it anew", () => {
+test("docs/service-reference.md is that of the source; `node scripts/generate/service-reference.ts` makes it anew", () => {
   expect(readFileSync(SERVICE_REFERENCE_PATH, "utf8")).toBe(renderServiceReference());
 });
 

@@ -118,8 +118,8 @@ test("what its user may no longer read is gone at the next call; so are a delete
   await refused(desk.kbId);
   expect((await use(runId, "search", { query: "anchor" })).text).toBe("There is no knowledge base you may read.");
   expect((await use(runId, "open", { file_id: fileId })).isError).toBe(true);
-  const everybody = { access_level: "global", department_ids: [], user_uids: [] };
-  await setShare({ ...share, read_scope: everybody });
+  const allUsers = { access_level: "global", department_ids: [], user_uids: [] };
+  await setShare({ ...share, read_scope: allUsers });
   expect((await use(runId, "open", { file_id: fileId })).text).toContain("boats.md");
 
   const { body } = await desk.ask("DELETE", desk.path);

@@ -6,7 +6,7 @@ import { REPOSITORY } from "../../harness/temporary.ts";
 
 const SOURCE = join(REPOSITORY, "src/service");
 
-test("what refuses input says where: a problem of status 422 is an InputProblem, which has a place", () => {
+test("a refusal of input has its place: a problem of status 422 is an InputProblem, which has a place", () => {
   const codes = Object.entries(PROBLEM_STATUS).flatMap(([code, status]) => (status === 422 ? [code] : []));
   expect(codes.length).toBeGreaterThan(10);
   const withoutPlace = new RegExp(`new ApiProblem\\(\\s*"(?:${codes.join("|")})"`);

@@ -10,7 +10,7 @@ import {
 
 const SECRET = "kit-key-secret-0123456789abcdefgh";
 
-test("a key's secret is that of the vector, of the form that is promised", () => {
+test("a key's secret is that of the vector, of the documented form", () => {
   const secret = createKeyDerivation(SECRET).secretOf(1, "create-key-0001");
   expect(secret).toBe("svkey_324e24e0864b82a2c2bfaea0ca815cf47d9d85be115944f7");
   expect(secret).toHaveLength(54);

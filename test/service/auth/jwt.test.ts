@@ -16,7 +16,7 @@ test("a token that was valid is refused once it has expired, however often it wa
   expect(await tokens.verify(token)).toBeUndefined();
 });
 
-test("a token that was checked vouches for no other", async () => {
+test("a cached check of a token holds for no other token", async () => {
   const token = await tokens.sign({ userId: 7, epoch: 3 });
   expect(await tokens.verify(token)).toBeDefined();
   const [header = "", payload = "", signature = ""] = token.split(".");

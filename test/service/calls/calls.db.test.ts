@@ -126,7 +126,7 @@ describe.each(ENGINES)("%s", (kind) => {
       "body",
       "messages",
     ]);
-    expect((await service.call("POST", CALL, { agent_slug: "nobody", messages })).body.detail.code).toBe(
+    expect((await service.call("POST", CALL, { agent_slug: "missing", messages })).body.detail.code).toBe(
       "agent_not_found",
     );
     const seen = await service.call("POST", CALL, {

@@ -9,7 +9,7 @@ import { waitFor } from "../../harness/wait-for.ts";
 import { PASSWORD } from "../harness/auth.ts";
 import { createCrowd, type Crowd, type Seen } from "../harness/crowd.ts";
 import type { ListeningProcess } from "../../harness/listening-process.ts";
-import { startMortalProcess, type MortalOptions } from "../harness/mortal.ts";
+import { startKillableProcess, type KillableOptions } from "../harness/killable.ts";
 import { startPostgresCluster, type PostgresCluster } from "../harness/postgres-cluster.ts";
 import { createRandom, type Random } from "../harness/random.ts";
 
@@ -32,12 +32,12 @@ interface Fleet {
   disturb(random: Random): Promise<string>;
 }
 
-async function startFleet(options: MortalOptions): Promise<Fleet> {
+async function startFleet(options: KillableOptions): Promise<Fleet> {
   const roles = [
     ...Array.from({ length: API_PROCESSES }, () => "api"),
     ...Array.from({ length: WORKER_PROCESSES }, () => "worker"),
   ];
-  const start = (role: string) => startMortalProcess({ ...options, env: { MORTAL_ROLE: role } });
+  const start = (role: string) => startKillableProcess({ ...options, env: { KILLABLE_ROLE: role } });
   const members: { role: string; process: ListeningProcess | undefined }[] = [];
   // One after the other: the first one makes the schema.
   for (const role of roles) members.push({ role, process: await start(role) });
@@ -113,7 +113,7 @@ async function behave(random: Random, crowd: Crowd, log: Log, until: () => boole
       if (answer.status === 200) {
         log.accepted.set(requestId, { threadId, query });
         noteRun(answer.body.run_id);
-        // The same again, from a client that did not hear the answer.
+        // The same again, from a client that did not get the answer.
         if (random.below(3) === 0) {
           const again = await crowd.ask("POST", "/api/agent/runs", body);
           expect([again.status, again.body.request_id]).toEqual([200, requestId]);

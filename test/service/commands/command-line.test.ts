@@ -25,7 +25,7 @@ test.each([
   ["bogus", /bogus/],
   ["serve now", /arguments/],
   ["migrate --force", /--force/],
-])("`svc-service %s` is refused with 2, and says why", async (line, why) => {
+])("`svc-service %s` is refused with 2 and a reason", async (line, why) => {
   const { exitCode, stderr } = await run(line);
   expect(exitCode).toBe(2);
   expect(stderr).toMatch(why);

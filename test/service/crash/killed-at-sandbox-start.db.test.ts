@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { startMortal } from "../harness/mortal.ts";
+import { startKillable } from "../harness/killable.ts";
 
 // Four starts of a service on a loaded machine.
 vi.setConfig({ testTimeout: 240_000 });
@@ -12,15 +12,15 @@ test("killed while a sandbox starts, before the turn and after it was begun: one
   const turnd = await fakeDaemon();
   const directory = temporaryDirectory(onTestFinished);
   const start = (env: Readonly<Record<string, string>> = {}) =>
-    startMortal({
+    startKillable({
       directory,
       turndUrl: turnd.url,
       databaseUrl: undefined,
-      env: { MORTAL_SANDBOXES: "pool", ...env },
+      env: { KILLABLE_SANDBOXES: "pool", ...env },
     });
   const turns = async () => (await turnd.request("GET", "/v1/turns")).body.turns;
 
-  const first = await start({ MORTAL_STEP: "launch" });
+  const first = await start({ KILLABLE_STEP: "launch" });
   const { body: thread } = await first.call("POST", "/api/chat/thread", { agent_id: "cli-b" });
   const request = {
     agent_slug: "cli-b",
@@ -33,7 +33,7 @@ test("killed while a sandbox starts, before the turn and after it was begun: one
   await submitted;
   expect(await turns()).toEqual([]);
 
-  // Its start is begun anew, without waiting for the one that died.
+  // Its start is begun anew, without waiting for the one that was killed.
   const second = await start();
   const { body } = await second.call("POST", "/api/agent/runs", request);
   // Its events are being written: three attempts in a row that were killed without one would be the run's last.
@@ -46,16 +46,16 @@ test("killed while a sandbox starts, before the turn and after it was begun: one
 
   // It takes the run up at once, so it may die before it listens.
   const third = start({
-    MORTAL_STEP: "launch",
-    MORTAL_GONE: "true",
-    MORTAL_MARK: join(directory, "died-again"),
+    KILLABLE_STEP: "launch",
+    KILLABLE_GONE: "true",
+    KILLABLE_MARK: join(directory, "killed-again"),
   });
   await third.then(
     ({ exited }) => exited,
     () => undefined,
   );
 
-  const last = await start({ MORTAL_GONE: "true" });
+  const last = await start({ KILLABLE_GONE: "true" });
   const run = async () => (await last.call("GET", `/api/agent/runs/${body.run_id}`)).body.run;
   expect(await run()).toMatchObject({ status: "running", error: null });
   await last.call("POST", `/api/agent/runs/${body.run_id}/cancel`);

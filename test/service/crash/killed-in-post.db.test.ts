@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { startLossyProxy } from "../harness/lossy-proxy.ts";
-import { expectWholeStream, makeSite, turnsOf, type Mortal } from "../harness/mortal.ts";
+import { expectWholeStream, makeSite, turnsOf, type Killable } from "../harness/killable.ts";
 import { ENGINES, type EngineKind } from "../harness/storage.ts";
 
 // Two starts of a service, a lease on PostgreSQL, and all this on a loaded machine.
@@ -52,7 +52,7 @@ async function setUp(kind: EngineKind) {
   };
 }
 
-async function expectWhole(service: Mortal, runId: string, output: string): Promise<void> {
+async function expectWhole(service: Killable, runId: string, output: string): Promise<void> {
   const result = await service.result(runId);
   expect(result).toMatchObject({ status: "completed", error: null });
   expect(result.output).toContain(output);

@@ -3,7 +3,7 @@ import type { AttemptStep } from "../../../src/service/runs/attempt/attempt-cont
 import type { TestDaemon } from "../../harness/daemon.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { expectWholeStream, makeSite, turnsOf } from "../harness/mortal.ts";
+import { expectWholeStream, makeSite, turnsOf } from "../harness/killable.ts";
 import { ENGINES, type EngineKind } from "../harness/storage.ts";
 
 /** Every step on PostgreSQL. PGlite differs in how a job is taken over alone: once before the turn's end, once after. */
@@ -26,7 +26,7 @@ describe.each(ENGINES)("%s", (kind) => {
 /** @returns the id of the run */
 async function expectWholeWhenKilledAt(step: AttemptStep, kind: EngineKind, turnd: TestDaemon): Promise<string> {
   const site = await makeSite(kind, turnd.url);
-  const first = await site.start({ MORTAL_STEP: step });
+  const first = await site.start({ KILLABLE_STEP: step });
   const request = {
     agent_slug: "cli-b",
     thread_id: await first.thread("thread-0001"),

@@ -42,7 +42,7 @@ async function expectTraces(service: TestService, traces: Awaited<ReturnType<typ
   const { body } = await service.call("GET", `/api/agent/runs/${traces.runId}/result`, undefined, asKey);
   expect(body).toEqual(traces.result);
   expect(await service.events(traces.runId)).toEqual(traces.events);
-  // It works, too, and does not only remember.
+  // It works, too, and does not only list.
   const { run_id: next } = await service.submit(await service.thread(), "after the restore");
   expect(await service.result(next)).toMatchObject({ status: "completed", output: "after the restore" });
 }
@@ -91,7 +91,7 @@ test("PostgreSQL: the commands of the document back up a service that runs, and 
   await expectTraces(await startTestService({ turndUrl: daemon.url, databaseUrl: url }), traces);
 });
 
-test("rotated secrets: keys go on working, logins end, and the start says what has changed", async () => {
+test("rotated secrets: keys go on working, logins end, and the start reports what has changed", async () => {
   const daemon = await fakeDaemon();
   const database = await freshDatabase("postgres");
   if (database.kind !== "postgres") throw new Error("another engine");
@@ -121,7 +121,7 @@ test("rotated secrets: keys go on working, logins end, and the start says what h
   }
 });
 
-test("a restored copy forgets the sandboxes of its original by the command of the document", async () => {
+test("a restored copy drops the sandboxes of its original by the command of the document", async () => {
   const database = await freshDatabase("postgres");
   if (database.kind !== "postgres") throw new Error("another engine");
   const storage = await openTestStorage(database);

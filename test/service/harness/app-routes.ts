@@ -9,7 +9,7 @@ export interface AppRoute {
   readonly path: string;
 }
 
-/** Every route of an app, read from its own tree: none can be forgotten. Those of files below `/docs` are the library's. */
+/** Every route of an app, read from its own tree: none can be left out. Those of files below `/docs` are the library's. */
 export async function routesOf(app: FastifyInstance): Promise<readonly AppRoute[]> {
   await app.ready();
   const above: string[] = [];

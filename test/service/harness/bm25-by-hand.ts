@@ -15,7 +15,7 @@ export const byteLength: LengthOf = (text) => {
   return exact + Math.floor(rest / step) * step;
 };
 
-/** BM25 in full, by the formula and nothing else: k1 1.2, b 0.75, Lucene's idf; each repetition in the query counts. */
+/** BM25 in full, by the formula alone: k1 1.2, b 0.75, Lucene's idf; each repetition in the query counts. */
 export function createReference(texts: readonly Tokens[], lengthOf: LengthOf): (query: Tokens) => number[] {
   const [k1, b] = [1.2, 0.75];
   const meanLength = texts.reduce((sum, text) => sum + text.length, 0) / texts.length;

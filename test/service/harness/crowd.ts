@@ -11,7 +11,7 @@ export interface Seen {
 
 /** Clients of services that come and go. */
 export interface Crowd {
-  /** Asks until somebody answers, or the signal aborts; a request that carries its id may be sent twice. */
+  /** Asks until a process answers, or the signal aborts; a request that carries its id may be sent twice. */
   ask(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Follows a run to its end over connections that are cut on purpose, each to another service. */
   follow(runId: string): Promise<Seen[]>;
@@ -33,8 +33,8 @@ export function createCrowd({ urls, token, random, signal }: CrowdOptions): Crow
   async function pickUrl(): Promise<string> {
     for (;;) {
       signal.throwIfAborted();
-      const alive = urls();
-      if (alive.length > 0) return random.pick(alive);
+      const running = urls();
+      if (running.length > 0) return random.pick(running);
       await delay(AGAIN_MS);
     }
   }
@@ -51,7 +51,7 @@ export function createCrowd({ urls, token, random, signal }: CrowdOptions): Crow
             signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
           });
           const text = await response.text();
-          // Away for a while, and said so; anything else is an answer.
+          // 503: away for a while; any other status is an answer.
           if (response.status !== 503) {
             return { status: response.status, headers: response.headers, body: JSON.parse(text), text };
           }

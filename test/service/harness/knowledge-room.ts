@@ -33,7 +33,7 @@ export async function makeKnowledge(
     embedder: undefined,
     reranker: undefined,
     logger: pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" }),
-    // Nothing may ask the machine's own name servers: port 9 of loopback answers nobody.
+    // Nothing may ask the machine's own name servers: port 9 of loopback does not answer.
     outbound: createOutbound({ allow: [], nameServers: ["127.0.0.1:9"] }),
     fetchRules: { allow: [], ports: [80, 443], maxBytes: 1_000_000, timeoutMs: 10_000 },
     credentials: new Map(),

@@ -10,7 +10,7 @@ const BASES = "/api/knowledge/databases";
 const UNKNOWN_FILE: RouteRow["statuses"] = [401, 403, 403, 404, 403, 404, 403];
 const BOUNDARY = "boundary-of-the-parts";
 
-/** Rows of the knowledge base, on one of an admin's that everybody may read. */
+/** Rows of the knowledge base, on one of an admin's that every user may read. */
 export async function knowledgeRowsOf(storage: Storage, { app, admin }: World): Promise<readonly RouteRow[]> {
   const { token } = admin;
   const makeBase = async (): Promise<string> =>
@@ -53,7 +53,7 @@ export async function knowledgeRowsOf(storage: Storage, { app, admin }: World): 
           `--${BOUNDARY}\r\ncontent-disposition: form-data; name="file"; filename="b.md"\r\n\r\n${randomUUID()}\r\n--${BOUNDARY}--\r\n`,
         ),
     },
-    // No page may be fetched here: those who may ask are told so, by the same status as those who may not.
+    // No page may be fetched here: those who may ask get that refusal, by the same status as those who may not.
     {
       route: "POST /api/knowledge/files/fetch-url",
       statuses: known(403),

@@ -7,37 +7,37 @@ import { onTestFinished } from "vitest";
 
 /**
  * What becomes of a request on its way to turnd: `cut` delivers it and loses the answer, `hold` delivers it and keeps the answer
- * for ever, `stall` takes nothing of it in, `refuse` loses it whole, `late` cuts its connection and delivers it when it is told to,
- * `spoil` delivers it and passes a stream's messages on in a shape that nobody knows.
+ * for ever, `stall` takes nothing of it in, `refuse` loses it whole, `late` cuts its connection and delivers it later, on demand,
+ * `spoil` delivers it and passes a stream's messages on in an unknown shape.
  */
-export type Fate = "pass" | "cut" | "hold" | "garble" | "stall" | "refuse" | "late" | "spoil";
+export type Handling = "pass" | "cut" | "hold" | "garble" | "stall" | "refuse" | "late" | "spoil";
 
 export interface LossyProxy {
   readonly url: string;
   /** Decides about every request from now on. */
-  decide(fate: (method: string, path: string) => Fate): void;
+  decide(handling: (method: string, path: string) => Handling): void;
   /** Requests so far, such as `POST /v1/turns`. */
   readonly asked: readonly string[];
-  /** Delivers the requests that are late, whoever has gone by now. @returns their statuses */
+  /** Delivers the requests that are late, even where the caller has gone. @returns their statuses */
   deliverLate(): Promise<number[]>;
 }
 
-/** Stands between a service and its turnd and loses what a test says. */
+/** Stands between a service and its turnd and loses what a test chooses. */
 export async function startLossyProxy(target: string): Promise<LossyProxy> {
   const asked: string[] = [];
   const late: (() => Promise<number>)[] = [];
-  let fateOf: (method: string, path: string) => Fate = () => "pass";
+  let handlingOf: (method: string, path: string) => Handling = () => "pass";
   const { hostname, port } = new URL(target);
   const server = createServer((incoming, outgoing) => {
     const { method = "GET", url: path = "/", headers } = incoming;
     asked.push(`${method} ${path}`);
-    const fate = fateOf(method, path);
-    if (fate === "refuse") {
+    const handling = handlingOf(method, path);
+    if (handling === "refuse") {
       incoming.socket.destroy();
       return;
     }
-    if (fate === "stall") return;
-    if (fate === "late") {
+    if (handling === "stall") return;
+    if (handling === "late") {
       const pieces: Buffer[] = [];
       incoming.on("data", (piece: Buffer) => pieces.push(piece));
       incoming.on("end", () => {
@@ -48,21 +48,21 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
       return;
     }
     const upstream = ask({ hostname, port, method, path, headers }, (answer: IncomingMessage) => {
-      if (fate === "pass") {
+      if (handling === "pass") {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(outgoing);
         answer.on("error", () => outgoing.destroy());
         return;
       }
-      if (fate === "spoil") {
+      if (handling === "spoil") {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
         pipeline(answer, spoilMessages, outgoing).catch(() => outgoing.destroy());
         return;
       }
       answer.resume();
-      if (fate === "hold") return;
+      if (handling === "hold") return;
       answer.on("end", () => {
-        if (fate === "cut") incoming.socket.destroy();
+        if (handling === "cut") incoming.socket.destroy();
         else outgoing.writeHead(200, { "content-type": "application/json" }).end('{"what":');
       });
     });
@@ -83,8 +83,8 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
     url: `http://127.0.0.1:${address.port}`,
     asked,
     deliverLate: () => Promise.all(late.splice(0).map((deliver) => deliver())),
-    decide(fate) {
-      fateOf = fate;
+    decide(handling) {
+      handlingOf = handling;
     },
   };
 }

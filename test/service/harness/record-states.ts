@@ -1,7 +1,7 @@
 import { sql, type Kysely } from "kysely";
 import { STATE_MACHINES } from "../../../src/service/api/state-machines.ts";
 
-/** Lets the database record every status that a row is given, whoever writes it. */
+/** Lets the database record every status that is written to a row, by any code. */
 export async function recordStates<Tables>(db: Kysely<Tables>): Promise<void> {
   await sql`create table state_change (machine text not null, old text, new text not null)`.execute(db);
   await sql`create function note_state() returns trigger language plpgsql as $$

@@ -6,7 +6,7 @@ import { makeDepartment, makeUser, PASSWORD } from "./auth.ts";
 import { knowledgeRowsOf } from "./knowledge-rows.ts";
 import {
   ADMINS,
-  everybody,
+  allRoles,
   known,
   MAKER,
   MANAGED,
@@ -71,20 +71,20 @@ export async function rowsOf(storage: Storage, world: World): Promise<readonly R
   const hidden = await makeAgent({ share_config: share });
 
   return [
-    { route: "GET /", statuses: everybody(200) },
-    { route: "GET /api/system/health", statuses: everybody(200) },
-    { route: "GET /api/system/ready", statuses: everybody(200) },
-    { route: "GET /api/system/info", statuses: everybody(200) },
-    { route: "GET /metrics", statuses: everybody(200) },
-    { route: "GET /api/auth/check-first-run", statuses: everybody(200) },
+    { route: "GET /", statuses: allRoles(200) },
+    { route: "GET /api/system/health", statuses: allRoles(200) },
+    { route: "GET /api/system/ready", statuses: allRoles(200) },
+    { route: "GET /api/system/info", statuses: allRoles(200) },
+    { route: "GET /metrics", statuses: allRoles(200) },
+    { route: "GET /api/auth/check-first-run", statuses: allRoles(200) },
     {
       route: "POST /api/auth/initialize",
-      statuses: everybody(409),
+      statuses: allRoles(409),
       body: () => ({ username: "root", password: PASSWORD }),
     },
     {
       route: "POST /api/auth/token",
-      statuses: everybody(401),
+      statuses: allRoles(401),
       body: () => ({ username: "not-there", password: PASSWORD }),
     },
     { route: "GET /api/auth/me", statuses: known(200) },
@@ -172,10 +172,10 @@ export async function rowsOf(storage: Storage, world: World): Promise<readonly R
     },
     { route: "PUT /api/user/apikey/{api_key_id}", statuses: MANAGED, of: () => keyId, body: () => ({ name: "k" }) },
     { route: "DELETE /api/user/apikey/{api_key_id}", statuses: MANAGED, of: makeKey },
-    { route: "POST /api/auth/cli/sessions", statuses: everybody(200), body: () => ({}) },
+    { route: "POST /api/auth/cli/sessions", statuses: allRoles(200), body: () => ({}) },
     {
       route: "POST /api/auth/cli/sessions/token",
-      statuses: everybody(400),
+      statuses: allRoles(400),
       body: () => ({ device_code: randomUUID() }),
     },
     { route: "GET /api/auth/cli/sessions/{user_code}", statuses: known(200), of: startLogin },

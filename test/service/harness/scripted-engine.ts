@@ -17,7 +17,7 @@ export interface ScriptedEngine {
   readonly violations: string[];
   /** An instance ends by itself. */
   die(id: string): void;
-  /** An instance that somebody else, or a lost database, has left. */
+  /** An instance that another service, or a lost database, has left. */
   leave(name: InstanceName): void;
   /** The next start fails so. */
   failNext(message: string): void;
@@ -27,7 +27,7 @@ export interface ScriptedEngine {
   move(id: string): void;
   /** Whether it answers at all. */
   isAway: boolean;
-  /** Whether it takes what asks for a start, a place or its state, and says nothing. */
+  /** Whether it takes requests for a start, an address or its state, and does not answer. */
   isSilent: boolean;
 }
 

@@ -38,7 +38,7 @@ export interface Sentinel {
   learn(secret: string): void;
   /** Looks at what leaves the service in a place where no secret may be. */
   watch(place: string, text: string): void;
-  /** Looks at every row. @throws naming every place where a secret was found, and forgets them */
+  /** Looks at every row. @throws naming every place where a secret was found, and drops them */
   assertClean(storage: Storage | undefined): Promise<void>;
 }
 

@@ -161,7 +161,7 @@ export async function startTestService(options: TestServiceOptions): Promise<Tes
   };
 }
 
-/** Every frame of a stream; told as they come, where a test must not wait for the end. */
+/** Every frame of a stream; also passed on as they come, where a test must not wait for the end. */
 export async function readAll(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   onFrame?: (frame: SentEvent) => void,

@@ -15,7 +15,7 @@ export const logger = pino({ level: "silent" });
 
 type Context = TaskContext<{ count: number }, { done: number }>;
 
-/** The kind `count`: what it does is the test's to say. */
+/** The kind `count`: the test decides what it does. */
 export function countTask(
   run: (context: Context) => Promise<number>,
   more: { concurrency?: number; timeoutMs?: number } = {},

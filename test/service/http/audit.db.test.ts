@@ -9,8 +9,8 @@ import { freshStorage } from "../harness/storage.ts";
 
 const NEW_PASSWORD = "another correct horse";
 
-/** Somebody does something, and what the audit says of it. */
-interface Deed {
+/** An action of a user, and its entry in the audit. */
+interface AuditedAction {
   readonly by: Pick<Person, "token"> | undefined;
   readonly call: readonly ["POST" | "PUT" | "DELETE", string, object?];
   readonly before?: () => Promise<unknown>;
@@ -59,7 +59,7 @@ async function prepare() {
       .onConflict((conflict) => conflict.column("bucket").doUpdateSet({ failures }))
       .execute();
 
-  const deeds: Deed[] = [
+  const actions: AuditedAction[] = [
     { by: undefined, call: ["POST", "/api/auth/token", logIn], action: "login.succeeded", subject: `user:${userId}` },
     {
       by: undefined,
@@ -213,15 +213,15 @@ async function prepare() {
     { by: owner, call: ["POST", "/api/auth/logout"], action: "logout", subject: `user:${owner.caller.userId}` },
   ];
   const secrets = [PASSWORD, NEW_PASSWORD, anna.access_token, hook.secret, key.token, login.deviceCode];
-  return { ...world, deeds, secrets };
+  return { ...world, actions, secrets };
 }
 
-test("each deed is in the audit, once: who did it, with what, to what, and no secret", async () => {
-  const { app, deeds, secrets, makePerson } = await prepare();
+test("each action is in the audit, once: who did it, with what, to what, and no secret", async () => {
+  const { app, actions, secrets, makePerson } = await prepare();
   const reader = await makePerson("superadmin");
   const read = async (query: string) => (await call(app, "GET", `/api/audit?${query}`, undefined, reader)).body.entries;
   let { id: last } = (await read("limit=1"))[0];
-  const told = [];
+  const found = [];
   const expected = [];
   for (const {
     by,
@@ -231,14 +231,14 @@ test("each deed is in the audit, once: who did it, with what, to what, and no se
     action,
     subject,
     details = expect.any(Object),
-  } of deeds) {
+  } of actions) {
     await before?.();
     const me = by === undefined ? undefined : (await call(app, "GET", "/api/auth/me", undefined, by)).body;
     const answer = await call(app, method, path, body, by);
     const entries = (await read("limit=5")).filter(({ id }: { id: number }) => id > last);
     last = entries[0]?.id ?? last;
     for (const secret of [answer.body.secret, answer.body.access_token]) if (secret !== undefined) secrets.push(secret);
-    told.push([action, answer.status, entries]);
+    found.push([action, answer.status, entries]);
     const { credential } = me ?? {};
     const isKey = credential?.type === "api_key";
     const entry = {
@@ -253,7 +253,7 @@ test("each deed is in the audit, once: who did it, with what, to what, and no se
     };
     expected.push([action, status, [entry]]);
   }
-  expect(told).toEqual(expected);
+  expect(found).toEqual(expected);
   const all = JSON.stringify(await read("limit=500"));
   expect(secrets.length).toBeGreaterThan(8);
   expect(secrets.filter((secret) => all.includes(secret))).toEqual([]);
@@ -262,7 +262,7 @@ test("each deed is in the audit, once: who did it, with what, to what, and no se
   expect(await read("subject=agent:mine")).toHaveLength(3);
 });
 
-test("what is refused is no deed, but for a wrong password, which somebody may be guessing", async () => {
+test("what is refused has no entry, but for a wrong password, which may be an attack", async () => {
   const { app, owner, superadmin, makePerson } = await prepare();
   const reader = await makePerson("superadmin");
   const read = async () => (await call(app, "GET", "/api/audit?limit=500", undefined, reader)).body.entries;

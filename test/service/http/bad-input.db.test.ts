@@ -12,18 +12,18 @@ interface Described {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema } | undefined>> };
   readonly parameters?: readonly { readonly in: string; readonly name: string }[];
 }
-/** A route with what its description says of it; a page has none. */
+/** A route with its description; a page has none. */
 interface Operation extends AppRoute {
   readonly body: Schema | undefined;
   readonly query: readonly string[];
 }
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** Whole bodies; what else is strange is tried in fields. */
+/** Whole bodies; other invalid values are tried in fields. */
 const BODIES = [null, true, "", [], [[]], {}, { "a\0": 1 }, { constructor: { prototype: {} } }, STRANGE.at(-1)];
 const NUMBERS = ["-1", "1e400", "NaN", "99999999999999999999"];
 const QUERIES = [...NUMBERS, "", "%00", "[]", "x".repeat(300), "%ED%A0%80", "0000-01-01", "9999-12-31", "true"];
-const STRANGE_PATHS = ["1", "0", "2147483648", "1e9", "%00", "%E0%A4%A", "%ED%A0%80", "%2e%2e", "x".repeat(200)];
+const INVALID_PATHS = ["1", "0", "2147483648", "1e9", "%00", "%E0%A4%A", "%ED%A0%80", "%2e%2e", "x".repeat(200)];
 const SAMPLES = 8;
 
 /** What is wrong with an answer to bad input; undefined when nothing is. */
@@ -37,7 +37,7 @@ function faultOf(answer: Response, payload: unknown): string | undefined {
   return fields.length > 0 && fields.every((field: unknown) => isNamed(field, payload)) ? undefined : "no field";
 }
 
-/** Whether a code and a place are told; a body that is no object has no field to name. */
+/** Whether a code and a place are named; a body that is no object has no field to name. */
 function isNamed(field: unknown, payload: unknown): boolean {
   if (!isObject(field)) return false;
   const { loc, type } = field;
@@ -86,7 +86,7 @@ describe.each(ENGINES)("%s", (kind) => {
     const made: readonly string[] = [thread, run.run_id, database.kb_id, "request-0001", "key-0001"];
     const seeds = [...made, "cli-b", "cli-b-plan", "steer", "resume-2", "a:b", "user"];
     const inPath = fc.oneof(
-      fc.constantFrom(...seeds, ...STRANGE_PATHS, String(keyId), String(other.caller.userId)),
+      fc.constantFrom(...seeds, ...INVALID_PATHS, String(keyId), String(other.caller.userId)),
       fc.string({ maxLength: 20 }).map((text) => encodeURIComponent(text.toWellFormed())),
     );
     const faults: string[] = [];

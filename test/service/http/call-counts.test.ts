@@ -9,9 +9,9 @@ function setUp() {
   onTestFinished(() => void vi.useRealTimers());
   const counts = new CallCounts();
   return (key: string) => {
-    let told: { current: number; ttl: number } | undefined;
-    counts.incr(key, (_error, result) => (told = result), MINUTE);
-    return told;
+    let counted: { current: number; ttl: number } | undefined;
+    counts.incr(key, (_error, result) => (counted = result), MINUTE);
+    return counted;
   };
 }
 
@@ -29,13 +29,13 @@ test("a clock that is set changes nothing", () => {
   call("a");
   for (const hours of [-1, 24]) {
     vi.setSystemTime(Date.now() + hours * 3_600_000);
-    const told = call("a");
-    expect(told?.current).toBeGreaterThan(1);
-    expect(told?.ttl).toBe(MINUTE);
+    const counted = call("a");
+    expect(counted?.current).toBeGreaterThan(1);
+    expect(counted?.ttl).toBe(MINUTE);
   }
 });
 
-test("of many keys those that call are remembered", () => {
+test("of many keys those that call are kept", () => {
   const call = setUp();
   call("mine");
   for (let index = 0; index < 6_000; index += 1) {

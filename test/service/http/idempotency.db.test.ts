@@ -15,7 +15,7 @@ interface Case {
 
 const OPENAI = { agent_slug: "cli-b", async_mode: true, thread_id: "calls" };
 const EVALUATION = { agent_slug: "cli-b", thread_id: "calls" };
-const said = (content: string) => ({ messages: [{ role: "user", content }] });
+const messagesOf = (content: string) => ({ messages: [{ role: "user", content }] });
 
 /** One for each route of the description that takes the header. */
 const CASES = (thread: string): Readonly<Record<string, Case>> => ({
@@ -38,9 +38,9 @@ const CASES = (thread: string): Readonly<Record<string, Case>> => ({
     conflict: [409, "request_id_conflict"],
   },
   "POST /api/agent-invocation/agent-call/runs": {
-    body: { ...OPENAI, ...said("a") },
-    withId: (request_id) => ({ ...OPENAI, ...said("a"), request_id }),
-    other: { ...OPENAI, ...said("b") },
+    body: { ...OPENAI, ...messagesOf("a") },
+    withId: (request_id) => ({ ...OPENAI, ...messagesOf("a"), request_id }),
+    other: { ...OPENAI, ...messagesOf("b") },
     conflict: [409, "request_id_conflict"],
   },
   // On the thread that the case before has made busy, so that it is answered at once.

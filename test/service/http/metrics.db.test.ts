@@ -73,7 +73,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 });
 
-test("a worker answers health, ready and metrics at SERVICE_METRICS_PORT, and nothing else", async () => {
+test("a worker answers health, ready and metrics at SERVICE_METRICS_PORT, and no other route", async () => {
   const database = await freshDatabase("postgres");
   if (database.kind !== "postgres") throw new Error("wanted postgres");
   const options = { turndUrl: (await fakeDaemon()).url, databaseUrl: database.url };
@@ -102,7 +102,7 @@ test("a worker answers health, ready and metrics at SERVICE_METRICS_PORT, and no
   expect(await ready()).toMatchObject({ ready: false });
 });
 
-test("without a token metrics are for this machine alone; with one, for whoever has it", async () => {
+test("without a token metrics are for this machine alone; with one, for every caller that has it", async () => {
   const storage = await freshStorage("pglite");
   const local = await testApp(storage);
   onTestFinished(() => local.close());

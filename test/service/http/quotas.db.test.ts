@@ -157,7 +157,7 @@ describe("whatever the engine", () => {
     expect((await post("/api/webhooks", body, other)).status).toBe(200);
   });
 
-  test("calls of a minute: as many as allowed, of many at once too, and the next says when", async () => {
+  test("calls of a minute: as many as allowed, of many at once too, and the next has Retry-After", async () => {
     const { app, owner, other } = await openStand(kind, { ratePerCredential: 4 });
     const me = ({ token }: Person) => call(app, "GET", "/api/auth/me", undefined, { token });
     const all = await Promise.all(Array.from({ length: 7 }, () => me(owner)));

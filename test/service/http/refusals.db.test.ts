@@ -56,7 +56,7 @@ test("a password that is the username, and a request that there is not, are refu
     expect((await ask("GET", `/api/agent/requests/not-there${path}`)).refusal).toEqual([404, "request_not_found"]);
 });
 
-test("a fault is told without its message, a full disk as 507", async () => {
+test("a fault is answered without its message, a full disk as 507", async () => {
   const faults = [new Error("secret words"), Object.assign(new Error("no space"), { code: "53100" })];
   const { ask } = await openStand((storage) => ({
     agents: {
@@ -72,7 +72,7 @@ test("a fault is told without its message, a full disk as 507", async () => {
   expect((await ask("GET", "/api/agents")).refusal).toEqual([507, "storage_full"]);
 });
 
-test("a service that stops takes nothing more, says when to come again, and ends a wait with the run as it is", async () => {
+test("a service that stops takes nothing more, answers with Retry-After, and ends a wait with the run as it is", async () => {
   let isShuttingDown = false;
   const { app, ask, superadmin } = await openStand(() => ({ isShuttingDown: () => isShuttingDown }));
   onTestFinished(() => app.close());

@@ -7,7 +7,7 @@ import { ME, rowsOf } from "../harness/route-rows.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
 
 describe.each(ENGINES)("%s", (kind) => {
-  test("each route answers each role as the design says, and no route is without a row", async () => {
+  test("each route answers each role as designed, and no route is without a row", async () => {
     const storage = await freshStorage(kind);
     await putAgents(storage, await readAgentsFile(undefined));
     const world = await appWithPeople(storage);

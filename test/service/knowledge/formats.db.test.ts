@@ -10,7 +10,7 @@ interface Facts {
   readonly order: readonly string[];
 }
 
-/** Documents of real programs by the name they are uploaded with, and what each says. */
+/** Documents of real programs by the name they are uploaded with, and a text of each. */
 const FACTS = JSON.parse(await readFile(join(DOCUMENTS, "facts.json"), "utf8")) as Record<string, Facts>;
 /** Other endings of the same types. */
 const OTHER_NAMES: Readonly<Record<string, string>> = { "article.htm": "article.html", "scan.jpeg": "scan.jpg" };
@@ -61,7 +61,7 @@ test("there is a document of every type that is taken", () => {
 });
 
 describe.each(NAMES)("%s", (name) => {
-  test("what it says is found, and every hit opens at its lines, on its page, with its table's header", async ({
+  test("its text is found, and every hit opens at its lines, on its page, with its table's header", async ({
     skip,
   }) => {
     const fileId = fileIds.get(name);

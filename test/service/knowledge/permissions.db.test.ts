@@ -11,7 +11,7 @@ import { ENGINES, freshStorage } from "../harness/storage.ts";
 type Level = "global" | "department" | "user";
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** Who asks, beside the creator. `match` says whether scopes of departments and users name them. */
+/** Who asks, beside the creator. `match` is whether scopes of departments and users name them. */
 const PEOPLE = [
   { role: "superadmin", match: false },
   { role: "admin", match: true },
@@ -87,7 +87,7 @@ describe.each(ENGINES)("%s", (kind) => {
   // A thousand calls and more: on a loaded machine they take a while. What decides is the same code on both engines; the
   // lists ask the database, so PGlite has one row of scopes of each kind.
   test(
-    "every route answers every role under every scope as the table of access says, before it looks at the body",
+    "every route answers every role under every scope by the table of access, before it looks at the body",
     { timeout: 300_000 },
     async () => {
       const storage = await freshStorage(kind);
@@ -163,7 +163,7 @@ describe.each(ENGINES)("%s", (kind) => {
     },
   );
 
-  test("only admins make knowledge bases, nobody asks without a token, and deletion needs managing", async () => {
+  test("only admins make knowledge bases, no query works without a token, and deletion needs managing", async () => {
     const storage = await freshStorage(kind);
     const { knowledge } = await testKnowledge(storage);
     const app = await testApp(storage, { auth: testAuth(storage), knowledge });
@@ -194,7 +194,7 @@ describe.each(ENGINES)("%s", (kind) => {
     const storage = await freshStorage(kind);
     const { knowledge } = await testKnowledge(storage);
     const app = await testApp(storage, { auth: testAuth(storage), knowledge });
-    const [admin, stranger] = [await makePerson(storage, "admin"), await makePerson(storage, "user")];
+    const [admin, outsider] = [await makePerson(storage, "admin"), await makePerson(storage, "user")];
     expect((await call(app, "POST", BASE, { name: "r", kb_type: "dify" }, admin)).body.detail.code).toBe(
       "connector_invalid",
     );
@@ -217,7 +217,7 @@ describe.each(ENGINES)("%s", (kind) => {
       const sent = { ...inBase(own ?? {}, "kb_remote"), wrong: 1 };
       if (path === "/KB" || path.endsWith("/retrieve")) continue;
       const url = `${path.startsWith("/api") ? "" : BASE}${path.replace("KB", "kb_remote")}`;
-      expect((await call(app, method, url, sent, stranger)).body.detail.code).toBe("kb_not_found");
+      expect((await call(app, method, url, sent, outsider)).body.detail.code).toBe("kb_not_found");
       const { status, body } = await call(app, method, url, method === "GET" ? undefined : sent, admin);
       expect([status, body.detail.code, body.detail.kb_type, needs]).toEqual([400, "retrieval_only", "dify", needs]);
     }

@@ -5,7 +5,7 @@ import { createOutbound, type OutboundRequest } from "../../../src/service/outbo
 import { startNameServer } from "../harness/name-server.ts";
 import { startWebServer } from "../harness/web-server.ts";
 
-/** Nothing in these tests may ask the machine's own name servers: port 9 of loopback answers nobody. */
+/** Nothing in these tests may ask the machine's own name servers: port 9 of loopback does not answer. */
 const NOBODY = "127.0.0.1:9";
 const LIMITS = { timeoutMs: 20_000, maxBytes: 1_000 };
 
@@ -132,7 +132,7 @@ test("every redirect is checked anew, and takes no headers to another host", asy
       "/file": "file:///etc/passwd",
       "/loop": "/loop",
     };
-    response.writeHead(302, { location: to[url] }).end("a body that is not wanted");
+    response.writeHead(302, { location: to[url] }).end("a body that is not read");
   });
   const fetchUrl = outbound(["a.test", "b.test"], names.address);
   const at = (path: string): string => `http://a.test:${server.port}${path}`;
@@ -189,10 +189,10 @@ test("time is limited: for an answer that never begins, and for one that never e
 });
 
 test("a name that does not resolve and a port where nothing listens fail by name", async () => {
-  const names = await startNameServer({ "dead.test": [["127.0.0.1"]] });
-  const fetchUrl = outbound(["dead.test"], names.address);
+  const names = await startNameServer({ "closed.test": [["127.0.0.1"]] });
+  const fetchUrl = outbound(["closed.test"], names.address);
   await expect(fetchUrl("http://unknown.test/")).rejects.toMatchObject({ reason: "dns" });
-  await expect(fetchUrl("http://dead.test:9/")).rejects.toMatchObject({ reason: "connect" });
+  await expect(fetchUrl("http://closed.test:9/")).rejects.toMatchObject({ reason: "connect" });
   const server = await startWebServer((_received, response) => response.end());
-  await expect(fetchUrl(`https://dead.test:${server.port}/`)).rejects.toMatchObject({ reason: "tls" });
+  await expect(fetchUrl(`https://closed.test:${server.port}/`)).rejects.toMatchObject({ reason: "tls" });
 });

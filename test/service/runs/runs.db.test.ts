@@ -233,7 +233,7 @@ describe.each(ENGINES)("%s", (kind) => {
     ).toBe("run_not_interrupted");
   });
 
-  test("the stream of a waiting request says when it has a run", async () => {
+  test("the stream of a waiting request reports when it has a run", async () => {
     const service = await freshService(kind, { turndUrl: (await fakeDaemon()).url });
     const thread = await service.thread();
     await service.submit(thread, "sleep 0.5\nFirst.");

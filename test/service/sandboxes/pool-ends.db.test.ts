@@ -109,15 +109,15 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(await pool.stop(uuid7(), 1)).toBe(false);
   });
 
-  test("the sweep removes what no row knows, volumes only after a day", async () => {
+  test("the sweep removes what has no row, volumes only after a day", async () => {
     const { storage, scripted, thread, pool } = await setUpPool(kind);
     const mine = await pool.acquire(thread.scope, never);
-    const stranger = { id: uuid7(), generation: 3 };
-    scripted.leave(stranger);
+    const orphan = { id: uuid7(), generation: 3 };
+    scripted.leave(orphan);
     scripted.leave({ id: mine.id, generation: 0 });
     await pool.sweep();
     expect(scripted.running()).toEqual([{ id: mine.id, generation: 1 }]);
-    expect(scripted.volumes()).toEqual([mine.id, stranger.id]);
+    expect(scripted.volumes()).toEqual([mine.id, orphan.id]);
     const later = testPool({ storage, engine: scripted.engine, orphanVolumeMs: -1 });
     await later.sweep();
     expect(scripted.volumes()).toEqual([mine.id]);

@@ -16,7 +16,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect([scripted.volumes(), await rowOf(storage, thread)]).toEqual([[], undefined]);
   });
 
-  test("a start that fails is told with the engine's last lines; after three in a row the next waits 1, 5, 15 minutes", async () => {
+  test("a start that fails is reported with the engine's last lines; after three in a row the next waits 1, 5, 15 minutes", async () => {
     const { storage, scripted, thread, pool } = await setUpPool(kind);
     const waits: number[] = [];
     for (let failure = 1; failure <= 6; failure += 1) {
@@ -68,7 +68,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect((await pool.acquire(thread.scope, never)).generation).toBe(2);
   });
 
-  test("an engine that does not answer loses nothing: what the row says goes on", async () => {
+  test("an engine that does not answer loses nothing: the row's sandbox goes on", async () => {
     const { scripted, thread, pool } = await setUpPool(kind, { idleMs: 0 });
     const first = await pool.acquire(thread.scope, never);
     scripted.isAway = true;
@@ -108,7 +108,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect([again.generation, scripted.launches.length]).toEqual([1, 1]);
   });
 
-  test("an engine that says nothing holds neither a start beyond its limit nor a probe", async () => {
+  test("an engine that does not answer delays neither a start beyond its limit nor a probe", async () => {
     const { scripted, thread, pool } = await setUpPool(kind, { startMs: 1_000 });
     scripted.isSilent = true;
     expect(await pool.look()).toEqual({ ok: false, message: "the sandbox engine does not answer" });
@@ -118,7 +118,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect((await pool.acquire(thread.scope, never)).generation).toBe(2);
   });
 
-  test("a start whose process died is taken over by the next that needs it, or ended by the sweep", async () => {
+  test("a start whose process was killed is taken over by the next that needs it, or ended by the sweep", async () => {
     const { storage, scripted, thread, pool } = await setUpPool(kind, { startMs: 1_000 });
     const id = uuid7();
     const old = { updated_at: sql<Date>`now() - interval '1 hour'` };

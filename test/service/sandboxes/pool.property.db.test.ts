@@ -35,8 +35,8 @@ interface Expected {
   generation: number;
   failures: number;
   hasOpenRun: boolean;
-  /** It ended by itself, and nobody has looked since. */
-  isDead: boolean;
+  /** It ended by itself, and no process has looked since. */
+  hasEnded: boolean;
   /** When it was used last: the smallest is stopped first. */
   usedAt: number;
 }
@@ -48,7 +48,7 @@ class Model {
     generation: 0,
     failures: 0,
     hasOpenRun: false,
-    isDead: false,
+    hasEnded: false,
     usedAt: 0,
   }));
   willFail = false;
@@ -67,7 +67,7 @@ class Model {
   acquire(at: number): "ready" | "sandbox_limit" | "sandbox_start_failed" {
     const mine = this.of(at);
     if (mine.state === "quiescing") mine.state = "ready";
-    if (mine.state === "ready" && !mine.isDead) return this.use(mine);
+    if (mine.state === "ready" && !mine.hasEnded) return this.use(mine);
     if (mine.state === "ready") mine.state = "stopped";
     // The third failure in a row is a minute's wait, longer than any test.
     if (mine.state === "failed" && mine.failures >= 3) return "sandbox_start_failed";
@@ -76,10 +76,10 @@ class Model {
       const idle = this.active().filter(({ state, hasOpenRun }) => state === "ready" && !hasOpenRun);
       const [oldest] = idle.toSorted((left, right) => left.usedAt - right.usedAt);
       if (oldest === undefined) return "sandbox_limit";
-      Object.assign(oldest, { state: "stopped", isDead: false });
+      Object.assign(oldest, { state: "stopped", hasEnded: false });
     }
     mine.generation += 1;
-    mine.isDead = false;
+    mine.hasEnded = false;
     this.use(mine);
     if (!this.willFail) {
       Object.assign(mine, { state: "ready", failures: 0 });
@@ -93,7 +93,7 @@ class Model {
   sweep(): void {
     for (const each of this.active()) {
       if (each.hasOpenRun) this.use(each);
-      else if (each.state === "ready") Object.assign(each, { state: "stopped", isDead: false });
+      else if (each.state === "ready") Object.assign(each, { state: "stopped", hasEnded: false });
     }
   }
 
@@ -146,7 +146,7 @@ async function play(world: World, { do: action, at }: Step): Promise<void> {
     case "die":
       if (row === undefined || (expected.state !== "ready" && expected.state !== "quiescing")) break;
       scripted.die(row.id);
-      expected.isDead = true;
+      expected.hasEnded = true;
       break;
     case "quiesce":
       if (row === undefined) break;
@@ -157,7 +157,7 @@ async function play(world: World, { do: action, at }: Step): Promise<void> {
       if (row === undefined) break;
       expect(await pool.stop(row.id, row.generation)).toBe(true);
       if (expected.state === "ready" || expected.state === "quiescing")
-        Object.assign(expected, { state: "stopped", isDead: false });
+        Object.assign(expected, { state: "stopped", hasEnded: false });
       break;
     case "stopOlder":
       if (row !== undefined) expect(await pool.stop(row.id, row.generation - 1)).toBe(false);
@@ -167,19 +167,19 @@ async function play(world: World, { do: action, at }: Step): Promise<void> {
       model.willFail = true;
       break;
     case "crash":
-      // Another process goes on with what the rows say.
+      // Another process goes on from the rows.
       world.pool = testPool({ storage, engine: scripted.engine, max: MAX, idleMs: 0 });
       break;
     case "destroy":
       if (row === undefined) break;
       await pool.destroy(row.id);
-      Object.assign(expected, { state: "none", generation: 0, failures: 0, isDead: false });
+      Object.assign(expected, { state: "none", generation: 0, failures: 0, hasEnded: false });
       break;
   }
 }
 
 async function check({ storage, scripted, threads, model }: World): Promise<void> {
-  const alive: string[] = [];
+  const shouldRun: string[] = [];
   const kept: string[] = [];
   for (const [at, thread] of threads.entries()) {
     const [row, expected] = [await rowOf(storage, thread), model.of(at)];
@@ -187,15 +187,15 @@ async function check({ storage, scripted, threads, model }: World): Promise<void
     expect(row?.generation ?? 0).toBe(expected.generation);
     if (row === undefined) continue;
     if (expected.generation > 0) kept.push(row.id);
-    if ((expected.state === "ready" || expected.state === "quiescing") && !expected.isDead)
-      alive.push(`${row.id} ${row.generation}`);
+    if ((expected.state === "ready" || expected.state === "quiescing") && !expected.hasEnded)
+      shouldRun.push(`${row.id} ${row.generation}`);
   }
   const running = () => scripted.running().map(({ id, generation }) => `${id} ${generation}`);
   // Who made room is halted beside the start that took it.
-  await expect.poll(() => running().toSorted(), { timeout: 60_000 }).toEqual(alive.toSorted());
+  await expect.poll(() => running().toSorted(), { timeout: 60_000 }).toEqual(shouldRun.toSorted());
   expect(scripted.volumes().toSorted()).toEqual(kept.toSorted());
   expect(scripted.violations).toEqual([]);
-  expect(alive.length).toBeLessThanOrEqual(MAX);
+  expect(shouldRun.length).toBeLessThanOrEqual(MAX);
 }
 
 describe.each(ENGINES)("%s", (kind) => {

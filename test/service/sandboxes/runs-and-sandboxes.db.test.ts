@@ -5,13 +5,13 @@ import { oneTurnd } from "../harness/one-turnd.ts";
 import { freshService } from "../harness/service.ts";
 import { ENGINES } from "../harness/storage.ts";
 
-test("why no run can start is for superadmins; everybody else learns that none can", async () => {
-  const nowhere = "http://127.0.0.1:9";
-  const service = await freshService("pglite", { turndUrl: nowhere });
+test("why no run can start is shown to superadmins; other callers see that none can", async () => {
+  const unreachable = "http://127.0.0.1:9";
+  const service = await freshService("pglite", { turndUrl: unreachable });
   const path = "/api/system/ready";
   const check = (message: unknown) => [expect.anything(), expect.anything(), { name: "sandbox", ok: false, message }];
   const asOperator = await service.call("GET", path);
-  expect(asOperator).toMatchObject({ status: 503, body: { checks: check(expect.stringContaining(nowhere)) } });
+  expect(asOperator).toMatchObject({ status: 503, body: { checks: check(expect.stringContaining(unreachable)) } });
   const user = { username: "second", password: "correct horse battery", role: "user" };
   await service.call("POST", "/api/auth/users", user);
   const { body: login } = await service.call("POST", "/api/auth/token", user);
@@ -27,7 +27,7 @@ test("why no run can start is for superadmins; everybody else learns that none c
 });
 
 describe.each(ENGINES)("%s", (kind) => {
-  test("a run that finds every sandbox taken says so once, waits, and runs when one is idle", async () => {
+  test("a run that finds every sandbox taken reports it once, waits, and runs when one is idle", async () => {
     const turnd = await fakeDaemon();
     const { createSandboxes } = oneTurnd(turnd.url, { max: 1 });
     const service = await freshService(kind, { turndUrl: turnd.url, createSandboxes });
@@ -69,7 +69,7 @@ describe.each(ENGINES)("%s", (kind) => {
     await service.call("POST", `/api/agent/runs/${busy.run_id}/cancel`);
   });
 
-  test("a run whose sandbox does not start fails at once and says why", async () => {
+  test("a run whose sandbox does not start fails at once with the reason", async () => {
     const turnd = await fakeDaemon();
     const { createSandboxes } = oneTurnd(turnd.url, { max: 1, fault: "no such image" });
     const service = await freshService(kind, { turndUrl: turnd.url, createSandboxes });
@@ -80,7 +80,7 @@ describe.each(ENGINES)("%s", (kind) => {
     });
   });
 
-  test("info and ready say who shares a sandbox, once there are two", async () => {
+  test("info and ready report who shares a sandbox, once there are two", async () => {
     const turnd = await fakeDaemon();
     const service = await freshService(kind, { turndUrl: turnd.url });
     const info = async () => (await service.call("GET", "/api/system/info")).body;
@@ -96,7 +96,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 });
 
-test("a run that finds the engine away says so once, waits, and runs when it is back", async () => {
+test("a run that finds the engine away reports it once, waits, and runs when it is back", async () => {
   const turnd = await fakeDaemon();
   const sandboxes = oneTurnd(turnd.url);
   const service = await freshService("postgres", { turndUrl: turnd.url, createSandboxes: sandboxes.createSandboxes });

@@ -81,7 +81,7 @@ describe.each(ENGINES)("%s", (kind) => {
     await waitFor("the sweep's job to be done", isDone);
     const id = crypto.randomUUID();
     await storage.transaction((trx) => storage.jobs.send(trx, "run", id));
-    // As the rows are after it: all that was written before lies an hour ahead. The sweep of half a minute ago was one of now.
+    // As the rows are after it: all that was written before is an hour ahead. The sweep of half a minute ago was one of now.
     await sql`update ${job} set created_on = created_on + interval '1 hour', start_after = start_after + interval '1 hour'`.execute(
       storage.db,
     );

@@ -142,7 +142,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 });
 
-test("a connection that dies in the middle of a transaction ends that transaction alone", async () => {
+test("a connection that breaks in the middle of a transaction ends that transaction alone", async () => {
   const storage = await freshStorage("postgres");
   const cut = storage.transaction(async (trx) => {
     const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);

@@ -81,7 +81,7 @@ test("a file that cannot be parsed makes waiting end with 1, and names it", asyn
   expect(done.stderr).toMatch(/broken\.pdf +corrupt/);
 });
 
-test("progress is drawn on a terminal and nowhere else", async () => {
+test("progress is drawn on a terminal only", async () => {
   const kbId = await service.knowledgeBase();
   const directory = temporaryDirectory(onTestFinished);
   writeFileSync(join(directory, "a.md"), "text");

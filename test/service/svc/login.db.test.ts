@@ -69,12 +69,12 @@ test("a login that is denied stores nothing", async () => {
   expect((await svc.run(["whoami"])).code).toBe(3);
 });
 
-test("an address that would get the key unencrypted, and one that nobody answers at", async () => {
+test("an address that would get the key unencrypted, and one that does not answer", async () => {
   const svc = createSvcCli();
   const plain = await svc.run(["login", "--url", "http://svc.example.test", "--api-key-stdin"], { input: "svkey_x" });
   expect(plain).toMatchObject({ code: 2, stderr: expect.stringContaining("(insecure_url)") });
   const env = { SVC_URL: "http://127.0.0.1:9", SVC_API_KEY: "svkey_x" };
-  const nobody = await svc.run(["whoami", "--json"], { env });
-  expect(nobody).toMatchObject({ code: 6, json: { error: { code: "unreachable", status: null } } });
+  const unanswered = await svc.run(["whoami", "--json"], { env });
+  expect(unanswered).toMatchObject({ code: 6, json: { error: { code: "unreachable", status: null } } });
   expect((await svc.run(["login", "--url", "ftp://x"])).code).toBe(2);
 });

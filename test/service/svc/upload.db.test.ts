@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
-import { startLossyProxy, type Fate } from "../harness/lossy-proxy.ts";
+import { startLossyProxy, type Handling } from "../harness/lossy-proxy.ts";
 import { startStandingService, type StandingService } from "../harness/standing-service.ts";
 import { createSvcCli } from "../harness/svc-cli.ts";
 
@@ -103,28 +103,28 @@ describe("killed in mid-upload and run again, no file is added twice and none is
   const uploads = (method: string, path: string): boolean => method === "POST" && path.includes("/files/upload");
   const adds = (method: string, path: string): boolean => method === "POST" && path.endsWith("/documents/add");
   /** @param nth - of the calls of its kind */
-  const nth = (matches: typeof uploads, which: number, fate: Fate) => {
+  const nth = (matches: typeof uploads, which: number, handling: Handling) => {
     let count = 0;
-    return (method: string, path: string): Fate => {
+    return (method: string, path: string): Handling => {
       if (!matches(method, path)) return "pass";
       count += 1;
-      return count >= which ? fate : "pass";
+      return count >= which ? handling : "pass";
     };
   };
 
   test.each([
-    { at: "a file that is half sent", fate: nth(uploads, 3, "stall"), reached: uploads, times: 4 },
-    { at: "a file that is sent, before its answer", fate: nth(uploads, 2, "hold"), reached: uploads, times: 3 },
-    { at: "records that are added, before the answer", fate: nth(adds, 1, "hold"), reached: adds, times: 1 },
-  ])("$at", async ({ fate, reached, times }) => {
+    { at: "a file that is half sent", handling: nth(uploads, 3, "stall"), reached: uploads, times: 4 },
+    { at: "a file that is sent, before its answer", handling: nth(uploads, 2, "hold"), reached: uploads, times: 3 },
+    { at: "records that are added, before the answer", handling: nth(adds, 1, "hold"), reached: adds, times: 1 },
+  ])("$at", async ({ handling, reached, times }) => {
     const desk = await openDesk({ ...FILES, "part/2big.md": `# big\n\n${"word ".repeat(2_000_000)}` });
-    desk.proxy.decide(fate);
+    desk.proxy.decide(handling);
     const first = desk.svc.start([...desk.args, "--concurrency", "2"]);
     await waitFor("the call that is disturbed", () => {
       const calls = desk.proxy.asked.filter((call) => reached(...splitCall(call)));
       return calls.length >= times ? true : undefined;
     });
-    // An answer that is held back was given: what it says is true already.
+    // An answer that is held back was given: the records exist already.
     if (reached === adds)
       await waitFor("the records", async () => ((await desk.records()).length === 8 ? true : undefined));
     first.kill("SIGKILL");
@@ -157,12 +157,12 @@ describe("killed in mid-upload and run again, no file is added twice and none is
 
 describe("records are added once, also by a call whose answer is lost or that arrives late", () => {
   const isAdd = (call: string): boolean => call.startsWith("POST ") && call.endsWith("/documents/add");
-  const firstAdd = (fate: Fate) => {
+  const firstAdd = (handling: Handling) => {
     let isDone = false;
-    return (method: string, path: string): Fate => {
+    return (method: string, path: string): Handling => {
       if (isDone || !isAdd(`${method} ${path}`)) return "pass";
       isDone = true;
-      return fate;
+      return handling;
     };
   };
 
@@ -198,7 +198,7 @@ describe("records are added once, also by a call whose answer is lost or that ar
   });
 });
 
-test("Ctrl-C ends it with 130 and says how to go on; two at once are refused", async () => {
+test("Ctrl-C ends it with 130 and prints how to go on; two at once are refused", async () => {
   const desk = await openDesk(FILES);
   desk.proxy.decide((_method, path) => (path.includes("/files/upload") ? "stall" : "pass"));
   const first = desk.svc.start(desk.args);
@@ -213,7 +213,7 @@ test("Ctrl-C ends it with 130 and says how to go on; two at once are refused", a
   expect(await desk.records()).toEqual(UPLOADED);
 });
 
-test("whoever may not is refused before anything is read, by exit code", async () => {
+test("a user who may not upload is refused before anything is read, by exit code", async () => {
   const desk = await openDesk({ "a.md": "one" });
   const env = { SVC_API_KEY: await service.key({ username: "reader", role: "user" }) };
   expect(await desk.svc.run(desk.args, { env })).toMatchObject({

@@ -26,10 +26,10 @@ describe.each(ENGINES)("%s", (engine) => {
     expect(from).toEqual([undefined, 1, 2, 2, 2]);
   });
 
-  test("a handler that knows why it failed ends the task at once; one that takes too long is timed out", async () => {
+  test("a handler that fails with a reason ends the task at once; one that takes too long is timed out", async () => {
     const storage = await freshStorage(engine);
     let attempts = 0;
-    const knows = countTask(async () => {
+    const hasReason = countTask(async () => {
       attempts += 1;
       throw new TaskFailure("file_missing", "there is no such file");
     });
@@ -42,8 +42,8 @@ describe.each(ENGINES)("%s", (engine) => {
       timeoutMs: 300,
       run: ({ signal }) => untilAborted(signal),
     });
-    await work(storage, knows, hangs);
-    const first = await start(storage, knows);
+    await work(storage, hasReason, hangs);
+    const first = await start(storage, hasReason);
     const second = await start(storage, hangs);
     expect(await ended(storage, first.id)).toMatchObject({
       status: "failed",
@@ -75,7 +75,7 @@ describe.each(ENGINES)("%s", (engine) => {
     expect(runs).toBe(1);
   });
 
-  test("an attempt that was overtaken writes nothing more, and stops in silence", async () => {
+  test("an attempt that was overtaken writes nothing more, and stops without an error", async () => {
     const storage = await freshStorage(engine);
     const controls = await createTaskControls(storage, logger);
     onTestFinished(() => controls.close());

@@ -27,7 +27,7 @@ describe.each(ENGINES)("%s", (engine) => {
     expect(rows.map(({ id }) => id).toSorted()).toEqual([recent.id, open.id].toSorted());
   });
 
-  test("a task runs, tells its progress and keeps its result", async () => {
+  test("a task runs, reports its progress and keeps its result", async () => {
     const storage = await freshStorage(engine);
     const seen: string[] = [];
     const kind = countTask(async (context) => {
@@ -77,12 +77,12 @@ describe.each(ENGINES)("%s", (engine) => {
     const root = (await call(app, "POST", "/api/auth/initialize", { username: "root", password: PASSWORD })).body;
     await call(app, "POST", "/api/auth/users", { username: "other", password: PASSWORD }, { token: root.access_token });
     const other = (await call(app, "POST", "/api/auth/token", { username: "other", password: PASSWORD })).body;
-    const stranger = await makeUser(storage);
+    const outsider = await makeUser(storage);
     const kind = countTask(async () => 1);
     const make = (userId: number) =>
       storage.transaction((trx) => startTask(storage, trx, { kind, userId, name: "n", payload: { count: 1 } }));
     const mine = (await make(other.user.id)).task.id;
-    const theirs = (await make(stranger.caller.userId)).task.id;
+    const theirs = (await make(outsider.caller.userId)).task.id;
     const as = { token: other.access_token };
     const all = { token: root.access_token };
     expect((await call(app, "GET", "/api/tasks?kind=count&status=pending", undefined, as)).body).toMatchObject({

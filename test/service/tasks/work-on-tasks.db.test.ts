@@ -33,7 +33,7 @@ describe.each(ENGINES)("%s", (engine) => {
     expect(most).toBe(2);
   });
 
-  test("a kind runs as many at once as it says, and a task whose job was lost gets another", async () => {
+  test("a kind runs as many at once as it declares, and a task whose job was lost gets another", async () => {
     const storage = await freshStorage(engine);
     let now = 0;
     let most = 0;

@@ -15,7 +15,7 @@ import { startWebServer } from "../harness/web-server.ts";
 
 const PUBLIC_URL = "https://hooks.example.com/in";
 
-/** An app with a superadmin, and a run that nobody works on. */
+/** An app with a superadmin, and a run without an attempt. */
 async function appWithRun(storage: Storage) {
   await putAgents(storage, await readAgentsFile(undefined));
   const app = await testApp(storage);
@@ -38,7 +38,7 @@ async function makeDelivery(storage: Storage, webhookId: string, runId: string, 
 }
 
 describe.each(ENGINES)("%s", (engine) => {
-  test("the ends of runs that are asked for are told once each, signed, and again where the receiver fails", async () => {
+  test("the ends of runs that are asked for are delivered once each, signed, and again where the receiver fails", async () => {
     let answers = 0;
     const receiver = await startWebServer((_received, response) => {
       answers += 1;

@@ -77,7 +77,7 @@ test.runIf(HAS_CHROMIUM)(
     expect(await page.locator("#file-list img, #base-name i").count()).toBe(0);
     await picture(page, "kb-files");
 
-    // What is there already is said so, and no failure.
+    // A file that is there already is shown as such, and is no failure.
     await page
       .locator("#files")
       .setInputFiles({ name: "again.md", mimeType: "text/markdown", buffer: Buffer.from(BOATS) });

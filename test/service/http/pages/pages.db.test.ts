@@ -77,7 +77,7 @@ test.runIf(HAS_CHROMIUM)(
   },
 );
 
-test.runIf(HAS_CHROMIUM)("a person denies a login whose code was typed, and a wrong code is told", async () => {
+test.runIf(HAS_CHROMIUM)("a person denies a login whose code was typed, and a wrong code is shown", async () => {
   const { base, start, exchange } = await startApp();
   const started = await start();
   const page = await openBrowser(base);

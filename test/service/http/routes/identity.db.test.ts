@@ -218,7 +218,7 @@ describe.each(ENGINES)("%s", (kind) => {
     for (let time = 0; time < 5; time += 1) expect((await call(app, "GET", "/api/system/health")).status).toBe(200);
   });
 
-  test("the description and its page are open, and every route but the open ones wants a credential", async () => {
+  test("the description and its page are open, and every route but the open ones needs a credential", async () => {
     const app = await testApp(await freshStorage(kind));
     const { body } = await call(app, "GET", "/openapi.json");
     expect((await call(app, "GET", "/docs/")).status).toBe(200);

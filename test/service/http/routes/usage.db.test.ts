@@ -22,7 +22,7 @@ describe.each(ENGINES)("%s", (engine) => {
     expect(days).toMatchObject([{ runs: 1, failed_runs: 1, input_tokens: 900, output_tokens: 40 }]);
   });
 
-  test("usage is summed by day, key and user; another's only for whoever manages the user", async () => {
+  test("usage is summed by day, key and user; another's only for those who manage the user", async () => {
     const storage = await freshStorage(engine);
     const app = await testApp(storage);
     onTestFinished(() => app.close());
@@ -30,7 +30,7 @@ describe.each(ENGINES)("%s", (engine) => {
     const as = { token: root.access_token };
     await call(app, "POST", "/api/auth/users", { username: "other", password: PASSWORD }, as);
     const other = (await call(app, "POST", "/api/auth/token", { username: "other", password: PASSWORD })).body;
-    const stranger = (await makeUser(storage)).caller.userId;
+    const outsider = (await makeUser(storage)).caller.userId;
     const row = { user_id: other.user.id, runs: 2, failed_runs: 1, input_tokens: 5_000_000_000, cost_usd: "0.25" };
     await storage.db
       .insertInto("usage_day")
@@ -39,7 +39,7 @@ describe.each(ENGINES)("%s", (engine) => {
         { ...row, day: "2026-01-02" },
         { ...row, day: "2026-01-02", api_key_id: 7 },
         { ...row, day: "2026-01-03" },
-        { ...row, user_id: stranger, day: "2026-01-02" },
+        { ...row, user_id: outsider, day: "2026-01-02" },
       ])
       .execute();
     const read = async (query: string, token = other.access_token) =>
@@ -59,10 +59,10 @@ describe.each(ENGINES)("%s", (engine) => {
     expect((await read("&group=user")).items).toMatchObject([{ user_id: other.user.id, runs: 6 }]);
     expect((await read("&group=user", root.access_token)).items).toMatchObject([
       { user_id: other.user.id, runs: 6 },
-      { user_id: stranger, runs: 2 },
+      { user_id: outsider, runs: 2 },
     ]);
-    expect((await read(`&user_id=${stranger}`, root.access_token)).totals.runs).toBe(2);
-    expect((await read(`&user_id=${stranger}`)).detail.code).toBe("forbidden");
+    expect((await read(`&user_id=${outsider}`, root.access_token)).totals.runs).toBe(2);
+    expect((await read(`&user_id=${outsider}`)).detail.code).toBe("forbidden");
     expect((await read("&user_id=999999", root.access_token)).detail.code).toBe("user_not_found");
     const recent = await call(app, "GET", "/api/usage", undefined, { token: other.access_token });
     expect(recent.body).toMatchObject({ items: [], totals: { runs: 0, cost_usd: 0 } });

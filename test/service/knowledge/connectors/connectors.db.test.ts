@@ -118,7 +118,7 @@ test("dify: a question goes there by its mode, and the answer keeps the score it
   expect(long.body).toMatchObject({ results: [], warnings: ["query_cut", "rerank_failed"] });
 });
 
-test("each fault of the other side has a code of its own, and nothing of what it says or of the key is told", async () => {
+test("each fault of the other side has a code of its own, and no text of its answer or of the key is passed on", async () => {
   const faults: Readonly<Record<string, [number, string, ((response: ServerResponse) => void) | number]>> = {
     unauthorized: [502, "connector_auth_failed", 401],
     forbidden: [502, "connector_auth_failed", 403],
@@ -151,7 +151,7 @@ test("each fault of the other side has a code of its own, and nothing of what it
   expect(remote.lines.join("")).not.toMatch(/inner words|secret-/);
 });
 
-test("a connector that is silent is given up", async () => {
+test("a connector that does not answer is given up", async () => {
   const remote = await openRemote("dify", { dataset_id: "d-1" }, () => undefined, 500);
   expect(await remote.ask({ query: "x" })).toMatchObject({
     status: 504,

@@ -30,7 +30,7 @@ test("words of a file that was indexed again and again weigh what they did, once
   await desk.knowledge.sweep();
   for (const id of others.slice(0, 20))
     expect((await desk.ask("DELETE", `${desk.path}/documents/${id}`)).status).toBe(200);
-  // PostgreSQL tells what was deleted a second late.
+  // PostgreSQL's count of what was deleted is a second late.
   const before = await scoreOf("heat");
   await waitFor("the words of the deleted files to weigh nothing", async () => {
     await desk.knowledge.sweep();

@@ -11,7 +11,7 @@ const TEXTS = {
   "heat.md": "# Heat\n\nThe heat of a blunt body.",
   "cats.md": "# Cats\n\nA cat sleeps on the wing chair.",
 };
-/** Directions of meaning that a test's model knows: what words say nothing of. */
+/** Directions of meaning that a test's model has: what words alone do not show. */
 const MEANINGS: readonly [RegExp, readonly number[]][] = [
   [/slender|aircraft/, [1, 0, 0.1]],
   [/heat|warmth/, [0, 1, 0.1]],
@@ -70,7 +70,7 @@ function reply(response: ServerResponse, status: number, body: unknown): void {
 }
 
 describe.each(ENGINES)("%s", (kind) => {
-  test("a knowledge base with an embedding model answers by words, by meaning and by both, and says which", async () => {
+  test("a knowledge base with an embedding model answers by words, by meaning and by both, and names which", async () => {
     const models = await startModels();
     const desk = await openDesk(await freshStorage(kind), models);
     const { ask, path } = desk;
@@ -90,7 +90,7 @@ describe.each(ENGINES)("%s", (kind) => {
     });
     expect(models.received).toEqual([]);
 
-    // A model: nothing has vectors yet, and `auto` says so by what it names.
+    // A model: nothing has vectors yet, and `auto` shows that by what it names.
     const { revision } = (await ask("GET", path)).body.database;
     const unknown = await ask("PUT", path, { revision, embedding_model_spec: "m-3" });
     expect(unknown).toMatchObject({ status: 422, body: { detail: { code: "embedding_model_unknown" } } });

@@ -127,7 +127,7 @@ export const HOSTILE_FILES: readonly HostileFile[] = [
       "latin1",
     ),
   ),
-  file("a.pdf", "a pdf that says to have a billion pages", ["corrupt", "too_many_pages", "no_text"], () =>
+  file("a.pdf", "a pdf that declares a billion pages", ["corrupt", "too_many_pages", "no_text"], () =>
     Buffer.from(pdf(Buffer.from("")).toString("latin1").replace("/Count 1", "/Count 999999999"), "latin1"),
   ),
   file("a.pdf", "a pdf whose content unpacks to 1 GB", ["parser_memory", "parser_timeout", "corrupt", "no_text"], () =>
@@ -244,7 +244,7 @@ export const HOSTILE_FILES: readonly HostileFile[] = [
   file("a.txt", "noise called txt", ["type_mismatch"], () =>
     Buffer.from(Array.from({ length: 9_999 }, (_, index) => (index * 7_919 + (index >> 3)) % 256)),
   ),
-  file("a.md", "a page mark and nothing else", ["empty_document"], text("<!-- page 1 -->\n")),
+  file("a.md", "a page mark alone", ["empty_document"], text("<!-- page 1 -->\n")),
   file("a.exe", "an unknown extension", ["unsupported_type"], text("MZ")),
   file("a.zip", "a path out of the archive", ["archive_unsafe"], () =>
     writeZip([member, { ...member, name: "../../etc/cron.d/x.txt" }]),
@@ -260,7 +260,7 @@ export const HOSTILE_FILES: readonly HostileFile[] = [
       { name: "b.txt", data: "x".repeat(9_999), sharesBytes: true },
     ]),
   ),
-  file("a.zip", "a size that lies", ["corrupt"], () =>
+  file("a.zip", "a wrong size", ["corrupt"], () =>
     writeZip([{ name: "a.txt", data: "x".repeat(100_000), claimedSize: 10 }]),
   ),
   file("a.zip", "a member that unpacks to 200 MB", ["archive_limit"], () =>

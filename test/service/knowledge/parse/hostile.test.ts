@@ -32,7 +32,7 @@ test.each(HOSTILE_FILES)("$filename: $name", async ({ filename, ends, make }) =>
   if (result instanceof ParseFailed) expect(result.message.length).toBeLessThanOrEqual(500);
   else expect(result.markdown.trim()).not.toBe("");
   expect(most - before).toBeLessThan(300 * MIB);
-  // One second on a machine that does nothing else; this one may run other tests.
+  // One second on an idle machine; this one may run other tests.
   expect(delay.max / 1e6).toBeLessThan(5_000);
 });
 

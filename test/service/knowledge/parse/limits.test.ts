@@ -78,7 +78,7 @@ test("closing ends all children", async () => {
   await expect(mustRead(parser, "a.txt", "hello")).rejects.toThrow("closed");
 });
 
-test("without the optional programs the codes say what is missing", async () => {
+test("without the optional programs the codes name what is missing", async () => {
   const parser = await parserOfTest({ ocr: "off", converter: "off" });
   const read = async (name: string): Promise<Buffer> => await readFile(join(DOCUMENTS, name));
   expect(await code(parser, "a.png", await read("scan.png"))).toBe("ocr_unavailable");
@@ -120,7 +120,7 @@ test("a child sees nothing of this process's environment", async () => {
   await mustRead(parser, "a.txt", "hello");
   const [pid] = await children();
   const environment = (await readFile(`/proc/${pid}/environ`, "utf8")).split("\0").filter(Boolean).toSorted();
-  // The shell that sets the limits says where it is.
+  // The shell that sets the limits prints where it is.
   expect(environment.filter((entry) => !entry.startsWith("PWD="))).toEqual([
     "LANG=C.UTF-8",
     "PATH=/usr/local/bin:/usr/bin:/bin",

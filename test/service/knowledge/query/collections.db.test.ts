@@ -126,7 +126,7 @@ async function importAll(
   }
 }
 
-/** The same questions to the chunks that are in the database, by the formula and nothing else. */
+/** The same questions to the chunks that are in the database, by the formula alone. */
 async function answerByHand(
   { storage, kbId }: Awaited<ReturnType<typeof openDesk>>,
   { queries }: Collection,

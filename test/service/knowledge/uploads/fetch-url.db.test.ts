@@ -17,7 +17,7 @@ const html = (response: ServerResponse, body: string | Buffer = PAGE, type = "te
   void response.writeHead(200, { "content-type": type }).end(body);
 
 /**
- * A web server on loopback that answers for `page.test`, which alone may be private; nothing here dials anything else.
+ * A web server on loopback that answers for `page.test`, which alone may be private; no other address is dialled.
  *
  * @param names - further names, with what they resolve to, one list for each time they are asked
  */
@@ -177,7 +177,7 @@ test("the address that was checked is the one that is dialled", async () => {
   const web = await openWeb({ "/": (response) => html(response) }, { "page.test": [["127.0.0.1"], ["127.0.0.2"]] });
   expect((await web.fetchUrl(web.at("/"))).status).toBe(200);
   expect(web.nameServer.questions).toEqual(["page.test"]);
-  // Asked anew it is where nothing listens: the answer before is not remembered either.
+  // Asked anew it is where nothing listens: the answer before is not cached either.
   expect((await web.fetchUrl(web.at("/"))).body.detail).toMatchObject({ code: "url_fetch_failed", reason: "connect" });
 });
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryDirectory } from "../../../harness/temporary.ts";
 import { openDesk, type Desk } from "../../harness/knowledge.ts";
-import { startMortal } from "../../harness/mortal.ts";
+import { startKillable } from "../../harness/killable.ts";
 import { freshDatabase, freshStorage } from "../../harness/storage.ts";
 
 // PostgreSQL alone: what is refused here is refused before the database is asked, or by statements that both engines share.
@@ -147,7 +147,7 @@ test("addresses of nothing, of another knowledge base or of another kind add not
 test("100 MB are uploaded in flat memory", async () => {
   const database = await freshDatabase("postgres");
   if (database.kind !== "postgres") throw new Error("not PostgreSQL");
-  const service = await startMortal({
+  const service = await startKillable({
     directory: temporaryDirectory(onTestFinished),
     turndUrl: "http://127.0.0.1:9",
     databaseUrl: database.url,

@@ -84,7 +84,7 @@ test("an approximate index of vectors is made by a task, answers name it, and it
       expect(cosine).toBeLessThanOrEqual((near.hits[place - 1]?.cosine ?? 1) + 1e-9);
   }
   expect(found / (10 * QUERIES)).toBeGreaterThanOrEqual(0.95);
-  await waitFor("PostgreSQL to tell that the index was used", async () => {
+  await waitFor("PostgreSQL's count of uses of the index", async () => {
     const { rows } = await sql<{ scans: number }>`
       select idx_scan::int as scans from pg_stat_user_indexes where indexrelname like '%hnsw%'`.execute(storage.db);
     return (rows[0]?.scans ?? 0) >= QUERIES || undefined;

@@ -84,7 +84,7 @@ async function cancel(desk: Desk, taskId: string, when: string): Promise<void> {
   const startedAt = performance.now();
   await desk.ask("POST", `/api/tasks/${taskId}/cancel`);
   expect((await desk.ended(taskId)).status).toBe("cancelled");
-  // oxlint-disable-next-line no-console -- a figure for whoever reads the run
+  // oxlint-disable-next-line no-console -- a figure for the reader of the run
   console.info(`a cancel ${when}: ${Math.round(performance.now() - startedAt)} ms`);
 }
 

@@ -9,7 +9,7 @@ import { openObjectDirectory } from "../../../../src/service/storage/object-dire
 import type { Storage } from "../../../../src/service/storage/storage.ts";
 import { temporaryDirectory } from "../../../harness/temporary.ts";
 import { waitFor } from "../../../harness/wait-for.ts";
-import { startMortal, type Mortal } from "../../harness/mortal.ts";
+import { startKillable, type Killable } from "../../harness/killable.ts";
 import { freshDatabase, openTestStorage } from "../../harness/storage.ts";
 
 const BASES = "/api/knowledge/databases";
@@ -30,15 +30,15 @@ test(
     const database = await freshDatabase("postgres");
     if (database.kind !== "postgres") throw new Error("not PostgreSQL");
     const directory = temporaryDirectory(onTestFinished);
-    const start = (step?: KnowledgeStep): Promise<Mortal> =>
-      startMortal({
+    const start = (step?: KnowledgeStep): Promise<Killable> =>
+      startKillable({
         directory,
         turndUrl: "http://127.0.0.1:9",
         databaseUrl: database.url,
         env: {
           SERVICE_KB_LEASE_MS: "10000",
-          MORTAL_PARSES: join(directory, "parses"),
-          ...(step === undefined ? {} : { MORTAL_STEP: step, MORTAL_MARK: join(directory, step) }),
+          KILLABLE_PARSES: join(directory, "parses"),
+          ...(step === undefined ? {} : { KILLABLE_STEP: step, KILLABLE_MARK: join(directory, step) }),
         },
       });
     let bases: Bases | undefined;
@@ -52,13 +52,13 @@ test(
     expect(STEPS.filter((step) => !existsSync(join(directory, step)))).toEqual([]);
     expect([...STEPS].toSorted()).toEqual([...KNOWLEDGE_STEPS].toSorted());
 
-    // The directories of those that were killed: another process deletes them when they have been silent for a day.
+    // The directories of those that were killed: another process deletes them when they have not changed for a day.
     const left = (): string[] => readdirSync(directory).filter((name) => name.startsWith("parsing-"));
     expect(left()).toHaveLength(STEPS.length);
     for (const name of left()) utimesSync(join(directory, name), 0, 0);
     const last = await start();
     expect(left()).toHaveLength(1);
-    // Of a process that died of what one before it has left, the deletion may not have been asked for; twice is right.
+    // Of a process that was ended by what one before it has left, the deletion may not have been asked for; twice is right.
     for (const step of ["delete.objects", "delete.rows"] as const)
       await last.call("DELETE", `${BASES}/${bases?.[step]}`);
     await waitFor(
@@ -100,11 +100,11 @@ function expectParsedOnceMore(log: string): void {
   expect(parsed.filter(({ starts: times }) => times > 1).length).toBeGreaterThanOrEqual(3);
 }
 
-/** Ids: of the one that is kept, and of one for each step that a deletion dies at. */
+/** Ids: of the one that is kept, and of one for each step at which a deletion is killed. */
 type Bases = Readonly<Record<"kept" | "delete.objects" | "delete.rows", string>>;
 
 /** By the first process, which nothing of another's kills meanwhile. */
-async function makeBases(service: Mortal): Promise<Bases> {
+async function makeBases(service: Killable): Promise<Bases> {
   const make = async (name: string): Promise<string> =>
     (await service.call("POST", BASES, { name })).body.database.kb_id;
   return {
@@ -115,7 +115,7 @@ async function makeBases(service: Mortal): Promise<Bases> {
 }
 
 /** Does what leads to a step. */
-async function provoke(service: Mortal, step: KnowledgeStep, bases: Bases): Promise<void> {
+async function provoke(service: Killable, step: KnowledgeStep, bases: Bases): Promise<void> {
   const kbId = step === "delete.objects" || step === "delete.rows" ? bases[step] : bases.kept;
   const file = await service.upload(kbId, `${step}.md`, `# ${step}\n\n${LONG}`);
   const { body } = await service.call("POST", `${BASES}/${kbId}/documents`, {

@@ -83,7 +83,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 describe.each(ENGINES)("%s", (kind) => {
   const storage = shareStorage(kind);
 
-  test("every sequence of claims, ends and losses moves a file as the table says", async () => {
+  test("every sequence of claims, ends and losses moves a file by the table", async () => {
     const { caller } = await makeUser(storage(), { role: "admin" });
     await storage()
       .db.insertInto("knowledge_base")
@@ -153,7 +153,7 @@ function settle(model: Model, status: Status): void {
   model.cameFrom = undefined;
 }
 
-/** What the table says of a step. */
+/** The result of a step by the table. */
 async function take(model: Model, tasks: readonly string[], step: Step): Promise<unknown> {
   if (step.type === "sweep") {
     const { owner } = model;

@@ -26,7 +26,7 @@ function createGate() {
 }
 
 describe.each(ENGINES)("%s", (kind) => {
-  test("a task says which file it is at, never goes back, and succeeds whatever becomes of the files", async () => {
+  test("a task reports which file it is at, never goes back, and succeeds whatever becomes of the files", async () => {
     const gate = createGate();
     const { onParse } = gate;
     const desk = await openDesk(await freshStorage(kind), {

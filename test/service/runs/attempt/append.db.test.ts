@@ -45,7 +45,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(await written()).toEqual(["a", "a"]);
   });
 
-  test("an earlier attempt, and an attempt of a run that has ended, writes nothing and is told so", async () => {
+  test("an earlier attempt, and an attempt of a run that has ended, writes nothing and is refused", async () => {
     const { desk, owner, write, written } = await begin();
     await expect(write(["a"], 1, { ...owner, attempt: owner.attempt + 1 })).rejects.toThrow(OwnershipLost);
     await write(["a"], 1);

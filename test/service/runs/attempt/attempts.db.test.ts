@@ -84,7 +84,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect((await desk.events(runId)).slice(-2).map(({ event }) => event)).toEqual(["error", "end"]);
   });
 
-  test("attempts that only waited came to nothing; one that moved the turn's cursor did not", async () => {
+  test("attempts that only waited count as failed; one that moved the turn's cursor does not", async () => {
     const desk = await openRunDesk(storage());
     const { run } = await desk.submit("r-1", "enqueue");
     const runId = run?.id ?? "";
@@ -115,11 +115,11 @@ describe.each(ENGINES)("%s", (kind) => {
     const turns = async () => (await turnd.request("GET", "/v1/turns")).body.turns;
     expect(await turns()).toMatchObject([{ request_id: runId, status: expect.stringMatching(/^(queued|running)$/) }]);
 
-    const nowhere = {
+    const unreachable = {
       ...attempts,
       sandboxes: createStaticSandboxes({ storage: storage(), urls: [], token: undefined }),
     };
-    await expect(endLeftTurn(nowhere, runId, signal)).rejects.toThrow();
+    await expect(endLeftTurn(unreachable, runId, signal)).rejects.toThrow();
     expect((await onlyRun(desk)).turn_left_at).toBeInstanceOf(Date);
     await endLeftTurn(attempts, runId, signal);
     expect(await turns()).toMatchObject([{ request_id: runId, status: "cancelled" }]);
@@ -207,11 +207,11 @@ describe.each(ENGINES)("%s", (kind) => {
 
   test.each(["cut", "garble"] as const)(
     "the answer to a turn's POST is lost (%s): turnd is asked for the turn, and it runs once",
-    async (fate) => {
+    async (handling) => {
       const turnd = await fakeDaemon();
       const proxy = await startLossyProxy(turnd.url);
       let left = 2;
-      proxy.decide((method, path) => (method === "POST" && path === "/v1/turns" && left-- > 0 ? fate : "pass"));
+      proxy.decide((method, path) => (method === "POST" && path === "/v1/turns" && left-- > 0 ? handling : "pass"));
       const service = await freshService(kind, { turndUrl: proxy.url });
       const { run_id: runId } = await service.submit(await service.thread(), "Done.");
       expect(await service.result(runId)).toMatchObject({ status: "completed", output: "Done." });

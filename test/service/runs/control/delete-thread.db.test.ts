@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import type { TestDaemon } from "../../../harness/daemon.ts";
 import { fakeDaemon } from "../../../harness/fake-daemon.ts";
 import { waitFor } from "../../../harness/wait-for.ts";
-import { makeSite } from "../../harness/mortal.ts";
+import { makeSite } from "../../harness/killable.ts";
 import { ENGINES, type EngineKind } from "../../harness/storage.ts";
 import { freshService } from "../../harness/service.ts";
 
@@ -95,7 +95,7 @@ describe.each(ENGINES)("%s", (kind) => {
 
 async function expectDeletedWhenKilledAt(step: string, kind: EngineKind, turnd: TestDaemon): Promise<void> {
   const site = await makeSite(kind, turnd.url);
-  const first = await site.start({ MORTAL_STEP: step });
+  const first = await site.start({ KILLABLE_STEP: step });
   const threadId = await first.thread();
   const { body: run } = await first.call("POST", "/api/agent/runs", {
     agent_slug: "cli-b",

@@ -11,7 +11,7 @@ const USAGE = {
 };
 const WORK = { kind: "turn", text: "", mode: "execute", needsApproval: false } as const;
 
-test.each(["completed", "failed", "cancelled"] as const)("what a %s turn says that it used is its run's", (status) => {
+test.each(["completed", "failed", "cancelled"] as const)("the usage that a %s turn reports is its run's", (status) => {
   const ended = TurnEndedData.parse({
     status,
     output: "",
@@ -24,6 +24,6 @@ test.each(["completed", "failed", "cancelled"] as const)("what a %s turn says th
     digest: "0".repeat(64),
   });
   expect(outcomeOf(ended, WORK, undefined)).toMatchObject({ status, usage: { ...USAGE, cost_usd: 0.5 } });
-  const { usage: _usage, ...silent } = ended;
-  expect(outcomeOf(silent, WORK, undefined).usage).toBeUndefined();
+  const { usage: _usage, ...withoutUsage } = ended;
+  expect(outcomeOf(withoutUsage, WORK, undefined).usage).toBeUndefined();
 });

@@ -13,7 +13,7 @@ export interface ModelRequest {
   run?: { status: Ending | "pending" | "running" | "cancel_requested"; isReleased: boolean };
 }
 
-/** The queue of one thread as the design's tables say it, in memory. Each method answers what the caller sees: a status or a code. */
+/** The queue of one thread by the design's tables, in memory. Each method answers what the caller sees: a status or a code. */
 export class QueueModel {
   readonly requests: ModelRequest[] = [];
   readonly dispatched: string[] = [];

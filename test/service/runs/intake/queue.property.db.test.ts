@@ -8,7 +8,7 @@ import { act, action, answerOf, codeOf, Player, POLICIES, type Action } from "./
 describe.each(ENGINES)("%s", (kind) => {
   const storage = shareStorage(kind);
 
-  test("a thread's queue is what the tables of the design say, whatever happens in whatever order", async () => {
+  test("a thread's queue is that of the design's tables, whatever happens in whatever order", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 25, size: "max" }), async (actions) => {
         const player = new Player(await openRunDesk(storage()));

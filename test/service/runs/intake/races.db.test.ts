@@ -123,7 +123,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect((await desk.requests()).map(({ status }) => status)).toEqual(["dispatched", "dispatched", "queued"]);
   });
 
-  test("what cannot be dispatched any more fails, and a continue that finds nothing else says so", async () => {
+  test("what cannot be dispatched any more fails, and a continue that finds no other is refused", async () => {
     const desk = await openRunDesk(storage());
     const owner = await running(desk);
     await desk.submit("second", "enqueue");
@@ -169,7 +169,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(row?.turn_request_id).toBe(request.planned_run_id);
   });
 
-  test("a steer is promised by the target's owner alone, and not once the target is cancelled", async () => {
+  test("a steer is assigned by the target's owner alone, and not once the target is cancelled", async () => {
     const desk = await openRunDesk(storage());
     const owner = await running(desk);
     const { request } = await desk.submit("steer", "steer");

@@ -11,7 +11,7 @@ async function play(desk: RunDesk, status: "completed" | "interrupted" = "comple
   return owner.runId;
 }
 
-async function said(desk: RunDesk, page: { before?: string; limit: number }): Promise<string[]> {
+async function history(desk: RunDesk, page: { before?: string; limit: number }): Promise<string[]> {
   const { messages } = await desk.runs.history(desk.actor.caller, desk.threadId, page);
   return messages.map(({ role, content }) => `${role}: ${content}`);
 }
@@ -40,18 +40,18 @@ describe.each(ENGINES)("%s", (kind) => {
     await play(desk);
     const order = ["first", "steer", "third", "second", "fourth"];
     const all = order.flatMap((each) => [`user: do ${each}`, "assistant: done"]);
-    expect(await said(desk, { limit: 100 })).toEqual(all);
+    expect(await history(desk, { limit: 100 })).toEqual(all);
     // Page by page, the newest first.
-    expect(await said(desk, { limit: 4 })).toEqual(all.slice(6));
-    expect(await said(desk, { limit: 4, before: third })).toEqual(all.slice(0, 4));
+    expect(await history(desk, { limit: 4 })).toEqual(all.slice(6));
+    expect(await history(desk, { limit: 4, before: third })).toEqual(all.slice(0, 4));
     // At most so many, and never a half of what belongs to one run.
-    expect(await said(desk, { limit: 3 })).toEqual(all.slice(8));
-    expect(await said(desk, { limit: 1 })).toEqual(all.slice(8));
+    expect(await history(desk, { limit: 3 })).toEqual(all.slice(8));
+    expect(await history(desk, { limit: 1 })).toEqual(all.slice(8));
   });
 
-  test("a page of the history passes runs without a text over: it is empty only where nothing was said before", async () => {
+  test("a page of the history skips runs without a text: it is empty only where there are no messages before", async () => {
     const desk = await openRunDesk(storage());
-    const silent = async (id: string) => {
+    const withoutText = async (id: string) => {
       await desk.submit(id, "enqueue", { input: { query: "", images: [] } });
       const run = await desk.runs.activeRun(desk.actor.caller, desk.threadId);
       const owner = await desk.claim(run?.run_id ?? "");
@@ -59,19 +59,19 @@ describe.each(ENGINES)("%s", (kind) => {
       await desk.finish(owner, { status: "completed", reason: "rejected_plan", output: "" });
       return owner.runId;
     };
-    const before = await silent("silent-0");
+    const before = await withoutText("withoutText-0");
     await desk.submit("first", "enqueue");
     const first = await play(desk);
-    for (let each = 1; each <= 60; each += 1) await silent(`silent-${each}`);
+    for (let each = 1; each <= 60; each += 1) await withoutText(`withoutText-${each}`);
     await desk.submit("last", "enqueue");
     const last = await play(desk);
-    expect(await said(desk, { limit: 2 })).toEqual(["user: do last", "assistant: done"]);
-    expect(await said(desk, { limit: 1, before: last })).toEqual(["user: do first", "assistant: done"]);
-    expect(await said(desk, { limit: 100 })).toHaveLength(4);
-    for (const run of [first, before]) expect(await said(desk, { limit: 2, before: run })).toEqual([]);
+    expect(await history(desk, { limit: 2 })).toEqual(["user: do last", "assistant: done"]);
+    expect(await history(desk, { limit: 1, before: last })).toEqual(["user: do first", "assistant: done"]);
+    expect(await history(desk, { limit: 100 })).toHaveLength(4);
+    for (const run of [first, before]) expect(await history(desk, { limit: 2, before: run })).toEqual([]);
   });
 
-  test("a thread whose rows say that something waits and nothing stops it is ready, and continue gets it going", async () => {
+  test("a thread whose rows have a waiting request and nothing that stops it is ready, and continue starts it", async () => {
     const desk = await openRunDesk(storage());
     await desk.submit("first", "enqueue");
     await desk.submit("second", "enqueue");
@@ -80,7 +80,7 @@ describe.each(ENGINES)("%s", (kind) => {
     if (owner === undefined) throw new Error("nothing runs");
     await desk.finish(owner, outcomeOf("failed"));
     expect(await desk.view()).toBe("paused");
-    // No transaction leaves it so: whatever completes dispatches the head. A person who mends rows may.
+    // No transaction leaves it so: whatever completes dispatches the head. A person who repairs rows may.
     await storage().db.updateTable("run").set({ status: "completed" }).where("id", "=", owner.runId).execute();
     expect((await desk.runs.queue(desk.actor.caller, desk.threadId)).queue).toMatchObject({
       status: "ready",

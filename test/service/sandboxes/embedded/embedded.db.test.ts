@@ -50,7 +50,7 @@ function create(storage: Storage, dataDirectory: string, more: Record<string, st
   return createEmbeddedSandboxes({ ...optionsOf(dataDirectory, more), storage, logger });
 }
 
-test("turnd is started with a workspace for each session, started again when it dies, and stopped with the service", async () => {
+test("turnd is started with a workspace for each session, started again when it ends, and stopped with the service", async () => {
   const storage = await freshStorage("pglite");
   const directory = temporaryDirectory(onTestFinished);
   const sandboxes = create(storage, directory);
@@ -99,7 +99,7 @@ async function leaveTurnd(directory: string, more: Record<string, string> = {}) 
   return startChild(childOptionsOf(optionsOf(directory, more)), 1, new AbortController().signal);
 }
 
-test("a turnd that a killed service has left is taken up", async () => {
+test("a turnd that a killed service has left is used again", async () => {
   const storage = await freshStorage("pglite");
   const directory = temporaryDirectory(onTestFinished);
   const left = await leaveTurnd(directory, { TERM: "one terminal" });
@@ -143,7 +143,7 @@ function noted(directory: string): number {
   return JSON.parse(readFileSync(join(directory, "turnd.json"), "utf8")).pid;
 }
 
-test("whoever gives up waiting for turnd's start is free at once, and the start goes on", async () => {
+test("a caller that stops waiting for turnd's start returns at once, and the start goes on", async () => {
   const storage = await freshStorage("pglite");
   const directory = temporaryDirectory(onTestFinished);
   const sandboxes = create(storage, directory);
@@ -159,7 +159,7 @@ test("whoever gives up waiting for turnd's start is free at once, and the start 
   await sandboxes.close();
 });
 
-test("a turnd that cannot start is said with the end of its log", async () => {
+test("a turnd that cannot start is reported with the end of its log", async () => {
   const storage = await freshStorage("pglite");
   const directory = temporaryDirectory(onTestFinished);
   const sandboxes = createEmbeddedSandboxes({

@@ -20,7 +20,7 @@ interface Stored {
   [key: string]: unknown;
 }
 
-/** A simulated API server: what it is given it checks by the schemas of Kubernetes, and pods live as the test lets them. */
+/** A simulated API server: what it is given it checks by the schemas of Kubernetes, and pods run as the test decides. */
 export interface ClusterServer {
   /** Path of a kubeconfig that leads here. */
   readonly kubeconfig: string;
@@ -29,7 +29,7 @@ export interface ClusterServer {
   get(kind: string, name: string): Stored | undefined;
   /** Every deletion, with the grace that was asked for. */
   readonly deletions: { readonly name: string; readonly graceSeconds: string | null }[];
-  /** What a new pod becomes; `Running` unless told. */
+  /** What a new pod becomes; `Running` unless the test decides otherwise. */
   nextStatus: Record<string, unknown>;
   /** How many looks a deleted pod survives. */
   lingers: number;

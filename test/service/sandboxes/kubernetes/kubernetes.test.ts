@@ -27,7 +27,7 @@ async function open() {
 const first = { id: ID, generation: 1 };
 const second = { id: ID, generation: 2 };
 
-test("a start makes a claim, two secrets and a pod that the schemas accept, limited as the settings say", async () => {
+test("a start makes a claim, two secrets and a pod that the schemas accept, limited by the settings", async () => {
   const { cluster, engine } = await open();
   expect(await engine.look()).toEqual({ ok: true });
   expect(await engine.launch(first, "a-token", never)).toBe("http://10.1.2.3:8080");
@@ -98,7 +98,7 @@ test("a stop keeps the claim, a removal does not; both may be repeated", async (
   expect(cluster.names()).toEqual([]);
 });
 
-test("a pod that cannot start says why, in the kubelet's words and its own", async () => {
+test("a pod that cannot start is reported with the kubelet's reason and its own log", async () => {
   const { cluster, engine } = await open();
   cluster.nextStatus = {
     phase: "Pending",

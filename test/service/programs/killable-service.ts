@@ -1,5 +1,5 @@
 // A service that kills itself, once, at a step of an attempt, of a deletion or of the knowledge base, or at a sandbox's start
-// (`launch`): MORTAL_STEP names it, MORTAL_MARK is the file that says it was done. MORTAL_PARSES is a file that gets a line for
+// (`launch`): KILLABLE_STEP names it, KILLABLE_MARK is the file that is written when it was done. KILLABLE_PARSES is a file that gets a line for
 // every parse that is begun or finished: process, step, file.
 import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { pino } from "pino";
@@ -8,7 +8,12 @@ import { startService } from "../../../src/service/service.ts";
 import { readSettings } from "../../../src/service/settings/settings.ts";
 import { oneTurnd } from "../harness/one-turnd.ts";
 
-const { MORTAL_STEP: step, MORTAL_MARK: mark = "", MORTAL_ROLE: role = "serve", MORTAL_PARSES: parses } = process.env;
+const {
+  KILLABLE_STEP: step,
+  KILLABLE_MARK: mark = "",
+  KILLABLE_ROLE: role = "serve",
+  KILLABLE_PARSES: parses,
+} = process.env;
 if (role !== "serve" && role !== "api" && role !== "worker") throw new Error(`there is no role ${role}`);
 const settings = readSettings(process.env, process.getuid?.() ?? 0);
 const service = await startService({
@@ -17,9 +22,9 @@ const service = await startService({
   logger: pino({ level: "info" }),
   version: "test",
   createSandboxes:
-    process.env["MORTAL_SANDBOXES"] === "pool"
+    process.env["KILLABLE_SANDBOXES"] === "pool"
       ? oneTurnd(settings.values.SERVICE_TURND_URLS[0] ?? "", {
-          isGone: process.env["MORTAL_GONE"] === "true",
+          isGone: process.env["KILLABLE_GONE"] === "true",
           onLaunch: () => dieAt("launch"),
         }).createSandboxes
       : async ({ storage }) =>

@@ -9,7 +9,7 @@ import { freshDatabase, seedDataDirectory, type EngineKind } from "./storage.ts"
 import { PASSWORD } from "./auth.ts";
 import { holdsSecret, SECRETS } from "./sentinel.ts";
 
-export interface MortalOptions {
+export interface KillableOptions {
   readonly directory: string;
   readonly turndUrl: string;
   readonly databaseUrl: string | undefined;
@@ -17,8 +17,8 @@ export interface MortalOptions {
 }
 
 /** A service in a process of its own. */
-export interface Mortal extends Omit<ListeningProcess, "url"> {
-  /** Calls as the superadmin; throws when the process dies. */
+export interface Killable extends Omit<ListeningProcess, "url"> {
+  /** Calls as the superadmin; throws when the process ends. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   /** Uploads one document as a browser does. @returns its address in the knowledge base */
   upload(kbId: string, filename: string, content: string): Promise<string>;
@@ -41,7 +41,7 @@ export async function makeSite(kind: EngineKind, turndUrl: string) {
     databaseUrl: database.kind === "postgres" ? database.url : undefined,
   };
   return {
-    start: (env: Readonly<Record<string, string>> = {}): Promise<Mortal> => startMortal({ ...options, env }),
+    start: (env: Readonly<Record<string, string>> = {}): Promise<Killable> => startKillable({ ...options, env }),
   };
 }
 
@@ -52,42 +52,45 @@ export async function turnsOf(turnd: TestDaemon): Promise<string[]> {
 }
 
 /** No gap among a run's events, and one end, which is the last. */
-export async function expectWholeStream(service: Mortal, runId: string, about: string): Promise<void> {
+export async function expectWholeStream(service: Killable, runId: string, about: string): Promise<void> {
   const { ids, types } = await service.follow(runId, 0);
   expect(ids, about).toEqual(ids.map((_, index) => index + 1));
   expect(types.indexOf("end"), about).toBe(types.length - 1);
   expect(types, about).not.toContain("error");
 }
 
-/** Starts a process, an API or a worker, and waits until it says that it is ready. */
-export async function startMortalProcess(options: MortalOptions): Promise<ListeningProcess> {
+/** Starts a process, an API or a worker, and waits until it is ready. */
+export async function startKillableProcess(options: KillableOptions): Promise<ListeningProcess> {
   if (options.databaseUrl === undefined) await seedDataDirectory(options.directory);
-  const mortal = await startListening([process.execPath, join(REPOSITORY, "test/service/programs/mortal-service.ts")], {
-    PATH: "/usr/bin:/bin",
-    SERVICE_DATA_DIR: options.directory,
-    SERVICE_PORT: "0",
-    SERVICE_SANDBOX: "static",
-    SERVICE_TURND_URLS: options.turndUrl,
-    // Tests poll.
-    SERVICE_RATE_PER_MINUTE: "0",
-    SERVICE_LEASE_MS: "10000",
-    SERVICE_RUN_CONCURRENCY: "4",
-    ...SECRETS,
-    MORTAL_MARK: join(options.directory, "died"),
-    ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
-    ...options.env,
-  });
+  const killable = await startListening(
+    [process.execPath, join(REPOSITORY, "test/service/programs/killable-service.ts")],
+    {
+      PATH: "/usr/bin:/bin",
+      SERVICE_DATA_DIR: options.directory,
+      SERVICE_PORT: "0",
+      SERVICE_SANDBOX: "static",
+      SERVICE_TURND_URLS: options.turndUrl,
+      // Tests poll.
+      SERVICE_RATE_PER_MINUTE: "0",
+      SERVICE_LEASE_MS: "10000",
+      SERVICE_RUN_CONCURRENCY: "4",
+      ...SECRETS,
+      KILLABLE_MARK: join(options.directory, "killed"),
+      ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
+      ...options.env,
+    },
+  );
   onTestFinished(async () => {
-    mortal.kill("SIGKILL");
-    await mortal.exited;
-    expect(mortal.log.filter(holdsSecret), "lines of the log with a secret").toEqual([]);
+    killable.kill("SIGKILL");
+    await killable.exited;
+    expect(killable.log.filter(holdsSecret), "lines of the log with a secret").toEqual([]);
   });
-  return mortal;
+  return killable;
 }
 
 /** Starts a service that does both, and logs in. */
-export async function startMortal(options: MortalOptions): Promise<Mortal> {
-  const { url, ...child } = await startMortalProcess(options);
+export async function startKillable(options: KillableOptions): Promise<Killable> {
+  const { url, ...child } = await startKillableProcess(options);
   const { request } = createClient(url);
   const token = await waitFor("a login", async () => {
     const first = await request("POST", "/api/auth/initialize", { username: "root", password: PASSWORD });
@@ -96,7 +99,7 @@ export async function startMortal(options: MortalOptions): Promise<Mortal> {
     return typeof body?.access_token === "string" ? body.access_token : undefined;
   });
   const authorization = `Bearer ${token}`;
-  const call: Mortal["call"] = (method, path, body) => request(method, path, body, { authorization });
+  const call: Killable["call"] = (method, path, body) => request(method, path, body, { authorization });
   return {
     ...child,
     call,
