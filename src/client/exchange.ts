@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { Problem, ProblemError } from "../protocol/index.ts";
 import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
 import { readRetryAfter } from "./retry-after.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 
 /**
  * Parses what a turnd of another version may have sent: fields that this version does not know are left out.

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Evidence, FailureCode } from "./failures.ts";
 
 /** How a turn ends by a rule that wins. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** One thing a CLI printed that this turnd does not know. */
 export const DriftEntry = z

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { CliName, Mode } from "./executors.ts";
 import { Failure, FailureCode } from "./failures.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** The closed list of reasons why a turn did not complete. Source: docs/design.md §4. */
 export const FailureCode = z

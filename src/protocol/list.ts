@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Wrong elements that are reported: as many fields as one answer names. */
 const MAX_WRONG = 50;

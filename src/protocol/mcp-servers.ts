@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 const MAX_SERVERS = 16;
 const MAX_ENTRIES = 64;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * What a session's CLI may not do, and what a turn's may not do in addition. It can only restrict what the operator

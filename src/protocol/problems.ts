@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Why a request was refused: the closed list. Source: docs/design.md §5. */
 export const ProblemCode = z

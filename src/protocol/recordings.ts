@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Exit, Usage } from "./events.ts";
 import { CliName, Mode } from "./executors.ts";
 import { FailureCode } from "./failures.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { TicketQuery } from "./tickets.ts";
 import { TurnStatus } from "./turns.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ExecutorInfo } from "./executors.ts";
 import { SandboxInfo } from "./sandbox.ts";
 import { Session } from "./sessions.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** The limits that each turn and each shell has for itself. */
 export const TurnLimitsInfo = z

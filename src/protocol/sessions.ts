@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { CliName, ExecutorName } from "./executors.ts";
 import { Permissions } from "./permissions.ts";
 import { CallerId, Metadata } from "./turns.ts";

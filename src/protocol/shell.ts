@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Named } from "./requests.ts";
 import { TicketQuery } from "./tickets.ts";
 import { CallerId } from "./turns.ts";

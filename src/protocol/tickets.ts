@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Body of `POST /v1/tickets`. Unknown fields are refused. */
 export const UrlTicketRequest = z

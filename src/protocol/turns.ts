@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { byteLength } from "./byte-length.ts";
 import { Decision } from "./decisions.ts";
 import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
