@@ -6,7 +6,7 @@
  */
 export function readBaseUrl(baseUrl: string): string {
   const page: unknown = Reflect.get(globalThis, "location");
-  const href: unknown = page instanceof Object ? Reflect.get(page, "href") : undefined;
+  const href: unknown = typeof page === "object" && page !== null ? Reflect.get(page, "href") : undefined;
   const url = URL.parse(baseUrl, typeof href === "string" ? href : undefined);
   const quoted = JSON.stringify(baseUrl);
   if (url === null) {

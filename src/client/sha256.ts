@@ -20,14 +20,14 @@ const SAVED_HEAD = WORDS * 4 + 8;
  * @see FIPS 180-4, 6.2
  */
 export function createSha256(saved?: Uint8Array): Sha256 {
-  const state = new Uint32Array(INITIAL);
+  const state = Int32Array.from(INITIAL);
   const block = new Uint8Array(BLOCK);
-  const schedule = new Uint32Array(BLOCK);
+  const blockView = new DataView(block.buffer);
   let length = 0;
   if (saved !== undefined) {
     if (saved.length < SAVED_HEAD) throw new RangeError("the state of a digest is too short");
-    const view = new DataView(saved.buffer, saved.byteOffset, saved.byteLength);
-    for (let word = 0; word < WORDS; word += 1) state[word] = view.getUint32(word * 4);
+    const view = viewOf(saved);
+    for (let word = 0; word < WORDS; word += 1) state[word] = view.getInt32(word * 4);
     length = Number(view.getBigUint64(WORDS * 4));
     if (!Number.isSafeInteger(length) || saved.length !== SAVED_HEAD + (length % BLOCK)) {
       throw new RangeError("the state of a digest has another length");
@@ -37,29 +37,37 @@ export function createSha256(saved?: Uint8Array): Sha256 {
 
   return {
     update(bytes) {
-      let taken = 0;
-      while (taken < bytes.length) {
-        const filled = length % BLOCK;
-        const piece = bytes.subarray(taken, taken + BLOCK - filled);
-        block.set(piece, filled);
-        length += piece.length;
-        taken += piece.length;
-        if (filled + piece.length === BLOCK) compress(state, block, schedule);
+      const filled = length % BLOCK;
+      length += bytes.length;
+      if (filled + bytes.length < BLOCK) {
+        block.set(bytes, filled);
+        return;
       }
+      let taken = 0;
+      if (filled > 0) {
+        taken = BLOCK - filled;
+        block.set(bytes.subarray(0, taken), filled);
+        compress(state, blockView, 0);
+      }
+      const view = viewOf(bytes);
+      for (; taken + BLOCK <= bytes.length; taken += BLOCK) compress(state, view, taken);
+      block.set(bytes.subarray(taken));
     },
     digest() {
-      const last = new Uint8Array(length % BLOCK < BLOCK - 8 ? BLOCK : 2 * BLOCK);
-      last.set(block.subarray(0, length % BLOCK));
-      last[length % BLOCK] = 0x80;
-      new DataView(last.buffer).setBigUint64(last.length - 8, BigInt(length) * 8n);
+      const filled = length % BLOCK;
+      const last = new Uint8Array(filled < BLOCK - 8 ? BLOCK : 2 * BLOCK);
+      last.set(block.subarray(0, filled));
+      last[filled] = 0x80;
+      const view = viewOf(last);
+      view.setBigUint64(last.length - 8, BigInt(length) * 8n);
       const final = state.slice();
-      for (let at = 0; at < last.length; at += BLOCK) compress(final, last.subarray(at, at + BLOCK), schedule);
-      return [...final].map((word) => word.toString(16).padStart(8, "0")).join("");
+      for (let at = 0; at < last.length; at += BLOCK) compress(final, view, at);
+      return [...final].map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
     },
     save() {
       const bytes = new Uint8Array(SAVED_HEAD + (length % BLOCK));
-      const view = new DataView(bytes.buffer);
-      for (const [word, value] of state.entries()) view.setUint32(word * 4, value);
+      const view = viewOf(bytes);
+      for (const [word, value] of state.entries()) view.setInt32(word * 4, value);
       view.setBigUint64(WORDS * 4, BigInt(length));
       bytes.set(block.subarray(0, length % BLOCK), SAVED_HEAD);
       return bytes;
@@ -67,21 +75,35 @@ export function createSha256(saved?: Uint8Array): Sha256 {
   };
 }
 
-function compress(state: Uint32Array, block: Uint8Array, schedule: Uint32Array): void {
-  const view = new DataView(block.buffer, block.byteOffset, BLOCK);
-  for (let at = 0; at < 16; at += 1) schedule[at] = view.getUint32(at * 4);
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Of one call of {@link compress}: it is done before the next one begins. */
+const schedule = new Int32Array(BLOCK);
+
+/** Signed words all through: engines keep them out of the heap, which they do not with unsigned ones. */
+function compress(state: Int32Array, view: DataView, offset: number): void {
+  for (let at = 0; at < 16; at += 1) schedule[at] = view.getInt32(offset + at * 4);
   for (let at = 16; at < BLOCK; at += 1) {
-    const early = schedule[at - 15] ?? 0;
-    const late = schedule[at - 2] ?? 0;
+    const early = wordOf(schedule, at - 15);
+    const late = wordOf(schedule, at - 2);
     const sigma0 = rotate(early, 7) ^ rotate(early, 18) ^ (early >>> 3);
     const sigma1 = rotate(late, 17) ^ rotate(late, 19) ^ (late >>> 10);
-    schedule[at] = (schedule[at - 16] ?? 0) + sigma0 + (schedule[at - 7] ?? 0) + sigma1;
+    schedule[at] = (wordOf(schedule, at - 16) + sigma0 + wordOf(schedule, at - 7) + sigma1) | 0;
   }
-  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
+  let a = wordOf(state, 0);
+  let b = wordOf(state, 1);
+  let c = wordOf(state, 2);
+  let d = wordOf(state, 3);
+  let e = wordOf(state, 4);
+  let f = wordOf(state, 5);
+  let g = wordOf(state, 6);
+  let h = wordOf(state, 7);
   for (let at = 0; at < BLOCK; at += 1) {
     const sum1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
     const choice = (e & f) ^ (~e & g);
-    const first = (h + sum1 + choice + (ROUND[at] ?? 0) + (schedule[at] ?? 0)) | 0;
+    const first = (h + sum1 + choice + wordOf(ROUND, at) + wordOf(schedule, at)) | 0;
     const sum0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
     const majority = (a & b) ^ (a & c) ^ (b & c);
     h = g;
@@ -93,7 +115,23 @@ function compress(state: Uint32Array, block: Uint8Array, schedule: Uint32Array):
     b = a;
     a = (first + sum0 + majority) | 0;
   }
-  for (const [at, word] of [a, b, c, d, e, f, g, h].entries()) state[at] = (state[at] ?? 0) + word;
+  add(state, 0, a);
+  add(state, 1, b);
+  add(state, 2, c);
+  add(state, 3, d);
+  add(state, 4, e);
+  add(state, 5, f);
+  add(state, 6, g);
+  add(state, 7, h);
+}
+
+/** An index that is there, for the compiler. */
+function wordOf(words: Int32Array, at: number): number {
+  return words[at] ?? 0;
+}
+
+function add(words: Int32Array, at: number, word: number): void {
+  words[at] = (wordOf(words, at) + word) | 0;
 }
 
 function rotate(word: number, by: number): number {
@@ -103,10 +141,10 @@ function rotate(word: number, by: number): number {
 /** The first 64 primes: the constants are the first 32 bits of the fractions of their roots. */
 const PRIMES = firstPrimes(BLOCK);
 const INITIAL = PRIMES.slice(0, WORDS).map((prime) => fraction(Math.sqrt(prime)));
-const ROUND = Uint32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)));
+const ROUND = Int32Array.from(PRIMES, (prime) => fraction(Math.cbrt(prime)));
 
 function fraction(root: number): number {
-  return ((root - Math.floor(root)) * 2 ** 32) >>> 0;
+  return ((root - Math.floor(root)) * 2 ** 32) | 0;
 }
 
 function firstPrimes(count: number): number[] {

@@ -1,5 +1,3 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { TurndProtocolError, TurndUnreachable } from "../../src/client/errors.ts";
 import type { ReadEvent } from "../../src/client/parse-event.ts";
@@ -8,6 +6,7 @@ import { ProblemError } from "../../src/protocol/index.ts";
 import { fakeDaemon } from "../harness/fake-daemon.ts";
 import { inProcessDaemon } from "../harness/in-process.ts";
 import { startCuttingProxy, type Cut } from "./cutting-proxy.ts";
+import { answering } from "./made-turn.ts";
 
 const LOST_MS = 60_000;
 
@@ -242,11 +241,4 @@ async function collect(turnd: TurndClient, turnId: string, afterSeq = 0, lostAft
   const events: ReadEvent[] = [];
   for await (const event of turnd.follow(turnId, { after: afterSeq, lostAfterMs })) events.push(event);
   return events;
-}
-
-async function answering(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => server.close().closeAllConnections());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

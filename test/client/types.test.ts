@@ -1,0 +1,67 @@
+import { expectTypeOf, test } from "vitest";
+import type { ReadEvent } from "../../src/client/parse-event.ts";
+import type { TurndClient, TurnRequestBody } from "../../src/client/turnd-client.ts";
+import type { FailureCode, TurnEndedData } from "../../src/protocol/index.ts";
+
+/** Compiles only while each kind of event is narrowed by its `type`, and none is left out. */
+function describe(event: ReadEvent): string {
+  switch (event.type) {
+    case "turn.started":
+      return event.data.cli.name;
+    case "session.bound":
+      return event.data.native_session_id;
+    case "session.degraded":
+      return event.data.reason;
+    case "step.started":
+    case "step.ended":
+      return String(event.data.index);
+    case "message":
+    case "reasoning":
+      return event.data.text;
+    case "tool.started":
+      return event.data.kind;
+    case "tool.ended":
+      return event.data.status;
+    case "plan.updated":
+      return event.data.entries.map(({ content }) => content).join();
+    case "retry":
+      return event.data.code;
+    case "permission.denied":
+      return event.data.permission;
+    case "warning":
+      return event.data.message;
+    case "record.unknown":
+      return event.data.line;
+    case "turn.ended":
+      return event.data.status;
+    case "unreadable":
+      return event.line;
+  }
+}
+
+test("events are told apart by their type", () => {
+  expectTypeOf(describe).returns.toBeString();
+  expectTypeOf<Extract<ReadEvent, { type: "turn.ended" }>["data"]>().toEqualTypeOf<TurnEndedData>();
+  expectTypeOf<Extract<ReadEvent, { type: "retry" }>["data"]["code"]>().toEqualTypeOf<FailureCode>();
+  expectTypeOf<ReadEvent>().not.toHaveProperty("data");
+});
+
+test("a request needs its input alone; defaults are turnd's, and a wrong word does not compile", () => {
+  expectTypeOf<{ input: string; executor: string }>().toExtend<TurnRequestBody>();
+  expectTypeOf<{ executor: string }>().not.toExtend<TurnRequestBody>();
+  expectTypeOf<{ input: string; mode: "destroy" }>().not.toExtend<TurnRequestBody>();
+  expectTypeOf<{ input: string; queue_policy: "steer" }>().toExtend<TurnRequestBody>();
+});
+
+test("every call of a client takes a signal", () => {
+  type Signalled = { signal?: AbortSignal | undefined };
+  expectTypeOf<{
+    [Name in keyof TurndClient]: Parameters<TurndClient[Name]> extends [...unknown[]]
+      ? Signalled extends NonNullable<Extract<Parameters<TurndClient[Name]>[number], object | undefined>>
+        ? true
+        : Extract<Parameters<TurndClient[Name]>[number], Signalled> extends never
+          ? Name
+          : true
+      : Name;
+  }>().toEqualTypeOf<{ [Name in keyof TurndClient]: true }>();
+});
