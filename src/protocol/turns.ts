@@ -171,7 +171,7 @@ export const CancelReceipt = z
     turn_id: z.string(),
     status: TurnStatus.meta({
       description:
-        "`running` where so much was printed that its events are still being logged two seconds after the last process ended: `turn.ended` follows.",
+        "`running` where so much was printed that its events are still being logged two seconds after the last process ended: `turn.ended` follows. `queued` where turnd was stopping already and had left the turn to its next start, which ends it without running it.",
     }),
     already_ended: z.boolean().meta({ description: "True when the turn had ended before this request." }),
     ended: z

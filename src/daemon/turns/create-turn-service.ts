@@ -4,6 +4,7 @@ import { ProblemError, REPLAY, type ExecutorInfo } from "../../protocol/index.ts
 import { readEvents } from "../event-log/read-events.ts";
 import { exportRecording } from "../replay/export.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
+import { isStorageError } from "../storage/storage-error.ts";
 import { createAdmission } from "./admission/admission.ts";
 import type { TurnLimits } from "./contract/limits.ts";
 import type { TurnObserver } from "./contract/observer.ts";
@@ -101,9 +102,14 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
 
   async function stop(turn: Turn, reason: RequestedStop): Promise<void> {
     if (hasEnded(turn)) return;
-    void turn.send({ type: "stop_requested", reason });
+    const sent = turn.send({ type: "stop_requested", reason });
     // A waiting turn runs to its end at once: it has one event, and no process.
     if (dequeue(queue, turn)) await run(turn, { hasHome: false });
+    await sent.catch((error: unknown) => {
+      if (!isStorageError(error)) throw error;
+      logger.error({ turnId: turn.file.turn_id, err: error }, "stop of a turn could not be written");
+      throw new ProblemError("storage_full", `the state directory cannot be written: ${error.message}`);
+    });
     await turn.finished;
   }
 

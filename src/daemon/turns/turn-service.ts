@@ -42,7 +42,12 @@ export interface TurnService {
   getResult(turnId: string, options?: { readonly isExplained?: boolean }): Promise<TurnResult>;
   /** Resolves true when the turn has ended, false when the signal aborts first. */
   waitForEnd(turnId: string, signal: AbortSignal): Promise<boolean>;
-  /** Resolves when the turn's tree is gone. Safe to repeat. */
+  /**
+   * Resolves when the turn's tree is gone, or it is written that the next start ends a turn that turnd has left to it. Safe
+   * to repeat.
+   *
+   * @throws {ProblemError} turn_not_found, storage_full where that could not be written
+   */
   cancel(turnId: string): Promise<CancelReceipt>;
   findRequest(requestId: string): TurnSnapshot;
   readEvents(turnId: string, options: ReadEventsOptions): AsyncIterable<readonly LoggedLine[]>;

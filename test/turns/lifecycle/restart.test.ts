@@ -91,10 +91,13 @@ const moves = fc.array(
   { maxLength: 25 },
 );
 
-function play(steps: readonly { readonly inputs: readonly Input[]; readonly by: "outside" | "run" }[]): World[] {
-  const worlds = [NEW];
+function play(
+  steps: readonly { readonly inputs: readonly Input[]; readonly by: "outside" | "run" }[],
+  from: World = NEW,
+): World[] {
+  const worlds = [from];
   for (const { inputs, by } of steps) {
-    const last = worlds.at(-1) ?? NEW;
+    const last = worlds.at(-1) ?? from;
     for (const input of by === "run" ? goOn(last) : inputs) worlds.push(receive(worlds.at(-1) ?? last, input));
   }
   return worlds;
@@ -135,6 +138,32 @@ test("a turn that was asked to end before anything of it ran starts no process a
   const world = restart({ ...asked, disk: { ...asked.disk, hasEnd: false } });
   const ended = toEnd(world);
   expect([world.life.stopReason, ended.life.phase, ended.disk.hasProcess]).toEqual(["cancel", "ended", false]);
+});
+
+test("a turn whose cancel came in time is never begun: not by this turnd, nor by the next", () => {
+  const cancel: Input = { type: "stop_requested", reason: "cancel" };
+  fc.assert(
+    fc.property(moves, moves, (before, after) => {
+      for (const world of play(before)) {
+        if (world.disk.hasProcess || world.disk.hasEnd || !/^(queued|starting|postponed)$/.test(world.life.phase))
+          continue;
+        // What it was on its way to is given up, and its turnd goes on to its own end.
+        const ended = toEnd(
+          play(
+            after.filter(({ by }) => by === "outside"),
+            receive(world, cancel),
+          ).at(-1) ?? world,
+        );
+        expect([ended.life.stopReason, toEnd(restart(ended)).disk.hasProcess]).toEqual([
+          world.life.stopReason === undefined || world.life.stopReason === "shutdown"
+            ? "cancel"
+            : world.life.stopReason,
+          false,
+        ]);
+      }
+    }),
+    { numRuns: 500 },
+  );
 });
 
 test("a shutdown that an earlier turnd noted is an end, and no reason to wait for the next start", () => {

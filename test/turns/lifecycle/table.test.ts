@@ -12,6 +12,7 @@ import {
 } from "../../../src/daemon/turns/lifecycle/table.ts";
 import { ALL_INPUTS, anyInput } from "./inputs.ts";
 
+const isCancel = (input: Input): boolean => input.type === "stop_requested" && input.reason === "cancel";
 const isOver = ({ phase }: Life): boolean => phase === "ended" || phase === "postponed";
 
 interface Taken {
@@ -84,16 +85,22 @@ test("from every state the end conditions lead to the end, and to a postponement
     let life = next;
     for (let steps = 0; !isOver(life) && steps < 4; steps += 1) ({ life } = step(life, endCondition(life)));
     expect([next, life.phase]).toEqual([next, isOver(life) ? life.phase : "an end"]);
-    if (life.phase === "postponed") expect([life.stopReason, life.isReasonInherited]).toEqual(["shutdown", false]);
   }
+  const postponed = ALL.filter(({ life, next }) => life.phase !== "postponed" && next.phase === "postponed");
+  expect(postponed.length).toBeGreaterThan(0);
+  for (const { next } of postponed) expect([next.stopReason, next.isReasonInherited]).toEqual(["shutdown", false]);
 });
 
-test("what has ended, or is left to the next start, absorbs every input", () => {
+test("what has ended, or is left to the next start, absorbs every input but a cancel of what is left", () => {
   const after = ALL.filter(({ life }) => isOver(life));
   expect(after.length).toBeGreaterThan(0);
-  for (const { life, next, effects } of after) {
-    expect(next).toEqual(life);
-    expect(effects.filter((effect) => !/^(forget_decision|answer_.*)$/.test(effect))).toEqual([]);
+  for (const { life, next, input, effects } of after) {
+    if (life.phase === "postponed" && isCancel(input)) {
+      expect([next, effects]).toEqual([{ ...life, stopReason: "cancel" }, ["save"]]);
+    } else {
+      expect(next).toEqual(life);
+      expect(effects.filter((effect) => !/^(forget_decision|answer_.*)$/.test(effect))).toEqual([]);
+    }
   }
 });
 
@@ -173,9 +180,30 @@ test("where the session is deleted, the output of its process is abandoned, what
   }
 });
 
-test("a stop reason never changes, and is never taken back", () => {
-  for (const { life, next } of ALL) if (life.stopReason !== undefined) expect(next.stopReason).toBe(life.stopReason);
+test("a stop reason never changes but from turnd's shutdown to a request, where nothing runs, and is never taken back", () => {
+  for (const { life, next, input } of ALL) {
+    if (life.stopReason === undefined || life.stopReason === next.stopReason) continue;
+    expect([life.stopReason, life.isReasonInherited]).toEqual(["shutdown", false]);
+    expect(["queued", "starting", "postponed"]).toContain(next.phase);
+    expect(["cancel", "session_deleted"]).toContain(next.stopReason);
+    expect(reasonOf(input)).toBe(next.stopReason);
+  }
 });
+
+test.each(["cancel", "session_deleted"] as const)(
+  "a %s leaves no turn to the next start that has none yet",
+  (reason) => {
+    for (const { next: life } of ALL.filter(({ next: { phase } }) => /^(queued|starting|stopping)$/.test(phase))) {
+      const after = receiveAll(life, [
+        { type: "stop_requested", reason },
+        { type: "process_ended", mayStartAfresh: true },
+        { type: "dequeued" },
+        { type: "start_given_up" },
+      ]);
+      expect([life, after.phase]).toEqual([life, "ending"]);
+    }
+  },
+);
 
 test("what is waited for before a process exists is given up exactly when a turn without one is stopped", () => {
   for (const { life, next, effects } of ALL) {

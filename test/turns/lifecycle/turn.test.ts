@@ -106,6 +106,21 @@ test("a start that cannot be written is refused to whoever prepared it", async (
   expect(onDisk()).toEqual({ ...admittedFile(), halted });
 });
 
+test("a cancel of a turn that is left to the next start is on the disk when it is answered, or refused", async () => {
+  const { turn, directory, onDisk } = makeTurn();
+  await turn.send({ type: "dequeued" });
+  await turn.send({ type: "stop_requested", reason: "shutdown" });
+  await turn.send({ type: "start_given_up" });
+  await turn.send({ type: "closed" });
+  expect([turn.life.phase, turn.status]).toEqual(["postponed", "queued"]);
+  rmSync(directory, { recursive: true });
+  const cancel = { type: "stop_requested", reason: "cancel" } as const;
+  await expect(turn.send(cancel)).rejects.toMatchObject({ code: "ENOENT" });
+  mkdirSync(directory);
+  await Promise.all([turn.send(cancel), turn.send(cancel)]);
+  expect([onDisk(), turn.life.phase]).toEqual([{ ...admittedFile(), ended_by: "cancel" }, "postponed"]);
+});
+
 test("a turn that waits is given up at once when it is stopped, and shows its end when that is logged", async () => {
   const { turn } = makeTurn();
   await turn.send({ type: "stop_requested", reason: "session_deleted" });

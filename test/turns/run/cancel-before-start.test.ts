@@ -111,6 +111,41 @@ test.each(CASES)("turnd stops at once while %s, and leaves the turn to the next 
   ]);
 });
 
+test("a turn that is cancelled while turnd stops is not run by the next start", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const bin = join(directory, "bin");
+  mkdirSync(bin);
+  copyFileSync(join(REPOSITORY, "test/programs/fake-cli-b"), join(bin, "prompt-cli-b"));
+  const mark = `hanging-${process.pid}-${directory.slice(-6)}`;
+  const program = `#!/bin/sh\n[ "$1" = sandbox ] && { sh -c 'sleep 3600; : ${mark}'; }\nexec ${bin}/prompt-cli-b "$@"\n`;
+  writeFileSync(join(bin, "fake-cli-b"), program);
+  for (const name of ["fake-cli-b", "prompt-cli-b"]) chmodSync(join(bin, name), 0o755);
+  const helpers = (): number[] => processesNaming(mark);
+  onTestFinished(() => helpers().forEach((pid) => process.kill(pid, "SIGKILL")));
+  // Long enough for a request beside a turn that takes as long as it may to stop.
+  const first = await fakeDaemonIn(directory, { TURND_CANCEL_GRACE_MS: "4000" });
+  const running = await first.admit({
+    executor: "cli-b",
+    input: "hello\nshell trap '' INT TERM; sleep 600; sleep 600",
+  });
+  await waitFor("its first words", async () =>
+    (await first.events(running.turn_id)).some(({ type }) => type === "message"),
+  );
+  const { session_id, turn_id } = await first.admit({ executor: "cli-b", input: "hello", mode: "plan" });
+  await waitFor("the wait", () => helpers().length > 0);
+  first.kill("SIGTERM");
+  await waitFor("the start to be given up", () => helpers().length === 0);
+  const receipt = await first.request("POST", `/v1/turns/${turn_id}/cancel`);
+  expect([receipt.status, receipt.body.already_ended]).toEqual([200, false]);
+  expect(await first.exited).toBe(0);
+  writeFileSync(join(bin, "fake-cli-b"), `#!/bin/sh\nexec ${bin}/prompt-cli-b "$@"\n`);
+  const second = await fakeDaemonIn(directory);
+  for await (const { event } of second.follow(turn_id)) if (event === "end") break;
+  const { body } = await second.request("GET", `/v1/turns/${turn_id}/result`);
+  expect(body).toMatchObject({ status: "cancelled", cancelled_by: "request" });
+  expect(existsSync(join(second.state, "sessions", session_id, "turns", turn_id, "started"))).toBe(false);
+});
+
 test("a cancelled turn takes nothing from another that waits for the same", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const [bin, release] = [join(directory, "bin"), join(directory, "release")];

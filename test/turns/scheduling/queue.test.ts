@@ -195,12 +195,12 @@ test("a steer that is cancelled while it waits stops no turn, unless another one
   const turnd = await fakeDaemon();
   const mark = join(turnd.workspace, "go-on");
   const steerBy = { queue_policy: "steer", input: "instead" };
-  const run = async (session_id: string): Promise<string> => {
+  const run = async (session_id: string, rest: string): Promise<string> => {
     const gate = `shell until [ -e ${mark} ]; do sleep 0.05; done`;
     const running = await turnd.admit({
       executor: "cli-b",
       session_id,
-      input: `tool one\n${gate}\ntool two\nhello`,
+      input: `tool one\n${gate}\ntool two\n${rest}`,
     });
     await waitFor("its first step", async () =>
       (await turnd.events(running.turn_id)).some((event) => event.type === "tool.ended"),
@@ -209,7 +209,7 @@ test("a steer that is cancelled while it waits stops no turn, unless another one
     expect((await turnd.request("POST", `/v1/turns/${steer}/cancel`)).body.status).toBe("cancelled");
     return running.turn_id;
   };
-  const [alone, steered] = [await run("session-1"), await run("session-2")];
+  const [alone, steered] = [await run("session-1", "hello"), await run("session-2", "hang")];
   const { turn_id: other } = await turnd.admit({ session_id: "session-2", ...steerBy });
   writeFileSync(mark, "");
   await ended(turnd, [alone, steered, other]);

@@ -98,7 +98,7 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
       "printed more than could be logged within two seconds of that, the receipt's `status` is still `running`: its " +
       "processes are gone, the rest is being logged, and `turn.ended` follows.",
     params: TurnPath,
-    response: { 200: CancelReceipt, ...refusals("turn_not_found") },
+    response: { 200: CancelReceipt, ...refusals("turn_not_found", "storage_full") },
   };
   app.post("/v1/turns/:turn_id/cancel", { schema: cancel }, async ({ params }) => service.cancel(params.turn_id));
 

@@ -46,6 +46,7 @@ export const CONDITIONS = {
   "no stop reason is given": ({ stopReason }) => stopReason === undefined,
   "it is to end": ({ stopReason, hasLogFailed }) => stopReason !== undefined || hasLogFailed,
   "turnd shuts down": ({ stopReason, isReasonInherited }) => stopReason === "shutdown" && !isReasonInherited,
+  "it is cancelled": (_, input) => input.type === "stop_requested" && input.reason === "cancel",
   "no later turn steers yet": ({ isSteered }) => !isSteered,
   "a later turn steers": ({ isSteered }) => isSteered,
   "its session is deleted": ({ isSessionDeleted }, input) =>
@@ -91,6 +92,7 @@ export const TRANSITIONS: readonly Transition[] = [
     notes: ["stop_reason", "session_deleted"],
     effects: ["abort_start"],
   },
+  { from: BEFORE_A_PROCESS, on: ["stop_requested"], if: "turnd shuts down", notes: ["stop_reason"] },
   {
     from: BEFORE_A_PROCESS,
     on: ["stop_requested", "steer_wait_over"],
@@ -205,6 +207,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: ["ending"], on: ["end_logged", "end_unwritable"], to: "ended", effects: ["note_end"] },
 
   { from: ["ended"], on: ["result_written"], effects: ["forget_decision"] },
+  { from: ["postponed"], on: ["stop_requested"], if: "it is cancelled", notes: ["stop_reason"], effects: ["save"] },
   { from: ["ended", "postponed"], on: ["closed"], effects: ["answer_stops", "answer_waiters"] },
 ];
 
@@ -229,10 +232,12 @@ export function step(life: Life, input: Input): Step {
 
 function take(life: Life, note: Note, input: Input): Life {
   switch (note) {
-    case "stop_reason":
-      return { ...life, stopReason: life.stopReason ?? reasonOf(input) ?? life.pendingStop };
+    case "stop_reason": {
+      const given = reasonOf(input) ?? life.pendingStop;
+      return { ...life, stopReason: life.isReasonInherited ? life.stopReason : firstOf(life.stopReason, given) };
+    }
     case "pending_stop":
-      return { ...life, pendingStop: life.pendingStop ?? reasonOf(input) };
+      return { ...life, pendingStop: firstOf(life.pendingStop, reasonOf(input)) };
     case "session_deleted":
       return { ...life, isSessionDeleted: true };
     case "steered":
@@ -244,6 +249,14 @@ function take(life: Life, note: Note, input: Input): Life {
     case "afresh":
       return { ...life, isAfresh: true };
   }
+}
+
+/**
+ * The first stop reason holds. A shutdown alone is none yet where nothing runs: it leaves the turn to the next start, which
+ * must not run what was cancelled meanwhile.
+ */
+function firstOf(first: StopReason | undefined, later: StopReason | undefined): StopReason | undefined {
+  return first === "shutdown" && (later === "cancel" || later === "session_deleted") ? later : (first ?? later);
 }
 
 /** The stop reason that an input gives; undefined where it gives none. */
