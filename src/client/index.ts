@@ -7,6 +7,7 @@ export type { Incoming, Outgoing, Transport } from "./transport.ts";
 export {
   createTurndClient,
   type CallOptions,
+  type RecordsOptions,
   type ReplayRequestBody,
   type SessionRequestBody,
   type SubmitOptions,

@@ -5,12 +5,14 @@ import {
   ExecutorList,
   Health,
   ProblemError,
+  RawRecords,
   Readiness,
   RecordingDocument,
   SandboxEnvelope,
   Session,
   SessionList,
   TurnAdmission,
+  TurnInputText,
   TurnList,
   TurnResult,
   TurnSnapshot,
@@ -62,6 +64,15 @@ export interface TurnsOptions extends CallOptions {
   readonly limit?: number | undefined;
 }
 
+/** Which lines of which file; absent: the first hundred of stdout. */
+export interface RecordsOptions extends CallOptions {
+  readonly source?: "stdout" | "stderr" | undefined;
+  /** 1-based. */
+  readonly from?: number | undefined;
+  /** Up to 1000. */
+  readonly limit?: number | undefined;
+}
+
 /**
  * turnd's `/v1`, typed.
  *
@@ -89,6 +100,10 @@ export interface TurndClient {
   sessions(options?: CallOptions): Promise<readonly Session[]>;
   /** Ends the session's turns and removes it. */
   deleteSession(sessionId: string, options?: CallOptions): Promise<void>;
+  /** What a turn was asked. */
+  input(turnId: string, options?: CallOptions): Promise<TurnInputText>;
+  /** Lines of what a turn's CLI has printed so far, with the numbers that events' `native` has. */
+  records(turnId: string, options?: RecordsOptions): Promise<RawRecords>;
   /** An ended turn as a document that `replay` takes. */
   recording(turnId: string, options?: CallOptions): Promise<RecordingDocument>;
   /** Plays a recording as a turn; ids as for `submit`. */
@@ -170,6 +185,8 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
     async deleteSession(id, { signal } = {}) {
       await once({ method: "DELETE", path: sessionPath(id), timeoutMs: LONG_ANSWER_MS, signal });
     },
+    input: (id, how) => get(TurnInputText, `${turnPath(id)}/input`, how),
+    records: (id, { signal, ...range } = {}) => get(RawRecords, `${turnPath(id)}/records${toQuery(range)}`, { signal }),
     recording: (id, { signal } = {}) =>
       ask(RecordingDocument, { method: "GET", path: `${turnPath(id)}/recording`, timeoutMs: LONG_ANSWER_MS, signal }),
     replay: (body, how) => admit("/v1/replays", body, how),

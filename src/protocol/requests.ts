@@ -60,6 +60,13 @@ export const ResultQuery = z.strictObject({
     .meta({ type: "boolean", description: "`true` adds `decision.tried`: every rule that was tried, in order." }),
 });
 
+/** Query of `GET /v1/turns/{turn_id}/records`. */
+export const RecordsQuery = z.strictObject({
+  source: z.enum(["stdout", "stderr"]).default("stdout"),
+  from: z.coerce.number().int().min(1).default(1).meta({ description: "The first line, 1-based." }),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100).meta({ description: "At most so many lines." }),
+});
+
 /** Query of `GET /v1/turns/{turn_id}/events`. */
 export const EventsQuery = z.strictObject({
   after_seq: z

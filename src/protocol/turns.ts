@@ -145,6 +145,9 @@ export const TurnSnapshot = TurnAdmission.extend({
   mode: Mode,
   workspace: z.string(),
   model: z.string().optional(),
+  input_excerpt: z.string().optional().meta({
+    description: "The beginning of the input's text, at most 200 characters, on one line, secrets taken out.",
+  }),
   metadata: Metadata.optional(),
   created_at: z.iso.datetime(),
   started_at: z.iso.datetime().optional(),
@@ -164,6 +167,43 @@ export const TurnResult = TurnEndedData.extend({
   decision: Decision.meta({ description: "Which rule decided how the turn ended." }),
 }).meta({ id: "TurnResult" });
 export type TurnResult = z.infer<typeof TurnResult>;
+
+/** What a turn was asked, as it was given to the CLI. */
+export const TurnInputText = z
+  .strictObject({
+    turn_id: z.string(),
+    text: z.string().meta({ description: "The texts of the input, a blank line between two of them." }),
+    images: z.int().nonnegative().meta({ description: "How many images the input has; they are not shown." }),
+  })
+  .meta({ id: "TurnInputText" });
+export type TurnInputText = z.infer<typeof TurnInputText>;
+
+/** One line of what a CLI has printed. */
+export const RawRecord = z
+  .strictObject({
+    line: z.int().positive().meta({ description: "1-based, as in an event's `native.line`." }),
+    text: z.string().meta({ description: "Without its newline; bytes that are no UTF-8 are U+FFFD." }),
+    bytes: z
+      .int()
+      .nonnegative()
+      .optional()
+      .meta({ description: "Bytes of the whole line, where `text` is its beginning alone." }),
+  })
+  .meta({ id: "RawRecord" });
+export type RawRecord = z.infer<typeof RawRecord>;
+
+/** Some of a turn's raw output. */
+export const RawRecords = z
+  .strictObject({
+    turn_id: z.string(),
+    source: z.enum(["stdout", "stderr"]),
+    records: z.array(RawRecord),
+    has_more: z
+      .boolean()
+      .meta({ description: "Whether there are lines after these now. A running turn may print more." }),
+  })
+  .meta({ id: "RawRecords" });
+export type RawRecords = z.infer<typeof RawRecords>;
 
 /** What a cancel ended: answered when the turn's process tree is gone. */
 export const CancelReceipt = z

@@ -177,6 +177,15 @@ export function createFakeService(): FakeService {
     admitReplay(): never {
       throw new ProblemError("queue_full", "the fake plays no recordings");
     },
+    async readInput(turnId) {
+      stateOf(turnId);
+      return { turn_id: turnId, text: "fake", images: 0 };
+    },
+    // Proved against the real service in test/turns/store/raw-records.test.ts.
+    async readRecords(turnId, { source }) {
+      stateOf(turnId);
+      return { turn_id: turnId, source, records: [], has_more: false };
+    },
     exportRecording(turnId) {
       if (!stateOf(turnId).hasEnded)
         throw new ProblemError("turn_not_ended", "the turn runs", { turn: getTurn(turnId) });
@@ -219,14 +228,7 @@ export function createFakeService(): FakeService {
       const id = request.session_id ?? `session-${sessions.size + 1}`;
       if (sessions.has(id)) throw new ProblemError("session_exists", `session ${id} exists`);
       const { executor, permissions } = request;
-      const session = {
-        session_id: id,
-        executor,
-        permissions,
-        workspace: request.workspace ?? "/workspace",
-        created_at: AT,
-        turns: [],
-      };
+      const session = { session_id: id, executor, permissions, workspace: "/workspace", created_at: AT, turns: [] };
       sessions.set(id, session);
       return session;
     },

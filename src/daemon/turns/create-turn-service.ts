@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ProblemError, REPLAY, type ExecutorInfo } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
+import { readRecordedInput } from "../replay/recording.ts";
 import { exportRecording } from "../replay/export.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import { isStorageError } from "../storage/storage-error.ts";
@@ -29,6 +30,8 @@ import type { TurnService } from "./turn-service.ts";
 import { readSessionEvents } from "./store/session-events.ts";
 import { endLeftovers } from "./run/leftovers.ts";
 import { createTidying } from "./run/tidying.ts";
+import { OUTPUT } from "./store/output-files.ts";
+import { readRecords } from "./store/raw-records.ts";
 import { openTombstones } from "./store/tombstones.ts";
 import { openTurnStore } from "./store/turn-store.ts";
 import type { RequestedStop } from "./lifecycle/inputs.ts";
@@ -97,7 +100,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
   });
 
   await resumeTurns({ store, queue, logger });
-  const finder = createFinder({ sessions, store, queue, tombstones });
+  const finder = createFinder({ sessions, store, queue, secrets, tombstones });
   const { find, findEnded, findSession, snapshot, toSession } = finder;
 
   async function stop(turn: Turn, reason: RequestedStop): Promise<void> {
@@ -138,6 +141,16 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     async admitReplay(request, { traceId }) {
       const { turn, isRepeat } = await admission.admitReplay(request, traceId);
       return { admission: toAdmission(turn, queue.position(turn)), isRepeat };
+    },
+    async readInput(turnId) {
+      const { directory, file } = find(turnId);
+      const text = (await readRecordedInput(directory)) ?? "";
+      return { turn_id: turnId, text: secrets.redactorOf(file.session_id)(text), images: file.images.length };
+    },
+    async readRecords(turnId, { source, ...range }) {
+      const { directory, file } = find(turnId);
+      const redact = secrets.redactorOf(file.session_id);
+      return { turn_id: turnId, source, ...(await readRecords(join(directory, OUTPUT[source]), range, redact)) };
     },
     exportRecording(turnId) {
       const { directory, file } = findEnded(turnId);

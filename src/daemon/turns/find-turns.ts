@@ -4,6 +4,7 @@ import type { SessionStore } from "../sessions/session-store.ts";
 import { unreadableSession } from "./admission/find-session.ts";
 import { hasEnded, type Turn } from "./lifecycle/turn.ts";
 import type { TurnQueue } from "./scheduling/queue.ts";
+import type { SecretBook } from "./store/secret-book.ts";
 import { toSnapshot } from "./store/snapshot.ts";
 import type { Tombstones } from "./store/tombstones.ts";
 import { describeUnreadable, type TurnStore } from "./store/turn-store.ts";
@@ -15,6 +16,7 @@ export interface FindParts {
     "get" | "getUnreadable" | "findRequest" | "findUnreadable" | "lostRequests" | "ofSession"
   >;
   readonly queue: Pick<TurnQueue, "position" | "running">;
+  readonly secrets: Pick<SecretBook, "redactorOf">;
   readonly tombstones: Pick<Tombstones, "find" | "fault">;
 }
 
@@ -32,7 +34,7 @@ export interface Finder {
   toSession(session: SessionFile): Session;
 }
 
-export function createFinder({ sessions, store, queue, tombstones }: FindParts): Finder {
+export function createFinder({ sessions, store, queue, secrets, tombstones }: FindParts): Finder {
   function find(turnId: string): Turn {
     const turn = store.get(turnId);
     if (turn !== undefined) return turn;
@@ -47,7 +49,8 @@ export function createFinder({ sessions, store, queue, tombstones }: FindParts):
     if (sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
     throw new ProblemError("session_not_found", `there is no session ${sessionId}`);
   }
-  const snapshot = (turn: Turn): TurnSnapshot => toSnapshot(turn, queue.position(turn));
+  const snapshot = (turn: Turn): TurnSnapshot =>
+    toSnapshot(turn, queue.position(turn), secrets.redactorOf(turn.file.session_id));
   function findEnded(turnId: string): Turn {
     const turn = find(turnId);
     if (hasEnded(turn)) return turn;

@@ -1,5 +1,6 @@
 import type {
   CancelReceipt,
+  RawRecords,
   ExecutorInfo,
   Readiness,
   ReplayRequest,
@@ -7,6 +8,7 @@ import type {
   Session,
   SessionRequest,
   TurnAdmission,
+  TurnInputText,
   TurnRequest,
   TurnResult,
   TurnSnapshot,
@@ -29,6 +31,10 @@ export interface TurnService {
     request: ReplayRequest,
     options: { readonly traceId?: string },
   ): Promise<{ readonly admission: TurnAdmission; readonly isRepeat: boolean }>;
+  /** What a turn was asked, secrets taken out. @throws {ProblemError} turn_not_found */
+  readInput(turnId: string): Promise<TurnInputText>;
+  /** Some lines of what its CLI has printed so far, secrets taken out. @throws {ProblemError} turn_not_found */
+  readRecords(turnId: string, range: RecordRange): Promise<RawRecords>;
   /** An ended turn's recording as one JSON document, secrets taken out. @throws {ProblemError} turn_not_ended */
   exportRecording(turnId: string): AsyncIterable<string>;
   listTurns(filter: { readonly sessionId?: string; readonly status?: string; readonly limit: number }): TurnSnapshot[];
@@ -66,6 +72,13 @@ export interface TurnService {
   sandbox(): SandboxInfo;
   load(): TurnLoad;
   readiness(): Promise<Readiness>;
+}
+
+/** Which lines of which file: at most `limit` from the line `from` on, 1-based. */
+export interface RecordRange {
+  readonly source: "stdout" | "stderr";
+  readonly from: number;
+  readonly limit: number;
 }
 
 export interface ReadEventsOptions {

@@ -4,9 +4,12 @@ import {
   AdmitHeaders,
   AdmitQuery,
   CancelReceipt,
+  RawRecords,
+  RecordsQuery,
   RequestPath,
   ResultQuery,
   TurnAdmission,
+  TurnInputText,
   TurnList,
   TurnPath,
   TurnRequest,
@@ -88,6 +91,29 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
   };
   app.get("/v1/turns/:turn_id/result", { schema: result }, async ({ params, query }) =>
     service.getResult(params.turn_id, { isExplained: query.explain === true }),
+  );
+
+  const input = {
+    tags,
+    summary: "Get a turn's input",
+    description: "The text that the turn was asked, whole, secrets taken out.",
+    params: TurnPath,
+    response: { 200: TurnInputText, ...refusals("turn_not_found") },
+  };
+  app.get("/v1/turns/:turn_id/input", { schema: input }, async ({ params }) => service.readInput(params.turn_id));
+
+  const records = {
+    tags,
+    summary: "Read a turn's raw output",
+    description:
+      "Lines of what the CLI has printed so far, with the numbers that an event's `native` names, secrets taken out. A line " +
+      "of more than 64 KiB is cut. An empty list: there is no such line yet.",
+    params: TurnPath,
+    querystring: RecordsQuery,
+    response: { 200: RawRecords, ...refusals("turn_not_found") },
+  };
+  app.get("/v1/turns/:turn_id/records", { schema: records }, async ({ params, query }) =>
+    service.readRecords(params.turn_id, query),
   );
 
   const cancel = {

@@ -3,7 +3,7 @@ import { bytesOf } from "../../replay/pieces.ts";
 import { hasRun } from "../../replay/recording.ts";
 import { schedule, spanMs, type ReadTime } from "../../replay/schedule.ts";
 import { TIMELINE_FILE } from "../../replay/timeline.ts";
-import { beginTurnFile, type NewTurn, type TurnDraft } from "./new-turn.ts";
+import { beginTurnFile, excerptOf, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import { OUTPUT, RECORDED } from "../store/output-files.ts";
 
 export interface ReplayDetails {
@@ -67,6 +67,7 @@ export function draftReplay({
       resume_policy: "continue",
       timeout_ms: 0,
       idle_timeout_ms: 0,
+      ...(recording.input === undefined ? {} : { input_excerpt: excerptOf(recording.input) }),
       images: [],
       workspace,
       replay: {

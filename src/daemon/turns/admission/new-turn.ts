@@ -70,10 +70,25 @@ export function draftTurn(made: NewTurn, { request, executor, workspace, limits 
     timeout_ms: request.timeout_ms ?? limits.turnTimeoutMs,
     idle_timeout_ms: request.idle_timeout_ms ?? limits.idleTimeoutMs,
     ...(request.output_schema === undefined ? {} : { output_schema: request.output_schema }),
+    input_excerpt: excerptOf(prompt),
     images: images.map((image) => image.name),
     workspace,
     ...(request.permissions === undefined ? {} : { permissions: request.permissions }),
     ...(request.mcp_servers === undefined ? {} : { mcp_servers: request.mcp_servers }),
   };
   return { file, files: [{ name: "prompt.txt", content: prompt }, ...images] };
+}
+
+const EXCERPT_CHARACTERS = 200;
+
+/** The beginning of a prompt on one line. */
+export function excerptOf(prompt: string): string {
+  // Far more than the excerpt takes, whatever blanks are in it; a prompt may have a megabyte.
+  const line = prompt
+    .slice(0, 8 * EXCERPT_CHARACTERS)
+    .replaceAll(/\s+/gu, " ")
+    .trim();
+  const characters = Array.from(line);
+  if (characters.length <= EXCERPT_CHARACTERS) return line;
+  return `${characters.slice(0, EXCERPT_CHARACTERS - 1).join("")}…`;
 }

@@ -11,7 +11,7 @@ import { findSession, sessionNotFound, unreadableSession } from "./find-session.
 
 export interface ResolveParts {
   readonly sessions: SessionStore;
-  readonly secrets: Pick<SecretBook, "forgetSession">;
+  readonly secrets: Pick<SecretBook, "forgetSession" | "redactorOf">;
   readonly store: Pick<TurnStore, "ofSession">;
   readonly queue: Pick<TurnQueue, "isBusy" | "running" | "waitingCount" | "wouldWait">;
   /** Where a replay works, as it is shown. */
@@ -115,10 +115,11 @@ export function createSessionResolver(parts: ResolveParts): SessionResolver {
   };
 }
 
-function refuseIfBusy({ queue, store }: ResolveParts, request: TurnRequest, sessionId: string): void {
+function refuseIfBusy({ queue, store, secrets }: ResolveParts, request: TurnRequest, sessionId: string): void {
   if (request.queue_policy === "reject" && queue.isBusy(sessionId)) {
     const running = queue.running(sessionId) ?? store.ofSession(sessionId).at(-1);
-    const extras = running === undefined ? {} : { turn_id: running.file.turn_id, turn: toSnapshot(running, 0) };
+    const redact = secrets.redactorOf(sessionId);
+    const extras = running === undefined ? {} : { turn_id: running.file.turn_id, turn: toSnapshot(running, 0, redact) };
     throw new ProblemError("session_busy", `session ${sessionId} is busy; wait for its turn or enqueue`, extras);
   }
 }

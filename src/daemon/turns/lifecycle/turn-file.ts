@@ -38,6 +38,8 @@ export const TurnFile = z.object({
   timeout_ms: z.int().nonnegative(),
   idle_timeout_ms: z.int().nonnegative(),
   output_schema: z.record(z.string(), z.unknown()).optional(),
+  /** The beginning of the prompt, for lists; absent in turns of an earlier turnd. */
+  input_excerpt: z.string().optional(),
   /** File names of the images in the turn's directory. */
   images: z.array(z.string()),
   workspace: z.string(),

@@ -1,4 +1,5 @@
 import type { ExecutorName, TurnAdmission, TurnSnapshot } from "../../../protocol/index.ts";
+import type { Redact } from "../../event-log/redact.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 
@@ -16,8 +17,8 @@ export function toAdmission(turn: Turn, queuePosition: number): TurnAdmission {
   };
 }
 
-/** A turn as it stands. */
-export function toSnapshot(turn: Turn, queuePosition: number): TurnSnapshot {
+/** A turn as it stands. @param redact - takes out the secrets of its session */
+export function toSnapshot(turn: Turn, queuePosition: number, redact: Redact): TurnSnapshot {
   const { file } = turn;
   return {
     ...toAdmission(turn, queuePosition),
@@ -25,6 +26,7 @@ export function toSnapshot(turn: Turn, queuePosition: number): TurnSnapshot {
     mode: file.mode,
     workspace: file.workspace,
     ...(file.model === undefined ? {} : { model: file.model }),
+    ...(file.input_excerpt === undefined ? {} : { input_excerpt: redact(file.input_excerpt) }),
     ...(file.metadata === undefined ? {} : { metadata: file.metadata }),
     created_at: file.created_at,
     ...(file.started_at === undefined ? {} : { started_at: file.started_at }),
