@@ -1,7 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { ProblemError } from "../../protocol/index.ts";
 import type { TerminalService } from "../terminal/service.ts";
-import type { FileService } from "../files/file-service.ts";
 import type { TurnService } from "../turns/turn-service.ts";
 import { registerHostGuard, registerTokenGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
@@ -9,9 +8,10 @@ import { limitConnections } from "./connections.ts";
 import { registerCors } from "./cors.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { executorRoutes } from "./routes/executors.ts";
-import { fileRoutes } from "./routes/files.ts";
 import { metricsRoutes, type Metrics } from "./routes/metrics.ts";
 import type { RedactText } from "./problem.ts";
+import { createBrowserSessions } from "./inspector/browser-sessions.ts";
+import { inspectorSite } from "./inspector/inspector-site.ts";
 import { createOpenStreams } from "./streaming/open-streams.ts";
 import { registerDocs, registerOpenApi } from "./openapi/openapi.ts";
 import { recordingRoutes } from "./routes/recordings.ts";
@@ -29,9 +29,6 @@ export interface AppOptions {
   /** Ids of the CLIs that turnd drives, for the description of the API. */
   readonly executors: readonly string[];
   readonly terminal: TerminalService;
-  readonly files: FileService;
-  /** Most bytes of a file that is written. */
-  readonly maxFileBytes: number;
   /** Bearer token; without one, no request needs one. */
   readonly token?: string | undefined;
   /** The address turnd will listen on: decides which Host headers are accepted. */
@@ -53,6 +50,8 @@ export interface AppOptions {
   /** How long a ticket for one path is valid. */
   readonly ticketMs?: number;
   readonly metrics: Metrics;
+  /** Where the built page of the inspector is; absent: nowhere. */
+  readonly inspectorDirectory?: string;
   readonly version: string;
   readonly uptimeMs: () => number;
   /** Once true, no turn is admitted and `/v1/ready` answers 503; everything else is still answered. */
@@ -87,7 +86,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const tickets = createUrlTickets(app, options.ticketMs ?? TICKET_MS);
   registerHostGuard(app, options);
   await registerCors(app, options.corsOrigins ?? []);
-  registerTokenGuard(app, { token: options.token, tickets });
+  const sessions = createBrowserSessions();
+  registerTokenGuard(app, { token: options.token, tickets, isLoggedIn: sessions.isTrusted });
   const refuseWhenStopping = (): void => {
     if (!isShuttingDown() && !streams.closing.aborted) return;
     throw new ProblemError("shutting_down", "turnd is shutting down; try again later", {}, RETRY_AFTER_SECONDS);
@@ -99,13 +99,18 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(replayRoutes, { service, closing: streams.closing, refuseWhenStopping });
   await app.register(recordingRoutes, { service, streams });
   await app.register(sessionRoutes, { service, refuseWhenStopping });
-  await app.register(fileRoutes, { service, files: options.files, maxFileBytes: options.maxFileBytes });
   await app.register(executorRoutes, { service });
   await app.register(ticketRoutes, { tickets });
   await app.register(sandboxRoutes, { ...options });
   await app.register(shellRoutes, { terminal: options.terminal });
   await app.register(shellOutputRoutes, { terminal: options.terminal, streams, heartbeatMs: options.heartbeatMs });
   await app.register(metricsRoutes, { service, metrics: options.metrics, openStreams: streams.count });
+  await app.register(inspectorSite, {
+    ...(options.inspectorDirectory === undefined ? {} : { pageDirectory: options.inspectorDirectory }),
+    sessions,
+    token: options.token,
+    version: options.version,
+  });
   await registerDocs(app, options.executors);
   return app;
 }

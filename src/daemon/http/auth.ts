@@ -19,6 +19,8 @@ export interface TokenGuardOptions {
   readonly token?: string | undefined;
   /** What opens one path without the token. */
   readonly tickets: UrlTickets;
+  /** Whether a browser that has logged in sends these headers; it needs no token then. */
+  readonly isLoggedIn: (headers: IncomingHttpHeaders) => boolean;
 }
 
 /** Which hosts requests may be sent to, and which pages may send them. */
@@ -50,7 +52,7 @@ export function registerTokenGuard(app: FastifyInstance, options: TokenGuardOpti
   app.addHook("onRequest", async (request, reply) => {
     const { headers, routeOptions, raw } = request;
     if (routeOptions.config.isPublic === true) return;
-    if (!isTrusted(headers.authorization)) {
+    if (!isTrusted(headers.authorization) && !options.isLoggedIn(headers)) {
       refuseWithoutTicket(request, options.tickets);
       // The URL has been used, and is still nobody's business.
       void reply.headers({ "referrer-policy": "no-referrer", "cache-control": "no-store" });

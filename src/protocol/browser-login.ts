@@ -1,0 +1,28 @@
+import { z } from "zod";
+
+/** The header that a page sends with its cookie: programs of other ports are sent the cookie, and never this. */
+export const SESSION_KEY_HEADER = "x-turnd-session-key";
+
+/** Body of `POST /inspector/session`. */
+export const BrowserLogin = z.strictObject({ token: z.string().max(4_096) }).meta({ id: "BrowserLogin" });
+export type BrowserLogin = z.infer<typeof BrowserLogin>;
+
+/** What a login of the inspector gives besides its cookie. */
+export const BrowserSession = z
+  .strictObject({
+    key: z.string().meta({ description: `To be sent as \`${SESSION_KEY_HEADER}\` with every request.` }),
+    expires_at: z.iso.datetime(),
+  })
+  .meta({ id: "BrowserSession" });
+export type BrowserSession = z.infer<typeof BrowserSession>;
+
+/** What the inspector needs to know before anything else. */
+export const BrowserState = z
+  .strictObject({
+    login: z
+      .enum(["open", "needed", "done"])
+      .meta({ description: "`open`: this turnd has no token, and nobody logs in." }),
+    version: z.string(),
+  })
+  .meta({ id: "BrowserState" });
+export type BrowserState = z.infer<typeof BrowserState>;
