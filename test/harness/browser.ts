@@ -36,13 +36,17 @@ export interface Browser {
 }
 
 /** Starts a browser of its own; whoever starts it closes it. */
-export async function launchBrowser(viewport: { readonly width: number; readonly height: number }): Promise<Browser> {
+export async function launchBrowser(
+  viewport: { readonly width: number; readonly height: number },
+  colorScheme: "light" | "dark" = "light",
+): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), "turnd-chromium-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: STEADY_CHROMIUM,
     headless: true,
     args: [...ARGS],
     viewport,
+    colorScheme,
   });
   return {
     page: context.pages()[0] ?? (await context.newPage()),

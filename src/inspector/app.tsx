@@ -1,0 +1,99 @@
+import { useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { login, logOut, lookAtLogin, version } from "./connection.ts";
+import { HelpDialog } from "./dialogs/help-dialog.tsx";
+import { NewTurnDialog } from "./dialogs/new-turn-dialog.tsx";
+import { isDialogOpen, notice } from "./dialogs/open-dialog.ts";
+import { RecordingDialog } from "./dialogs/recording-dialog.tsx";
+import { listenToKeys } from "./keyboard/shortcuts.ts";
+import { ListView } from "./list/list-view.tsx";
+import { turns, watchList } from "./list/turn-list.ts";
+import { LoginPage } from "./login.tsx";
+import { route } from "./route.ts";
+import { TurnPage } from "./turn/turn-page.tsx";
+
+/** The whole page. */
+export function App() {
+  useEffect(() => void lookAtLogin(), []);
+  switch (login.value) {
+    case "unknown":
+      return <main class="login" aria-busy="true" />;
+    case "unreachable":
+      return <Unreachable />;
+    case "needed":
+      return <LoginPage />;
+    case "open":
+    case "done":
+      return <Inspector />;
+  }
+}
+
+function Unreachable() {
+  return (
+    <main class="login">
+      <div>
+        <h1>turnd</h1>
+        <p role="alert">turnd does not answer.</p>
+        <button type="button" onClick={() => void lookAtLogin()}>
+          Try again
+        </button>
+      </div>
+    </main>
+  );
+}
+
+function Inspector() {
+  useEffect(watchList, []);
+  useEffect(listenToKeys, []);
+  useSignalEffect(showTitle);
+  const { turnId } = route.value;
+  return (
+    <div class={turnId === undefined ? "inspector" : "inspector has-turn"}>
+      <header class="top">
+        <a class="brand" href="#/">
+          turnd
+        </a>
+        <span class="muted version">{version.value}</span>
+        <span class="space" />
+        <button type="button" id="new-turn" onClick={() => (isDialogOpen.value = "new-turn")}>
+          New turn
+        </button>
+        <button type="button" class="second" onClick={() => (isDialogOpen.value = "recording")}>
+          Open recording
+        </button>
+        <button type="button" class="quiet" aria-label="Keyboard help" onClick={() => (isDialogOpen.value = "help")}>
+          ?
+        </button>
+        {login.value === "done" && (
+          <button type="button" class="quiet" onClick={() => void logOut()}>
+            Log out
+          </button>
+        )}
+      </header>
+      <ListView />
+      {turnId === undefined ? (
+        <main class="turn nothing">
+          <p class="muted">Choose a turn, or start one.</p>
+        </main>
+      ) : (
+        <TurnPage turnId={turnId} />
+      )}
+      <div class="notice-place" role="status">
+        {notice.value !== undefined && (
+          <p class={notice.value.isFault ? "notice bad" : "notice"}>{notice.value.text}</p>
+        )}
+      </div>
+      <HelpDialog />
+      <NewTurnDialog />
+      <RecordingDialog />
+    </div>
+  );
+}
+
+/** How many turns run is seen in a tab that is not. */
+function showTitle(): void {
+  const running = turns.value.filter(({ status }) => status === "running").length;
+  const shown = turns.value.find(({ turn_id: id }) => id === route.value.turnId);
+  const name = shown === undefined ? "turnd" : `${(shown.input_excerpt ?? shown.turn_id).slice(0, 60)} · turnd`;
+  document.title = running === 0 ? name : `(${running}) ${name}`;
+}

@@ -1,0 +1,126 @@
+import { useEffect, useState } from "preact/hooks";
+import type { ExecutorInfo } from "../../protocol/executors.ts";
+import type { Session } from "../../protocol/sessions.ts";
+import { turnd } from "../connection.ts";
+import { refreshList } from "../list/turn-list.ts";
+import { goTo } from "../route.ts";
+import { close, Dialog } from "./dialog.tsx";
+import { isDialogOpen } from "./open-dialog.ts";
+
+/** Starts a turn, in a new session or in one there is. */
+export function NewTurnDialog() {
+  const open = isDialogOpen.value;
+  if (open !== "new-turn" && typeof open !== "object") return null;
+  const session = typeof open === "object" ? open.newTurnIn : undefined;
+  return (
+    <Dialog title={session === undefined ? "New turn" : `New turn in session ${session.session_id}`}>
+      <NewTurnForm session={session} />
+    </Dialog>
+  );
+}
+
+function NewTurnForm({ session }: { readonly session: Session | undefined }) {
+  const executors = useExecutors();
+  const [chosen, setChosen] = useState<string | undefined>(session?.executor);
+  const [input, setInput] = useState("");
+  const [mode, setMode] = useState("execute");
+  const [model, setModel] = useState("");
+  const [fault, setFault] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const executor = chosen ?? executors.find(({ available }) => available)?.id ?? executors[0]?.id;
+  const info = executors.find(({ id }) => id === executor);
+  const modes = info?.capabilities.modes ?? ["execute"];
+
+  async function submit(event: Event): Promise<void> {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const admitted = await turnd.submit({
+        input,
+        ...(session === undefined ? { executor } : { session_id: session.session_id }),
+        mode: modes.find((known) => known === mode) ?? "execute",
+        ...(model.trim() === "" ? {} : { model: model.trim() }),
+      });
+      await refreshList();
+      close();
+      goTo(admitted.turn_id);
+    } catch (error) {
+      setFault(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  }
+
+  return (
+    <form class="form" onSubmit={(event) => void submit(event)}>
+      <label for="new-input">Prompt</label>
+      <textarea
+        id="new-input"
+        rows={6}
+        required
+        autoFocus
+        value={input}
+        onInput={({ currentTarget }) => setInput(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.form?.requestSubmit();
+        }}
+      />
+      <div class="fields">
+        <div>
+          <label for="new-executor">CLI</label>
+          <select
+            id="new-executor"
+            value={executor ?? ""}
+            disabled={session !== undefined}
+            onChange={({ currentTarget }) => setChosen(currentTarget.value)}
+          >
+            {executors.map(({ id, name, available }) => (
+              <option key={id} value={id}>
+                {id} ({name}){available ? "" : ", cannot run"}
+              </option>
+            ))}
+            {executors.length === 0 && <option value={executor ?? ""}>{executor ?? "…"}</option>}
+          </select>
+        </div>
+        <div>
+          <label for="new-mode">Mode</label>
+          <select id="new-mode" value={mode} onChange={({ currentTarget }) => setMode(currentTarget.value)}>
+            {modes.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div>
+          <label for="new-model">Model</label>
+          <input
+            id="new-model"
+            placeholder="as configured"
+            value={model}
+            onInput={({ currentTarget }) => setModel(currentTarget.value)}
+          />
+        </div>
+      </div>
+      {info?.unavailable !== undefined && <p class="fault">{info.unavailable.message}</p>}
+      <p role="alert" class="fault">
+        {fault}
+      </p>
+      <div class="buttons">
+        <button type="submit" disabled={isBusy || executor === undefined}>
+          Start
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function useExecutors(): readonly ExecutorInfo[] {
+  const [executors, setExecutors] = useState<readonly ExecutorInfo[]>([]);
+  useEffect(() => {
+    const controller = new AbortController();
+    // Where they cannot be listed, the turn's own refusal says what is wrong.
+    turnd.executors({ signal: controller.signal }).then(setExecutors, () => undefined);
+    return () => controller.abort();
+  }, []);
+  return executors;
+}

@@ -1,0 +1,30 @@
+import { signal } from "@preact/signals";
+import type { Session } from "../../protocol/sessions.ts";
+
+/** Which dialog is open; at most one is. */
+export type OpenDialog = undefined | "help" | "new-turn" | "recording" | { readonly newTurnIn: Session };
+export const isDialogOpen = signal<OpenDialog>(undefined);
+
+/** What was done or went wrong, for a moment. */
+export const notice = signal<{ readonly text: string; readonly isFault: boolean } | undefined>(undefined);
+
+const SHOWN_MS = 6_000;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Shows what was done. */
+export function tell(text: string): void {
+  show({ text, isFault: false });
+}
+
+/** Shows what went wrong. */
+export function tellFault(error: unknown): void {
+  show({ text: error instanceof Error ? error.message : String(error), isFault: true });
+}
+
+function show(said: { readonly text: string; readonly isFault: boolean }): void {
+  notice.value = said;
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    notice.value = undefined;
+  }, SHOWN_MS);
+}

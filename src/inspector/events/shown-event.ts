@@ -1,0 +1,65 @@
+import type { ReadEvent } from "../../client/parse-event.ts";
+import type { LoggedEvent } from "../../protocol/events.ts";
+
+/** An event as the page has it: of a type that this page knows, or of any other. */
+export interface ShownEvent {
+  readonly seq: number;
+  readonly type: string;
+  readonly at: string | undefined;
+  readonly native: { readonly line: number; readonly source?: "stderr" | undefined } | undefined;
+  /** The event, where this page knows its type. */
+  readonly known: LoggedEvent | undefined;
+  /** What is in it: `data` of a known event, the whole line of another. */
+  readonly data: unknown;
+  /** The event as it came, for the reader who wants it whole. */
+  readonly whole: unknown;
+  /** What a search looks through, in lower case. */
+  readonly haystack: string;
+}
+
+/** Takes an event of any kind: one that this page cannot read is shown as what was sent. */
+export function toShown(event: ReadEvent): ShownEvent {
+  if (event.type !== "unreadable") {
+    const { seq, type, at, native, data } = event;
+    return { seq, type, at, native, known: event, data, whole: event, haystack: haystackOf(type, data) };
+  }
+  const sent = parseRecord(event.line);
+  const type = typeof sent?.["type"] === "string" ? sent["type"] : event.reason;
+  const data = sent?.["data"] ?? sent ?? event.line;
+  return {
+    seq: event.seq,
+    type,
+    at: typeof sent?.["at"] === "string" ? sent["at"] : undefined,
+    native: readNative(sent?.["native"]),
+    known: undefined,
+    data,
+    whole: sent ?? event,
+    haystack: haystackOf(type, data),
+  };
+}
+
+/** Texts are cut for a search: a megabyte an event would make every key slow. */
+const SEARCHED = 20_000;
+
+function haystackOf(type: string, data: unknown): string {
+  return `${type} ${JSON.stringify(data) ?? ""}`.slice(0, SEARCHED).toLowerCase();
+}
+
+function parseRecord(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined; // Shown as text.
+  }
+}
+
+function readNative(value: unknown): ShownEvent["native"] {
+  if (!isRecord(value) || typeof value["line"] !== "number") return undefined;
+  return { line: value["line"], ...(value["source"] === "stderr" ? { source: "stderr" } : {}) };
+}
+
+/** Whether a value is an object with fields. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,99 @@
+import { computed, signal } from "@preact/signals";
+import type { Session } from "../../protocol/sessions.ts";
+import type { TurnSnapshot } from "../../protocol/turns.ts";
+import { turnd } from "../connection.ts";
+
+/** A session with its turns, newest first. */
+export interface ListedSession {
+  readonly session: Session;
+  readonly turns: readonly TurnSnapshot[];
+  /** Of its last turn, or of itself. */
+  readonly changedAt: string;
+}
+
+const PERIOD_MS = 2_000;
+const FIRST_LIMIT = 100;
+const MOST = 1_000;
+
+export const turns = signal<readonly TurnSnapshot[]>([]);
+export const sessions = signal<readonly Session[]>([]);
+/** Whether anything has been read yet, and what keeps it from being read now. */
+export const listState = signal<{ readonly isLoaded: boolean; readonly fault: string | undefined }>({
+  isLoaded: false,
+  fault: undefined,
+});
+export const search = signal("");
+export const statusFilter = signal<TurnSnapshot["status"] | "all">("all");
+const limit = signal(FIRST_LIMIT);
+
+/** Whether turnd may have more turns than are listed. */
+export const hasMore = computed(() => turns.value.length >= limit.value && limit.value < MOST);
+
+/** Sessions by their last change, with those of their turns that the filter leaves. */
+export const listed = computed<readonly ListedSession[]>(() => {
+  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const isFiltered = words.length > 0 || statusFilter.value !== "all";
+  const bySession = Map.groupBy(
+    turns.value.filter((turn) => isWanted(turn, words)),
+    (turn) => turn.session_id,
+  );
+  return sessions.value
+    .map((session) => {
+      const own = bySession.get(session.session_id) ?? [];
+      return { session, turns: own, changedAt: own[0]?.created_at ?? session.created_at };
+    })
+    .filter((entry) => !isFiltered || entry.turns.length > 0)
+    .toSorted((one, other) => other.changedAt.localeCompare(one.changedAt));
+});
+
+/** The turns in the order in which they are shown. */
+export const shownTurns = computed(() => listed.value.flatMap((entry) => entry.turns));
+
+function isWanted(turn: TurnSnapshot, words: readonly string[]): boolean {
+  if (statusFilter.value !== "all" && turn.status !== statusFilter.value) return false;
+  const { turn_id: id, session_id: sessionId, executor, status, model = "", input_excerpt: prompt = "" } = turn;
+  const text = `${id} ${sessionId} ${executor} ${status} ${model} ${prompt}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+/** Lists more turns from now on. */
+export function showMore(): void {
+  limit.value = Math.min(MOST, limit.value * 3);
+  void refreshList();
+}
+
+let refreshing: Promise<void> | undefined;
+
+/** Reads the list now; one that is being read already is waited for. */
+export function refreshList(): Promise<void> {
+  refreshing ??= read().finally(() => {
+    refreshing = undefined;
+  });
+  return refreshing;
+}
+
+async function read(): Promise<void> {
+  try {
+    const [newTurns, newSessions] = await Promise.all([turnd.turns({ limit: limit.value }), turnd.sessions()]);
+    turns.value = newTurns;
+    sessions.value = newSessions;
+    listState.value = { isLoaded: true, fault: undefined };
+  } catch (error) {
+    listState.value = { ...listState.value, fault: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Reads the list again and again while the page is seen. @returns what ends that */
+export function watchList(): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isStopped = false;
+  async function tick(): Promise<void> {
+    if (!document.hidden) await refreshList();
+    if (!isStopped) timer = setTimeout(() => void tick(), PERIOD_MS);
+  }
+  void tick();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}

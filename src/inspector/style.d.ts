@@ -1,0 +1,2 @@
+/** Styles are imported for their effect alone; the bundler takes them. */
+declare module "*.css";

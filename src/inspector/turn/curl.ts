@@ -1,0 +1,33 @@
+import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
+import { BASE_URL, login } from "../connection.ts";
+
+/** What a command asks of turnd. */
+export type CurlCall = "start" | "events" | "result" | "cancel";
+
+/** A command that asks the same of turnd as this page; the token comes from the shell's own variable. */
+export function curlOf(call: CurlCall, turn: TurnSnapshot, input: TurnInputText | undefined): string {
+  const url = `${BASE_URL}/v1/turns`;
+  const own = `${url}/${encodeURIComponent(turn.turn_id)}`;
+  if (call === "events") return command("-sSN", `${own}/events`, "-H 'accept: text/event-stream'");
+  if (call === "result") return command("-sS", `${own}/result?explain=true`);
+  if (call === "cancel") return command("-sS -X POST", `${own}/cancel`);
+  const body = {
+    ...(turn.executor === "replay" ? {} : { executor: turn.executor }),
+    session_id: turn.session_id,
+    ...(turn.mode === "execute" ? {} : { mode: turn.mode }),
+    ...(turn.model === undefined ? {} : { model: turn.model }),
+    input: input?.text ?? turn.input_excerpt ?? "",
+  };
+  const data = `-d ${quote(JSON.stringify(body))}`;
+  return command("-sS", url, "-H 'content-type: application/json'", data);
+}
+
+function command(options: string, url: string, ...more: readonly string[]): string {
+  const token = login.value === "open" ? [] : [`-H "authorization: Bearer $TURND_TOKEN"`];
+  return [`curl ${options} ${quote(url)}`, ...token, ...more].join(" \\\n  ");
+}
+
+/** As one word of a POSIX shell, whatever is in it. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,84 @@
+import { signal, type ReadonlySignal } from "@preact/signals";
+import { groupOf, type Group } from "../events/presenters.tsx";
+import { toShown, type ShownEvent } from "../events/shown-event.ts";
+import { turnd } from "../connection.ts";
+import { TurndHistoryError } from "../../client/errors.ts";
+
+/** A line of the list: an event, or a tool call's end together with its start. */
+export interface Row {
+  readonly event: ShownEvent;
+  readonly group: Group;
+  /** The start of the call whose end `event` is. */
+  readonly started: ShownEvent | undefined;
+}
+
+/** How the reading of a turn's events stands. */
+export type Reading =
+  | { readonly state: "reading" }
+  | { readonly state: "ended"; readonly isProved: boolean }
+  | { readonly state: "failed"; readonly message: string };
+
+/** A turn's events as they arrive. */
+export interface EventStore {
+  /** Every event in order; grows. */
+  readonly events: readonly ShownEvent[];
+  /** The events as they are listed; grows, and the row of a tool call is replaced when the call has ended. */
+  readonly rows: readonly Row[];
+  /** Changes when the two have changed: once a frame at most. */
+  readonly version: ReadonlySignal<number>;
+  readonly reading: ReadonlySignal<Reading>;
+  /** Ends the reading. */
+  close(): void;
+}
+
+/** Follows a turn from its first event. */
+export function followEvents(turnId: string): EventStore {
+  const events: ShownEvent[] = [];
+  const rows: Row[] = [];
+  const openTools = new Map<string, number>();
+  const version = signal(0);
+  const reading = signal<Reading>({ state: "reading" });
+  const controller = new AbortController();
+  let isScheduled = false;
+
+  function changed(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    requestAnimationFrame(() => {
+      isScheduled = false;
+      version.value += 1;
+    });
+  }
+
+  function add(event: ShownEvent): void {
+    events.push(event);
+    const { known } = event;
+    const id = known?.type === "tool.started" || known?.type === "tool.ended" ? known.data.tool_call_id : undefined;
+    const at = known?.type === "tool.ended" && id !== undefined ? openTools.get(id) : undefined;
+    const row = { event, group: groupOf(event.type), started: at === undefined ? undefined : rows[at]?.event };
+    if (at !== undefined && id !== undefined) {
+      rows[at] = row;
+      openTools.delete(id);
+    } else {
+      if (known?.type === "tool.started" && id !== undefined) openTools.set(id, rows.length);
+      rows.push(row);
+    }
+    changed();
+  }
+
+  async function read(): Promise<void> {
+    const following = turnd.follow(turnId, { signal: controller.signal });
+    try {
+      for await (const event of following) add(toShown(event));
+      reading.value = { state: "ended", isProved: following.isProved };
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      const message = error instanceof Error ? error.message : String(error);
+      const isGone = error instanceof TurndHistoryError && error.reason === "removed";
+      reading.value = { state: "failed", message: isGone ? "This turn was deleted." : message };
+    }
+  }
+
+  void read();
+  return { events, rows, version, reading, close: () => controller.abort() };
+}

@@ -1,0 +1,11 @@
+import type { TurnStatus } from "../../protocol/turns.ts";
+
+/** A turn's status, by word and by colour. */
+export function StatusMark({ status }: { readonly status: TurnStatus }) {
+  return (
+    <span class={`status ${status}`}>
+      <span class="dot" aria-hidden="true" />
+      {status}
+    </span>
+  );
+}

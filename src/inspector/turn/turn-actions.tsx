@@ -1,0 +1,170 @@
+import { useState } from "preact/hooks";
+import { TerminalUrlEnvelope } from "../../protocol/shell.ts";
+import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
+import { fetchRaw, turnd } from "../connection.ts";
+import { tell, tellFault } from "../dialogs/open-dialog.ts";
+import { refreshList } from "../list/turn-list.ts";
+import { isWebAddress } from "../text/visible.ts";
+import { curlOf, type CurlCall } from "./curl.ts";
+import { saveAs } from "./save-as.ts";
+
+export interface TurnActionsProps {
+  readonly turn: TurnSnapshot;
+  readonly input: TurnInputText | undefined;
+}
+
+/** What can be done with a turn. */
+export function TurnActions({ turn, input }: TurnActionsProps) {
+  const isOver = turn.status !== "queued" && turn.status !== "running";
+  return (
+    <div class="actions">
+      {!isOver && <CancelButton turnId={turn.turn_id} />}
+      <button type="button" class="second" onClick={() => void openTerminal(turn.session_id)}>
+        Terminal
+      </button>
+      <Menu label="Export">
+        <MenuItem onClick={() => void save(turn, "recording")} isDisabled={!isOver}>
+          Recording (JSON)
+        </MenuItem>
+        <MenuItem onClick={() => void save(turn, "events")}>Events (NDJSON)</MenuItem>
+        <MenuItem onClick={() => void save(turn, "result")} isDisabled={!isOver}>
+          Result (JSON)
+        </MenuItem>
+      </Menu>
+      <Menu label="Copy as curl">
+        {(["start", "events", "result", "cancel"] as const).map((call) => (
+          <MenuItem key={call} onClick={() => void copyCurl(call, turn, input)}>
+            {CALL_NAMES[call]}
+          </MenuItem>
+        ))}
+      </Menu>
+    </div>
+  );
+}
+
+const CALL_NAMES: Readonly<Record<CurlCall, string>> = {
+  start: "Start such a turn",
+  events: "Follow its events",
+  result: "Get its result, explained",
+  cancel: "Cancel it",
+};
+
+function CancelButton({ turnId }: { readonly turnId: string }) {
+  const [isBusy, setBusy] = useState(false);
+  return (
+    <button
+      type="button"
+      class="danger"
+      id="cancel-turn"
+      disabled={isBusy}
+      onClick={() => {
+        setBusy(true);
+        void cancelTurn(turnId).finally(() => setBusy(false));
+      }}
+    >
+      {isBusy ? "Cancelling …" : "Cancel"}
+    </button>
+  );
+}
+
+async function cancelTurn(turnId: string): Promise<void> {
+  try {
+    const receipt = await turnd.cancel(turnId);
+    const count = receipt.ended.length;
+    tell(
+      receipt.already_ended
+        ? "The turn had ended already."
+        : `Cancelled: ${count} ${count === 1 ? "process" : "processes"} ended in ${receipt.duration_ms} ms.`,
+    );
+  } catch (error) {
+    tellFault(error);
+  }
+  await refreshList();
+}
+
+/** In a tab of its own, which is opened at once: after the answer a browser would take it for an advertisement. */
+async function openTerminal(sessionId: string): Promise<void> {
+  const tab = window.open("about:blank", "_blank");
+  try {
+    const answer = await fetchRaw(`/v1/shell/terminal-url?session_id=${encodeURIComponent(sessionId)}`);
+    const { data, message } = TerminalUrlEnvelope.parse(await answer.json());
+    if (message !== "ok" || !isWebAddress(data)) throw new Error(message);
+    if (tab === null) throw new Error(`the browser opened no tab; the terminal is at ${data}`);
+    tab.opener = null;
+    tab.location.replace(data);
+  } catch (error) {
+    tab?.close();
+    tellFault(error);
+  }
+}
+
+const EXPORTS = {
+  recording: { path: "recording", ending: "recording.json" },
+  events: { path: "events", ending: "events.ndjson" },
+  result: { path: "result?explain=true", ending: "result.json" },
+} as const;
+
+async function save({ turn_id: id }: TurnSnapshot, what: keyof typeof EXPORTS): Promise<void> {
+  const { path, ending } = EXPORTS[what];
+  try {
+    const answer = await fetchRaw(`/v1/turns/${encodeURIComponent(id)}/${path}`);
+    if (!answer.ok) throw new Error(`turnd answered ${answer.status}`);
+    saveAs(`${id}.${ending}`, await answer.blob());
+  } catch (error) {
+    tellFault(error);
+  }
+}
+
+async function copyCurl(call: CurlCall, turn: TurnSnapshot, input: TurnInputText | undefined): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(curlOf(call, turn, input));
+    tell("Copied. It reads the token from the variable TURND_TOKEN.");
+  } catch {
+    // Only pages by HTTPS or of loopback may use the clipboard.
+    saveAs("turnd-curl.sh", new Blob([`${curlOf(call, turn, input)}\n`], { type: "text/plain" }));
+    tell("The browser allows no clipboard here: saved as a file.");
+  }
+}
+
+function Menu({ label, children }: { readonly label: string; readonly children: preact.ComponentChildren }) {
+  return (
+    <details
+      class="menu"
+      onFocusOut={(event) => {
+        const to = event.relatedTarget;
+        if (!(to instanceof Node && event.currentTarget.contains(to))) event.currentTarget.open = false;
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        event.stopPropagation();
+        event.currentTarget.open = false;
+        event.currentTarget.querySelector("summary")?.focus();
+      }}
+    >
+      <summary class="second">{label}</summary>
+      <div class="menu-items">{children}</div>
+    </details>
+  );
+}
+
+interface MenuItemProps {
+  readonly children: preact.ComponentChildren;
+  readonly isDisabled?: boolean;
+  onClick(): void;
+}
+
+function MenuItem({ children, isDisabled = false, onClick }: MenuItemProps) {
+  return (
+    <button
+      type="button"
+      disabled={isDisabled}
+      onClick={(event) => {
+        const menu = event.currentTarget.closest("details");
+        if (menu !== null) menu.open = false;
+        onClick();
+      }}
+    >
+      {children}
+    </button>
+  );
+}

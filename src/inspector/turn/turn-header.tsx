@@ -1,0 +1,123 @@
+import { useEffect, useState } from "preact/hooks";
+import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
+import { turnd } from "../connection.ts";
+import { turns } from "../list/turn-list.ts";
+import { goTo } from "../route.ts";
+import { formatDuration, shortId } from "../text/format.ts";
+import { Plain, Prose } from "../text/text.tsx";
+import { UsageFacts } from "../events/facts.tsx";
+import type { EventStore } from "./event-store.ts";
+import { StatusMark } from "./status.tsx";
+import { TurnActions } from "./turn-actions.tsx";
+
+/** What a turn was asked, how it stands, and what can be done with it. */
+export function TurnHeader({ turn, store }: { readonly turn: TurnSnapshot; readonly store: EventStore }) {
+  const input = useInput(turn.turn_id);
+  void store.version.value;
+  const ended = store.events.at(-1)?.known;
+  const result = ended?.type === "turn.ended" ? ended.data : undefined;
+  const { reading } = store;
+  return (
+    <header class="turn-header">
+      <div class="turn-line">
+        <button type="button" class="quiet back" onClick={() => goTo(undefined)} aria-label="All turns">
+          ‹
+        </button>
+        <StatusMark status={turn.status} />
+        {result?.failure !== undefined && <span class="pill bad">{result.failure.code}</span>}
+        <span class="muted facts-line">
+          <span>{turn.executor}</span>
+          {turn.model !== undefined && <span>{turn.model}</span>}
+          <span>{turn.mode}</span>
+          {turn.status === "queued" && turn.queue_position > 0 && <span>{turn.queue_position} ahead</span>}
+          {result !== undefined && <span>{formatDuration(result.duration_ms)}</span>}
+          {result?.usage !== undefined && <UsageFacts usage={result.usage} />}
+          {turn.metadata !== undefined &&
+            Object.entries(turn.metadata).map(([name, value]) => (
+              <span key={name}>
+                <Plain text={`${name}=${value}`} />
+              </span>
+            ))}
+        </span>
+        <TurnActions turn={turn} input={input} />
+      </div>
+      <Prompt input={input} excerpt={turn.input_excerpt} />
+      <p class="ids muted">
+        <span title={turn.turn_id}>turn {shortId(turn.turn_id)}</span>
+        <Siblings turn={turn} />
+        <span>
+          <Plain text={turn.workspace} />
+        </span>
+        {reading.value.state === "ended" && reading.value.isProved && (
+          <span title="The events' digest is the one that the turn ended with">✓ complete history</span>
+        )}
+        {reading.value.state === "failed" && (
+          <span role="alert" class="fault">
+            {reading.value.message}
+          </span>
+        )}
+      </p>
+    </header>
+  );
+}
+
+/** The turns of the session before and after this one. */
+function Siblings({ turn }: { readonly turn: TurnSnapshot }) {
+  const siblings = turns.value.filter(({ session_id: id }) => id === turn.session_id).toReversed();
+  const at = siblings.findIndex(({ turn_id: id }) => id === turn.turn_id);
+  const [before, after] = [siblings[at - 1], siblings[at + 1]];
+  return (
+    <span title={turn.session_id}>
+      {at >= 1 && before !== undefined && (
+        <button type="button" class="quiet small" aria-label="Turn before" onClick={() => goTo(before.turn_id)}>
+          ←
+        </button>
+      )}{" "}
+      session {shortId(turn.session_id)}
+      {siblings.length > 1 && at >= 0 && ` (${at + 1} of ${siblings.length})`}{" "}
+      {at >= 0 && after !== undefined && (
+        <button type="button" class="quiet small" aria-label="Turn after" onClick={() => goTo(after.turn_id)}>
+          →
+        </button>
+      )}
+    </span>
+  );
+}
+
+/** Longer prompts are folded. */
+const FOLDED = 280;
+
+function Prompt({
+  input,
+  excerpt,
+}: {
+  readonly input: TurnInputText | undefined;
+  readonly excerpt: string | undefined;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  const text = input?.text ?? excerpt ?? "";
+  const isLong = text.length > FOLDED || text.split("\n").length > 4;
+  return (
+    <div class={isLong && !isOpen ? "prompt folded" : "prompt"}>
+      <h1 class="visually-hidden">Prompt</h1>
+      <Prose text={text === "" ? "(no prompt is known)" : text} />
+      {input !== undefined && input.images > 0 && <p class="muted">and {input.images} images</p>}
+      {isLong && (
+        <button type="button" class="quiet small" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {isOpen ? "Show less" : "Show all"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function useInput(turnId: string): TurnInputText | undefined {
+  const [input, setInput] = useState<TurnInputText | undefined>(undefined);
+  useEffect(() => {
+    const controller = new AbortController();
+    setInput(undefined);
+    turnd.input(turnId, { signal: controller.signal }).then(setInput, () => undefined);
+    return () => controller.abort();
+  }, [turnId]);
+  return input?.turn_id === turnId ? input : undefined;
+}

@@ -1,0 +1,106 @@
+import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useState } from "preact/hooks";
+import type { TurnSnapshot } from "../../protocol/turns.ts";
+import { turnd } from "../connection.ts";
+import { turns } from "../list/turn-list.ts";
+import { goTo, route, TABS, turnHref, type Tab } from "../route.ts";
+import { Composer } from "./composer.tsx";
+import { EventList } from "./event-list.tsx";
+import { followEvents, type EventStore } from "./event-store.ts";
+import { RawView } from "./raw-view.tsx";
+import { Timeline } from "./timeline.tsx";
+import { TurnHeader } from "./turn-header.tsx";
+import { VerdictView } from "./verdict-view.tsx";
+
+const TAB_NAMES: Readonly<Record<Tab, string>> = { events: "Events", raw: "Side by side", verdict: "Verdict" };
+
+/** A turn: what it was asked, what happens, and what came of it. */
+export function TurnPage({ turnId }: { readonly turnId: string }) {
+  const store = useEvents(turnId);
+  const turn = useTurn(turnId, store);
+  const upToSeq = useSignal<number | undefined>(undefined);
+  const { tab, line } = route.value;
+  if (turn.fault !== undefined) {
+    return (
+      <main class="turn" tabIndex={-1}>
+        <p role="alert" class="fault">
+          {turn.fault}
+        </p>
+        <a href="#/">All turns</a>
+      </main>
+    );
+  }
+  return (
+    <main class="turn" tabIndex={-1} aria-label="Turn">
+      {turn.snapshot !== undefined && <TurnHeader turn={turn.snapshot} store={store} />}
+      <div class="tabs" role="tablist" aria-label="Views of the turn">
+        {TABS.map((name) => (
+          <a
+            key={name}
+            role="tab"
+            aria-selected={name === tab}
+            aria-controls="tab-panel"
+            href={turnHref(turnId, name)}
+            tabIndex={name === tab ? 0 : -1}
+            onKeyDown={(event) => moveTab(event, turnId, name)}
+          >
+            {TAB_NAMES[name]}
+          </a>
+        ))}
+      </div>
+      <div id="tab-panel" role="tabpanel" class="panel">
+        {tab === "events" && <EventList turnId={turnId} store={store} upToSeq={upToSeq.value} />}
+        {tab === "raw" && <RawView key={turnId} turnId={turnId} store={store} line={line} />}
+        {tab === "verdict" && <VerdictView turnId={turnId} store={store} />}
+      </div>
+      {tab === "events" && turn.snapshot !== undefined && (
+        <Timeline key={turnId} turn={turn.snapshot} store={store} upToSeq={upToSeq} />
+      )}
+      {turn.snapshot !== undefined && turn.snapshot.executor !== "replay" && <Composer turn={turn.snapshot} />}
+    </main>
+  );
+}
+
+function moveTab(event: KeyboardEvent, turnId: string, from: Tab): void {
+  const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+  const to = TABS[(TABS.indexOf(from) + step + TABS.length) % TABS.length];
+  if (step === 0 || to === undefined) return;
+  event.preventDefault();
+  goTo(turnId, to);
+  const tabs = event.currentTarget instanceof HTMLElement ? event.currentTarget.parentElement : null;
+  requestAnimationFrame(() => tabs?.querySelector<HTMLElement>("[aria-selected=true]")?.focus());
+}
+
+function useEvents(turnId: string): EventStore {
+  const [store, setStore] = useState(() => ({ turnId, events: followEvents(turnId) }));
+  useEffect(() => {
+    if (store.turnId !== turnId) setStore({ turnId, events: followEvents(turnId) });
+  }, [turnId, store]);
+  useEffect(() => () => store.events.close(), [store]);
+  return store.events;
+}
+
+interface KnownTurn {
+  readonly snapshot: TurnSnapshot | undefined;
+  readonly fault: string | undefined;
+}
+
+/** The turn as the list has it, or as turnd says where it is not listed. */
+function useTurn(turnId: string, store: EventStore): KnownTurn {
+  const listed = useComputed(() => turns.value.find((turn) => turn.turn_id === turnId)).value;
+  const [asked, setAsked] = useState<KnownTurn>({ snapshot: undefined, fault: undefined });
+  const state = store.reading.value.state;
+  const snapshot = listed ?? (asked.snapshot?.turn_id === turnId ? asked.snapshot : undefined);
+  useEffect(() => {
+    const controller = new AbortController();
+    turnd.turn(turnId, { signal: controller.signal }).then(
+      (found) => setAsked({ snapshot: found, fault: undefined }),
+      (error: unknown) => {
+        if (controller.signal.aborted) return;
+        setAsked({ snapshot: undefined, fault: error instanceof Error ? error.message : String(error) });
+      },
+    );
+    return () => controller.abort();
+  }, [turnId, state]);
+  return { snapshot, fault: snapshot === undefined ? asked.fault : undefined };
+}

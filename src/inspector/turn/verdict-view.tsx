@@ -1,0 +1,139 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Decision, TriedRule } from "../../protocol/decisions.ts";
+import type { Evidence } from "../../protocol/failures.ts";
+import { FAILURE_ADVICE } from "../../protocol/failures.ts";
+import type { TurnResult } from "../../protocol/turns.ts";
+import { turnd } from "../connection.ts";
+import { turnHref } from "../route.ts";
+import { Code, Plain, Prose } from "../text/text.tsx";
+import type { EventStore } from "./event-store.ts";
+import { StatusMark } from "./status.tsx";
+
+/** How a turn ended, the line that decided it, and the rules that were tried. */
+export function VerdictView({ turnId, store }: { readonly turnId: string; readonly store: EventStore }) {
+  const { result, fault } = useResult(turnId, store.reading.value.state);
+  if (fault !== undefined) return <p class="muted empty">{fault}</p>;
+  if (result === undefined) return <p class="muted empty">The turn has not ended.</p>;
+  const { failure, decision } = result;
+  return (
+    <div class="verdict" tabIndex={0} role="region" aria-label="Verdict">
+      <p>
+        <StatusMark status={result.status} /> {failure !== undefined && <span class="pill bad">{failure.code}</span>}{" "}
+        {result.cancelled_by !== undefined && <span class="pill warn">{result.cancelled_by}</span>}
+      </p>
+      {failure !== undefined && (
+        <>
+          <Prose text={failure.message} />
+          <p>
+            {FAILURE_ADVICE[failure.code].meaning}; {FAILURE_ADVICE[failure.code].remedy}.
+          </p>
+          <p class="muted">
+            {failure.retryable ? "The same turn may succeed later." : "The same turn would fail again."} Who has to act:{" "}
+            {failure.user_action}.
+          </p>
+        </>
+      )}
+      <h2>Decided by</h2>
+      <p>
+        Rule <code>{decision.rule}</code> on {decision.on}
+        {decision.seen_in !== undefined && <span class="muted">, seen in {decision.seen_in}</span>}
+      </p>
+      {decision.evidence.map((evidence, index) => (
+        <EvidenceLine key={index} turnId={turnId} evidence={evidence} />
+      ))}
+      <Rules turnId={turnId} decision={decision} />
+      {result.output !== null && result.output !== "" && (
+        <>
+          <h2>Output</h2>
+          <Prose text={result.output} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function EvidenceLine({ turnId, evidence }: { readonly turnId: string; readonly evidence: Evidence }) {
+  return (
+    <div class="evidence">
+      <p class="muted">
+        <Place turnId={turnId} evidence={evidence} />
+      </p>
+      <Code text={evidence.text} />
+    </div>
+  );
+}
+
+function Place({ turnId, evidence: { source, line } }: { readonly turnId: string; readonly evidence: Evidence }) {
+  if (line === undefined) return <>{source}</>;
+  const place = `${source}:${line}`;
+  return source === "stdout" ? <a href={turnHref(turnId, "raw", line)}>{place}</a> : <>{place}</>;
+}
+
+const OUTCOMES: Readonly<Record<TriedRule["outcome"], string>> = {
+  won: "won",
+  outranked: "outranked",
+  no_match: "no match",
+};
+
+function Rules({ turnId, decision }: { readonly turnId: string; readonly decision: Decision }) {
+  const { tried = [] } = decision;
+  if (tried.length === 0) return <p class="muted">No rules are recorded.</p>;
+  return (
+    <>
+      <h2>Rules, in the order in which they were tried</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Rules">
+        <table>
+          <thead>
+            <tr>
+              {["Outcome", "On", "Rule", "Verdict", "Where", "Seen in"].map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {tried.map((rule, index) => (
+              <tr key={index} class={rule.outcome}>
+                <td>{OUTCOMES[rule.outcome]}</td>
+                <td>{rule.on}</td>
+                <td>
+                  <code>
+                    <Plain text={rule.rule} />
+                  </code>
+                </td>
+                <td>{rule.verdict ?? "–"}</td>
+                <td>{rule.evidence !== undefined && <Place turnId={turnId} evidence={rule.evidence} />}</td>
+                <td class="muted">{rule.seen_in}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+interface KnownResult {
+  readonly result: TurnResult | undefined;
+  readonly fault: string | undefined;
+}
+
+function useResult(turnId: string, state: string): KnownResult {
+  const [known, setKnown] = useState<KnownResult>({ result: undefined, fault: undefined });
+  useEffect(() => {
+    if (state === "reading") return undefined;
+    const controller = new AbortController();
+    turnd.result(turnId, { explain: true, signal: controller.signal }).then(
+      (result) => setKnown({ result, fault: undefined }),
+      (error: unknown) => {
+        if (controller.signal.aborted) return;
+        setKnown({ result: undefined, fault: error instanceof Error ? error.message : String(error) });
+      },
+    );
+    return () => controller.abort();
+  }, [turnId, state]);
+  return known.result === undefined || known.result.turn_id === turnId
+    ? known
+    : { result: undefined, fault: undefined };
+}
