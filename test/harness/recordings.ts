@@ -23,7 +23,10 @@ export function withoutTimeAndIds(lines: string): unknown[] {
     .trimEnd()
     .split("\n")
     .map((line) =>
-      line.replace(/"at":"[^"]*","turn_id":"[^"]*","session_id":"[^"]*"/, '"at":"","turn_id":"","session_id":""'),
+      line
+        .replace(/"at":"[^"]*","turn_id":"[^"]*","session_id":"[^"]*"/, '"at":"","turn_id":"","session_id":""')
+        // `turnd replay` says in each event which recording it is of.
+        .replace(/^(.{0,200}"executor":"[^"]*"),"recording":"[^"]*"/, "$1"),
     );
   const end: { data: object } = JSON.parse(plain.pop() ?? "null");
   return [...plain, { ...end, data: { ...end.data, duration_ms: 0, digest: "" } }];

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
 import { bytesOf, readPieces } from "../../src/daemon/replay/pieces.ts";
-import { openSource } from "../../src/daemon/replay/source.ts";
+import { openSource } from "./open-source.ts";
 import { unpackDocument } from "../../src/daemon/replay/unpack.ts";
 import { RecordingDocument, type RecordedPiece } from "../../src/protocol/index.ts";
 import { listRecordings } from "../executors/recordings.ts";
@@ -200,7 +200,9 @@ test("a gzip file that is truncated or broken, or a name that is none, is told a
   await expect(openSource(join(base, "broken"), stdin)).rejects.toThrow("broken: is a broken gzip file");
   await expect(openSource(join(base, "none"), stdin)).rejects.toThrow("ENOENT");
   await expect(openSource(base, stdin)).rejects.toThrow("turn.json: v: is 2, written by a newer turnd");
-  await expect(openSource(directoryWith({}), stdin)).rejects.toThrow("is no recording: it has no turn.json");
+  await expect(openSource(directoryWith({}), stdin)).rejects.toThrow(
+    "holds no recording: no turn.json, no stdout.jsonl, no document",
+  );
 });
 
 test("a directory without exit.json is replayed with its exit unknown", async () => {

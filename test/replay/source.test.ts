@@ -5,7 +5,7 @@ import { execa } from "execa";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { asUser } from "../../src/daemon/process/run-as.ts";
 import { exportRecording } from "../../src/daemon/replay/export.ts";
-import { openSource } from "../../src/daemon/replay/source.ts";
+import { openSource } from "./open-source.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

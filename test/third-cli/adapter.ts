@@ -40,6 +40,11 @@ export const toy: Executor = {
     cancelAt: { cancel: "session.bound" },
   },
   records: { known: shapes, typeField: "kind", unmappedTool: () => undefined },
+  recogniseRecord: (record) => {
+    const read = ToyRecord.safeParse(record);
+    if (!read.success) return undefined;
+    return read.data.kind === "hello" ? { session: read.data.session, beginsRun: true } : {};
+  },
   shapeSource: { reads: ToyRecord, readsWithin: {}, documented: [], open: [] },
   createTranslator: createToyTranslator,
   checkConfiguration: () => CONFIGURATION_CHECK,

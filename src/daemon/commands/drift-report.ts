@@ -9,6 +9,8 @@ export interface DriftCount {
   watch(executor: Executor, version: string | undefined, directory: string): DriftWatch;
   /** Lines for people, newline included: one per version, and below it what is unknown, secrets taken out. */
   format(redact: Redact): string;
+  /** The same as data. */
+  report(): readonly (Drift & { readonly executor: CliName })[];
 }
 
 /** Starts counting; nothing is counted yet. */
@@ -20,6 +22,7 @@ export function createDriftCount(): DriftCount {
       books.set(executor.id, book);
       return book.watch(version, directory);
     },
+    report: () => [...books].flatMap(([executor, book]) => book.report().map((drift) => ({ executor, ...drift }))),
     format: (redact) =>
       [...books].flatMap(([id, book]) => book.report().map((drift) => redact(formatDrift(id, drift, redact)))).join(""),
   };

@@ -1,6 +1,7 @@
 import { assertExecutors } from "../executors/contract/assert-executors.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import type { Identity } from "../settings.ts";
+import { toPrintable } from "./printable.ts";
 import { describeUnknownVariables } from "./unknown-variables.ts";
 
 /** 0 done, 1 a fault that the message names, 2 wrong arguments; a command's help names what else it ends with. */
@@ -51,7 +52,7 @@ export async function untilStopped(run: (signal: AbortSignal) => Promise<ExitCod
 /** An error that a person can fix is reported in one line; any other is a bug and keeps its stack. */
 export function describeError(error: unknown): string {
   const isExpected = error instanceof Error && (EXPECTED.has(error.name) || "syscall" in error);
-  if (isExpected) return error.message.replaceAll("\n", "\nturnd: ");
+  if (isExpected) return error.message.split("\n").map(toPrintable).join("\nturnd: ");
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

@@ -1,4 +1,6 @@
 import type { Decision, Evidence, TriedRule, TurnEndedData } from "../../protocol/index.ts";
+import type { RecordingSource } from "../replay/source.ts";
+import { toPrintable } from "./printable.ts";
 
 /** Where a person finds a quoted line: the file of a recording's directory. */
 const FILES = { stdout: "stdout.jsonl", stderr: "stderr.log", exit: "exit.json", turnd: "turn.json" } as const;
@@ -9,19 +11,20 @@ const HEAD = ["", "on", "rule", "verdict", "outcome", "where", "seen in"] as con
  * Writes for a person how a recording's end was decided: the result, the lines that decided, and the rules in the order
  * in which they were tried; `>` marks the one that won.
  */
-export function formatExplanation(directory: string, ended: TurnEndedData, decision: Decision): string {
+export function formatExplanation(source: RecordingSource, ended: TurnEndedData, decision: Decision): string {
   const { failure, status } = ended;
   const advice =
     failure === undefined
       ? []
       : [`retryable ${failure.retryable ? "yes" : "no"}, user_action ${failure.user_action}`, failure.message];
   return [
-    directory,
+    toPrintable(source.name),
+    ...describeOutput(source),
     ...[[status, failure?.code ?? ended.cancelled_by ?? ""].join(" ").trim(), ...advice].map(
-      (line) => `  ${plain(line)}`,
+      (line) => `  ${toPrintable(line)}`,
     ),
     "  decided by",
-    ...decision.evidence.map((evidence) => `    ${place(evidence)}  ${plain(evidence.text)}`),
+    ...decision.evidence.map((evidence) => `    ${place(evidence)}  ${toPrintable(evidence.text)}`),
     "  rules, in the order they were tried",
     ...align([HEAD, ...(decision.tried ?? []).map(toRow)]).map((line) => `    ${line}`),
     "",
@@ -48,10 +51,10 @@ function align(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** On one line, and without effect on a terminal: other programs wrote what is quoted. */
-function plain(text: string): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what this removes
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (character) =>
-    character === "\n" ? "⏎" : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+/** What is known of output that came alone. */
+function describeOutput({ origin, recording }: RecordingSource): string[] {
+  if (origin === undefined) return [];
+  const like = origin.printedLike === undefined ? "" : `, in the form of ${origin.printedLike}`;
+  const exit = recording.isExitUnrecorded === true ? ["  its exit is not recorded; --exit says it"] : [];
+  return [`  stdout of ${origin.executor}${like}`, ...exit];
 }

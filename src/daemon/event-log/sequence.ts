@@ -12,6 +12,8 @@ export interface SequenceOptions {
   readonly turnId: string;
   readonly sessionId: string;
   readonly executor: CliName;
+  /** What a person calls the recording that is replayed; each event names it then. */
+  readonly recording?: string;
   /** ISO 8601, UTC. */
   readonly now: () => string;
   /** Takes secrets out of events before anyone sees them (law 8). */
@@ -49,12 +51,13 @@ const PIECE_CHARACTERS = 16_384;
 
 /** Makes the sequence of a turn; without a start it begins with `seq` 1. */
 export function createSequence(options: SequenceOptions, start?: SequenceStart): Sequence {
-  const { turnId, sessionId, executor, now, redact } = options;
+  const { turnId, sessionId, executor, recording, now, redact } = options;
   const hash = start?.hash ?? createHash("sha256");
   let count = start?.count ?? 0;
 
   // Written out by hand: this is what each event of a burst costs, and most of a line is the same in every one.
-  const ids = `"turn_id":${JSON.stringify(turnId)},"session_id":${JSON.stringify(sessionId)},"executor":"${executor}"`;
+  const named = recording === undefined ? "" : `,"recording":${JSON.stringify(redact(recording))}`;
+  const ids = `"turn_id":${JSON.stringify(turnId)},"session_id":${JSON.stringify(sessionId)},"executor":"${executor}"${named}`;
 
   const lines = createLineBuffer();
 

@@ -41,6 +41,8 @@ export interface Recording {
   readonly turn: z.output<typeof RecordingFile>;
   /** null when nobody saw the process end. */
   readonly exit: Exit | null;
+  /** True for output alone: how the process ended is not known, and nothing was there to record it. */
+  readonly isExitUnrecorded?: boolean;
   readonly stdoutPath: string;
   readonly stderrPath: string;
   /** What was taken when; undefined where nothing tells, and then stdout comes before stderr. */
@@ -56,16 +58,50 @@ export interface Recording {
 export async function openRecording(directory: string): Promise<Recording> {
   const turn = await readJson(join(directory, "turn.json"), RecordingFile);
   if (turn === undefined) throw new RecordingError(directory, "is no recording: it has no turn.json");
-  const exit = await readJson(join(directory, "exit.json"), z.object(Exit.shape));
+  const exit = await readExit(directory);
   const [stdoutPath, stderrPath] = [join(directory, "stdout.jsonl"), join(directory, "stderr.log")];
-  for (const path of [stdoutPath, stderrPath, join(directory, "events.jsonl")]) await isThere(path);
+  for (const path of [stderrPath, join(directory, "events.jsonl")]) await isThere(path);
+  if (!(await isThere(stdoutPath)) && hasRun(turn)) {
+    throw new RecordingError(directory, "has no stdout.jsonl, so there is nothing to replay");
+  }
   return {
     directory,
     turn,
-    exit: exit ?? null,
+    exit,
     stdoutPath,
     stderrPath,
     timeline: await readTimeline(directory),
+  };
+}
+
+/** How the process of a recording directory ended; null where that was not recorded. */
+export async function readExit(directory: string): Promise<Exit | null> {
+  return (await readJson(join(directory, "exit.json"), z.object(Exit.shape))) ?? null;
+}
+
+/**
+ * Output alone as a recording: an execution turn of a fresh session that nothing but the CLI ended.
+ *
+ * @param name - what its events' ids are made of
+ * @param stderrPath - absent where only stdout is there
+ * @param exit - absent where it is not known
+ */
+export function toRecording(output: {
+  readonly name: string;
+  readonly executor: CliName;
+  readonly stdoutPath: string;
+  readonly stderrPath?: string;
+  readonly exit?: Exit;
+}): Recording {
+  const { name, executor, stdoutPath, stderrPath = "/dev/null", exit } = output;
+  return {
+    directory: name,
+    turn: { executor, mode: "execute", requested_session: null, ended_by: null },
+    exit: exit ?? null,
+    isExitUnrecorded: exit === undefined,
+    stdoutPath,
+    stderrPath,
+    timeline: undefined,
   };
 }
 
@@ -109,7 +145,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /** Refuses what is no file: a pipe, for one, would be waited for without end. */
-async function isThere(path: string): Promise<boolean> {
+export async function isThere(path: string): Promise<boolean> {
   let found;
   try {
     found = await stat(path);

@@ -1,90 +1,205 @@
-import { constants, createReadStream } from "node:fs";
-import { mkdir, mkdtemp, open, readdir, rm, rmdir, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { createReadStream } from "node:fs";
+import { mkdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
-import { openRecording, type Recording } from "./recording.ts";
+import type { CliName, Exit } from "../../protocol/index.ts";
+import { openBytes } from "./decompress.ts";
+import { extractTar } from "./extract-tar.ts";
+import { openWriter } from "./file-writer.ts";
+import { openRecording, isThere, readExit, toRecording, type Recording } from "./recording.ts";
 import { RecordingError } from "./recording-error.ts";
 import { unpackDocument } from "./unpack.ts";
+import { walkRecordings, type Found } from "./walk.ts";
+import { makeWorkshop, type Workshop } from "./workshop.ts";
 
-/** A recording that was given by name, and what has to be removed afterwards. */
+/** Whose output a file of stdout alone is, and what else was found out. */
+export interface OutputOrigin {
+  readonly executor: CliName;
+  readonly printedLike?: string;
+}
+
+/** A recording that an operator named, or that was found below what they named. */
 export interface RecordingSource {
+  /** What it is called in messages and events: its path, as it was given. */
+  readonly name: string;
   readonly recording: Recording;
-  close(): Promise<void>;
+  /** Where other files of it may be; absent for a file alone. */
+  readonly directory?: string;
+  /** Of output alone, which has no `turn.json`. */
+  readonly origin?: OutputOrigin;
 }
 
-/**
- * Opens what an operator names: a directory, a file with an exported document, gzipped or not, or `-` for standard
- * input.
- *
- * A document is unpacked below the system's temporary directory, where no other user can redirect root: from there on
- * it is a directory like any other (law 1).
- * @throws {RecordingError} that names the fault and its place
- */
-export async function openSource(name: string, stdin: Readable): Promise<RecordingSource> {
-  if (name !== "-" && (await isDirectory(name))) {
-    return { recording: await openRecording(name), close: () => Promise.resolve() };
-  }
-  const { held: base, close } = await makeWorkshop();
-  try {
-    // A name of its own: the ids of a recording that has none are made from it.
-    const directory = join(
-      base,
-      name === "-" ? "stdin" : basename(name).replace(/(\.json)?(\.gz)?$/, "") || "document",
-    );
-    await mkdir(directory);
-    const [bytes, shown] = name === "-" ? [stdin, "standard input"] : [createReadStream(name), name];
-    await unpackDocument(decompress(bytes, shown), { name: shown, directory });
-    return { recording: await openRecording(directory), close };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+/** How recordings are opened. */
+export interface SourceOptions {
+  /** What `-` stands for. */
+  readonly stdin: Readable;
+  /** Finds out whose output a file is. Throws a RecordingError where it cannot be told. */
+  readonly identify: (path: string, name: string) => Promise<OutputOrigin>;
+  /** In the place of what was recorded or found out. */
+  readonly executor?: CliName;
+  readonly exit?: Exit;
+  /** Called with each recording that cannot be read; the next one is opened then. */
+  readonly onFault: (error: RecordingError) => void;
 }
 
-/** A new directory that only turnd can enter. */
-interface Workshop {
+/** Opens recordings one after the other. */
+export interface Sources {
   /**
-   * The way to it by its descriptor, whatever its name leads to: `TMPDIR` may be a directory that others can change.
+   * Opens what an operator names: a recording directory, or one that is searched for recordings; a file with an exported
+   * document, the stdout of a CLI, or a tar archive of any of these, gzipped or not; or `-` for such a file on standard
+   * input.
+   *
+   * What is not there as plain files is unpacked below the system's temporary directory: from there on it is a directory
+   * like any other (law 1).
+   *
+   * Shape: a recording can be read until the next one is asked for.
    */
-  readonly held: string;
-  /** Removes what is in it, and its name where that is still its own. */
+  open(name: string): AsyncGenerator<RecordingSource>;
+  /** Removes everything that was unpacked, whatever goes on. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** @throws {RecordingError} if another directory was put in its place before it was opened */
-async function makeWorkshop(): Promise<Workshop> {
-  const path = await mkdtemp(join(tmpdir(), "turnd-replay-"));
-  const swapped = (): RecordingError =>
-    new RecordingError(
-      path,
-      "is not the directory that was made there; set TMPDIR to one that only this user can change",
-    );
-  const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw ["ENOENT", "ENOTDIR", "ELOOP"].includes(error.code ?? "") ? swapped() : error;
-    },
-  );
-  const held = `/proc/self/fd/${directory.fd}`;
-  const { uid, mode } = await directory.stat();
-  if (uid !== process.getuid?.() || (mode & 0o077) !== 0 || (await readdir(held)).length > 0) {
-    await directory.close();
-    throw swapped();
+/** Prepares to open recordings; nothing is opened yet. */
+export function createSources(options: SourceOptions): Sources {
+  const workshops = new Set<Workshop>();
+
+  async function* withWorkshop(
+    use: (directory: string) => AsyncGenerator<RecordingSource>,
+  ): AsyncGenerator<RecordingSource> {
+    const workshop = await makeWorkshop();
+    workshops.add(workshop);
+    try {
+      yield* use(workshop.held);
+    } finally {
+      await workshop.close();
+      workshops.delete(workshop);
+    }
   }
-  return {
-    held,
-    async close() {
-      try {
-        for (const name of await readdir(held)) await rm(join(held, name), { recursive: true, force: true });
-      } finally {
-        await directory.close();
+
+  async function* openFound({ path, kind }: Found, name: string, isWalked: boolean): AsyncGenerator<RecordingSource> {
+    if (kind === "file") yield* openFile(createReadStream(path), { path, name, isWalked });
+    else if (await isThere(join(path, "turn.json"))) yield override(name, await openRecording(path));
+    else if (await isThere(join(path, "stdout.jsonl"))) yield await openOutput(name, path);
+    else throw new RecordingError(name, "is no recording: it has no turn.json");
+  }
+
+  /** Without `turn.json`, but with the files of a recording beside it. */
+  async function openOutput(name: string, directory: string): Promise<RecordingSource> {
+    const stdoutPath = join(directory, "stdout.jsonl");
+    const stderrPath = join(directory, "stderr.log");
+    const exit = await readExit(directory);
+    return openLines(stdoutPath, {
+      name,
+      directory,
+      ...((await isThere(stderrPath)) ? { stderrPath } : {}),
+      ...(exit === null ? {} : { exit }),
+    });
+  }
+
+  async function openLines(
+    stdoutPath: string,
+    {
+      name,
+      directory,
+      ...known
+    }: { readonly name: string; readonly directory?: string; readonly stderrPath?: string; readonly exit?: Exit },
+  ): Promise<RecordingSource> {
+    const origin =
+      options.executor === undefined ? await options.identify(stdoutPath, name) : { executor: options.executor };
+    const exit = options.exit ?? known.exit;
+    const recording = toRecording({
+      ...known,
+      name: plainName(name),
+      executor: origin.executor,
+      stdoutPath,
+      ...(exit === undefined ? {} : { exit }),
+    });
+    return { name, recording, origin, ...(directory === undefined ? {} : { directory }) };
+  }
+
+  async function* openFile(
+    source: Readable,
+    { path, name, isWalked = false }: { readonly path?: string; readonly name: string; readonly isWalked?: boolean },
+  ): AsyncGenerator<RecordingSource> {
+    const { content, isCompressed, chunks } = await openBytes(source, name);
+    try {
+      if (content === "lines" && isWalked && /\.json(?:\.gz)?$/.test(name)) return;
+      if (content === "lines" && !isCompressed && path !== undefined && (await stat(path)).isFile()) {
+        yield await openLines(path, { name });
+        return;
       }
-      // Fails for anything that was put there instead, unless that is an empty directory.
-      await rmdir(path);
+      yield* withWorkshop(async function* (held) {
+        // A name of its own: the ids of a recording that has none are made from it.
+        const directory = join(held, plainName(name));
+        await mkdir(directory);
+        if (content === "tar") {
+          await extractTar(chunks, { name, directory });
+          yield* openBelow(directory, name);
+        } else if (content === "document") {
+          await unpackDocument(chunks, { name, directory });
+          yield override(name, await openRecording(directory));
+        } else {
+          const file = join(directory, "stdout.jsonl");
+          await copy(chunks, file);
+          yield await openLines(file, { name });
+        }
+      });
+    } finally {
+      await chunks.return(undefined);
+    }
+  }
+
+  /** @param shown - what stands for the directory in names */
+  async function* openBelow(directory: string, shown: string): AsyncGenerator<RecordingSource> {
+    let count = 0;
+    for await (const found of walkRecordings(directory, options.onFault)) {
+      const name = shown + found.path.slice(directory.length);
+      try {
+        for await (const source of openFound(found, name, true)) {
+          count += 1;
+          yield source;
+        }
+      } catch (error) {
+        if (!(error instanceof RecordingError)) throw error;
+        count += 1;
+        options.onFault(error);
+      }
+    }
+    if (count === 0) throw new RecordingError(shown, "holds no recording: no turn.json, no stdout.jsonl, no document");
+  }
+
+  function override(name: string, recording: Recording): RecordingSource {
+    const { executor = recording.turn.executor, exit = recording.exit } = options;
+    const { directory } = recording;
+    return { name, directory, recording: { ...recording, turn: { ...recording.turn, executor }, exit } };
+  }
+
+  return {
+    async *open(name) {
+      if (name === "-") yield* openFile(options.stdin, { name: "standard input" });
+      else if (await isDirectory(name))
+        yield* openBelow(name.replace(/(?<=.)\/+$/, ""), name.replace(/(?<=.)\/+$/, ""));
+      else yield* openFile(createReadStream(name), { path: name, name });
+    },
+    async close() {
+      await Promise.all([...workshops].map((workshop) => workshop.close()));
     },
   };
+}
+
+/** The last part of a name, without what shows the form. */
+function plainName(name: string): string {
+  if (name === "standard input") return "stdin";
+  return basename(name).replace(/(\.(?:jsonl|json|tgz|tar))?(\.gz)?$/, "") || "recording";
+}
+
+async function copy(chunks: AsyncGenerator<Buffer>, path: string): Promise<void> {
+  const file = await openWriter(path);
+  try {
+    for await (const chunk of chunks) await file.write(chunk);
+  } finally {
+    await file.close();
+  }
 }
 
 async function isDirectory(path: string): Promise<boolean> {
@@ -93,43 +208,4 @@ async function isDirectory(path: string): Promise<boolean> {
   } catch (error) {
     throw new RecordingError(path, error instanceof Error ? error.message : String(error));
   }
-}
-
-/** Recognised by its first bytes, not by its name. Source: RFC 1952 section 2.3.1. */
-const GZIP = Buffer.from([0x1f, 0x8b]);
-
-async function* decompress(source: Readable, name: string): AsyncGenerator<Buffer> {
-  const chunks = readBuffers(source);
-  try {
-    let head: Buffer = Buffer.alloc(0);
-    let next = await chunks.next();
-    for (; next.done !== true && head.length < GZIP.length; next = await chunks.next()) {
-      head = Buffer.concat([head, next.value]);
-    }
-    const whole = async function* (): AsyncGenerator<Buffer> {
-      yield head;
-      for (; next.done !== true; next = await chunks.next()) yield next.value;
-    };
-    yield* head.subarray(0, GZIP.length).equals(GZIP) ? gunzip(whole) : whole();
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error)) throw error;
-    const code = String(error.code);
-    if (code === "Z_BUF_ERROR") throw new RecordingError(name, "is a truncated gzip file");
-    throw new RecordingError(name, code.startsWith("Z_") ? `is a broken gzip file: ${error.message}` : error.message);
-  } finally {
-    source.destroy();
-  }
-}
-
-async function* gunzip(bytes: () => AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const unzipped = createGunzip();
-  const feeding = pipeline(bytes, unzipped);
-  // The read below reports the same error; a reader that stops early is none.
-  feeding.catch(() => undefined);
-  yield* readBuffers(unzipped);
-  await feeding;
-}
-
-async function* readBuffers(source: Readable): AsyncGenerator<Buffer> {
-  for await (const chunk of source) yield Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
 }

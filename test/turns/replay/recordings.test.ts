@@ -202,7 +202,7 @@ test("the commands of docs/replaying.md export, record and replay a turn", async
   });
   expect([exitCode, stderr]).toEqual([0, ""]);
   expect(stdout).toMatch(/"type":"turn\.ended".*"status":"completed"/);
-  expect(stdout).toMatch(/^- {2}completed/m);
+  expect(stdout).toMatch(/^standard input {2}completed/m);
   const admitted: { turn_id: string } = JSON.parse(stdout.slice(stdout.lastIndexOf('{"turn_id"')));
   expect(withoutTimeAndIds(await eventLines(turnd, admitted.turn_id))).toEqual(
     withoutTimeAndIds(await eventLines(turnd, turn_id)),

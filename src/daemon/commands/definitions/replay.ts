@@ -3,50 +3,54 @@ import { createRedactor } from "../../event-log/redact.ts";
 import { keepHeapSmall } from "../../serve/small-heap.ts";
 import type { CommandLine } from "../command-line.ts";
 import { loadExecutors, self, type ExitCode, type Host } from "../host.ts";
+import { addOutputOptions, type OutputOptions } from "./output-options.ts";
+import { untilReadOrStopped } from "./stop-reading.ts";
 
-/** What is printed of a recording. */
-type View = "events" | "summary" | "decision";
-
-interface ReplayOptions {
+interface ReplayOptions extends OutputOptions {
   readonly summary?: boolean;
   readonly explain?: boolean;
+  readonly json?: boolean;
 }
 
 /** `turnd replay`. */
 export function addReplay({ program, perform }: CommandLine): void {
-  program
+  const command = program
     .command("replay")
     .description("print the events of recordings as JSON lines")
-    .argument("<recording...>", "directories or exported documents, gzipped or not, or - for one on standard input")
+    .argument(
+      "<recording...>",
+      "recording directories, or ones to be searched for recordings; files with an exported document, the stdout of a " +
+        "CLI, or a tar archive of these, gzipped or not; - for such a file on standard input",
+    )
     .addOption(new Option("--summary", "print one line per recording instead").conflicts("explain"))
     .option("--explain", "print how the end of each was decided instead")
-    .action((paths: string[], { summary, explain }: ReplayOptions) =>
-      perform((host) => replay(host, paths, summary === true ? "summary" : explain === true ? "decision" : "events")),
-    );
+    .option("--json", "print a summary or explanations as one JSON document");
+  addOutputOptions(command).action((names: string[], options: ReplayOptions) =>
+    perform((host) => replay(host, names, options)),
+  );
 }
 
-async function replay(host: Host, paths: readonly string[], show: View): Promise<ExitCode> {
+async function replay(host: Host, names: readonly string[], options: ReplayOptions): Promise<ExitCode> {
   // Before anything is loaded that takes memory.
   keepHeapSmall();
   const executors = await loadExecutors(host);
-  const [{ isReaderGone, printReplays }, { secretsOfEnvironment }] = await Promise.all([
+  const [{ printReplays }, { secretsOfEnvironment }] = await Promise.all([
     import("../replay.ts"),
     import("../render.ts"),
   ]);
   const redact = createRedactor(secretsOfEnvironment(host.env, self(), executors));
-  // The write that fails gets the error too, and handles it.
-  process.stdout.on("error", () => undefined);
-  try {
-    return await printReplays(paths, {
+  return untilReadOrStopped(host, (signal) =>
+    printReplays(names, {
       stdin: process.stdin,
-      show,
+      show: options.summary === true ? "summary" : options.explain === true ? "decision" : "events",
+      isJson: options.json === true,
+      executor: options.executor,
+      exit: options.exit,
       redact,
       executors,
       out: process.stdout,
       err: process.stderr,
-    });
-  } catch (error) {
-    if (isReaderGone(error)) return 0;
-    throw error;
-  }
+      signal,
+    }),
+  );
 }

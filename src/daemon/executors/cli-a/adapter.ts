@@ -8,6 +8,7 @@ import { CONFIGURATION_CHECK } from "./config/configuration-check.ts";
 import { planHome } from "./config/home.ts";
 import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
 import { PROBE } from "./probe-plan.ts";
+import { recogniseRecord } from "./records/recognise.ts";
 import { readTime } from "./records/record-time.ts";
 import { CORRUPT_ON_RESUME } from "./failures/stderr-rules.ts";
 import { createCliATranslator } from "./translate/translate.ts";
@@ -66,6 +67,7 @@ export const cliA: Executor = {
   failureRules: FAILURE_RULES,
   probe: PROBE,
   records: RECORDS,
+  recogniseRecord,
   shapeSource: SHAPE_SOURCE,
   createTranslator: createCliATranslator,
   readTime,

@@ -9,6 +9,7 @@ import { planHome } from "./config/home.ts";
 import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
 import { PROBE } from "./probe-plan.ts";
 import { providerRequest } from "./config/provider-request.ts";
+import { recogniseRecord } from "./records/recognise.ts";
 import { createCliBTranslator } from "./translate/translate.ts";
 
 const SESSION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -54,6 +55,7 @@ export const cliB: Executor = {
   failureRules: FAILURE_RULES,
   probe: PROBE,
   records: RECORDS,
+  recogniseRecord,
   shapeSource: SHAPE_SOURCE,
   createTranslator: createCliBTranslator,
   checkConfiguration,

@@ -4,6 +4,7 @@ import type { DescribedRule } from "./failures.ts";
 import type { HomeInput, HomePlan, Invocation } from "./invocation.ts";
 import type { ProbePlan } from "./probe-plan.ts";
 import type { ProviderRequest } from "./provider-request.ts";
+import type { RecordSign } from "./record-sign.ts";
 import type { RecordTable, ShapeSource } from "./records.ts";
 import type { SandboxCheck } from "./sandbox-check.ts";
 import type { Translator, TranslatorInput } from "./translator.ts";
@@ -57,6 +58,13 @@ export interface Executor {
   readonly probe?: ProbePlan;
   /** What its records look like: the measure of drift. */
   readonly records: RecordTable;
+  /**
+   * Recognises a record by itself, among those of other CLIs: how a file that holds nothing but stdout is read.
+   *
+   * @param record - a line of stdout, parsed
+   * @returns undefined for what this CLI is not known to print
+   */
+  recogniseRecord(record: unknown): RecordSign | undefined;
   /** What `scripts/generate/shapes.ts` makes its `shapes.json` of, beside the recordings. */
   readonly shapeSource: ShapeSource;
   /** One translator a process. */

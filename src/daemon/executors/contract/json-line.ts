@@ -31,7 +31,7 @@ export function readJsonLine(text: string): JsonLine {
   const value = parse(text);
   if (value !== undefined) return toValue(value, text);
   if (isBlank(text)) return { kind: "blank" };
-  const plain = stripEscapes(text);
+  const plain = stripEscapes(stripMark(text));
   const within = plain === text ? undefined : parse(plain);
   return within === undefined ? { kind: "not_json" } : toValue(within, text);
 }
@@ -59,4 +59,11 @@ function parse(text: string): unknown {
 /** Removes terminal escape sequences; JSON cannot hold a raw escape byte, so no record changes. */
 export function stripEscapes(text: string): string {
   return text.includes("\u001b") ? text.replace(ESCAPES, "") : text;
+}
+
+/** Editors and shells put it before the first line of a file that they save. */
+const BYTE_ORDER_MARK = "\ufeff";
+
+function stripMark(text: string): string {
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }

@@ -17,6 +17,8 @@ export interface TurnFacts {
   readonly halt?: FailureDraft;
   /** null where the end of the process was not seen. */
   readonly exit: Exit | null;
+  /** True where only output was recorded: that no exit is known means nothing then, and records prove what they prove. */
+  readonly isExitUnrecorded?: boolean;
   readonly isDegraded: boolean;
 }
 
@@ -66,7 +68,13 @@ export function decide(facts: TurnFacts): Candidate {
  * Proof of completion outweighs a steer, a watchdog or a shutdown that came too late; a proven cause outweighs the
  * watchdog that noticed it. A cancel is a cancel.
  */
-export function listCandidates({ endedBy, ending, halt, exit }: TurnFacts): readonly Candidate[] {
+export function listCandidates({
+  endedBy,
+  ending,
+  halt,
+  exit,
+  isExitUnrecorded = false,
+}: TurnFacts): readonly Candidate[] {
   const stops = (...reasons: readonly StopReason[]): Candidate[] =>
     reasons.map((reason) => fromStop(reason, reason === endedBy));
   const failure = ending?.failure;
@@ -77,11 +85,11 @@ export function listCandidates({ endedBy, ending, halt, exit }: TurnFacts): read
     ...stops("cancel", "session_deleted"),
     halt === undefined ? { rule: "turnd/halt", on: "turnd" } : fromDraft(halt),
     ...stops("output_limit"),
-    fromProof(exit?.code === 0 ? ending?.proof : undefined),
+    fromProof(exit?.code === 0 || isExitUnrecorded ? ending?.proof : undefined),
     ...stops("steer", "shutdown"),
     ...(isProven ? cause : []),
     ...stops("start_timeout", "idle_timeout", "turn_timeout"),
-    fromDraft(KEEPER_LOST, endedBy === null && exit === null),
+    fromDraft(KEEPER_LOST, endedBy === null && exit === null && !isExitUnrecorded),
     ...(isProven ? [] : cause),
   ];
 }

@@ -5,6 +5,7 @@ import type { Executor } from "../../executors/contract/executor.ts";
 import { followOutput, type OutputBatch, type TakenLine } from "../../process/output/follow.ts";
 import { hasRun, type Recording } from "../../replay/recording.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
+import { withoutExit } from "../outcome/without-exit.ts";
 import type { TurnFacts } from "../outcome/classify.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions } from "../run/consume.ts";
 import { degradedEvent, startedEvent } from "../run/daemon-events.ts";
@@ -31,6 +32,9 @@ export interface ReplayCoreOptions {
   readonly outcome: () => Promise<{ readonly endedBy: EndedBy; readonly exit: Exit | null }>;
 }
 
+/** What the output is tried with where no exit is known: only that shows whether records prove completion. */
+const PRESUMED_EXIT: Exit = { code: 0, signal: null };
+
 /** What a recording came to. */
 export interface ReplayCoreResult {
   readonly facts: TurnFacts;
@@ -44,7 +48,7 @@ export interface ReplayCoreResult {
  * Whether the files are complete or being written by a player makes no difference.
  */
 export async function runReplayCore(recording: Recording, options: ReplayCoreOptions): Promise<ReplayCoreResult> {
-  const { turn } = recording;
+  const { turn, isExitUnrecorded = false } = recording;
   const { cut } = options;
   const halted =
     turn.halted === undefined ? undefined : ownFailure(turn.halted.code, turn.halted.message, turn.halted.remedy);
@@ -83,7 +87,7 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
     },
     async outcome() {
       const { endedBy, exit } = await options.outcome();
-      return { exit, wasStopped: endedBy !== null || isHalted };
+      return { exit: isExitUnrecorded ? PRESUMED_EXIT : exit, wasStopped: endedBy !== null || isHalted };
     },
   });
   const isLost = !consumed.hasEmitted && turn.requested_session !== null;
@@ -92,7 +96,8 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
   return {
     facts: {
       endedBy,
-      ending: consumed.ending,
+      ending: isExitUnrecorded ? withoutExit(consumed.ending) : consumed.ending,
+      ...(isExitUnrecorded ? { isExitUnrecorded } : {}),
       // What turnd once decided belongs to the end of the recording, which a replay that was cut has not come to.
       ...halts(cut?.aborted === true ? consumed.halt : (halted ?? consumed.halt)),
       exit,

@@ -15,6 +15,10 @@ export interface ReplayOptions {
   readonly maxLineBytes: number;
   readonly now: () => Date;
   readonly redact: Redact;
+  /** What each event names as its recording; absent: nothing. */
+  readonly name?: string;
+  /** Of its events; absent: as the recording has them, or made from its name. */
+  readonly ids?: { readonly turnId: string; readonly sessionId: string };
   /**
    * Takes rendered lines, newlines included; resolves when more may come. Their memory is used again then: what is to
    * be kept is copied.
@@ -37,7 +41,8 @@ export async function replayRecording(recording: Recording, options: ReplayOptio
   const { turn, exit, timeline } = recording;
   const startedAt = options.now();
   const sequence = createSequence({
-    ...idsOf(recording),
+    ...(options.ids ?? idsOf(recording)),
+    ...(options.name === undefined ? {} : { recording: options.name }),
     executor: turn.executor,
     now: () => options.now().toISOString(),
     redact: options.redact,

@@ -1,0 +1,13 @@
+import type { Writable } from "node:stream";
+
+/** Resolves when the stream has accepted the bytes: their memory is used again. */
+export function write(out: Writable, text: string | Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    out.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** Whether the reader of the output has gone, such as `head`: no fault, and nothing more to do. */
+export function isReaderGone(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EPIPE";
+}

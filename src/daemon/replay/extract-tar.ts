@@ -1,0 +1,80 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { openWriter } from "./file-writer.ts";
+import { RecordingError } from "./recording-error.ts";
+
+/** Law 9: what one archive may hold. Its bytes are limited where it is read. */
+const MAX_ENTRIES = 100_000;
+const MAX_NAME_BYTES = 1_024;
+
+/**
+ * Writes the regular files of a tar archive below a directory. Links, devices and pipes in it are left out.
+ *
+ * @param name - how messages call the archive
+ * @param directory - empty, and only turnd can change it
+ * @throws {RecordingError} if a name leads out of it or stands there twice, or the archive is broken or too large
+ */
+export async function extractTar(
+  chunks: AsyncGenerator<Buffer>,
+  { name, directory }: { readonly name: string; readonly directory: string },
+): Promise<void> {
+  const [{ extract }, { Readable }] = await Promise.all([import("tar-stream"), import("node:stream")]);
+  const archive = extract();
+  const source = Readable.from(chunks);
+  // Its error ends the loop below.
+  source.on("error", (error) => archive.destroy(error));
+  source.pipe(archive);
+  let entries = 0;
+  try {
+    for await (const entry of archive) {
+      entries += 1;
+      if (entries > MAX_ENTRIES) throw new RecordingError(name, `has more than ${MAX_ENTRIES} entries`);
+      const { header } = entry;
+      if (header.type === "file" || header.type === "contiguous-file") {
+        const path = join(directory, checkName(header.name, name));
+        await writeEntry(path, entry, `${name}: ${JSON.stringify(header.name)}`);
+      } else {
+        entry.resume();
+      }
+    }
+  } catch (error) {
+    if (error instanceof RecordingError) throw error;
+    throw new RecordingError(
+      name,
+      `is a broken tar archive: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  } finally {
+    source.destroy();
+    archive.destroy();
+  }
+}
+
+async function writeEntry(path: string, content: AsyncIterable<unknown>, shown: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const file = await openWriter(path);
+    try {
+      for await (const chunk of content) if (Buffer.isBuffer(chunk)) await file.write(chunk);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    // Such as EEXIST: there twice, or once as a file and once as a directory.
+    if (error instanceof Error && "syscall" in error) throw new RecordingError(shown, error.message);
+    throw error;
+  }
+}
+
+/** The path of an entry, if it stays below its directory on every system. */
+function checkName(entry: string, archive: string): string {
+  const parts = entry.split("/").filter((part) => part !== "" && part !== ".");
+  const isSafe =
+    !entry.startsWith("/") &&
+    !entry.includes("\u0000") &&
+    parts.length > 0 &&
+    !parts.includes("..") &&
+    Buffer.byteLength(entry) <= MAX_NAME_BYTES;
+  if (!isSafe)
+    throw new RecordingError(archive, `has an entry ${JSON.stringify(entry.slice(0, 200))}, which is refused`);
+  return parts.join("/");
+}

@@ -1,0 +1,229 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+import { pack } from "tar-stream";
+import { expect, onTestFinished, test } from "vitest";
+import { exportText } from "../harness/recordings.ts";
+import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { replayNamed } from "./replay-named.ts";
+
+const CLI_A = join(REPOSITORY, "fixtures/cli-a/1.14.34/bad-key");
+const CLI_B = join(REPOSITORY, "fixtures/cli-b/0.139.0/rate-limited");
+const STDOUT = readFileSync(join(CLI_B, "stdout.jsonl"));
+
+/** A directory with these files. */
+function directoryWith(files: Readonly<Record<string, string | Buffer>>): string {
+  const directory = temporaryDirectory(onTestFinished);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(directory, name, ".."), { recursive: true });
+    writeFileSync(join(directory, name), content);
+  }
+  return directory;
+}
+
+async function tarOf(entries: readonly { name: string; type?: "file" | "symlink" | "fifo"; content?: Buffer }[]) {
+  const archive = pack();
+  for (const { name, type = "file", content } of entries) {
+    if (type === "file") archive.entry({ name, type }, content ?? Buffer.alloc(0));
+    else archive.entry({ name, type, ...(type === "symlink" ? { linkname: "/etc/passwd" } : {}) });
+  }
+  archive.finalize();
+  return buffer(archive);
+}
+
+const unpacked = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("turnd-replay-"));
+
+test("a directory is searched for recordings, documents, output and archives, in the order of their names", async () => {
+  const base = directoryWith({
+    "a/one.json": await exportText(CLI_B),
+    "b/two.jsonl": STDOUT,
+    "c/three.json.gz": gzipSync(await exportText(CLI_A)),
+    "d/four.tgz": gzipSync(await tarOf([{ name: "x/mailed.jsonl", content: STDOUT }])),
+    "e/stdout.jsonl": STDOUT,
+    "e/exit.json": '{"code":1,"signal":null}',
+    "f/package.json": '{"name":"not a recording"}',
+    "f/notes.txt": "nor is this",
+    "home/rollout.jsonl": '{"a CLI\'s own":"file"}\n',
+    ".git/x.jsonl": "no\n",
+  });
+  cpSync(CLI_A, join(base, "z"), { recursive: true });
+  const { code, document, told } = await replayNamed([base], { show: "summary", isJson: true });
+  expect([code, told]).toEqual([0, ""]);
+  expect(document.recordings.map(({ recording }) => recording.slice(base.length + 1))).toEqual([
+    "a/one.json",
+    "b/two.jsonl",
+    "c/three.json.gz",
+    "d/four.tgz/x/mailed.jsonl",
+    "e",
+    "z",
+  ]);
+  expect(document.recordings.map(({ output_alone: alone }) => alone?.exit_recorded)).toEqual([
+    undefined,
+    false,
+    undefined,
+    false,
+    true,
+    undefined,
+  ]);
+});
+
+test("links, loops and pipes in a directory are passed by, and what cannot be told is a fault", async () => {
+  const base = directoryWith({ "found/a.jsonl": STDOUT, "found/b.jsonl": "hello\n" });
+  symlinkSync(base, join(base, "found/loop"));
+  symlinkSync(join(base, "nowhere"), join(base, "found/gone.jsonl"));
+  execFileSync("mkfifo", [join(base, "found/pipe.jsonl")]);
+  const { code, printed, told } = await replayNamed([`${base}/`], { show: "summary" });
+  expect([code, printed.split("\n")[0]]).toEqual([1, expect.stringContaining("found/a.jsonl  failed rate_limited")]);
+  expect(told).toBe(
+    `turnd: ${base}/found/b.jsonl: cannot tell whose output it is: none of its first 1 lines is a record of cli-a or ` +
+      "cli-b; name the CLI with --executor\n",
+  );
+  const none = await replayNamed([directoryWith({ "x.txt": "" })]);
+  expect([none.code, none.told]).toEqual([1, expect.stringContaining("holds no recording")]);
+});
+
+test("every event names its recording, and two of one name have ids of their own", async () => {
+  const base = directoryWith({ "a/run.jsonl": STDOUT, "b/run.jsonl": STDOUT });
+  const { events } = await replayNamed([base]);
+  const named = Map.groupBy(
+    events as { recording: string; turn_id: string; session_id: string }[],
+    ({ recording }) => recording,
+  );
+  expect([...named.keys()]).toEqual([join(base, "a/run.jsonl"), join(base, "b/run.jsonl")]);
+  const ids = [...named.values()].map((own) => [
+    ...new Set(own.map((event) => `${event.turn_id} ${event.session_id}`)),
+  ]);
+  expect(ids).toEqual([["replay.run session.run"], ["replay.run.2 session.run.2"]]);
+});
+
+test.each([
+  ["a byte order mark", Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), STDOUT])],
+  ["CRLF", Buffer.from(STDOUT.toString("utf8").replaceAll("\n", "\r\n"))],
+  ["no newline at its end", Buffer.from(STDOUT.toString("utf8").trimEnd())],
+  ["lines of a shell around it", Buffer.concat([Buffer.from("$ codex exec\n\n"), STDOUT, Buffer.from("$ \n")])],
+])("output with %s is explained as without", async (_, content) => {
+  const { code, document } = await replayNamed(["-"], { show: "summary", isJson: true, input: [content] });
+  expect(code).toBe(0);
+  expect(document.recordings[0]).toMatchObject({
+    recording: "standard input",
+    executor: "cli-b",
+    ended: { failure: { code: "rate_limited" } },
+  });
+});
+
+test("output whose last line is cut off is read to there, and not taken for complete", async () => {
+  const text = readFileSync(join(REPOSITORY, "fixtures/cli-b/0.139.0/text-answer/stdout.jsonl"), "utf8").trimEnd();
+  const { document } = await replayNamed(["-"], {
+    show: "summary",
+    isJson: true,
+    input: [Buffer.from(text.slice(0, -9))],
+  });
+  const [{ ended } = { ended: undefined }] = document.recordings;
+  expect(ended).toMatchObject({ status: "failed", failure: { code: "unknown" }, counts: { unknown: 1 } });
+  expect(ended?.failure?.message).toMatch(/^The output stops before the turn does, and how the process ended/);
+});
+
+test("output of two runs is reported with the line at which the second begins", async () => {
+  const first = readFileSync(join(REPOSITORY, "fixtures/cli-b/0.139.0/text-answer/stdout.jsonl"));
+  const lines = first.toString("utf8").trimEnd().split("\n").length;
+  const { code, told } = await replayNamed(["-"], { show: "summary", input: [first, STDOUT] });
+  expect([code, told]).toEqual([1, expect.stringContaining(`standard input: line ${lines + 1} begins another run`)]);
+  const ofA = ["1.14.34/tool-succeeds", "1.14.34/write"].map((name) =>
+    readFileSync(join(REPOSITORY, "fixtures/cli-a", name, "stdout.jsonl")),
+  );
+  expect((await replayNamed(["-"], { show: "summary", input: ofA })).told).toContain("begins another run");
+});
+
+test.each([
+  ["nothing", Buffer.alloc(0), "is empty, so it cannot be told which CLI printed nothing"],
+  [
+    "noise",
+    Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7_919) % 256)),
+    "cannot tell whose output",
+  ],
+  ["UTF-16", Buffer.from(`\ufeff${STDOUT.toString("utf8")}`, "utf16le"), "is UTF-16 text; convert it first"],
+  ["events", readFileSync(join(CLI_B, "events.jsonl")), "holds events of turnd (events.jsonl)"],
+  ["a zip", Buffer.from("PK\u0003\u0004 and more"), "is a zip archive; unpack it first (unzip)"],
+  ["xz", Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), "is compressed by xz"],
+  [
+    "two CLIs",
+    Buffer.concat([STDOUT, readFileSync(join(CLI_A, "stdout.jsonl"))]),
+    "cannot tell whose output it is: line 1 is a record of cli-b, line 5 one of cli-a",
+  ],
+  ["half an archive", gzipSync(Buffer.alloc(4_000, "ustar")).subarray(0, 30), "is a truncated gzip file"],
+])("%s is refused by name", async (_, content, reason) => {
+  const { code, printed, told } = await replayNamed(["-"], { input: [content] });
+  expect([code, printed]).toEqual([1, ""]);
+  expect(told).toContain(`turnd: standard input: ${reason}`);
+});
+
+test("a recording without stdout is a fault; one of a turn that never ran is not", async () => {
+  const base = temporaryDirectory(onTestFinished);
+  cpSync(CLI_B, join(base, "lost"), { recursive: true });
+  rmSync(join(base, "lost/stdout.jsonl"));
+  mkdirSync(join(base, "waited"));
+  const turn = { executor: "cli-b", created_at: "2026-01-01T00:00:00Z", ended_by: "cancel" };
+  writeFileSync(join(base, "waited/turn.json"), JSON.stringify(turn));
+  const { code, printed, told } = await replayNamed([base], { show: "summary" });
+  expect([code, told]).toEqual([1, `turnd: ${base}/lost: has no stdout.jsonl, so there is nothing to replay\n`]);
+  expect(printed).toMatch(/^\S+\/waited {2}cancelled /);
+});
+
+test("an archive is read below one directory, whatever it holds, and nothing of it is left", async () => {
+  const before = unpacked();
+  const good = await tarOf([
+    { name: "run/turn.json", content: readFileSync(join(CLI_B, "turn.json")) },
+    { name: "run/exit.json", content: readFileSync(join(CLI_B, "exit.json")) },
+    { name: "run/stderr.log", type: "symlink" },
+    { name: "run/pipe", type: "fifo" },
+    { name: "./run/stdout.jsonl", content: STDOUT },
+  ]);
+  for (const archive of [good, gzipSync(good)]) {
+    const { code, printed } = await replayNamed(["-"], { show: "summary", input: [archive] });
+    expect([code, printed]).toEqual([0, expect.stringMatching(/^standard input\/run {2}failed rate_limited /)]);
+  }
+  for (const name of ["../out.jsonl", "a/../../out.jsonl", "/tmp/out.jsonl", "..", `${"x/".repeat(2_000)}y`]) {
+    const { code, told } = await replayNamed(["-"], { input: [await tarOf([{ name, content: STDOUT }])] });
+    expect([name, code, told]).toEqual([name, 1, expect.stringMatching(/has an entry ".*", which is refused/)]);
+  }
+  const twice = await replayNamed(["-"], {
+    input: [
+      await tarOf([
+        { name: "a.jsonl", content: STDOUT },
+        { name: "a.jsonl/b", content: STDOUT },
+      ]),
+    ],
+  });
+  expect([twice.code, twice.told]).toEqual([1, expect.stringContaining('"a.jsonl/b": ')]);
+  const cut = await replayNamed(["-"], { input: [good.subarray(0, 1_200)] });
+  expect([cut.code, cut.told]).toEqual([1, expect.stringContaining("is a broken tar archive")]);
+  expect(unpacked()).toEqual(before);
+});
+
+test("names and messages cannot steer the terminal", async () => {
+  const odd = "\u001b]0;title\u0007\u202e";
+  const base = directoryWith({ [`${odd}a.jsonl`]: STDOUT, [`${odd}b.jsonl`]: `${odd}\n` });
+  for (const show of ["summary", "decision"] as const) {
+    const { printed, told } = await replayNamed([base], { show });
+    expect(printed).toContain("a.jsonl");
+    expect(told).toContain("b.jsonl");
+    // eslint-disable-next-line no-control-regex -- control characters are what must not be there
+    expect(printed + told).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  }
+});
+
+test("--json gives explanations with their rules, and a summary with its score", async () => {
+  const explained = await replayNamed([CLI_A, CLI_B], { show: "decision", isJson: true });
+  expect(explained.document.recordings.map(({ decision }) => decision)).toEqual([
+    expect.objectContaining({ verdict: "auth_failed", tried: expect.any(Array) }),
+    expect.objectContaining({ verdict: "rate_limited", tried: expect.any(Array) }),
+  ]);
+  const { document } = await replayNamed([CLI_A, CLI_B, "/nowhere"], { show: "summary", isJson: true });
+  expect(document).toMatchObject({ score: { labelled: 2, status: 2, code: 2 }, drift: [{}, {}] });
+  expect(document.faults).toEqual([expect.stringContaining("/nowhere: ENOENT")]);
+  const none = await replayNamed(["/nowhere"], { show: "decision", isJson: true });
+  expect(none.document).toEqual({ recordings: [], faults: [expect.stringContaining("ENOENT")] });
+});
