@@ -2,6 +2,8 @@ import type { Command } from "commander";
 import { createServerProgram } from "../../command-line/server-program.ts";
 import { VERSION } from "../version.ts";
 import { addDoctor } from "./definitions/doctor.ts";
+import { addDiff } from "./definitions/diff.ts";
+import { addPack } from "./definitions/pack.ts";
 import { addProbe } from "./definitions/probe.ts";
 import { addRecord } from "./definitions/record.ts";
 import { addRender } from "./definitions/render.ts";
@@ -27,6 +29,8 @@ const DEFINITIONS: readonly ((line: CommandLine) => void)[] = [
   addRender,
   addDoctor,
   addReplay,
+  addDiff,
+  addPack,
   addRecord,
   addProbe,
 ];
