@@ -19,7 +19,7 @@ export async function bundleParser(file: string): Promise<void> {
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "linked",
-    // Only for drawing, which nobody asks for.
+    // Only for drawing, which is not used.
     external: ["canvas", "@napi-rs/canvas"],
     // Packages written for CommonJS ask for Node's modules by `require`, and for their own directory.
     banner: {

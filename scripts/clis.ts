@@ -61,7 +61,7 @@ interface User {
 const Manifest = z.object({ name: z.string(), version: z.string() });
 
 /**
- * Provides one package tree to a user: as it lies where that user can reach it, else linked or copied below a directory.
+ * Provides one package tree to a user: in place where that user can reach it, otherwise linked or copied below a directory.
  *
  * @returns where the user finds it
  */
@@ -71,7 +71,7 @@ export async function provideTree(tree: string, directory: string, user: User): 
   const target = join(directory, "clis", `${manifest.name.replaceAll("/", "-")}-${manifest.version}`);
   if (await exists(target)) return target;
   await makeOpenDirectory(join(directory, "clis"));
-  // Somebody else may do the same: whoever renames first wins, and both trees are equal.
+  // Another process may do the same: the first rename wins, and both trees are equal.
   const draft = await mkdtemp(`${target}.`);
   await cloneTree(tree, draft);
   try {
@@ -140,7 +140,7 @@ async function makeOpenDirectory(path: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-/** The usual build of CLI A needs AVX2 and dies of an illegal instruction without. */
+/** The usual build of CLI A needs AVX2 and crashes with an illegal instruction without. */
 async function hasAvx2(): Promise<boolean> {
   return /\bavx2\b/.test(await readFile("/proc/cpuinfo", "utf8"));
 }

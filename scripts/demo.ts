@@ -17,7 +17,7 @@ import { configuredClis, scriptableClis, scriptedVariables } from "./generate/pr
 const FIRST = "Create a small program in the workspace, run it and read its output. Then tell me what it printed.";
 const SECOND = "Which file did you create before, and what did it print when you ran it?";
 
-/** One session on one CLI: a turn that writes and runs a program, and one that remembers it. */
+/** One session on one CLI: a turn that writes and runs a program, and one that refers to it. */
 async function play(stage: Stage, executor: CliName): Promise<void> {
   const { turnd, owner, signal } = stage;
   const workspace = join(stage.workspace, executor);
@@ -78,7 +78,7 @@ async function demo(signal: AbortSignal): Promise<void> {
       ...scriptedVariables(model.url, scripted),
       ...filled.env,
       TURND_PORT: "0",
-      // Long enough for a loaded machine and a slow provider, short enough for somebody who watches.
+      // Long enough for a loaded machine and a slow provider, short enough for a person who watches.
       TURND_TURN_TIMEOUT_MS: real.length > 0 ? "300000" : "120000",
     };
     for (const note of filled.notes) console.log(note);
@@ -149,7 +149,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => st
 try {
   await demo(stopping.signal);
   console.log(
-    "\nEvery check held: both CLIs wrote a program, ran it, and remembered it in a second turn; " +
+    "\nEvery check held: both CLIs wrote a program, ran it, and referred to it in a second turn; " +
       "the service ran them for a client with a key, over a cut connection, in a queue, and cancelled one; " +
       "and svc put a folder into a knowledge base and opened an answer at its lines.",
   );

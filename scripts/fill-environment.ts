@@ -17,7 +17,7 @@ export interface FilledEnvironment {
 }
 
 /**
- * Fills in what turnd needs and the environment does not say: who the CLIs run as, where state, home and workspace lie,
+ * Fills in what turnd needs and the environment does not set: who the CLIs run as, where state, home and workspace are,
  * and the pinned CLIs under their real names. Makes the directories it names itself, with their right owner.
  *
  * @param places - `state`: the state directory, unless the environment names one; home and workspace go below `users`, and

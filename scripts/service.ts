@@ -19,7 +19,7 @@ const fill = (name: string, value: string): void => {
   if (!isSet(name)) process.env[name] = value;
 };
 
-/** The exit code, once the service has been told to stop. */
+/** The exit code, once the service has stopped. */
 async function start(): Promise<0 | 1> {
   fill("SERVICE_DATA_DIR", uid === 0 ? "/var/lib/svc" : join(homedir(), ".local/state/svc"));
   const data = process.env["SERVICE_DATA_DIR"] ?? "";
@@ -46,7 +46,7 @@ async function start(): Promise<0 | 1> {
   return runService("serve", readSettings(process.env, uid), ({ url, hasMadeAdministrator }) => {
     const base = (url ?? "").replace("127.0.0.1", "localhost");
     if (isNewPassword && !hasMadeAdministrator) {
-      // Made before it was known that there are accounts: it is nobody's password.
+      // Made before it was known that there are accounts: no account has it.
       void rm(ownFile, { force: true });
       say(`data in ${data}, with accounts whose administrator's password file was removed; ${base}/docs`);
       return;

@@ -92,7 +92,7 @@ function isInstalled(directory) {
   return holdsAll(directory, JSON.parse(String(lock)).packages);
 }
 
-/** Whether somebody else, such as a plain `npm ci`, has installed the lock. */
+/** Whether another command, such as a plain `npm ci`, has installed the lock. */
 function holdsAll(directory, locked) {
   const hidden = JSON.parse(readFileSync(join(directory, "node_modules/.package-lock.json"), "utf8")).packages;
   return Object.entries(locked).every(([path, entry]) => {

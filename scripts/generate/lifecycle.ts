@@ -33,7 +33,7 @@ function renderLifecycle(): string {
       Object.entries(PHASES).map(([phase, meaning]) => [code(phase), meaning]),
     ),
     "The first row that fits is taken. An input that no row names for a phase changes nothing there.",
-    table(["in", "on", "if", "becomes", "remembers", "effects"], TRANSITIONS.map(toRow)),
+    table(["in", "on", "if", "becomes", "records", "effects"], TRANSITIONS.map(toRow)),
     table(
       ["input", "when"],
       Object.entries(INPUTS).map(([input, when]) => [code(input), when]),

@@ -13,7 +13,7 @@ const LIMIT_MS = 120_000;
 
 /**
  * Runs a real CLI against every way in which a provider may fail, leaves a recording of each and says what turnd makes of
- * them. A recording that is there stays, so that a run can be taken up again.
+ * them. A recording that is there stays, so that a run can be continued.
  *
  * @returns how many are not what the table of answers says
  */
@@ -40,10 +40,10 @@ async function runMatrix(cli: Cli, directory: string, cases: readonly Case[], at
     root,
     cases.map(({ name }) => name),
   );
-  const wrong = compared.filter(({ verdict, expected }) => expected !== undefined && expected !== verdict);
-  for (const { name, verdict, expected } of compared) {
-    if (expected === undefined) console.log(`  ${name}: ${verdict}`);
-    else if (expected !== verdict) console.log(`! ${name}: ${verdict}, not ${expected}`);
+  const wrong = compared.filter(({ outcome, expected }) => expected !== undefined && expected !== outcome);
+  for (const { name, outcome, expected } of compared) {
+    if (expected === undefined) console.log(`  ${name}: ${outcome}`);
+    else if (expected !== outcome) console.log(`! ${name}: ${outcome}, not ${expected}`);
   }
   console.log(`${compared.length} recordings below ${root}, ${wrong.length} not as the table says`);
   return wrong.length;

@@ -41,11 +41,11 @@ export function problemTable(statuses: Readonly<Record<string, number>>): string
   );
 }
 
-/** The figures of a registry: name, type, labels, what it tells. */
+/** The metrics of a registry: name, type, labels, meaning. */
 export function metricTable(registry: Registry): string {
   const rows = registry.getMetricsAsArray().map((metric) => {
     const { name, help, type, labelNames } = Metric.parse(metric);
     return [`\`${name}\``, type, labelNames.map((label) => `\`${label}\``).join(" "), help];
   });
-  return table(["metric", "type", "labels", "tells"], rows);
+  return table(["metric", "type", "labels", "meaning"], rows);
 }

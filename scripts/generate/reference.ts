@@ -42,7 +42,7 @@ export function renderReference(): string {
     "## Warnings",
     "What a turn got over: `data.code` of a `warning`.",
     table(
-      ["code", "tells that"],
+      ["code", "meaning"],
       Object.entries(WARNINGS).map(([code, meaning]) => [`\`${code}\``, meaning]),
     ),
     "## Failures",
@@ -60,7 +60,7 @@ export function renderReference(): string {
     "Why a request was refused: `detail.code` of the body.",
     problemTable(PROBLEM_STATUS),
     "## Metrics",
-    "`GET /metrics`, Prometheus text, with the token as everything else; besides these what `prom-client` tells of the process. No label holds an id.",
+    "`GET /metrics`, Prometheus text, with the token as everything else; besides these the process metrics of `prom-client`. No label holds an id.",
     metricTable(createMetrics().registry),
     "## Checks",
     "What `turnd doctor` looks at, after the settings; docs/doctor.md says how to read it.",

@@ -23,7 +23,7 @@ const Profile = z.object({
 
 /** What the manifest lets the container have, of those that a rule names. */
 const CAPABILITIES = new Set<string>();
-/** What the CLIs are built for. A name that a kernel does not have is passed over. */
+/** What the CLIs are built for. A name that a kernel does not have is skipped. */
 const ARCHES = new Set(["amd64", "x32", "x86", "arm64", "arm"]);
 const ARCHITECTURES = [
   "SCMP_ARCH_X86_64",

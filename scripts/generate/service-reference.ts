@@ -26,7 +26,7 @@ export function renderServiceReference(): string {
     "Why a run did not complete: `error.type` of its result, `error_type` of its `error` event. Those of turnd are explained in [failures.md](failures.md).",
     FailureType.options.map((type) => `\`${type}\``).join(", "),
     "## Metrics",
-    '`GET /metrics`, Prometheus text; besides these what `prom-client` tells of the process. With `SERVICE_METRICS_TOKEN` that token is needed as Bearer; without it only a service that listens on loopback answers, to this machine, and to nothing that a proxy passed on. Counters and histograms are of one process, values "in the whole cluster" come from the database and are the same from every process. A process of `worker` answers at `SERVICE_METRICS_PORT`. No label holds an id.',
+    '`GET /metrics`, Prometheus text; besides these the process metrics of `prom-client`. With `SERVICE_METRICS_TOKEN` that token is needed as Bearer; without it only a service that listens on loopback answers, to this machine, and to nothing that a proxy passed on. Counters and histograms are of one process, values "in the whole cluster" come from the database and are the same from every process. A process of `worker` answers at `SERVICE_METRICS_PORT`. No label holds an id.',
     metricTable(createMetrics().registry),
   ].join("\n\n")}\n`;
 }

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { STATE_MACHINES, type StateMachine } from "../../src/service/api/state-machines.ts";
 
-/** Where the document lies. */
+/** The path of the document. */
 export const STATES_PATH = join(import.meta.dirname, "../../docs/states.md");
 
 /** `docs/states.md`, from the tables in `src/service/api/state-machines.ts`. */

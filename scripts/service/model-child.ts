@@ -19,7 +19,7 @@ export interface ModelOptions {
 
 /**
  * Starts the scripted model as a process of its own, and again whenever it ends. It ends with this process, however that
- * dies: its standard input is a pipe from here.
+ * ends: its standard input is a pipe from here.
  *
  * @returns its base URL, the same for as long as this process lives
  */
@@ -28,7 +28,7 @@ export async function keepScriptedModel({ directory, port, say }: ModelOptions):
   const known = port ?? (await readPort(file));
   const { child, url } = await startWithin(known).catch((error: unknown) => {
     if (port !== undefined) throw error;
-    // The port of the last time is somebody else's now.
+    // The port of the last time is in use by another program now.
     return start(0);
   });
   const bound = Number(new URL(url).port);

@@ -70,7 +70,7 @@ export const TurnEndedData = z
     degraded: z.boolean(),
     usage: Usage.optional().meta({
       description:
-        "Absent where it is unknown. CLI B tells the total of its session, and only of a turn that completed: what turns " +
+        "Absent where it is unknown. CLI B reports the total of its session, and only of a turn that completed: what turns " +
         "before it have used that failed or were cancelled is in this one's.",
     }),
     cost_usd: z.number().nonnegative().optional(),

@@ -4,7 +4,7 @@ import type { TurnEvent } from "./events.ts";
 export const WARNINGS = {
   agent_not_found:
     "CLI A does not know the agent that was asked for, or it is a subagent, and went on with its default one",
-  cli_error: "the CLI told of an error and went on after it",
+  cli_error: "the CLI reported an error and went on after it",
   cli_warning: "CLI B's own warning, in its words",
   configuration_removed: "a configuration file in the session's home that is not turnd's was removed before the turn",
   context_compacted: "the CLI summarised the conversation to make room; the summary is a `message`",

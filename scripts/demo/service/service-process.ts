@@ -59,7 +59,7 @@ export async function startService(
     const late = delay(START_LIMIT_MS, undefined, { ref: false, signal }).then(() => {
       throw new Error(`the service did not listen within ${START_LIMIT_MS} ms:\n${log.join("\n")}`);
     });
-    // Both may reject; the one that does not decide is nobody's fault.
+    // Both may reject; the one that does not decide is ignored.
     late.catch(() => undefined);
     const url = await Promise.race([listening.promise, late]);
     const password = (await readFile(join(directory, "admin-password"), "utf8")).trim();

@@ -6,7 +6,7 @@ import type { Cli } from "./run-cli.ts";
 /** What turnd says of a recording, beside what the table of answers says it is. */
 export interface Compared {
   readonly name: string;
-  readonly verdict: string;
+  readonly outcome: string;
   /** Absent where the table does not know the case: a person has to judge. */
   readonly expected?: string;
 }
@@ -22,9 +22,9 @@ export async function compareRecordings(
   for (const name of names) {
     const { ended } = await replayLines(join(directory, name));
     const answer = answers.get(name);
-    const verdict = ended.failure?.code ?? ended.status;
+    const outcome = ended.failure?.code ?? ended.status;
     const expected = cli.executor === "cli-a" ? answer?.code : answer?.cliB;
-    compared.push({ name, verdict, ...(expected === undefined ? {} : { expected }) });
+    compared.push({ name, outcome, ...(expected === undefined ? {} : { expected }) });
   }
   return compared;
 }

@@ -34,7 +34,7 @@ function describeVerdict({ ratio, target }: Figure): string {
   return (sense === "<=" ? ratio <= Number(bound) : ratio >= Number(bound)) ? "yes" : "no";
 }
 
-/** The value below which a share of all lie; sorts a copy. */
+/** The value below which a share of all is; sorts a copy. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

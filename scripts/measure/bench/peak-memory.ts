@@ -41,6 +41,6 @@ export async function peakOf(args: readonly string[]): Promise<number> {
     stdout: "ignore",
   });
   const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(stderr) ?? [];
-  if (kilobytes === undefined) throw new Error(`no peak was told, but: ${stderr}`);
+  if (kilobytes === undefined) throw new Error(`no peak was reported, but: ${stderr}`);
   return Number(kilobytes) * 1024;
 }

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { z } from "zod";
 import { createClock } from "./clock.ts";
 
-// A thread that watches one file and does nothing else: the yardstick of latency. It posts one number a stamped line,
+// A thread that only watches one file: the yardstick of latency. It posts one number a stamped line,
 // milliseconds from the CLI's write to here, and ends with the last line of the turn.
 const path = z.string().parse(workerData);
 const now = createClock();

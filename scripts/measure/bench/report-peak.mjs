@@ -1,4 +1,4 @@
-// Loaded into a process before its program: tells, when it ends, the most memory it ever held. Plain JavaScript, because
+// Loaded into a process before its program: reports, when it ends, the most memory it ever held. Plain JavaScript, because
 // what strips types would count.
 import { readFileSync } from "node:fs";
 

@@ -9,7 +9,7 @@ export interface Arrival {
 /**
  * Follows a turn's events over SSE to the end, as little above the socket as can be, so that the client costs nothing.
  *
- * @param onArrival - told of every piece, at the time the clock gave before anything was done with it
+ * @param onArrival - called with every piece, and the time of the clock before anything was done with it
  */
 export function followEvents(
   url: string,

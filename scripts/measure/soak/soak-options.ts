@@ -1,4 +1,4 @@
-/** What every soak is told. */
+/** The options of every soak. */
 export interface SoakOptions {
   readonly directory: string;
   readonly seed: number;

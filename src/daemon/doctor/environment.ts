@@ -40,7 +40,10 @@ async function without(paths: readonly string[]): Promise<string[]> {
 
 export async function checkToken({ hasToken, tokenFile, runAs }: Subject): Promise<Verdict> {
   if (!hasToken) {
-    return warn("there is none: whoever reaches turnd, the CLIs' tools too, can run turns", "set TURND_TOKEN_FILE");
+    return warn(
+      "there is none: every program that reaches turnd, the CLIs' tools too, can run turns",
+      "set TURND_TOKEN_FILE",
+    );
   }
   if (tokenFile === undefined) return ok("it comes from TURND_TOKEN");
   const found = await stat(tokenFile);

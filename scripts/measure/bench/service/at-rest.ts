@@ -7,7 +7,7 @@ import type { ServiceStage } from "./service-stage.ts";
 const SETTLE_MS = 45_000;
 const REST_MS = 30_000;
 
-/** CPU time of a service that nobody asks anything. */
+/** CPU time of a service without requests. */
 export async function benchAtRest({ engine, stage }: ServiceStage): Promise<Figure> {
   await delay(SETTLE_MS);
   const [before, startedAt] = [cpuSeconds(stage.service.pid()), performance.now()];

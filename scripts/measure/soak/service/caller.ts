@@ -24,7 +24,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** Calls as one user, until there is an answer: a process that was killed owes one. */
+/** Calls as one user, until there is an answer: a process that was killed answers after its restart. */
 export interface Caller {
   readonly stage: Stage;
   readonly random: Random;

@@ -17,7 +17,7 @@ export interface Inspected {
   readonly faults: string[];
 }
 
-/** Two readers, one of which keeps leaving, the result and the witness must tell the same story. */
+/** Two readers, one of which keeps leaving, the result and the recorded states must agree. */
 export async function inspectRun(caller: Caller, runId: string, asked: Asked): Promise<Inspected> {
   const { random } = caller;
   const [steady, restless] = await Promise.all([

@@ -4,7 +4,7 @@ import type { Stage } from "./stage.ts";
 const QUIET_LIMIT_MS = 240_000;
 
 /**
- * Makes the check of a wait: what is killed all the time owes no speed, but what is left alone has to come to its end.
+ * Makes the check of a wait: what is killed all the time has no limit, but what is left alone has to end in time.
  *
  * @returns whether it has waited for too long
  */

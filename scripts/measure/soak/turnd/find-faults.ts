@@ -24,13 +24,13 @@ export function inspectTurn(turnd: TestDaemon, turn: Admitted): { ending: string
   if (createHash("sha256").update(before.join("")).digest("hex") !== end.data.digest) faults.push(`${path}: digest`);
   const runs = countRuns(turn.witness);
   if (runs > 1) faults.push(`request ${turn.requestId} was executed ${runs} times`);
-  // Cancelled while it waited: nothing but its end is told.
+  // Cancelled while it waited: only its end is logged.
   if (events.length === 1 && runs > 0) faults.push(`${path}: never started, but was executed`);
   if (end.data.status === "completed" && runs !== 1) faults.push(`${path}: completed, but was executed ${runs} times`);
   return { ending: end.data.failure?.code ?? end.data.status, faults };
 }
 
-/** What is wrong with a turn whose session was deleted: it is gone, and its request remembered. */
+/** What is wrong with a turn whose session was deleted: it is gone, and its request is kept. */
 export async function inspectDeleted(turnd: TestDaemon, turn: Requested): Promise<string[]> {
   const faults: string[] = [];
   const { requestId, turnId, sessionId } = turn;
@@ -57,14 +57,14 @@ function countRuns(witness: string): number {
   }
 }
 
-/** Turns on the disk that nobody was told of. */
+/** Turns on the disk that no client was told of. */
 export function faultsOfState(turnd: TestDaemon, admitted: readonly Admitted[]): string[] {
   const known = new Set(admitted.map((turn) => turn.turnId));
   const sessions = join(turnd.state, "sessions");
   return readdirSync(sessions)
     .flatMap((session) => readdirSync(join(sessions, session, "turns")))
     .filter((turnId) => !known.has(turnId))
-    .map((turnId) => `nobody asked for turn ${turnId}`);
+    .map((turnId) => `no client asked for turn ${turnId}`);
 }
 
 /** Processes that a turn left, and files of ended turns that the daemon holds open. Law 6. */

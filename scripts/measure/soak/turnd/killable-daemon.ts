@@ -27,7 +27,7 @@ export async function startKillableDaemon(directory: string): Promise<KillableDa
     current: () => current,
     async killAndRestart() {
       const dying = await current;
-      // Set first: nobody may be sent to the one that is about to die.
+      // Set first: no client may be sent to the one that is about to be killed.
       current = (async () => {
         dying.kill("SIGKILL");
         await dying.exited;

@@ -75,7 +75,7 @@ export async function playTurn(player: Player): Promise<Admitted[]> {
   return Promise.all(reading);
 }
 
-/** Deletes the session, whatever it is doing. @returns turns that it was given for that, and that nobody has read */
+/** Deletes the session, whatever it is doing. @returns turns that it was given for that, and that no reader has read */
 export async function deleteSession(player: Player): Promise<Requested[]> {
   const { random, counts } = player;
   const turns: Requested[] = [];
@@ -134,7 +134,7 @@ interface Asking {
   readonly expected?: readonly number[];
 }
 
-/** Asks until there is an answer: a daemon that is killed owes one. */
+/** Asks until there is an answer: a daemon that was killed has to answer later. */
 async function insist(player: Player, method: string, path: string, asking: Asking = {}): Promise<Answer> {
   const { daemon, counts } = player;
   const { body, expected = [200, 202] } = asking;

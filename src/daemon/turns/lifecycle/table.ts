@@ -32,13 +32,13 @@ export const EFFECTS: Readonly<Record<Effect, string>> = {
   save: "`turn.json` is replaced; where that fails, it is thrown to the sender",
   save_if_possible: "`turn.json` is replaced; where that fails, it is logged and the turn goes on",
   note_processes: "the receipt of a cancel lists them",
-  note_end: "whoever asks sees that it has ended",
+  note_end: "readers see that it has ended",
   forget_decision: "`result.json` has it",
   answer_stops: "requests that stop the turn are answered",
   answer_waiters: "requests that wait for the end are answered",
 };
 
-/** What a step remembers besides the phase. */
+/** What a step records besides the phase. */
 type Note = "stop_reason" | "pending_stop" | "session_deleted" | "steered" | "not_steered" | "log_failed" | "afresh";
 
 /** What must hold for a step besides the phase and the input. */
