@@ -37,9 +37,9 @@ async function playSoundTurn(): Promise<{ turn: Admitted; log: string }> {
   return { turn, log: join(turnd.state, "sessions", turn.sessionId, "turns", turn.turnId, "events.jsonl") };
 }
 
-function change(log: string, mend: (lines: string[]) => string[]): void {
+function change(log: string, edit: (lines: string[]) => string[]): void {
   const lines = readFileSync(log, "utf8").trimEnd().split("\n");
-  writeFileSync(log, `${mend(lines).join("\n")}\n`);
+  writeFileSync(log, `${edit(lines).join("\n")}\n`);
 }
 
 test("a sound turn has no fault", async () => {
@@ -67,9 +67,9 @@ test("an event whose bytes changed is found by the digest", async () => {
 test.each([
   ["no turn.ended", (lines: string[]) => lines.slice(0, -1), "0 turn.ended"],
   ["two", (lines: string[]) => [...lines, ...lines.slice(-1)], "2 turn.ended"],
-])("a log with %s is found", async (_name, mend, fault) => {
+])("a log with %s is found", async (_name, edit, fault) => {
   const { turn, log } = await playSoundTurn();
-  change(log, mend);
+  change(log, edit);
   expect(inspectTurn(turnd, turn)).toEqual({ ending: "none", faults: [expect.stringContaining(fault)] });
 });
 
@@ -77,16 +77,16 @@ test("a request that was executed twice, or completed without being executed, is
   const { turn } = await playSoundTurn();
   appendFileSync(turn.witness, "ran\n");
   expect(inspectTurn(turnd, turn).faults).toContainEqual(expect.stringContaining("was executed 2 times"));
-  const nobody = inspectTurn(turnd, { ...turn, witness: `${turn.witness}.none` });
-  expect(nobody.faults).toEqual([expect.stringContaining("completed, but was executed 0 times")]);
+  const unexecuted = inspectTurn(turnd, { ...turn, witness: `${turn.witness}.none` });
+  expect(unexecuted.faults).toEqual([expect.stringContaining("completed, but was executed 0 times")]);
 });
 
-test("a turn that nobody asked for is found", async () => {
+test("a turn that no client asked for is found", async () => {
   const { log } = await playSoundTurn();
-  const stranger = join(dirname(dirname(log)), "stranger");
-  cpSync(dirname(log), stranger, { recursive: true });
-  onTestFinished(() => rmSync(stranger, { recursive: true }));
-  expect(faultsOfState(turnd, admitted)).toEqual(["nobody asked for turn stranger"]);
+  const unknown = join(dirname(dirname(log)), "unknown-turn");
+  cpSync(dirname(log), unknown, { recursive: true });
+  onTestFinished(() => rmSync(unknown, { recursive: true }));
+  expect(faultsOfState(turnd, admitted)).toEqual(["no client asked for turn unknown-turn"]);
 });
 
 test("a turn of a deleted session has no fault; one that is there all the same is found", async () => {
