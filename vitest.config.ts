@@ -8,6 +8,7 @@ const DAEMON_TESTS = [
   "test/inspector/**/page*.test.ts",
   "test/doctor/**/*.test.ts",
   "test/client/**/*.test.ts",
+  "test/client-commands/**/*.test.ts",
   "test/replay/flat.test.ts",
 ];
 

@@ -35,6 +35,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // What `turnd <command>` does, a file a command.
   commands: [
     "command-line",
+    // Lists the commands that ask a turnd beside its own.
+    "client-commands",
     "protocol",
     ...JOINED,
     "turns",
@@ -51,6 +53,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   client: ["protocol"],
   // A page in a browser: it asks turnd as every client does.
   inspector: ["protocol", "client"],
+  // `turnd run`, `turns`, `show`, … : a person's use of a turnd, here or elsewhere, through what any client has.
+  "client-commands": ["command-line", "client", "protocol"],
   ...serviceRooms(),
 };
 

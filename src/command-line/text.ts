@@ -18,10 +18,16 @@ export function safeLine(text: string): string {
 
 /** JSON without control characters of a terminal; still the same JSON. */
 export function safeJson(body: unknown): string {
-  return JSON.stringify(body, null, 2).replaceAll(
-    UNSAFE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return escapeJson(JSON.stringify(body, null, 2));
+}
+
+/** The same on one line. */
+export function safeJsonLine(body: unknown): string {
+  return escapeJson(JSON.stringify(body));
+}
+
+function escapeJson(json: string): string {
+  return json.replaceAll(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function escapeCharacter(character: string): string {

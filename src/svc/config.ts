@@ -1,8 +1,9 @@
-import { mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, realpath, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { parse, stringify } from "smol-toml";
 import { z } from "zod";
+import { PrivateFileError, readPrivateFile } from "../command-line/private-file.ts";
 import { EXIT, SvcError } from "./exit-codes.ts";
 
 /** A service with a login. */
@@ -56,18 +57,11 @@ export async function readConfig(file: string): Promise<Config> {
 
 async function readPrivate(file: string): Promise<string | undefined> {
   try {
-    const { mode, uid } = await stat(file);
-    const isForeign = process.getuid !== undefined && uid !== process.getuid();
-    if (isForeign || (mode & 0o077) !== 0) {
-      throw new SvcError(
-        "config_unsafe",
-        `${file} holds keys and ${isForeign ? "belongs to another user" : `may be read by others: chmod 600 ${file}`}`,
-        { exitCode: EXIT.usage },
-      );
-    }
-    return await readFile(file, "utf8");
+    return await readPrivateFile(file);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (error instanceof PrivateFileError) {
+      throw new SvcError("config_unsafe", error.message, { exitCode: EXIT.usage, cause: error });
+    }
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { readServiceUrl, ServiceUrlError } from "../command-line/service-url.ts";
 import { configFile, readConfig, type Config } from "./config.ts";
 import { EXIT, SvcError, usageError } from "./exit-codes.ts";
 import type { Terminal } from "../command-line/terminal.ts";
@@ -83,23 +84,25 @@ function usageErrorOf(code: string, message: string): SvcError {
  * @throws {SvcError} insecure_url for http beyond this machine, unless `--insecure` is given
  */
 export function acceptUrl(text: string, { insecure }: TargetOptions, terminal: Terminal): string {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== "http:" && url.protocol !== "https:"))
-    throw usageError(`${JSON.stringify(text)} is no address of a service: https://host[:port]`);
-  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
-    throw usageError("the address of a service has no user, query or fragment");
-  if (url.protocol === "http:" && !isLoopback(url.hostname)) {
+  const { url, isExposed } = readUrl(text);
+  if (isExposed) {
+    const { origin } = new URL(url);
     if (insecure !== true) {
       throw usageErrorOf(
         "insecure_url",
-        `${url.origin} would get the key and the documents unencrypted: use https, or give --insecure`,
+        `${origin} would get the key and the documents unencrypted: use https, or give --insecure`,
       );
     }
-    terminal.warn(`svc: ${url.origin} gets the key and the documents unencrypted (--insecure)`);
+    terminal.warn(`svc: ${origin} gets the key and the documents unencrypted (--insecure)`);
   }
-  return url.href.replace(/\/+$/, "");
+  return url;
 }
 
-function isLoopback(hostname: string): boolean {
-  return /^(localhost|(.+\.)?localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+function readUrl(text: string): ReturnType<typeof readServiceUrl> {
+  try {
+    return readServiceUrl(text);
+  } catch (error) {
+    if (error instanceof ServiceUrlError) throw usageError(error.message);
+    throw error;
+  }
 }

@@ -24,7 +24,20 @@ async function run(...args: string[]) {
   }
 }
 
-const COMMANDS = ["serve", "render", "doctor", "replay", "record", "probe"];
+const COMMANDS = [
+  "serve",
+  "run",
+  "turns",
+  "show",
+  "tail",
+  "cancel",
+  "sessions",
+  "render",
+  "doctor",
+  "replay",
+  "record",
+  "probe",
+];
 
 test.each([
   "--help",

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { createServerProgram } from "../../command-line/server-program.ts";
 import { VERSION } from "../version.ts";
+import { addClientCommands } from "./definitions/client.ts";
 import { addDoctor } from "./definitions/doctor.ts";
 import { addDiff } from "./definitions/diff.ts";
 import { addPack } from "./definitions/pack.ts";
@@ -26,6 +27,7 @@ export type Work = (host: Host) => Promise<ExitCode>;
 /** In the order in which the help lists them; a file each. */
 const DEFINITIONS: readonly ((line: CommandLine) => void)[] = [
   addServe,
+  addClientCommands,
   addRender,
   addDoctor,
   addReplay,

@@ -1,5 +1,6 @@
 import { Option, type Command } from "commander";
-import { extensions, integer } from "../arguments.ts";
+import { extensions } from "../arguments.ts";
+import { wholeNumber } from "../../command-line/whole-number.ts";
 import type { Run } from "../program.ts";
 import type { FilesOptions } from "./kb-files.ts";
 import type { FindOptions } from "./kb-find.ts";
@@ -18,8 +19,8 @@ export function addKnowledgeCommands(kb: Command, run: Run): void {
   kb.command("list")
     .description("list the knowledge bases you may read")
     .option("--query <text>", "those with this in their name")
-    .option("--skip <n>", "leave out the first", integer(0, MANY))
-    .option("--limit <n>", "at most so many", integer(1, 500))
+    .option("--skip <n>", "leave out the first", wholeNumber(0, MANY))
+    .option("--limit <n>", "at most so many", wholeNumber(1, 500))
     .action(async (options: ListOptions) => run((await import("./kb-list.ts")).listBases, options));
 
   withBase(kb, "upload")
@@ -27,7 +28,7 @@ export function addKnowledgeCommands(kb: Command, run: Run): void {
     .argument("<path>", "a directory or a file")
     .option("--include-ext <list>", "only these extensions, such as pdf,md", extensions)
     .option("--exclude-ext <list>", "not these extensions", extensions)
-    .option("--concurrency <n>", "files at once", integer(1, 16), 4)
+    .option("--concurrency <n>", "files at once", wholeNumber(1, 16), 4)
     .option("--dry-run", "show what would be uploaded")
     .option("-y, --yes", "do not ask before more than 100 files or 1 GiB")
     .option("--allow-duplicate", "also upload content that the knowledge base has already")
@@ -40,14 +41,14 @@ export function addKnowledgeCommands(kb: Command, run: Run): void {
     .description("list files, or search their names")
     .option("--query <text>", "those with this in their name")
     .addOption(new Option("--status <state>", "those in this state").choices(STATUSES))
-    .option("--offset <n>", "leave out the first", integer(0, MANY))
-    .option("--limit <n>", "at most so many", integer(1, 500))
+    .option("--offset <n>", "leave out the first", wholeNumber(0, MANY))
+    .option("--limit <n>", "at most so many", wholeNumber(1, 500))
     .action(async (options: FilesOptions) => run((await import("./kb-files.ts")).listFiles, options));
 
   withBase(kb, "query")
     .description("ask a knowledge base")
     .argument("<text...>", "the question")
-    .option("--top-k <n>", "at most so many hits", integer(1, 100))
+    .option("--top-k <n>", "at most so many hits", wholeNumber(1, 100))
     .addOption(new Option("--mode <mode>", "how to search").choices(MODES))
     .option("--file-name <text>", "only in files with this in their name")
     .action(async (words: string[], options: QueryOptions) =>
@@ -56,8 +57,8 @@ export function addKnowledgeCommands(kb: Command, run: Run): void {
 
   withFile(kb, "open")
     .description("show the parsed Markdown of a file, by lines")
-    .option("--offset <n>", "lines to leave out", integer(0, MANY))
-    .option("--limit <n>", "lines to show", integer(1, 1_800))
+    .option("--offset <n>", "lines to leave out", wholeNumber(0, MANY))
+    .option("--limit <n>", "lines to show", wholeNumber(1, 1_800))
     .option("--all", "all lines from there on")
     .option("--plain", "without line numbers")
     .action(async (options: OpenOptions) => run((await import("./kb-open.ts")).openFile, options));
@@ -67,9 +68,9 @@ export function addKnowledgeCommands(kb: Command, run: Run): void {
     .requiredOption("--pattern <text...>", "what to find; any of several")
     .option("--regex", "the patterns are regular expressions (RE2)")
     .option("--case-sensitive", "upper and lower case differ")
-    .option("--max-windows <n>", "places to show", integer(1, 20))
-    .option("--window-size <n>", "lines of a place", integer(1, 200))
-    .option("--after-line <n>", "go on behind this line", integer(0, MANY))
+    .option("--max-windows <n>", "places to show", wholeNumber(1, 20))
+    .option("--window-size <n>", "lines of a place", wholeNumber(1, 200))
+    .option("--after-line <n>", "go on behind this line", wholeNumber(0, MANY))
     .action(async (options: FindOptions) => run((await import("./kb-find.ts")).find, options));
 
   withWork(kb, "parse")

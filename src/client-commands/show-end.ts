@@ -1,0 +1,43 @@
+import { count, safeLine } from "../command-line/text.ts";
+import type { TurnEndedData, Usage } from "../protocol/index.ts";
+import type { Style } from "./style.ts";
+
+/** How a turn ended, what it took, and for a failure what decided it and who has to act. */
+export function showEnd(data: TurnEndedData, style: Style): string {
+  const { status, cancelled_by: by, failure, usage, cost_usd: cost, counts, duration_ms: durationMs } = data;
+  const paint = { completed: style.good, failed: style.bad, cancelled: style.notice }[status];
+  const what = failure === undefined ? (by === undefined ? status : `${status} (${by})`) : `${status}: ${failure.code}`;
+  const facts = [
+    formatDuration(durationMs),
+    count(counts.tools, "tool call"),
+    ...(counts.retries === 0 ? [] : [count(counts.retries, "retry", "retries")]),
+    ...(usage === undefined ? [] : [formatUsage(usage)]),
+    ...(cost === undefined || cost === 0 ? [] : [`$${cost.toFixed(4)}`]),
+  ];
+  return [`${paint(what)} ${style.dim(`in ${facts.join(", ")}`)}`, ...explainFailure(data, style), ""].join("\n");
+}
+
+function explainFailure({ failure }: TurnEndedData, style: Style): string[] {
+  if (failure === undefined) return [];
+  const advice = failure.user_action === "none" ? "" : `, to be changed: ${failure.user_action}`;
+  return [
+    `  ${safeLine(failure.message)}`,
+    `  ${failure.retryable ? "a retry may help" : "a retry does not help"}${advice}`,
+    ...failure.evidence.map(({ source, line: number, text }) =>
+      style.dim(`  ${source}${number === undefined ? "" : `:${number}`}  ${safeLine(text)}`),
+    ),
+  ];
+}
+
+/** `12 345 tokens in (10 000 cached), 678 out`. */
+export function formatUsage(usage: Usage): string {
+  const cached = usage.cached_input_tokens === 0 ? "" : ` (${usage.cached_input_tokens} cached)`;
+  return `${usage.input_tokens} tokens in${cached}, ${usage.output_tokens} out`;
+}
+
+/** `1.2 s`, `3 min 20 s`. */
+export function formatDuration(durationMs: number): string {
+  const seconds = durationMs / 1_000;
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}

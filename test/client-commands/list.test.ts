@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
+import { fakeEnv } from "../harness/fake-env.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
+import { collect, runCommand, startCommand } from "./commands.ts";
+
+let turnd: TestDaemon;
+const cleanUps: (() => void)[] = [];
+
+beforeAll(async () => {
+  const directory = temporaryDirectory((cleanUp) => cleanUps.push(cleanUp));
+  turnd = await startDaemon({ directory, env: fakeEnv(directory) });
+});
+afterAll(async () => {
+  await turnd.stop();
+  for (const cleanUp of cleanUps) cleanUp();
+});
+
+test("turns are listed, shown, followed from any event on, and cancelled", async () => {
+  const { turn_id: id } = await turnd.run({
+    executor: "cli-b",
+    input: "one\ntwo\nthree",
+    metadata: { colour: "blue" },
+  });
+  const list = await runCommand(turnd.url, ["turns", "--status", "completed", "--limit", "1"]);
+  expect(list.stdout).toMatch(new RegExp(`^TURN .*\n${id}  completed  cli-b `));
+  expect((await runCommand(turnd.url, ["turns", "-q", "--limit", "1"])).stdout).toBe(id);
+  const shown = await runCommand(turnd.url, ["show", id]);
+  expect(shown.stdout).toMatch(/\nmetadata colour\s+blue\n\nthree\n\ncompleted in /);
+  expect((await runCommand(turnd.url, ["show", "-q", id])).stdout).toBe("three");
+  expect(JSON.parse((await runCommand(turnd.url, ["show", "--json", id])).stdout)).toEqual({
+    turn: (await turnd.request("GET", `/v1/turns/${id}`)).body,
+    result: (await turnd.request("GET", `/v1/turns/${id}/result`)).body,
+  });
+  const tail = await runCommand(turnd.url, ["tail", id, "--after", "4", "--json"]);
+  expect(tail.exitCode).toBe(0);
+  expect(tail.stdout.split("\n").map((line) => JSON.parse(line))).toEqual((await turnd.events(id)).slice(4));
+  expect((await runCommand(turnd.url, ["cancel", id])).stdout).toMatch(/had ended already: completed/);
+});
+
+test("leaving tail leaves the turn alone", async () => {
+  const { turn_id: id } = await turnd.admit({ executor: "cli-b", input: "begun\nhang" });
+  const tail = startCommand(turnd.url, ["tail", id]);
+  await collect(tail.stdout).has("begun");
+  tail.kill("SIGINT");
+  expect(await tail).toMatchObject({ exitCode: 130 });
+  expect((await turnd.request("GET", `/v1/turns/${id}`)).body.status).toBe("running");
+  const cancelled = await runCommand(turnd.url, ["cancel", "--json", id]);
+  expect(JSON.parse(cancelled.stdout)).toMatchObject({ turn_id: id, already_ended: false });
+  expect(await runCommand(turnd.url, ["tail", id])).toMatchObject({ exitCode: 7 });
+});
+
+test("sessions are made, listed and deleted", async () => {
+  const made = await runCommand(turnd.url, ["sessions", "create", "--executor", "cli-b", "--deny", "network", "edit"]);
+  const id = made.stdout;
+  expect((await turnd.request("GET", `/v1/sessions/${id}`)).body.permissions).toEqual({
+    network: "deny",
+    edit: "deny",
+  });
+  expect((await runCommand(turnd.url, ["sessions"])).stdout).toMatch(new RegExp(`^SESSION .*[^]*\n${id}  cli-b `));
+  expect((await runCommand(turnd.url, ["sessions", "list", "-q"])).stdout.split("\n")).toContain(id);
+  expect(await runCommand(turnd.url, ["sessions", "delete", id])).toMatchObject({ exitCode: 0 });
+  expect(await runCommand(turnd.url, ["sessions", "delete", id])).toMatchObject({ exitCode: 5 });
+});
+
+test.each([
+  [["show", "01a20404-29a5-7533-b0cd-a0460fb0ca2d"], 5, /^turnd: .*01a20404/],
+  [["tail", "../x"], 2, /turn_id/],
+  [["run"], 2, /prompt/],
+  [["run", "--mode", "everything", "x"], 2, /execute, plan, review/],
+  [["run", "--executor", "nobody", "x"], 2, /must be one of/],
+  [["run", "--exectuor", "cli-b", "x"], 2, /--executor/],
+  [["turns", "--limit", "0"], 2, /whole number/],
+  [["sessions", "create"], 2, /--executor/],
+  [["sessions", "remove", "x"], 2, /remove|arguments/],
+])("`turnd %j` ends with %i", async (args, code, why) => {
+  const { exitCode, stdout, stderr } = await runCommand(turnd.url, args);
+  expect([exitCode, stdout]).toEqual([code, ""]);
+  expect(stderr).toMatch(why);
+});
