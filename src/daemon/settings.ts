@@ -148,6 +148,16 @@ export const SettingsSchema = z.object({
     description:
       "Whether CLI B's provider is asked, before a turn, if it has the Responses API: an empty request that costs no tokens",
   }),
+  TURND_SESSION_SECRETS: z
+    .string()
+    .regex(/^([A-Za-z_][A-Za-z0-9_]*([ ,]+|$))*$/)
+    .refine((names) => !/(^|[ ,])TURND_/.test(names), "must name none of turnd's own variables")
+    .transform((names) => names.split(/[ ,]+/).filter(Boolean))
+    .default([])
+    .meta({
+      description:
+        "Names of variables of turnd's environment that `mcp_servers` of sessions may refer to (`from_env`), separated by commas or spaces",
+    }),
   TURND_LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal"])
     .default("info")
@@ -172,6 +182,8 @@ export interface Settings {
   readonly passedEnv: Readonly<Record<string, string>>;
   /** The part that is passed to a person's shell: without what `TURND_PASS_ENV` names for the CLIs. */
   readonly shellEnv: Readonly<Record<string, string>>;
+  /** What `mcp_servers` of sessions may refer to. */
+  readonly sessionSecrets: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -225,6 +237,7 @@ export function readSettings(env: Readonly<Record<string, string | undefined>>, 
     workspaceRoots: values.TURND_WORKSPACE_ROOTS?.split(":") ?? [values.TURND_WORKSPACE, values.TURND_HOME],
     passedEnv: selectEnv(given, values.TURND_PASS_ENV),
     shellEnv: selectEnv(given, ""),
+    sessionSecrets: readSessionSecrets(values.TURND_SESSION_SECRETS, given),
     env,
   };
 }
@@ -270,6 +283,26 @@ function readToken({ TURND_TOKEN, TURND_TOKEN_FILE }: Settings["values"]): strin
     throw new SettingsError([`TURND_TOKEN_FILE cannot be read: ${reason}`]);
   }
   throw new SettingsError([`TURND_TOKEN_FILE ${TURND_TOKEN_FILE} must hold at least 8 visible characters`]);
+}
+
+/** A shorter one could not be taken out of what is printed without taking out other things, too. */
+const MIN_SECRET = 8;
+/** One line of visible Latin-1: it may become a header. CLI A would replace such a reference in it by another value. */
+const USABLE_SECRET = /^(?!.*\{(?:env|file):)[\u0020-\u007e\u00a0-\u00ff]*$/;
+
+function readSessionSecrets(
+  names: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Settings["sessionSecrets"] {
+  const found = names.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+  const unusable = found.filter(([, value]) => value.length < MIN_SECRET || !USABLE_SECRET.test(value));
+  if (unusable.length === 0) return Object.fromEntries(found);
+  throw new SettingsError(
+    unusable.map(([name]) => {
+      const allowed = `must be one line of at least ${MIN_SECRET} characters, without {env: and {file:`;
+      return `${name}, which TURND_SESSION_SECRETS names, is (hidden): ${allowed}`;
+    }),
+  );
 }
 
 function selectEnv(env: Readonly<Record<string, string>>, pass: string): Record<string, string> {

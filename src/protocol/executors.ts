@@ -41,6 +41,7 @@ export const Capabilities = z
     resume: z.boolean(),
     permissions: z.boolean(),
     mcp_servers: z.boolean(),
+    instructions: z.boolean(),
   })
   .meta({ id: "Capabilities" });
 export type Capabilities = z.infer<typeof Capabilities>;

@@ -11,6 +11,7 @@ export * from "./recordings.ts";
 export * from "./requests.ts";
 export * from "./responses.ts";
 export * from "./sandbox.ts";
+export * from "./session-servers.ts";
 export * from "./sessions.ts";
 export * from "./shell.ts";
 export * from "./tickets.ts";

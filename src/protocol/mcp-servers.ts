@@ -9,11 +9,14 @@ const REFERENCE = /\{(?:env|file):/;
 // eslint-disable-next-line no-control-regex -- a tab and a line break are the only ones that a value can need
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
 
-const text = z
+/** A value in a server's definition. */
+export const McpValue = z
   .string()
   .max(MAX_TEXT)
   .refine((value) => !CONTROL.test(value) && value.isWellFormed(), "must be text without control characters")
   .refine((value) => !REFERENCE.test(value), "must not hold {env: or {file:, which CLI A would replace");
+
+const text = McpValue;
 
 const url = text
   .max(2_048)
@@ -56,17 +59,21 @@ export const McpServer = z
   .meta({ id: "McpServer" });
 export type McpServer = z.infer<typeof McpServer>;
 
-/** MCP servers by the name that the CLI puts before their tools' names. */
-export const McpServers = z
-  .record(
-    z
-      .string()
-      .regex(
-        /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/,
-        "letters, digits, _ and -, up to 32, beginning with a letter or digit",
-      ),
-    McpServer,
-  )
-  .refine((table) => Object.keys(table).length <= MAX_SERVERS, `at most ${MAX_SERVERS} servers`)
-  .meta({ id: "McpServers" });
+/** A table of servers by the name that the CLI puts before their tools' names. */
+export function mcpServersOf<T extends z.ZodType>(server: T) {
+  return z
+    .record(
+      z
+        .string()
+        .regex(
+          /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/,
+          "letters, digits, _ and -, up to 32, beginning with a letter or digit",
+        ),
+      server,
+    )
+    .refine((table) => Object.keys(table).length <= MAX_SERVERS, `at most ${MAX_SERVERS} servers`);
+}
+
+/** MCP servers by name. */
+export const McpServers = mcpServersOf(McpServer).meta({ id: "McpServers" });
 export type McpServers = z.infer<typeof McpServers>;

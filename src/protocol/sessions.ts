@@ -1,7 +1,24 @@
 import * as z from "zod";
 import { CliName, ExecutorName } from "./executors.ts";
 import { Permissions } from "./permissions.ts";
+import { SessionMcpServers } from "./session-servers.ts";
 import { CallerId, Metadata } from "./turns.ts";
+
+/** Longest instructions of a session, in bytes of UTF-8. */
+const MAX_INSTRUCTIONS_BYTES = 65_536;
+// eslint-disable-next-line no-control-regex -- a tab and a line break are the only ones that a text needs
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
+
+/** What the model is told in every turn of a session, besides what the CLI and the repository tell it. */
+export const Instructions = z
+  .string()
+  .refine((value) => value.trim() !== "", "must not be empty")
+  .refine((value) => !CONTROL.test(value) && value.isWellFormed(), "must be text without control characters")
+  .refine(
+    (value) => new TextEncoder().encode(value).length <= MAX_INSTRUCTIONS_BYTES,
+    `at most ${MAX_INSTRUCTIONS_BYTES} bytes of UTF-8`,
+  )
+  .meta({ id: "Instructions" });
 
 /** Body of `POST /v1/sessions`. Unknown fields are refused. */
 export const SessionRequest = z
@@ -10,6 +27,14 @@ export const SessionRequest = z
     session_id: CallerId.optional(),
     workspace: z.string().regex(/^\//, "must be an absolute path").max(4096).optional(),
     permissions: Permissions.default({}),
+    mcp_servers: SessionMcpServers.optional().meta({
+      description:
+        "MCP servers of every turn, besides the operator's; one of a turn's request with the same name wins. Secrets " +
+        "only by reference. A turn that may not execute starts none of type stdio.",
+    }),
+    instructions: Instructions.optional().meta({
+      description: "Told to the model in every turn. They are no limit: `permissions` are.",
+    }),
     metadata: Metadata.optional(),
   })
   .meta({ id: "SessionRequest" });
@@ -22,6 +47,8 @@ export const Session = z
     executor: ExecutorName,
     workspace: z.string(),
     permissions: Permissions,
+    mcp_servers: SessionMcpServers.optional().meta({ description: "As given: references, and no secret." }),
+    instructions: Instructions.optional(),
     metadata: Metadata.optional(),
     native_session_id: z.string().optional(),
     created_at: z.iso.datetime(),

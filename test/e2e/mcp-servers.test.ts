@@ -6,6 +6,7 @@ import { PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const TOKEN = "tok-8f2c61d09b7e";
+const SESSION_TOKEN = "session-tok-31c7a90be2";
 /** A server of one tool, in as much of the protocol as a CLI needs; every Debian has what runs it. */
 const PROGRAM = String.raw`$| = 1;
 while (<STDIN>) {
@@ -19,7 +20,7 @@ while (<STDIN>) {
 }`;
 
 describe.each(PINNED_CLIS)("$executor $version", (cli) => {
-  const stage = shareStage(cli);
+  const stage = shareStage(cli, { env: { TURND_SESSION_SECRETS: "KB_TOKEN", KB_TOKEN: SESSION_TOKEN } });
   const { executor } = cli;
 
   test("a turn calls the tools of the servers that its request names, and no other turn does", async () => {
@@ -77,5 +78,51 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
     const third = await turnd.run({ session_id, input });
     expect(third.output).toContain("no tool on offer can do that");
     expect(third.output).not.toMatch(/words|local/);
+  });
+
+  test("every turn of a session has its servers and its instructions, within its permissions", async () => {
+    const { turnd, model } = stage();
+    const server = await startMcpServer();
+    const instructions = "Answer like the keeper of a lighthouse.\nNever name the ship Ærø-7.";
+    const made = await turnd.request("POST", "/v1/sessions", {
+      executor,
+      instructions,
+      mcp_servers: {
+        words: {
+          type: "http",
+          url: server.url,
+          headers: { Authorization: { from_env: "KB_TOKEN", prefix: "Bearer " } },
+        },
+        local: { type: "stdio", command: "perl", args: ["-e", PROGRAM], env: { GREETING: { from_env: "KB_TOKEN" } } },
+      },
+    });
+    expect(made.status).toBe(201);
+    const { session_id } = made.body;
+    /** Whether the model was told the instructions in the requests of a turn, by what is in none of its input. */
+    const isTold = (since: number): boolean =>
+      model.requests.slice(since).some(({ body }) => {
+        const sent = JSON.stringify(body);
+        return sent.includes("keeper of a lighthouse") && sent.includes("Ærø-7");
+      });
+    for (const [input, answer] of [
+      ['@@mcp:words lookup {"word":"anchor"}@@', "anchor is known, asked with Bearer [redacted]"],
+      ["@@mcp:local ping {}@@", "pong [redacted]"],
+    ] as const) {
+      const before = model.requests.length;
+      const turn = await turnd.run({ session_id, input });
+      expect(turn.output).toContain(answer);
+      expect(isTold(before)).toBe(true);
+    }
+    expect(server.seen.every((headers) => headers["authorization"] === `Bearer ${SESSION_TOKEN}`)).toBe(true);
+    const closed = { session_id, permissions: { execute: "deny" } };
+    const noProgram = await turnd.run({ ...closed, input: "@@mcp:local ping {}@@" });
+    if (noProgram.failure?.code !== "sandbox_unavailable") expect(noProgram.output).not.toContain("pong");
+    const other = await turnd.run({ executor, input: '@@mcp:words lookup {"word":"anchor"}@@' });
+    expect(other.output).toContain("no tool on offer can do that");
+
+    const { text: events } = await turnd.request("GET", `/v1/sessions/${session_id}/events?follow=false`);
+    const stored = readFileSync(join(turnd.state, "sessions", session_id, "session.json"), "utf8");
+    const { text: shown } = await turnd.request("GET", `/v1/sessions/${session_id}`);
+    for (const text of [events, stored, shown, ...turnd.log]) expect(text).not.toContain(SESSION_TOKEN);
   });
 });

@@ -265,6 +265,7 @@ const EXECUTOR: ExecutorInfo = {
     resume: true,
     permissions: true,
     mcp_servers: true,
+    instructions: true,
   },
   configuration: [],
   warnings: [],

@@ -22,6 +22,7 @@ export const toy: Executor = {
     resume: true,
     permissions: false,
     mcp_servers: false,
+    instructions: false,
   },
   variables: VARIABLES,
   stopSignals: ["SIGTERM"],

@@ -67,7 +67,11 @@ export function placeVariables(executors: readonly Executor[]): z.ZodObject {
 
 /** Every key, the token, and every other value that its name or form shows to be a secret: what must not be printed. */
 export function secretsOf(settings: Settings, executors: readonly Executor[]): string[] {
-  return [...keysOf(settings, executors), ...secretsInEnvironment(settings.env)];
+  return [
+    ...keysOf(settings, executors),
+    ...Object.values(settings.sessionSecrets),
+    ...secretsInEnvironment(settings.env),
+  ];
 }
 
 /** Only the keys of the configured CLIs and the token. */

@@ -215,6 +215,7 @@ export async function createTurnParts(
       minFreeBytes: values.TURND_MIN_FREE_BYTES,
     },
     baseEnv,
+    sessionSecrets: settings.sessionSecrets,
     groups,
     hasSubreaper: keeper.works && keeper.isSubreaper,
     warnings,

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { CallerId, ExecutorName, Metadata, Permissions, Usage } from "../../protocol/index.ts";
+import {
+  CallerId,
+  ExecutorName,
+  Instructions,
+  Metadata,
+  Permissions,
+  SessionMcpServers,
+  Usage,
+} from "../../protocol/index.ts";
 
 /** `session.json`: what is known of a session besides its turns. */
 export const SessionFile = z.object({
@@ -8,6 +16,9 @@ export const SessionFile = z.object({
   executor: ExecutorName,
   workspace: z.string(),
   permissions: Permissions,
+  /** References stay references: no secret is in this file. */
+  mcp_servers: SessionMcpServers.optional(),
+  instructions: Instructions.optional(),
   metadata: Metadata.optional(),
   /** The CLI's own id, once it is known. */
   native_session_id: z.string().optional(),

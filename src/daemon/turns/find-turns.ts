@@ -79,6 +79,8 @@ export function createFinder({ sessions, store, queue, secrets, tombstones }: Fi
       executor: session.executor,
       workspace: session.workspace,
       permissions: session.permissions,
+      ...(session.mcp_servers === undefined ? {} : { mcp_servers: session.mcp_servers }),
+      ...(session.instructions === undefined ? {} : { instructions: session.instructions }),
       ...(session.metadata === undefined ? {} : { metadata: session.metadata }),
       ...(session.native_session_id === undefined ? {} : { native_session_id: session.native_session_id }),
       created_at: session.created_at,

@@ -40,6 +40,7 @@ export const cliA: Executor = {
     resume: true,
     permissions: true,
     mcp_servers: true,
+    instructions: true,
   },
   variables: VARIABLES,
   // It handles neither and dies of the first at once; the second serves where SIGINT is ignored.

@@ -39,6 +39,7 @@ export const cliB: Executor = {
     resume: true,
     permissions: true,
     mcp_servers: true,
+    instructions: true,
   },
   variables: VARIABLES,
   // SIGINT ends it in 50 to 160 ms whatever it does; SIGTERM leaves more behind. Source: docs/contracts/cli-b.md §9.

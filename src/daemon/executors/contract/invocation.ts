@@ -8,8 +8,10 @@ export interface HomeInput {
   readonly configuration: Configuration;
   readonly permissions: Permissions;
   readonly mode: Mode;
-  /** Of this turn's request; the operator's are in the configuration. */
+  /** Of this turn's request and its session; the operator's are in the configuration. */
   readonly mcpServers?: McpServers;
+  /** Of the session: told to the model besides what the configuration tells it. */
+  readonly instructions?: string;
   /** As the request gave it; a CLI that knows only the models of its configuration needs it there. */
   readonly model?: string;
   /** Of the binary that will run, when known. */

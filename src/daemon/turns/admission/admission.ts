@@ -15,6 +15,7 @@ import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import type { TurnQueue } from "../scheduling/queue.ts";
 import { findKnown, refuseIfUncertain } from "./known-request.ts";
 import { createSessionResolver } from "./resolve-session.ts";
+import { assertSessionSupported, type SessionSecrets } from "./session-servers.ts";
 import { hashRequest } from "./request-hash.ts";
 import type { SecretBook } from "../store/secret-book.ts";
 import type { Tombstones } from "../store/tombstones.ts";
@@ -45,6 +46,8 @@ export interface AdmissionParts {
   readonly executors: Executors;
   readonly sessions: SessionStore;
   readonly secrets: SecretBook;
+  /** What sessions may refer to. */
+  readonly sessionSecrets: SessionSecrets;
   readonly stateDirectory: string;
   /** Where a turn works that names no other place. */
   readonly workspace: string;
@@ -183,7 +186,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
       return admitOnce(asked, () => admitRecording(request, asked, traceId));
     },
     async createSession(request) {
-      knownExecutor(parts.executors, request.executor, "executor");
+      const { executor } = knownExecutor(parts.executors, request.executor, "executor");
+      assertSessionSupported(request, executor.capabilities, parts.sessionSecrets);
       const workspace = await checkWorkspace(request.workspace ?? parts.workspace, {
         roots: parts.workspaceRoots,
         runAs: parts.runAs,

@@ -35,6 +35,8 @@ export interface SessionResolver {
 
 export interface NewSession extends Pick<SessionFile, "executor" | "permissions" | "workspace"> {
   readonly session_id?: string | undefined;
+  readonly mcp_servers?: SessionFile["mcp_servers"];
+  readonly instructions?: SessionFile["instructions"];
   readonly metadata?: SessionFile["metadata"];
 }
 
@@ -88,6 +90,8 @@ export function createSessionResolver(parts: ResolveParts): SessionResolver {
       executor: request.executor,
       workspace: request.workspace,
       permissions: request.permissions,
+      ...(request.mcp_servers === undefined ? {} : { mcp_servers: request.mcp_servers }),
+      ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
       ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
       created_at: parts.now().toISOString(),
     };

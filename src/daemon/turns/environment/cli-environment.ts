@@ -4,11 +4,14 @@ import { TURN_MARKER } from "../../process/keeper/tree.ts";
 import { executorOf, type Executors } from "../readiness/executors.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { Turn } from "../lifecycle/turn.ts";
+import { serversOf, type SessionSecrets } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 
 /** What a turn's environment is worked out from. */
 export interface CliEnvironmentParts {
   readonly executors: Executors;
+  /** What sessions' servers may refer to. */
+  readonly sessionSecrets: SessionSecrets;
   readonly sessions: Pick<SessionStore, "get" | "paths">;
   /** HOME of the CLIs. */
   readonly homeDirectory: string;
@@ -45,7 +48,8 @@ export function environmentOf(
     configuration,
     permissions: permissionsOf(session, turn.file),
     mode: turn.file.mode,
-    mcpServers: turn.file.mcp_servers ?? {},
+    mcpServers: serversOf(session, turn.file, parts.sessionSecrets),
+    ...(session.instructions === undefined ? {} : { instructions: session.instructions }),
     ...(turn.file.model === undefined ? {} : { model: turn.file.model }),
     ...(cliVersion === undefined ? {} : { cliVersion }),
   });

@@ -12,6 +12,7 @@ import { changeHome, type HomeCommand, type HomeWriter } from "../../process/use
 import type { StartFacts } from "../lifecycle/inputs.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { makeGroup } from "../environment/turn-group.ts";
+import { serversOf } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 
 export interface PrepareParts extends CliEnvironmentParts, HomeWriter {
@@ -139,9 +140,10 @@ export async function tidyHome(
   }
 }
 
-/** Configuration with what the request brought in it, keys of its MCP servers too: the next turn gets another. */
+/** Configuration with what request and session brought in it, keys of MCP servers too: the next turn gets another. */
 function listGiven(parts: TidyParts, turn: Turn): HomeCommand[] {
-  if (Object.keys(turn.file.mcp_servers ?? {}).length === 0) return [];
+  const session = parts.sessions.get(turn.file.session_id);
+  if (Object.keys(serversOf(session, turn.file, parts.sessionSecrets)).length === 0) return [];
   return environmentOf(parts, turn).plan.files.map(({ path }) => ({ do: "remove", path }));
 }
 

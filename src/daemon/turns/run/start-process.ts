@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { adoptStarted, KeeperError, type Started } from "../../process/keeper/keeper.ts";
 import { sweepMarked } from "../../process/keeper/leftovers.ts";
+import { missingSecrets } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 import { executorOf } from "../readiness/executors.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
@@ -87,7 +88,16 @@ async function refuse(run: CliRun, failure: FailureDraft | undefined): Promise<v
 const NO_ROOM = ownFailure("storage_error", "The disk of the state directory is full: there is no room for the turn.");
 
 async function findObstacle({ parts, turn }: CliRun): Promise<FailureDraft | undefined> {
-  const permissions = permissionsOf(parts.sessions.get(turn.file.session_id), turn.file);
+  const session = parts.sessions.get(turn.file.session_id);
+  const permissions = permissionsOf(session, turn.file);
+  const missing = missingSecrets(session?.mcp_servers ?? {}, parts.sessionSecrets);
+  if (missing.length > 0) {
+    const names = missing.join(", ");
+    return ownFailure(
+      "config_invalid",
+      `An MCP server of the session refers to ${names}: not set, or not named by TURND_SESSION_SECRETS.`,
+    );
+  }
   const { executor, mode, model } = turn.file;
   const wanted = { mode, permissions, ...(model === undefined ? {} : { model }) };
   return executorOf(parts.executors, executor).findObstacle(wanted, turn.startSignal);

@@ -2,6 +2,7 @@ import { namesOf, variableOf } from "../../contract/binary-names.ts";
 import type { ConfigFile } from "../../contract/configuration.ts";
 import type { HomeInput, HomePlan } from "../../contract/invocation.ts";
 import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails } from "./details.ts";
+import { addInstructions, instructionsPath } from "./instructions.ts";
 import { addServers } from "./mcp-servers.ts";
 import { tightenConfig } from "./permissions.ts";
 import { renderConfig } from "./rendered-config.ts";
@@ -57,7 +58,12 @@ export function planHome(input: HomeInput): HomePlan {
   const files = Object.entries(config === undefined ? {} : { "config.json": config, ...stubs });
   return {
     directories: ["data", "cache", "state", ...names.map((name) => `config/${name}/node_modules`)],
-    files: names.flatMap((name) => files.map(([file, content]) => toFile(`config/${name}/${file}`, content))),
+    files: [
+      ...names.flatMap((name) => files.map(([file, content]) => toFile(`config/${name}/${file}`, content))),
+      ...(input.instructions === undefined
+        ? []
+        : [{ path: instructionsPath(cliName), content: `${input.instructions}\n` }]),
+    ],
     forbidden: names.flatMap((name) => [
       ...FORBIDDEN.map((file) => `config/${name}/${file}`),
       `data/${name}/auth.json`,
@@ -86,10 +92,11 @@ function switchesOf(name: string, home: string, permission: unknown): [string, s
 }
 
 function tighten(details: Exclude<CliADetails, { source: "none" }>, input: HomeInput): Record<string, unknown> {
-  const { model, permissions, mode, mcpServers = {} } = input;
+  const { model, permissions, mode, mcpServers = {}, home, cliName, instructions } = input;
   const requested = model === undefined ? undefined : resolveModel(details, model);
   const config = requested === undefined ? details.config : addModel(details.config, requested);
-  const tightened = tightenConfig(addServers(config, mcpServers), permissions, mode);
+  const own = instructions === undefined ? config : addInstructions(config, `${home}/${instructionsPath(cliName)}`);
+  const tightened = tightenConfig(addServers(own, mcpServers), permissions, mode);
   return quietConfig(tightened, { permissions, mode, ...(requested === undefined ? {} : { requested }) });
 }
 

@@ -3,7 +3,8 @@ import type { HomeInput, HomePlan } from "../../contract/invocation.ts";
 import { BUILT_AS, chooseSandboxMode, readDetails } from "./details.ts";
 import { addServers } from "./mcp-servers.ts";
 import { renderConfig } from "./rendered-config.ts";
-import { changeToml } from "./toml.ts";
+import { addInstructions } from "./instructions.ts";
+import { changeToml, type TomlTable } from "./toml.ts";
 import { NO_REPOSITORY } from "./unasked.ts";
 
 /**
@@ -25,18 +26,22 @@ const FORBIDDEN = [
 
 /** Lays out CLI B's part of a session's home: one directory, which must exist before the CLI starts. */
 export function planHome(input: HomeInput): HomePlan {
-  const { home, cliName, configuration, permissions, mode, mcpServers = {} } = input;
+  const { home, cliName, configuration, permissions, mode, mcpServers = {}, instructions } = input;
   const details = readDetails(configuration);
   const files = [];
   if (details.source === "toml") {
     // As given, byte for byte, where there is nothing to add.
-    const hasServers = Object.keys(mcpServers).length > 0;
-    const content = hasServers ? changeToml(details.toml, (table) => addServers(table, mcpServers)) : details.toml;
+    const hasAdditions = Object.keys(mcpServers).length > 0 || instructions !== undefined;
+    const change = (table: TomlTable): TomlTable => addInstructions(addServers(table, mcpServers), instructions);
+    const content = hasAdditions ? changeToml(details.toml, change) : details.toml;
     files.push({ path: `${cliName}/config.toml`, content });
   }
   if (details.source === "variables") {
     const sandboxMode = chooseSandboxMode(details.sandboxMode, mode, permissions);
-    files.push({ path: `${cliName}/config.toml`, content: renderConfig(details.settings, sandboxMode, mcpServers) });
+    files.push({
+      path: `${cliName}/config.toml`,
+      content: renderConfig(details.settings, sandboxMode, { mcpServers, instructions }),
+    });
   }
   return {
     directories: [cliName],

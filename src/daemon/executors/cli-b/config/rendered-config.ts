@@ -1,5 +1,6 @@
-import type { McpServers } from "../../../../protocol/index.ts";
+import type { HomeInput } from "../../contract/invocation.ts";
 import type { RenderedSettings, SandboxMode } from "./details.ts";
+import { addInstructions } from "./instructions.ts";
 import { addServers } from "./mcp-servers.ts";
 import { formatToml, type TomlTable, writePath } from "./toml.ts";
 import { ALWAYS, BY_DEFAULT, NO_REPOSITORY, type Setting } from "./unasked.ts";
@@ -38,7 +39,14 @@ export function buildConfig({ model, baseUrl, envKey }: RenderedSettings, sandbo
  *
  * @see docs/contracts/cli-b.md §14
  */
-export function renderConfig(settings: RenderedSettings, sandboxMode: SandboxMode, servers: McpServers = {}): string {
-  const config = addServers(buildConfig(settings, sandboxMode), servers);
+export function renderConfig(
+  settings: RenderedSettings,
+  sandboxMode: SandboxMode,
+  {
+    mcpServers = {},
+    instructions,
+  }: Pick<HomeInput, "mcpServers"> & { readonly instructions?: string | undefined } = {},
+): string {
+  const config = addInstructions(addServers(buildConfig(settings, sandboxMode), mcpServers), instructions);
   return `# Written by turnd; changes are lost.\n${formatToml(config)}`;
 }
