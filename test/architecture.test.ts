@@ -23,7 +23,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   turns: ["protocol", ...JOINED],
   // Beside turns: a shell is a kept process as a turn's CLI is, and no turn.
   terminal: ["protocol", "process", "storage"],
-  http: ["http-server", "protocol", "turns", "terminal"],
+  // Beside turns: the workspace of a session is a path, and what works in it is a process of the CLIs' user.
+  files: ["protocol", "process"],
+  http: ["http-server", "protocol", "turns", "terminal", "files"],
   // Looks at what the daemon would use, by the daemon's own means: the same search, the same homes, the same keeper.
   doctor: ["protocol", "executors", "process", "turns"],
   // Plays turns as a client of the service does, and looks at the records they left; the model is set up for it.
@@ -31,7 +33,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   settings: [],
   version: [],
   // Starts the daemon, stops it, and wires the rooms it is made of.
-  serve: ["protocol", ...JOINED, "turns", "terminal", "http", "commands", "settings", "version"],
+  serve: ["protocol", ...JOINED, "turns", "terminal", "files", "http", "commands", "settings", "version"],
   // What `turnd <command>` does, a file a command.
   commands: [
     "command-line",

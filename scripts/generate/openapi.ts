@@ -4,6 +4,7 @@ import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { createApp } from "../../src/daemon/http/app.ts";
 import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
 import { describeApi } from "../../src/daemon/http/openapi/openapi.ts";
+import { createTestFiles } from "../../test/harness/file-service.ts";
 import { createFakeService } from "../../test/http/fake-service.ts";
 import { createFakeTerminal } from "../../test/http/fake-terminal.ts";
 
@@ -16,6 +17,8 @@ export async function renderOpenApi(): Promise<string> {
     service: createFakeService(),
     executors: EXECUTORS.map(({ id }) => id),
     terminal: createFakeTerminal(),
+    files: createTestFiles(),
+    maxFileBytes: 1,
     host: "127.0.0.1",
     logger: pino({ level: "silent" }),
     redact: (text) => text,

@@ -107,6 +107,16 @@ export const SettingsSchema = z.object({
   TURND_MAX_STREAMS: integer(1_000, 1).meta({
     description: "Event streams at once, on the port and again on `TURND_SOCKET`",
   }),
+  TURND_MAX_FILE_BYTES: integer(4_294_967_296, 1).meta({ description: "Largest file that is written by the API" }),
+  TURND_MAX_TRANSFERS: integer(16, 1, 1_000).meta({
+    description: "Requests for files of sessions that are answered at once; each is a process",
+  }),
+  TURND_TRANSFER_STALL_MS: integer(MINUTE, 100, 60 * MINUTE).meta({
+    description: "A read or write of a file of which no byte has moved for so long is ended",
+  }),
+  TURND_MAX_ARCHIVE_ENTRIES: integer(50_000, 1, 200_000).meta({
+    description: "Most files and directories of one zip, which are held in memory",
+  }),
   TURND_SHUTDOWN_MS: integer(8_000, 100, 10 * MINUTE).meta({ description: "Time limit of a stop by SIGTERM" }),
   TURND_STEER_WAIT_MS: integer(30_000, 0, 60 * MINUTE).meta({ description: "Longest wait for a step boundary" }),
   TURND_SSE_HEARTBEAT_MS: integer(15_000, 100, 10 * MINUTE).meta({

@@ -4,6 +4,7 @@ export * from "./drift.ts";
 export * from "./events.ts";
 export * from "./executors.ts";
 export * from "./failures.ts";
+export * from "./files.ts";
 export * from "./mcp-servers.ts";
 export * from "./permissions.ts";
 export * from "./problems.ts";

@@ -44,7 +44,8 @@ test("a preflight needs no token, and allows no header that the image's front ac
   expect(answer.headers).toMatchObject({
     "access-control-allow-origin": page,
     "access-control-allow-methods": "GET, POST, PUT, DELETE",
-    "access-control-allow-headers": "authorization, content-type, last-event-id, range, traceparent, tracestate",
+    "access-control-allow-headers":
+      "authorization, content-type, if-match, if-none-match, if-range, last-event-id, range, traceparent, tracestate",
     "access-control-max-age": "600",
   });
   expect(answer.headers["access-control-allow-private-network"]).toBeUndefined();

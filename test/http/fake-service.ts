@@ -228,7 +228,14 @@ export function createFakeService(): FakeService {
       const id = request.session_id ?? `session-${sessions.size + 1}`;
       if (sessions.has(id)) throw new ProblemError("session_exists", `session ${id} exists`);
       const { executor, permissions } = request;
-      const session = { session_id: id, executor, permissions, workspace: "/workspace", created_at: AT, turns: [] };
+      const session = {
+        session_id: id,
+        executor,
+        permissions,
+        workspace: request.workspace ?? "/workspace",
+        created_at: AT,
+        turns: [],
+      };
       sessions.set(id, session);
       return session;
     },

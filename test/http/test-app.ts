@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { Problem } from "../../src/protocol/index.ts";
 import { createApp, type AppOptions } from "../../src/daemon/http/app.ts";
 import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
+import { createTestFiles } from "../harness/file-service.ts";
 import { createFakeService, type FakeService } from "./fake-service.ts";
 import { createFakeTerminal } from "./fake-terminal.ts";
 
@@ -24,6 +25,8 @@ export async function createTestApp(options: Partial<AppOptions> = {}): Promise<
     service,
     executors: ["cli-a", "cli-b"],
     terminal: createFakeTerminal(),
+    files: createTestFiles(),
+    maxFileBytes: 4 * 1024 ** 3,
     host: "127.0.0.1",
     logger: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),
     redact: (text) => text.replaceAll(TEST_SECRET, "[redacted]"),

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { ProblemError } from "../../protocol/index.ts";
 import type { TerminalService } from "../terminal/service.ts";
+import type { FileService } from "../files/file-service.ts";
 import type { TurnService } from "../turns/turn-service.ts";
 import { registerHostGuard, registerTokenGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
@@ -8,6 +9,7 @@ import { limitConnections } from "./connections.ts";
 import { registerCors } from "./cors.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { executorRoutes } from "./routes/executors.ts";
+import { fileRoutes } from "./routes/files.ts";
 import { metricsRoutes, type Metrics } from "./routes/metrics.ts";
 import type { RedactText } from "./problem.ts";
 import { createBrowserSessions } from "./inspector/browser-sessions.ts";
@@ -29,6 +31,9 @@ export interface AppOptions {
   /** Ids of the CLIs that turnd drives, for the description of the API. */
   readonly executors: readonly string[];
   readonly terminal: TerminalService;
+  readonly files: FileService;
+  /** Most bytes of a file that is written. */
+  readonly maxFileBytes: number;
   /** Bearer token; without one, no request needs one. */
   readonly token?: string | undefined;
   /** The address turnd will listen on: decides which Host headers are accepted. */
@@ -99,6 +104,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(replayRoutes, { service, closing: streams.closing, refuseWhenStopping });
   await app.register(recordingRoutes, { service, streams });
   await app.register(sessionRoutes, { service, refuseWhenStopping });
+  await app.register(fileRoutes, { service, files: options.files, maxFileBytes: options.maxFileBytes });
   await app.register(executorRoutes, { service });
   await app.register(ticketRoutes, { tickets });
   await app.register(sandboxRoutes, { ...options });

@@ -6,6 +6,8 @@ import { registerJsonBody } from "../../http-server/json-body.ts";
 import { RequestLog } from "../../http-server/request-log.ts";
 import { ProblemError } from "../../protocol/index.ts";
 import { createRoutingRefusal, registerProblems, type RedactText } from "./problem.ts";
+import { limitBodyTime } from "./body-timeout.ts";
+import { hideFilePath } from "./raw-file-path.ts";
 import { loggedPath } from "./request-path.ts";
 import { compileValidator } from "./validation.ts";
 
@@ -27,13 +29,17 @@ export function createBareApp({ logger, redact, maxBodyBytes, closeMs }: BareApp
     ...CONNECTION_OPTIONS,
     loggerInstance: createHttpLogger(logger),
     logController: new RequestLog(({ url }) => ({ path: loggedPath(url) })),
+    // Counted for each route: an upload may take as long as it makes progress.
+    requestTimeout: 0,
     bodyLimit: maxBodyBytes,
+    rewriteUrl: hideFilePath,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: createRoutingRefusal(redact),
     clientErrorHandler: createConnectionRefusal("invalid_request"),
   });
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(serializerCompiler);
+  limitBodyTime(app, CONNECTION_OPTIONS.requestTimeout);
   registerProblems(app, maxBodyBytes, redact);
   registerJsonBody(app, (code, message) => new ProblemError(code, message));
   endConnectionsOnClose(app, closeMs);

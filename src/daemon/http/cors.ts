@@ -2,7 +2,17 @@ import cors from "@fastify/cors";
 import type { FastifyInstance } from "fastify";
 
 /** What a page may send. Headers that the image's front acts on are not among them. */
-const REQUEST_HEADERS = ["authorization", "content-type", "last-event-id", "range", "traceparent", "tracestate"];
+const REQUEST_HEADERS = [
+  "authorization",
+  "content-type",
+  "if-match",
+  "if-none-match",
+  "if-range",
+  "last-event-id",
+  "range",
+  "traceparent",
+  "tracestate",
+];
 /** What a page may read besides what every page may. */
 const ANSWER_HEADERS = [
   "accept-ranges",

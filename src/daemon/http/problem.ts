@@ -69,7 +69,7 @@ function sendProblem(
   void reply.code(PROBLEM_STATUS[problem.code]).send(renderProblem(problem, redact));
 }
 
-const METHODS: readonly HTTPMethods[] = ["GET", "POST", "DELETE"];
+const METHODS: readonly HTTPMethods[] = ["GET", "POST", "PUT", "DELETE"];
 
 function methodsAt(app: FastifyInstance, url: string): string[] {
   // The router answers null where its types promise a route.

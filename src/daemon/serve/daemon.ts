@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { readConfigurations, renderConfigurations, type ConfiguredExecutor } from "../commands/render.ts";
 import type { Executor } from "../executors/contract/executor.ts";
+import { createFileService } from "../files/create-file-service.ts";
 import { createApp } from "../http/app.ts";
 import { addProcessMetrics, createMetrics } from "../http/routes/metrics.ts";
 import { holdLock } from "../storage/lock.ts";
@@ -85,6 +86,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       service,
       executors: options.executors.map(({ id }) => id),
       terminal: shells,
+      files: createFileService({
+        program: await readFile(join(options.sandboxDirectory, "work-on-files"), "utf8"),
+        runAs: settings.runAs,
+        maxFileBytes: values.TURND_MAX_FILE_BYTES,
+        maxTransfers: values.TURND_MAX_TRANSFERS,
+        stallMs: values.TURND_TRANSFER_STALL_MS,
+        maxArchiveEntries: values.TURND_MAX_ARCHIVE_ENTRIES,
+        logger,
+      }),
+      maxFileBytes: values.TURND_MAX_FILE_BYTES,
       host: values.TURND_HOST,
       hosts: values.TURND_HOSTS,
       corsOrigins: values.TURND_CORS_ORIGINS,

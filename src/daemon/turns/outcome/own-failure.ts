@@ -6,6 +6,8 @@ import type { ResourcesExhaustedError } from "../../process/exhausted.ts";
 export const OWN_FAILURES: Readonly<Partial<Record<FailureCode, string>>> = {
   executor_unavailable:
     "before a process starts: the CLI, its provider's package or the API it needs of its provider is not there",
+  config_invalid:
+    "before a process starts: an MCP server of the session refers to a variable that is not there any more",
   credential_missing: "before a process starts: no key is configured",
   sandbox_unavailable: "before a process starts: the mode needs the CLI's own sandbox, which cannot work here",
   resume_degraded: "before a process starts: the native session's id is none, and the turn is to fail then",

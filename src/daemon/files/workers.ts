@@ -1,0 +1,68 @@
+import { ProblemError } from "../../protocol/index.ts";
+import type { RunAs } from "../process/run-as.ts";
+import { startFileWorker, WorkerError, type FileTask, type FileWorker } from "../process/user-files/file-worker.ts";
+import type { WorkspacePath } from "./file-path.ts";
+import type { Workspace } from "./file-service.ts";
+import { asRefusal, refusalOf } from "./refusals.ts";
+
+export interface WorkerOptions {
+  /** The text of `sandbox/work-on-files`. */
+  readonly program: string;
+  readonly runAs: RunAs;
+  /** Most workers at once. */
+  readonly maxTransfers: number;
+  /** Milliseconds without progress after which a worker is ended. */
+  readonly stallMs: number;
+}
+
+/**
+ * Starts a worker with a place of its own, which is free again when the worker has ended.
+ *
+ * @throws {ProblemError} too_many_transfers, resources_exhausted
+ */
+export type StartWorker = (
+  where: Workspace,
+  path: WorkspacePath,
+  task: FileTask["task"],
+  options?: readonly string[],
+) => Promise<FileWorker>;
+
+const RETRY_AFTER_SECONDS = 1;
+
+export function createWorkers({ program, runAs, maxTransfers, stallMs }: WorkerOptions): StartWorker {
+  let open = 0;
+  return async ({ workspace }, path, task, options = []) => {
+    if (open >= maxTransfers) {
+      const message = `${maxTransfers} requests for files are being answered, the limit of TURND_MAX_TRANSFERS`;
+      throw new ProblemError("too_many_transfers", message, {}, RETRY_AFTER_SECONDS);
+    }
+    open += 1;
+    let isOpen = true;
+    const release = (): void => {
+      if (isOpen) open -= 1;
+      isOpen = false;
+    };
+    try {
+      const worker = await startFileWorker({ program, runAs, task, workspace, path: path.bytes, options, stallMs });
+      return { ...worker, end: () => worker.end().finally(release) };
+    } catch (error) {
+      release();
+      throw asRefusal(error);
+    }
+  };
+}
+
+/**
+ * The next line of a worker's answer.
+ *
+ * @throws {ProblemError} for an answer that begins with `error`
+ * @throws {WorkerError} where there is none
+ */
+export async function expectLine(worker: FileWorker): Promise<string> {
+  const line = await worker.readLine();
+  if (line === undefined) {
+    throw worker.stalled.aborted ? worker.stalled.reason : new WorkerError("it ended before it had answered");
+  }
+  if (line.startsWith("error ")) throw refusalOf(line.slice("error ".length));
+  return line;
+}
