@@ -125,9 +125,17 @@ function* passagesOf(lines: Lines, sizes: Sizes): Generator<Passage> {
     const tokens = estimateRange(lines.text, start, end);
     if (tokens <= sizes.max) yield { block, start, end, prefix: "", tokens, before, path, page };
     else {
-      for (const piece of cutBlock(lines, block, sizes)) {
+      let gap = before;
+      let endOfPiece = end;
+      // A line of a fence or table may be blank by itself, such as one ideographic space.
+      const pieces = cutBlock(lines, block, sizes).filter(
+        (piece) => lines.text.slice(piece.start, piece.end).trim() !== "",
+      );
+      for (const [index, piece] of pieces.entries()) {
+        if (index > 0) gap = estimateRange(lines.text, endOfPiece, piece.start);
+        endOfPiece = piece.end;
         const cost = estimateTokens(piece.prefix) + estimateRange(lines.text, piece.start, piece.end);
-        yield { block, ...piece, tokens: cost, before, path, page };
+        yield { block, ...piece, tokens: cost, before: gap, path, page };
       }
     }
   }

@@ -130,6 +130,18 @@ test("underlined headings are headings", () => {
   ).toEqual(["Title", "Title > Sub"]);
 });
 
+test("pieces of one block that go together count the line end between them", () => {
+  const settings = { targetTokens: 100, maxTokens: 150, overlapTokens: 0 };
+  const chunks = [...chunkMarkdown(`\`\`\`\n${"x".repeat(597)}`, settings)];
+  expect(chunks.map(({ content }) => estimateTokens(content))).toEqual([0.75, 149.25]);
+});
+
+test("a blank line of a fence that is cut is no chunk of its own", () => {
+  const settings = { targetTokens: 100, maxTokens: 147, overlapTokens: 0 };
+  const chunks = [...chunkMarkdown(`\`\`\`\n${"x ".repeat(294)}\n\u3000`, settings)];
+  expect(chunks.map(({ content }) => content.trim())).not.toContain("");
+});
+
 describe("for every text", () => {
   const line = fc.oneof(
     fc.constantFrom(
