@@ -15,6 +15,11 @@ export function fileAfter(file: TurnFile, life: Life, input: Input): TurnFile {
       const isOutdated = input.start.requested_session === null;
       return { ...rest, ...(before === undefined || isOutdated ? {} : { usage_before: before }), ...input.start };
     }
+    case "start_given_up": {
+      // A replay whose start is on the disk goes on where it was: nothing of this one was played.
+      const { started_at: _, ...rest } = file;
+      return file.replay === undefined ? file : rest;
+    }
     case "resume_lost":
       return { ...file, degraded: input.degraded };
     case "played":

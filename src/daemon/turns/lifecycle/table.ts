@@ -132,7 +132,13 @@ export const TRANSITIONS: readonly Transition[] = [
     effects: ["attach_process", ...STOP],
   },
   { from: ["starting"], on: ["process_started"], to: "running", effects: ["attach_process"] },
-  { from: ["starting"], on: ["start_given_up"], if: "turnd shuts down", to: "postponed", effects: LEAVE },
+  {
+    from: ["starting"],
+    on: ["start_given_up"],
+    if: "turnd shuts down",
+    to: "postponed",
+    effects: [...LEAVE, "save_if_possible"],
+  },
   { from: ["starting"], on: ["start_given_up", "start_refused"], to: "ending", effects: LEAVE },
   { from: ["starting"], on: ["end_found"], to: "ended", effects: [...LEAVE, "note_end"] },
 

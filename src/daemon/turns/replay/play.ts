@@ -13,7 +13,7 @@ import { playTimeline } from "./player.ts";
 import { isSameText } from "../crash-recovery/logged-event.ts";
 import type { Progress } from "../crash-recovery/progress.ts";
 import { runReplayCore } from "./replay-core.ts";
-import { storageFault, type RunOutcome } from "../outcome/run-outcome.ts";
+import { neverRan, storageFault, type RunOutcome } from "../outcome/run-outcome.ts";
 import type { TurnProcess } from "../lifecycle/inputs.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 
@@ -35,14 +35,14 @@ export async function playTurn(parts: PlayParts, open: OpenTurn): Promise<RunOut
   const { replay } = turn.file;
   if (replay === undefined) throw new Error(`turn ${turn.file.turn_id} is no replay`);
   const hasBegun = turn.file.started_at !== undefined;
+  if (!hasBegun && replay.has_run && turn.life.stopReason === undefined) {
+    await turn.send({ type: "prepared", start: { started_at: parts.now().toISOString() } });
+  }
+  // Asked to end before anything was played: also while the start was written.
   const { stopReason } = turn.life;
   if (!hasBegun && stopReason !== undefined) {
     await turn.send({ type: "start_given_up" });
-    if (turn.life.phase === "postponed") return undefined;
-    return { facts: { endedBy: stopReason, exit: null, isDegraded: false } };
-  }
-  if (!hasBegun && replay.has_run) {
-    await turn.send({ type: "prepared", start: { started_at: parts.now().toISOString() } });
+    return turn.life.phase === "postponed" ? undefined : neverRan(turn, undefined);
   }
 
   const playing = await startPlaying(open, replay);
