@@ -90,7 +90,10 @@ export const TurnRequest = z
       .min(0)
       .max(86_400_000)
       .optional()
-      .meta({ description: "Of the whole turn, in milliseconds; 0 switches it off." }),
+      .meta({
+        description:
+          "Of the whole turn, in milliseconds, from the start of its process on: also while turnd is down and the process runs on. 0 switches it off.",
+      }),
     idle_timeout_ms: z
       .int()
       .min(0)

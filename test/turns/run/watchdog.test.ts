@@ -36,6 +36,40 @@ test("a busy turn ends by the turn timeout", async () => {
   expect(result.counts.records).toBeGreaterThan(2);
 });
 
+test("a timeout counts while turnd is down, but neither before a process was started nor after it has ended", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const first = await fakeDaemonIn(directory, { TURND_MAX_TURNS: "2" });
+  const admit = (input: string) => first.admit({ executor: "cli-b", input, timeout_ms: 600_000 });
+  const mark = join(first.workspace, "go-on");
+  const ending = await admit(`hello\nshell until [ -e ${mark} ]; do sleep 0.05; done\nexit 3`);
+  const running = await admit("hello\nhang");
+  for (const { turn_id } of [ending, running]) {
+    await waitFor("its first words", async () => (await first.events(turn_id)).some(({ type }) => type === "message"));
+  }
+  const waiting = await admit("hello");
+  first.kill("SIGKILL");
+  await first.exited;
+  writeFileSync(mark, "");
+  const directoryOf = ({ session_id, turn_id }: { session_id: string; turn_id: string }): string =>
+    join(first.state, "sessions", session_id, "turns", turn_id);
+  await waitFor("its end", () => existsSync(join(directoryOf(ending), "exit.json")));
+  // As it were an hour later; the one that waits was about to be started.
+  for (const turn of [ending, running, waiting]) {
+    const path = join(directoryOf(turn), "turn.json");
+    const file: object = JSON.parse(readFileSync(path, "utf8"));
+    writeFileSync(path, JSON.stringify({ ...file, started_at: new Date(Date.now() - 3_600_000).toISOString() }));
+  }
+  const second = await fakeDaemonIn(directory);
+  const resultOf = async ({ turn_id }: { turn_id: string }) => {
+    for await (const frame of second.follow(turn_id)) if (frame.event === "end") break;
+    return (await second.request("GET", `/v1/turns/${turn_id}/result`)).body;
+  };
+  expect(await resultOf(ending)).toMatchObject({ status: "failed", exit: { code: 3 }, failure: { code: "crashed" } });
+  expect((await resultOf(running)).failure).toMatchObject({ code: "turn_timeout" });
+  const begun = await resultOf(waiting);
+  expect([begun.status, begun.duration_ms < 600_000]).toEqual(["completed", true]);
+});
+
 test("0 switches a timeout off", async () => {
   const turnd = await fakeDaemon({ TURND_IDLE_TIMEOUT_MS: "200", TURND_TURN_TIMEOUT_MS: "200" });
   const result = await turnd.run({ executor: "cli-b", input: "sleep 0.8", idle_timeout_ms: 0, timeout_ms: 0 });

@@ -1,7 +1,7 @@
 import type { Outcome } from "../../executors/contract/translator.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
 import { readExit, type Started } from "../../process/keeper/keeper.ts";
-import { stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
+import { isCliRunning, stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
 import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions, type OutputReport } from "./consume.ts";
 import type { TurnLimits } from "../contract/limits.ts";
@@ -12,7 +12,7 @@ import { boundOutput } from "./output-bound.ts";
 import type { StopOrder } from "../lifecycle/inputs.ts";
 import { LAST_LINES_MS, type Turn } from "../lifecycle/turn.ts";
 import { markOf } from "../environment/turn-group.ts";
-import { startWatch } from "./watch.ts";
+import { startWatch, type WatchOptions } from "./watch.ts";
 
 export interface AttemptParts extends BackfillParts {
   readonly limits: Pick<
@@ -78,9 +78,8 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
     await Promise.allSettled([stopping, recovering]);
   }
   const watch = startWatch({
-    startTimeoutMs: limits.startTimeoutMs,
-    idleTimeoutMs: turn.file.idle_timeout_ms,
-    turnRemainingMs: remainingMs(parts, turn),
+    // What has ended before it is followed has ended in time: turnd may have been down since.
+    ...(isCliRunning(options.started) ? clocksOf(parts, turn) : NO_CLOCKS),
     onFire: (reason) => void turn.send({ type: "watchdog_fired", reason }),
   });
   void turn.send({ type: "process_started", process: { stop, abandonOutput } });
@@ -202,6 +201,16 @@ async function sweepAll(
   }
 }
 
+type Clocks = Omit<WatchOptions, "onFire">;
+
+const NO_CLOCKS: Clocks = { startTimeoutMs: 0, idleTimeoutMs: 0, turnRemainingMs: undefined };
+
+function clocksOf(parts: AttemptParts, turn: Turn): Clocks {
+  const { startTimeoutMs } = parts.limits;
+  return { startTimeoutMs, idleTimeoutMs: turn.file.idle_timeout_ms, turnRemainingMs: remainingMs(parts, turn) };
+}
+
+/** Of a process that runs on while turnd is down, that time counts. */
 function remainingMs(parts: AttemptParts, turn: Turn): number | undefined {
   if (turn.file.timeout_ms === 0) return undefined;
   const startedAt = turn.file.started_at === undefined ? parts.now() : new Date(turn.file.started_at);

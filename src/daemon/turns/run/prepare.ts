@@ -38,6 +38,8 @@ export interface PrepareOptions {
   readonly version: string;
   readonly requestedSession: string | null;
   readonly prompt: string;
+  /** When the process that it takes the place of was started; a turn of which none runs begins now, whatever an earlier daemon noted. */
+  readonly startedAt: string | undefined;
   /** Aborts when the turn is to end. */
   readonly signal: AbortSignal;
 }
@@ -84,7 +86,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   await replaceFile(join(turn.directory, "prompt.txt"), options.prompt);
   options.signal.throwIfAborted();
   const start: StartFacts = {
-    started_at: file.started_at ?? parts.now().toISOString(),
+    started_at: options.startedAt ?? parts.now().toISOString(),
     cli_name: cliName,
     cli_version: options.version,
     args,

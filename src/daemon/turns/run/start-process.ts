@@ -11,7 +11,7 @@ import { waitUnlessAborted } from "../readiness/wait-unless-aborted.ts";
 import { readInput, withHistory } from "./history.ts";
 import { findLost, lostResume, requestedSession } from "./lost-session.ts";
 import { startedEvent } from "./daemon-events.ts";
-import { prepareTurn, replaceFile } from "./prepare.ts";
+import { prepareTurn, replaceFile, type PrepareOptions } from "./prepare.ts";
 import { logDegraded, type CliRun } from "./cli-run.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import { markOf } from "../environment/turn-group.ts";
@@ -54,7 +54,7 @@ async function findOrStart(run: CliRun): Promise<void> {
     if (turn.file.resume_policy === "fail") return refuse(run, ownFailure("resume_degraded", lost.reason));
     await turn.send({ type: "resume_lost", degraded: lost });
   }
-  await start(run, lost === undefined ? requested : null);
+  await start(run, { requested: lost === undefined ? requested : null, startedAt: undefined });
 }
 
 async function adopt(run: CliRun): Promise<void> {
@@ -77,7 +77,7 @@ async function startAfresh(run: CliRun, lost: NonNullable<CliRun["attempt"]>): P
   await turn.send({ type: "resume_lost", degraded: lostResume(parts, turn, lost) });
   await logDegraded(run);
   await setAsideResume(turn.directory);
-  await start(run, null);
+  await start(run, { requested: null, startedAt: turn.file.started_at });
 }
 
 async function refuse(run: CliRun, failure: FailureDraft | undefined): Promise<void> {
@@ -103,7 +103,13 @@ async function findObstacle({ parts, turn }: CliRun): Promise<FailureDraft | und
   return executorOf(parts.executors, executor).findObstacle(wanted, turn.startSignal);
 }
 
-async function start(run: CliRun, requested: string | null): Promise<void> {
+interface StartOptions {
+  /** The native session to continue. */
+  readonly requested: string | null;
+  readonly startedAt: PrepareOptions["startedAt"];
+}
+
+async function start(run: CliRun, { requested, startedAt }: StartOptions): Promise<void> {
   const { parts, turn, emitter } = run;
   const runtime = executorOf(parts.executors, turn.file.executor);
   const located = await runtime.locate(turn.startSignal);
@@ -116,6 +122,7 @@ async function start(run: CliRun, requested: string | null): Promise<void> {
     version: located.version,
     requestedSession: requested,
     prompt,
+    startedAt,
     signal: turn.startSignal,
   });
   if (!run.hasLoggedStarted) {
