@@ -208,7 +208,7 @@ test("protocol, executors and the service's api import nothing that has an effec
   expect(forbidden).toEqual([]);
 });
 
-test("a package that one place owns is named nowhere else", () => {
+test("a package that one place owns is named only there", () => {
   const strays = edges.filter(({ from, to }) => {
     const owners =
       OWNED[
@@ -280,7 +280,7 @@ test("only the main files touch process.env and process.exit", () => {
   expect(findWritten(/\bprocess\.(env|exit)\b/).toSorted()).toEqual(mains);
 });
 
-test("turn.json is written at a turn's admission and by the turn's owner, and nowhere else", () => {
+test("turn.json is written at a turn's admission and by the turn's owner only", () => {
   const writers = findWritten(/\bwriteTurnFile\b/).map((file) => file.replace("src/daemon/turns/", ""));
   expect(writers.toSorted()).toEqual(["lifecycle/turn-file.ts", "lifecycle/turn.ts", "store/turn-store.ts"]);
 });

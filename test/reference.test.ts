@@ -6,11 +6,11 @@ import { KEEPER_LOST, OWN_FAILURES } from "../src/daemon/turns/outcome/own-failu
 import { VERSION } from "../src/daemon/version.ts";
 import { FailureCode } from "../src/protocol/index.ts";
 
-test("docs/reference.md says what the source says; `node scripts/generate/reference.ts` makes it anew", () => {
+test("docs/reference.md is that of the source; `node scripts/generate/reference.ts` makes it anew", () => {
   expect(readFileSync(REFERENCE_PATH, "utf8")).toBe(renderReference());
 });
 
-test("docs/failures.md says what the tables say; `node scripts/generate/failures.ts` makes it anew", () => {
+test("docs/failures.md is that of the tables; `node scripts/generate/failures.ts` makes it anew", () => {
   expect(readFileSync(FAILURES_PATH, "utf8")).toBe(renderFailures());
 });
 
@@ -25,7 +25,7 @@ test.each(FailureCode.options)(
   },
 );
 
-test("every failure that turnd tells of its own accord is in the table", () => {
+test("every failure that turnd reports by itself is in the table", () => {
   const directory = new URL("../src/daemon/turns/", import.meta.url);
   const sources = readdirSync(directory, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))

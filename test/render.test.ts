@@ -52,7 +52,7 @@ test("half a set of variables is an error that names what is missing, for both C
   expect(existsSync(join(home, ".config"))).toBe(false);
 });
 
-test("a whole configuration is written as given, wins over single variables, and a warning says so", async () => {
+test("a whole configuration is written as given, wins over single variables, with a warning", async () => {
   const home = newHome();
   const toml =
     '# mine\nmodel = "m"\nmodel_provider = "p"\n[model_providers.p]\nname = "p"\nbase_url = "http://127.0.0.1:9/v1"\n';
@@ -82,7 +82,7 @@ test.each([
   expect(existsSync(join(home, ".cli-b"))).toBe(false);
 });
 
-test("a home that cannot be written has an exit code of its own, and is told", async () => {
+test("a home that cannot be written has an exit code of its own, and is reported", async () => {
   const home = newHome();
   writeFileSync(join(home, ".config"), "");
   const { exitCode, stderr } = await render(home, CLI_A);

@@ -53,7 +53,7 @@ test("the terminal's port is not that of /v1", () => {
   expect(readSettings({ TURND_PORT: "0", TURND_TERMINAL_PORT: "0" }, ROOT).values.TURND_TERMINAL_PORT).toBe(0);
 });
 
-test("all wrong variables are told at once, and a token's value never is", () => {
+test("all wrong variables are reported at once, and a token's value never is", () => {
   const read = (): unknown => readSettings({ TURND_PORT: "x", TURND_MAX_TURNS: "y", TURND_TOKEN: "short" }, ROOT);
   expect(read).toThrow(/TURND_PORT[^]*TURND_MAX_TURNS|TURND_MAX_TURNS[^]*TURND_PORT/);
   expect(read).toThrow("TURND_TOKEN is (hidden)");

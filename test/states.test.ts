@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { describeStates, STATES_PATH } from "../scripts/generate/states.ts";
 import { STATE_MACHINES } from "../src/service/api/state-machines.ts";
 
-test("docs/states.md says what the tables say; `node scripts/generate/states.ts` makes it anew", () => {
+test("docs/states.md is that of the tables; `node scripts/generate/states.ts` makes it anew", () => {
   expect(readFileSync(STATES_PATH, "utf8")).toBe(describeStates());
 });
 

@@ -30,7 +30,7 @@ test("what runs is ended first, then what is left is closed", async () => {
   expect(await stop({})).toEqual({ error: undefined, taken: ["end", "close"] });
 });
 
-test("a step that fails keeps no other from being taken, and is told of", async () => {
+test("a step that fails keeps no other from being taken, and is reported", async () => {
   const fault = new Error("cannot");
   const fail = async () => {
     throw fault;

@@ -37,7 +37,7 @@ test("the same request is the same turn, and another body is refused by name", a
   expect(started).toMatchObject({ type: "turn.started", data: { trace_id: "0af7651916cd43dd8448eb211c80319c" } });
 });
 
-test("a request turnd does not know is undefined, and that of a deleted session is refused", async () => {
+test("a request that turnd does not have is undefined, and that of a deleted session is refused", async () => {
   const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
   expect(await turnd.turnOfRequest("never-seen")).toBeUndefined();
   const { turn_id } = await turnd.submit({
@@ -142,7 +142,7 @@ test("an abort ends the reading with its reason", async () => {
   await turnd.cancel(turn_id);
 });
 
-test("a turnd that does not answer is lost after the given time, and said to be unreachable", async () => {
+test("a turnd that does not answer is lost after the given time, and reported as unreachable", async () => {
   const turnd = createTurndClient({ baseUrl: "http://127.0.0.1:9" });
   await expect(collect(turnd, "turn-1", 0, 300)).rejects.toBeInstanceOf(TurndUnreachable);
   await expect(turnd.turn("turn-1")).rejects.toBeInstanceOf(TurndUnreachable);

@@ -74,7 +74,7 @@ test.each([
   ["replay --summary --explain x", /--explain/],
   ["record turn", /directory/],
   ["record turn directory more", /arguments/],
-])("`turnd %s` is refused with 2, says why, and runs nothing", async (line, why) => {
+])("`turnd %s` is refused with 2 and a reason, and runs nothing", async (line, why) => {
   const { exitCode, performed, out, err } = await run(...line.split(" "));
   expect([exitCode, performed, out]).toEqual([2, 0, ""]);
   expect(err).toMatch(why);

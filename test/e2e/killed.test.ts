@@ -31,7 +31,7 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 
-  test("a turn is taken up again after kill -9 of turnd: no event lost, none twice", async () => {
+  test("a turn is resumed after kill -9 of turnd: no event lost, none twice", async () => {
     const { turn_id, session_id } = await stage().turnd.admit({ executor, input: "@@many:5:1@@" });
     for (const calls of [1, 3]) {
       await waitFor(`call ${calls}`, async () => {
@@ -46,7 +46,7 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
     expect(await turnd.run({ session_id, input: "@@text@@" })).toMatchObject({ status: "completed", resumed: true });
   });
 
-  test("a turn that ended while turnd was away is told whole, its exit status too", async () => {
+  test("a turn that ended while turnd was away is reported whole, its exit status too", async () => {
     const { turnd } = stage();
     const { turn_id, session_id } = await turnd.admit({ executor, input: "@@many:3:1@@" });
     await waitFor("the first call", async () =>

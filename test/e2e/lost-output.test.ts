@@ -12,7 +12,7 @@ describe.each(CLI_A)(
   (cli) => {
     const stage = shareStage(cli, { model: { frameGapMs: 0, thinkMs: 0 } });
 
-    test("what the CLI has not printed is taken from its store: no answer is lost, and the turn says so", async () => {
+    test("what the CLI has not printed is taken from its store: no answer is lost, and the turn reports it", async () => {
       const { turnd } = stage();
       let session: { session_id?: string } = {};
       for (let turn = 0; turn < MAX_TURNS; turn += 1) {

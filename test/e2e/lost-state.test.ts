@@ -18,7 +18,7 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 
-  test("lost native state is told before anything else, and a fresh session is given the history", async () => {
+  test("lost native state is the first event, and a fresh session is given the history", async () => {
     const { turnd, model } = stage();
     const { session_id, native, home } = await startSession(stage(), executor, "marmalade");
     const state = join(home, NATIVE_STATE[executor]);

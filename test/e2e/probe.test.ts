@@ -86,7 +86,7 @@ test(
   },
 );
 
-test("a CLI that is not there is said to be missing, and ends with 1", async () => {
+test("a CLI that is not there is reported as missing, and ends with 1", async () => {
   const { exitCode, stdout } = await probe(CLI_B, ["cli-b"], { CLI_B_BIN: "/nowhere/codex" });
   expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/^cli-b \(codex\) was not probed: .*\/nowhere\/codex/)]);
 });

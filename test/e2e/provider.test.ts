@@ -4,7 +4,7 @@ import { CLI_A, CLI_B, KEY, REAL_CLIS, shareStage } from "../harness/real-daemon
 describe.each(REAL_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli, { model: { apiKey: `not-${KEY}` } });
 
-  test("a wrong key ends the turn as auth_failed, with the lines that say so", async () => {
+  test("a wrong key ends the turn as auth_failed, with the lines that show it", async () => {
     const result = await stage().turnd.run({ executor: cli.executor, input: "@@text@@" });
     expect(result).toMatchObject({
       status: "failed",

@@ -47,7 +47,7 @@ describe.each(PINNED_CLIS)("$executor $version", LIMIT, (cli) => {
     expect(await expectSameAgain(turnd, turn_id)).toMatchObject({ turn: { ended_by: "cancel" } });
   });
 
-  test("an exported turn that was taken up after kill -9 gives its events again", async () => {
+  test("an exported turn that was resumed after kill -9 gives its events again", async () => {
     const { turn_id } = await stage().turnd.admit({ executor, input: "@@many:3:1@@" });
     await waitForTool(stage().turnd, turn_id);
     await stage().end("SIGKILL");
@@ -56,7 +56,7 @@ describe.each(PINNED_CLIS)("$executor $version", LIMIT, (cli) => {
     expect(recording.exit).toEqual({ code: 0, signal: null });
   });
 
-  test("an exported turn whose session was lost says so where it was said", async () => {
+  test("an exported turn whose session was lost reports it at the same place", async () => {
     const { turnd } = stage();
     const { session_id } = await turnd.run({ executor, input: "@@text:Noted.@@" });
     const state = join(turnd.state, "sessions", session_id, "home", NATIVE_STATE[executor]);

@@ -82,7 +82,7 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
   });
   const { executor } = cli;
 
-  test("the key lies in the CLI's own configuration and nowhere else", async () => {
+  test("the key is in the CLI's own configuration only", async () => {
     const { turnd, model, directory } = stage();
     const seconds = 300_000 + (process.pid % 100_000);
     const { turn_id, session_id } = await turnd.admit({ executor, input: `@@sleep:${seconds}@@` });
@@ -99,7 +99,7 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
     for (const path of filesWithKey(directory)) expect(statSync(join(directory, path)).mode & 0o077).toBe(0);
   });
 
-  test("a key that a tool, the model or the provider prints is served by nobody and logged nowhere", async () => {
+  test("a key that a tool, the model or the provider prints is neither served nor logged", async () => {
     const { turnd } = stage();
     const printed = await turnd.run({ executor, input: "@@print-env@@" });
     expect(printed).toMatchObject({ status: "completed", output: expect.stringContaining("The environment") });

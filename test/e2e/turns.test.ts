@@ -39,7 +39,7 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     expect(result.output?.trim()).toBe(prompt);
   });
 
-  test("a tool call that succeeds is told with its output and exit code", async () => {
+  test("a tool call that succeeds is reported with its output and exit code", async () => {
     const { turnd } = stage();
     const result = await turnd.run({ executor, input: "@@tool-ok:a-word@@" });
     expect(result).toMatchObject({ status: "completed", output: "The command gave: a-word", counts: { tools: 1 } });
@@ -48,7 +48,7 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     expect(ended[0]?.data.output?.text.trim()).toBe("a-word");
   });
 
-  test("a command that fails is told with its exit code and output, and the turn goes on", async () => {
+  test("a command that fails is reported with its exit code and output, and the turn goes on", async () => {
     const { turnd } = stage();
     const result = await turnd.run({ executor, input: "@@tool-fail@@" });
     expect(result.status).toBe("completed");
@@ -59,7 +59,7 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     expect(result.output).toMatch(/partial|broken/);
   });
 
-  test("an edited file is changed on the disk, belongs to the CLIs' user, and is told in `changes`", async () => {
+  test("an edited file is changed on the disk, belongs to the CLIs' user, and is reported in `changes`", async () => {
     const { turnd } = stage();
     const path = join(turnd.workspace, "notes.txt");
     writeFileSync(path, "first line\nsecond line\n");

@@ -49,7 +49,7 @@ const EDIT = { executor: "cli-a", input: "@@edit:notes.ts@@" } as const;
 describe.each(CLI_A)("$version", (cli) => {
   const stage = shareStage(cli, { env: PROXY, model: { scenarios: { "cut-kept": cutKept } } });
 
-  test("an answer that is cut on a connection that was kept is told once", async () => {
+  test("an answer that is cut on a connection that was kept is reported once", async () => {
     const { turnd, model } = stage();
     const { turn_id } = await turnd.admit({ executor: "cli-a", input: "@@cut-kept@@" });
     const texts: string[] = [];
@@ -61,7 +61,7 @@ describe.each(CLI_A)("$version", (cli) => {
     expect(model.requests.map(({ headers }) => headers.connection)).toEqual(["close", "close", "close"]);
   });
 
-  test("a turn asks nobody but the provider, keeps no copy of the workspace and starts no program of the repository", async () => {
+  test("a turn calls no server but the provider, keeps no copy of the workspace and starts no program of the repository", async () => {
     const { turnd } = stage();
     const hasRun = await bringPrograms(stage());
     const { status, session_id } = await turnd.run(EDIT);
@@ -105,7 +105,7 @@ describe("configured by an operator's whole file", () => {
     expect(hasRun()).toBe(true);
   });
 
-  test("an answer that is cut on a connection that was kept is told once", async () => {
+  test("an answer that is cut on a connection that was kept is reported once", async () => {
     const { output } = await stage().turnd.run({ executor: "cli-a", input: "@@cut-kept@@" });
     expect(output).toBe(WHOLE);
   });

@@ -45,7 +45,7 @@ describe.each(["the variables", "a whole file with features.goals"])("configured
     }),
   });
 
-  test("a model that wants a goal gets none, and the next prompt is heard", async () => {
+  test("a model that asks for a goal gets none, and the next prompt is answered", async () => {
     const { turnd } = stage();
     const { session_id, output } = await turnd.run({ executor: "cli-b", input: "@@goal@@" });
     expect(output).toContain("no tool on offer");
@@ -53,7 +53,7 @@ describe.each(["the variables", "a whole file with features.goals"])("configured
     expect(next).toMatchObject({ status: "completed", resumed: true, output: expect.stringContaining("quince") });
   });
 
-  test("a thread that has a goal already hears its prompt and ends", async () => {
+  test("a thread that has a goal already answers its prompt and ends", async () => {
     const { turnd, model } = stage();
     const { session_id, native_session_id } = await turnd.run({ executor: "cli-b", input: "@@text:Noted.@@" });
     // As a CLI without turnd would: a person in the terminal, an older turnd.
@@ -75,7 +75,7 @@ describe.each(["the variables", "a whole file with features.goals"])("configured
     expect(model.requests.length - before).toBe(1);
   });
 
-  test("nothing of a repository is sent or run by the CLI itself, nobody else is asked; its tools see the repository", async () => {
+  test("nothing of a repository is sent or run by the CLI itself, no other server is called; its tools see the repository", async () => {
     const { turnd, model } = stage();
     const git = async (...args: string[]): Promise<unknown> => {
       const [setpriv = "", ...command] = asUser(CLI_USER, ["git", ...args]);

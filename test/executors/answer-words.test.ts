@@ -172,7 +172,7 @@ const FAMILIES: Readonly<
 
 describe.each(Object.entries(FAMILIES))("the words of %s", (family, { yes, no }) => {
   const pattern = WORDS[family as keyof typeof WORDS];
-  test.each(yes)("know %j", (sentence) => expect(sentence).toMatch(pattern));
+  test.each(yes)("match %j", (sentence) => expect(sentence).toMatch(pattern));
   test.each(no)("leave %j alone", (sentence) => expect(sentence).not.toMatch(pattern));
 });
 
@@ -186,7 +186,7 @@ test.each([
   [CODES.rate, "rate_limit_error", "rate_limit_settings_invalid"],
   [CODES.failed, "overloaded_error", "INTERNAL_TOOL_MISSING"],
   [CODES.slow, "timeout_error", "timeout_invalid"],
-])("codes match whole words: %s knows %j and not %j", (pattern, yes, no) => {
+])("codes match whole words: %s matches %j and not %j", (pattern, yes, no) => {
   expect(yes).toMatch(pattern);
   expect(no).not.toMatch(pattern);
 });
@@ -211,7 +211,7 @@ describe("structured fields outweigh words", () => {
     else expect(ofCliB(`unexpected status ${status} Reason: ${message}, url: http://x/v1/responses`)).toBe(code);
   });
 
-  test("the words of an address say nothing", () => {
+  test("the words of an address match nothing", () => {
     const url = "http://x/model/does-not-exist/rate-limit/quota-exceeded/v1/responses";
     expect(ofCliB(`unexpected status 404 Not Found: no such page, url: ${url}`)).toBe("executor_unavailable");
     expect(ofCliB(`unexpected status 401 Unauthorized: , url: ${url}`)).toBe("auth_failed");

@@ -48,7 +48,7 @@ function recordOf(executor: Executor, name: string, type: string, change: (recor
 }
 
 describe.each(EXECUTORS)("$id", (executor) => {
-  test("its shapes are what the schema and the recordings say; `node scripts/generate/shapes.ts` writes them", async () => {
+  test("its shapes are those of the schema and the recordings; `node scripts/generate/shapes.ts` writes them", async () => {
     expect(readFileSync(shapesPath(executor.id), "utf8")).toBe(await renderShapes(executor));
   });
 
@@ -111,7 +111,7 @@ test("a tool of the CLI's own that a later version calls otherwise is counted, w
   expect(found(count(cliA, todo))).toEqual(["tool todo_write 1"]);
 });
 
-test("keys that JavaScript knows are fields like others", () => {
+test("names of JavaScript's own properties are fields like others", () => {
   const line = recordOf(cliA, "tool-succeeds", "text", () => {}).replace(
     '"part":{',
     '"part":{"__proto__":1,"toString":2,',

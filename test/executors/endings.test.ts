@@ -44,11 +44,11 @@ describe.each([
     expect(explain(exited(code))).toMatchObject({ code: "crashed", message: expect.stringContaining(words) });
   });
 
-  test.each([1, 3, 7, 255])("exit code %i without a word is a crash that nothing explains", (code) => {
+  test.each([1, 3, 7, 255])("exit code %i without output is an unexplained crash", (code) => {
     expect(explain(exited(code))).toMatchObject({ code: "crashed", rule: "unexplained-exit", isProven: false });
   });
 
-  test("an error nobody knows is quoted", () => {
+  test("an unknown error is quoted", () => {
     const stderr = ["Error: the moon is full"];
     expect(explain(exited(1), { stderr })).toMatchObject({
       code: "crashed",
@@ -57,12 +57,12 @@ describe.each([
     });
   });
 
-  test("an unexplained end of a resume that never answered is a resume that came to nothing", () => {
+  test("an unexplained end of a resume that never answered is a failed resume", () => {
     expect(explain(exited(1), { isResume: true })?.code).toBe("resume_degraded");
     expect(explain(exited(1), { isResume: true, stderr: ["Error: the moon is full"] })?.code).toBe("resume_degraded");
   });
 
-  test("neither an exit nor a signal says anything when turnd ended the process", () => {
+  test("neither an exit nor a signal decides when turnd ended the process", () => {
     expect(explain({ code: null, signal: "SIGSEGV" }, { wasStopped: true })).toMatchObject({ isProven: false });
     expect(explain(exited(137), { wasStopped: true })).toMatchObject({ isProven: false });
   });
@@ -128,7 +128,7 @@ describe.each([
   });
 });
 
-describe("cli-a that dies between two steps", () => {
+describe("cli-a that ends between two steps", () => {
   const explain = (stderr: string[], outcome: { code: number; wasStopped?: boolean; last?: string }) => {
     const records = [stepStart(), tool("bash", { status: "completed", output: "ok" }), stepFinish("tool-calls")];
     const { code, wasStopped = false, last = [] } = outcome;
@@ -141,7 +141,7 @@ describe("cli-a that dies between two steps", () => {
     ["SQLiteError: database or disk is full", "storage_error", true],
     ["panic(main thread): Segmentation fault at address 0x0", "crashed", true],
     ["Error: the moon is full", "crashed", false],
-  ])("and says %j is told so", (text, code, isProven) => {
+  ])("and prints %j is classified by it", (text, code, isProven) => {
     const noise = Array.from({ length: 300 }, (_, index) => `notice ${index}`);
     expect(explain([...noise, text, "      at x (/$bunfs/root/a.js:1:2)"], { code: 1 })).toMatchObject({
       code,
@@ -150,17 +150,17 @@ describe("cli-a that dies between two steps", () => {
     });
   });
 
-  test("and says nothing has crashed", () => {
+  test("and prints nothing has crashed", () => {
     expect(explain([], { code: 1 })).toMatchObject({ code: "crashed", rule: "unexplained-exit", isProven: false });
   });
 
-  test("and printed an error nobody knows is quoted", () => {
+  test("and printed an unknown error is quoted", () => {
     const last = error("UnknownError", { message: "the moon is full" });
     const failure = explain([], { code: 1, last });
     expect(failure).toMatchObject({ code: "unknown", message: expect.stringContaining("the moon is full") });
   });
 
-  test("what stderr says then proves nothing where it exits with 0, or turnd stopped it", () => {
+  test("stderr proves nothing then where it exits with 0, or turnd stopped it", () => {
     const words = ["Error: ENOSPC: no space left on device, write"];
     expect(explain(words, { code: 0 })).toMatchObject({ code: "output_incomplete", isProven: false });
     expect(explain(words, { code: 1, wasStopped: true })).toMatchObject({ isProven: false });

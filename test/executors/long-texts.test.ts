@@ -76,7 +76,7 @@ const HOSTILE = [
   "{",
 ] as const;
 
-test.each(HOSTILE)("a failure of any length that says %j is explained in a time in line with its length", (unit) => {
+test.each(HOSTILE)("a failure of any length with %j is explained in a time in line with its length", (unit) => {
   const text = repeat(unit);
   const said = {
     "cli-a": { stdout: error("APIError", { message: text, responseBody: text }), logged: log(`service=llm ${text}`) },

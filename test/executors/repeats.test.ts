@@ -37,7 +37,7 @@ test("a request that is made again before it showed anything has no repeats", ()
   expect(["one", "one"].map((text) => repeats.isRepeat(text))).toEqual([true, false]);
 });
 
-test("a request of any length is remembered in bounded memory: its latest messages", () => {
+test("a request of any length is kept in bounded memory: its latest messages", () => {
   const repeats = createRepeatFilter();
   const texts = Array.from({ length: 50 }, (_, index) => `${index} ${"x".repeat(100_000)}`);
   for (const text of texts) repeats.isRepeat(text);

@@ -116,7 +116,7 @@ test("a long value costs no more than it is long", () => {
   expect(performance.now() - start).toBeLessThan(10_000);
 });
 
-test("an environment gives what its names and shapes say", () => {
+test("an environment gives the secrets by its names and shapes", () => {
   const env = {
     PATH: "/usr/bin:/bin",
     HOME: "/root",

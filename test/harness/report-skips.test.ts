@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { describeSkips } from "./report-skips.ts";
 import { REPOSITORY, temporaryDirectory } from "./temporary.ts";
 
-test("what was skipped is said in one line, with the reason, and by file", () => {
+test("what was skipped is reported in one line, with the reason, and by file", () => {
   const files = [
     { file: "test/b.test.ts", count: 2 },
     { file: "test/a.test.ts", count: 1 },

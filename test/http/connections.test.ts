@@ -100,7 +100,7 @@ test("without a token what is being answered stays, and what has not arrived who
   turn.end();
 });
 
-test("a port that is full keeps nobody from the Unix socket, nor do its streams", async () => {
+test("a port that is full keeps no client from the Unix socket, nor do its streams", async () => {
   const { port, path, service } = await serve({ ...THREE_PLACES, maxStreams: 1 });
   const turn = service.addTurn("turn-1");
   const events = "/v1/turns/turn-1/events";

@@ -91,7 +91,7 @@ test("no origin but a listed one passes, however close to it", async () => {
   }
 });
 
-test("a listed origin is no name of this host: one that was made to lead here leads nowhere", async () => {
+test("a listed origin is no name of this host: one that resolves here is refused", async () => {
   const rebound = await ask({ host: "app.example", origin: page, authorization: `Bearer ${token}` });
   expect([rebound.statusCode, problemOf(rebound).code]).toEqual([403, "forbidden_origin"]);
   const without = await ask({ host: "app.example", authorization: `Bearer ${token}` });

@@ -3,7 +3,7 @@ import { createTestApp, problemOf } from "./test-app.ts";
 
 const token = "a-token-of-some-length";
 
-test("without the token a request is unauthorized, and is told how to ask", async () => {
+test("without the token a request is unauthorized, and the answer names how to authenticate", async () => {
   const { app } = await createTestApp({ token });
   for (const authorization of [undefined, "Bearer wrong", `Basic ${token}`, token, "Bearer", `Bearer ${token}x`]) {
     const response = await app.inject({
@@ -74,7 +74,7 @@ test("a token and a bind beyond loopback make any Host good; without a token non
   expect((await open.app.inject({ url: "/v1/turns", headers })).statusCode).toBe(403);
 });
 
-test("a name that the settings know is a good Host, on any port; `*` is every name", async () => {
+test("a name of the settings is a good Host, on any port; `*` is every name", async () => {
   const ask = async (hosts: string[], host: string) =>
     (await (await createTestApp({ hosts })).app.inject({ url: "/v1/turns", headers: { host } })).statusCode;
   for (const host of ["sandbox.example", "SANDBOX.example:8080", "localhost"]) {

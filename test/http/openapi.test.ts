@@ -10,7 +10,7 @@ const Document = z.looseObject({
   components: z.looseObject({ schemas: z.record(z.string(), z.unknown()) }),
 });
 
-test("openapi.json is what the sources say; `node scripts/generate/openapi.ts` writes it", async () => {
+test("openapi.json is that of the sources; `node scripts/generate/openapi.ts` writes it", async () => {
   expect(readFileSync(OPENAPI_PATH, "utf8")).toBe(await renderOpenApi());
 });
 

@@ -19,7 +19,7 @@ test("a body that is not JSON is invalid_json", async () => {
   }
 });
 
-test("a missing or empty body is told as such", async () => {
+test("a missing or empty body is refused as such", async () => {
   const { app } = await createTestApp();
   for (const headers of [json, {}]) {
     const response = await app.inject({ method: "POST", url: "/v1/turns", headers });
@@ -70,7 +70,7 @@ test("every field that does not fit is named", async () => {
   expect(problem.fields).toContainEqual({ path: "foo", message: "unknown field" });
 });
 
-test("a value of no kind that a field takes is told the kinds", async () => {
+test("the refusal of a value of a wrong kind names the kinds", async () => {
   const { app } = await createTestApp();
   const response = await app.inject(post(JSON.stringify({ input: 3, executor: "cli-a" })));
   expect(problemOf(response).fields).toEqual([{ path: "input", message: "Invalid input: expected string or array" }]);
@@ -112,7 +112,7 @@ test("queries and paths are validated, with where it went wrong", async () => {
   expect(problemOf(path).fields?.[0]?.path).toBe("path.turn_id");
 });
 
-test("what is not there is told as a problem, with the methods a path offers", async () => {
+test("what is not there is a problem, with the methods a path offers", async () => {
   const { app } = await createTestApp();
   const unknown = await app.inject("/v1/nothing?secret=1");
   expect(unknown.statusCode).toBe(404);

@@ -43,7 +43,7 @@ test("the sandbox is described in the envelope its clients read", async () => {
   });
 });
 
-test("health tells version and time up", async () => {
+test("health reports version and time up", async () => {
   const { app } = await createTestApp();
   expect((await app.inject("/v1/health")).json()).toEqual({ status: "ok", version: "0.1.0", uptime_ms: 1_234 });
 });

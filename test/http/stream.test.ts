@@ -61,7 +61,7 @@ test("with named=false frames have no event line, so that an EventSource gives e
   ]);
 });
 
-test("a stream that fails says so by name, also where events have none", async () => {
+test("a stream that fails ends with a named event, also where events have none", async () => {
   const { service, events } = await serve();
   service.addTurn("turn-1").append(warning("one"));
   service.failReads(new Error("the disk is gone"));
@@ -138,7 +138,7 @@ test("a client that leaves ends its reading at once", async () => {
   await waitFor("the reader to leave", () => turn.readers() === 0);
 });
 
-test("a stream that fails says so without an id, and is logged once", async () => {
+test("a stream that fails reports it without an id, and is logged once", async () => {
   const { service, events, logged } = await serve();
   service.addTurn("turn-1").append(warning("one"));
   service.failReads(new Error("the log is gone"));

@@ -116,7 +116,7 @@ test("turns are listed, looked at and found by request", async () => {
   expect(found.turn_id).toBe(list.turns[0]?.turn_id);
 });
 
-test("unknown ids are told by what they were to name", async () => {
+test("the refusal of an unknown id names what it was of", async () => {
   const { app } = await createTestApp();
   const codes = {
     "/v1/turns/nope": "turn_not_found",

@@ -141,7 +141,7 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
     { file: "README.md", read: fromReadme },
     { file: "compose.yaml", read: fromCompose },
     { file: "kubernetes.yaml", read: fromKubernetes },
-  ])("as $file says", ({ read }) => {
+  ])("as in $file", ({ read }) => {
     const sandbox = shareSandbox(async () => {
       const options = await read();
       return { ...options, env: { ...options.env, ...started.env } };
@@ -163,7 +163,7 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
   describe.each([
     { file: "compose.yaml", read: fromCompose },
     { file: "kubernetes.yaml", read: fromKubernetes },
-  ])("as $file says", ({ read }) => {
+  ])("as in $file", ({ read }) => {
     const sandbox = shareSandbox(async () => {
       const options = await read();
       return { ...options, env: { ...options.env, ...started.env } };
@@ -192,7 +192,7 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
       expect((await sandbox().exec(["find", "/tmp", "-name", "turnd-*"])).output).toBe("");
     });
 
-    test("nobody but root can put anything beside what the front and turnd run from", async () => {
+    test("only root can put anything beside what the front and turnd run from", async () => {
       const modes = await sandbox().exec(["stat", "-c", "%n %u %a", "/run", "/run/sandbox", "/tmp", "/var/lib/turnd"]);
       expect(modes.output).toBe("/run 0 755\n/run/sandbox 0 755\n/tmp 0 1777\n/var/lib/turnd 0 711\n");
       expect((await sandbox().exec(["touch", "/etc/attack"])).output).toContain("Read-only file system");

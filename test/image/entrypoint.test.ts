@@ -27,7 +27,7 @@ function without(directory: keyof typeof WRITABLE): SandboxOptions {
 }
 
 describeImage("the entrypoint", () => {
-  describe("tells each fault, with an exit code of its own", () => {
+  describe("reports each fault, with an exit code of its own", () => {
     test.each<[number, string, SandboxOptions, RegExp]>([
       [10, "another user", { user: "1234" }, /started as uid 1234: start the container as root/],
       ...LEAST.map((lacking): [number, string, SandboxOptions, RegExp] => [

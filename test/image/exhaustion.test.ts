@@ -65,7 +65,7 @@ describeImage("where tools take everything there is", { timeout: LIMIT_MS }, () 
   }
 
   describe("processes", () => {
-    test("a fork bomb keeps nobody from an answer or from cancelling it, and the sandbox goes on", async () => {
+    test("a fork bomb keeps no client from an answer or from cancelling it, and the sandbox goes on", async () => {
       const sandbox = await startLimited();
       const { turn_id } = await attack(sandbox, `fork-bomb ${SECONDS}`);
       const refused = await waitForRefusedFork(sandbox);

@@ -79,7 +79,7 @@ describeImage("the front", () => {
     expect(seen).toBeGreaterThan(3);
   });
 
-  test("turnd's being away is told as such, with when to try again", async () => {
+  test("turnd's being away is answered as such, with when to try again", async () => {
     await sandbox().exec(["pkill", "-STOP", "supervise"]);
     await sandbox().exec(["pkill", "-KILL", "-f", "main.mjs"]);
     const answer = await sandbox().request("GET", "/v1/turns");

@@ -64,7 +64,7 @@ describeImage("the image", () => {
     expect(await shell("find /opt /usr /etc -xdev ! -type l \\( -uid 1000 -o -perm -002 \\)")).toBe("");
   });
 
-  test("has nothing of the directory where a deployment's secrets lie", async () => {
+  test("has nothing of the directory where a deployment's secrets are", async () => {
     expect(await shell("ls -d /opt/turnd/sandbox/deploy 2>/dev/null; true")).toBe("");
     expect(await shell("ls /opt/turnd/sandbox/keeper")).not.toBe("");
   });
@@ -73,7 +73,7 @@ describeImage("the image", () => {
     expect(await shell("which git rg curl perl setpriv flock nginx tini turnd | wc -l")).toBe("9");
   });
 
-  test("says by its labels what it is", async () => {
+  test("describes itself by its labels", async () => {
     const format = "{{json .Config.Labels}}";
     const { stdout } = await execa("docker", ["image", "inspect", "--format", format, inject("image").tag]);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -94,7 +94,7 @@ describeImage("the image", () => {
     expect((await sandbox().exec(command)).exitCode).toBe(0);
   });
 
-  test("runs turnd as root, the front as www-data, and tells neither a key", async () => {
+  test("runs turnd as root, the front as www-data, and gives neither a key", async () => {
     const users = await shell(
       "ps -eo user:20,args | grep -E 'main.mjs|nginx: ' | grep -v grep | cut -d' ' -f1 | sort | uniq -c",
     );

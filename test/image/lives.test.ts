@@ -150,7 +150,7 @@ describeImage("a sandbox on volumes", { timeout: LIMIT_MS }, () => {
     expect(await ranBy("both")).toHaveLength(EXECUTORS.length);
   });
 
-  test("tells of a turn that died with its container, does not run it again, and goes on in its session", async () => {
+  test("reports a turn that ended with its container, does not run it again, and goes on in its session", async () => {
     const turns = await startWaiting("never");
     // The engine kills all there is, at once.
     await sandbox.remove();

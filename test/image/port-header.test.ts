@@ -58,7 +58,7 @@ describeImage("the port header", () => {
     }
   });
 
-  test.each(["1024", "65535", "4096"])("%s is a port, on which nobody listens", async (port) => {
+  test.each(["1024", "65535", "4096"])("%s is a port, on which no program listens", async (port) => {
     expectProblem(await ask(port), "upstream_unreachable");
   });
 
@@ -106,7 +106,7 @@ describeImage("the port header", () => {
     }
   });
 
-  test("nobody answers the preflight without which no page can send it", async () => {
+  test("no server answers the preflight without which no page can send it", async () => {
     const headers = {
       origin: "http://evil.example",
       "access-control-request-method": "GET",
@@ -143,7 +143,7 @@ describeImage("the port header", () => {
     }
   });
 
-  test("a program that breaks off is told as a problem; a redirect to itself stays behind the front", async () => {
+  test("a program that breaks off is a problem; a redirect to itself stays behind the front", async () => {
     expectProblem(await ask("3000", "/break"), "upstream_unreachable");
     const redirected = await fetch(`${sandbox().url}/redirect`, {
       headers: { "x-aio-proxy-port": "3000", "x-turnd-token": TOKEN },
@@ -181,7 +181,7 @@ describeImage("the port header with an allow-list", () => {
     expectProblem(await ask("03000"), "bad_proxy_port");
   });
 
-  test("turnd is asked by any name and address with a token, as kubelets do, whatever TURND_HOSTS says", async () => {
+  test("turnd is asked by any name and address with a token, as kubelets do, whatever TURND_HOSTS is", async () => {
     for (const host of ["10.1.2.3:8080", "sandbox.example", "other.example:8080"]) {
       const answer = await sendRaw(sandbox(), `GET /v1/health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
       expect([host, answer.slice(9, 12)]).toEqual([host, "200"]);

@@ -78,7 +78,7 @@ describeImage(
       expect(await sandbox().log()).not.toContain("ports cannot be held");
     });
 
-    test("are nobody else's on the container's own addresses", async () => {
+    test("cannot be taken by another user on the container's own addresses", async () => {
       const own = (await sandbox().exec(["hostname", "-I"])).output.trim().split(/\s+/);
       expect(own.length).toBeGreaterThan(0);
       const listen = `const { createServer } = require("node:net");
@@ -112,7 +112,7 @@ describeImage(
 );
 
 describeImage("where users are not kept apart", { timeout: LIMIT_MS }, () => {
-  test("the container says so and shares no port, and a port can be taken while turnd is started again", async () => {
+  test("the container warns and shares no port, and a port can be taken while turnd is started again", async () => {
     const stub = join(temporaryDirectory(onTestFinished), "hold-ports");
     writeFileSync(stub, "#!/bin/sh\nexit 1\n");
     const sandbox = await startSandbox({ files: { "/opt/turnd/sandbox/hold-ports": stub } });

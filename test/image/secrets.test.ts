@@ -170,7 +170,7 @@ describeImage("links that uid 1000 has planted", { timeout: LIMIT_MS }, () => {
   });
   afterAll(() => started.model.close());
 
-  test("lead root nowhere: not in a turn, not with attachments, not at the next start", async () => {
+  test("do not redirect root: not in a turn, not with attachments, not at the next start", async () => {
     const volumes: Record<string, string> = {};
     for (const path of ["/var/lib/turnd", "/home/sandbox", "/workspace", "/srv/target"]) {
       volumes[path] = await createVolume();

@@ -111,7 +111,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
 
   let threadId = "";
 
-  test("a run has a container of its thread's own, closed and limited as the settings say", async () => {
+  test("a run has a container of its thread's own, closed and limited by the settings", async () => {
     threadId = await service.thread();
     const runId = await service.submit(threadId, "@@command:sleep 20; echo first > /workspace/kept; echo done@@");
     await waitFor("the turn", async () => (await service.told(runId)).names.includes("svc.turn"), 240_000);

@@ -82,7 +82,7 @@ describeImage("the terminal", { timeout: LIMIT_MS }, () => {
     expect(events.at(-1)?.event).toBe("end");
   });
 
-  test("takes pages from where the front is reached, and tells others what to set", async () => {
+  test("takes pages from where the front is reached, and answers others what to set", async () => {
     const id = new URL(await terminalUrl()).searchParams.get("session_id");
     const { host } = new URL(sandbox().url);
     const ask = (origin: string) =>

@@ -40,7 +40,7 @@ describeImage("limits of each turn in a container", { timeout: 300_000 }, () => 
   const listGroups = async (sandbox: Sandbox): Promise<string> =>
     (await sandbox.exec(["sh", "-c", `cd /sys/fs/cgroup/pids${OWN} && find . -mindepth 2 -type d`])).output.trim();
 
-  test("an ordinary container has none, says why, and its turns run", async () => {
+  test("an ordinary container has none, logs why, and its turns run", async () => {
     const sandbox = await startLimited({});
     expect(await limitsOf(sandbox)).toEqual({ enforced: false, reason: expect.stringMatching(/ is read-only$/) });
     expect((await sandbox.exec(["turnd", "doctor"])).output).toMatch(

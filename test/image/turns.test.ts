@@ -52,10 +52,10 @@ describeImage("turns in the image", () => {
     });
   });
 
-  describe("when something dies", () => {
+  describe("when a process is killed", () => {
     const sandbox = shareSandbox(() => ({ env: started.env }));
 
-    test("turnd is started again, the turn that ran goes on, and the log says why", async () => {
+    test("turnd is started again, the turn that ran goes on, and the log has the reason", async () => {
       const { turn_id } = await sandbox().admit({ executor: "cli-b", input: "@@many:3:2@@" });
       await waitFor("the first tool", async () =>
         (await sandbox().events(turn_id)).some(({ type }) => type === "tool.started"),

@@ -52,7 +52,7 @@ test("another verdict breaks us, another exit code with the same verdict does no
   ]);
 });
 
-test("a missing field breaks us when the translator reads it, and is told once", () => {
+test("a missing field breaks us when the translator reads it, and is reported once", () => {
   expect(changesAfter("edit", ({ kinds }) => delete kinds.tool_use["part.callID"])).toEqual([
     { what: "field", subject: "tool_use part.callID", was: "string", breaks: true },
   ]);
@@ -91,7 +91,7 @@ test("a record that is missing breaks us; new records and fields do not", () => 
   ]);
 });
 
-test("a tool under another name says the same; one that ends otherwise breaks us, as does a missing event", () => {
+test("a tool under another name is the same; one that ends otherwise breaks us, as does a missing event", () => {
   const renamed = changesAfter("edit", (observation) => {
     observation.tools = observation.tools.replace("edit edit completed", "change edit completed");
   });

@@ -46,7 +46,7 @@ test("version 2 is found below its own group, and a turnd that is in its leaf al
   ]);
 });
 
-test("a group namespace's own root is told from a group of a shared one", () => {
+test("a group namespace's own root is distinguished from a group of a shared one", () => {
   const isWhole = (own: string) => locateGroups({ mounts: V2, own }, BOTH).map((place) => place.isWhole);
   expect([isWhole("0::/\n"), isWhole("0::/turnd.leaf\n"), isWhole("0::/a\n")]).toEqual([[true], [true], [false]]);
 });

@@ -156,7 +156,7 @@ test("a command that is ended at once, even before it was let go, is written dow
   }
 });
 
-test("a keeper that cannot write down the exit says so, and writes it once it can", async () => {
+test("a keeper that cannot write the exit reports it, and writes it once it can", async () => {
   const { directory, started, obstacle } = await keepWithoutExit();
   expect(await isKeeperAlive(directory)).toBe(true);
   rmdirSync(obstacle);
@@ -179,7 +179,7 @@ test("a turn is never started twice", async () => {
   expect(read("stdout.jsonl")).toBe("ran\n");
 });
 
-test("a start whose keeper died before it let its command go is none", async () => {
+test("a start whose keeper ended before it released its command is none", async () => {
   const directory = temporaryDirectory(onTestFinished);
   writeFileSync(join(directory, "started"), "");
   expect(await adoptStarted(directory)).toBeUndefined();
@@ -191,7 +191,7 @@ test("a command that is not there ends with 127 and a word on stderr", async () 
   expect(read("stderr.log")).toContain("/nonexistent/cli");
 });
 
-test("an exit that nobody wrote down is null", async () => {
+test("an exit that was not written is null", async () => {
   const { directory, started } = await keep(["/bin/sleep", "300"]);
   process.kill(started.keeperPid, "SIGKILL");
   process.kill(started.pid, "SIGKILL");

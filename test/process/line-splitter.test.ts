@@ -44,7 +44,7 @@ test("no byte of valid text is lost or added", () => {
   );
 });
 
-test("a line beyond the limit keeps its head and says so, and the next line is whole", () => {
+test("a line beyond the limit keeps its head and is marked, and the next line is whole", () => {
   const lines = split([Buffer.from(`${"a".repeat(200_000)}\nnext\n`)], 100_000);
   expect(lines.map((line) => [line.text.length, line.isTruncated])).toEqual([
     [65_536, true],

@@ -81,7 +81,7 @@ function decide(directory: string): ReturnType<typeof play> {
 }
 
 describe.each(RECORDINGS)("$name", ({ directory }) => {
-  test("is decided by the first rule that matches, which is what is told", async () => {
+  test("is decided by the first rule that matches, which is the one that is reported", async () => {
     const { ended, decision } = await decide(directory);
     const { tried = [], verdict, rule, evidence } = decision;
     const won = tried.findIndex(({ outcome }) => outcome === "won");
@@ -108,7 +108,7 @@ describe.each(RECORDINGS)("$name", ({ directory }) => {
     expect(faults).toEqual([]);
   });
 
-  test("says in one sentence what happened and what to do", async () => {
+  test("has one sentence of what happened and what to do", async () => {
     const { failure } = (await decide(directory)).ended;
     if (failure === undefined) return;
     expect(failure.evidence.length).toBeGreaterThan(0);

@@ -56,7 +56,7 @@ test("every fixture's document gives the fixture's events, byte for byte, howeve
   }
 });
 
-test("whatever bytes a CLI printed survive, line by line where they are text", async () => {
+test("whatever bytes a CLI printed are kept, line by line where they are text", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.string({ unit: "binary" }).map(Buffer.from)), {
@@ -104,7 +104,7 @@ test("secrets are taken out of every part, and lines keep their numbers", async 
   expect(document.input).toBe("my key is [redacted]");
 });
 
-test("a document cut off anywhere is refused, and the message says after what", async () => {
+test("a document cut off anywhere is refused, and the message names after what", async () => {
   const fixture = FIXTURES.find(({ name }) => name === "cli-b/0.139.0/rate-limited");
   const text = (await exportText(fixture?.directory ?? "")).trimEnd();
   const messages = new Set<string>();
@@ -190,7 +190,7 @@ test("a document is read from a file or standard input, gzipped or not, whatever
   }
 });
 
-test("a gzip file that is truncated or broken, or a name that is none, is told as that", async () => {
+test("a gzip file that is truncated or broken, or a name that is none, is refused as that", async () => {
   const zipped = gzipSync(await exportText(FIXTURES[0]?.directory ?? ""));
   const broken = Buffer.from(zipped);
   broken.fill(0xff, 20, 60);

@@ -19,7 +19,7 @@ describe.each(FIXTURES)("$name", ({ directory, expected }) => {
     expect(text.split("\n")).toEqual(readFileSync(join(directory, "events.jsonl"), "utf8").split("\n"));
   });
 
-  test("gives valid events that end in one turn.ended, as its label says", async () => {
+  test("gives valid events that end in one turn.ended, as labelled", async () => {
     const { text, ended } = await replayLines(directory, { keepsOrder: true });
     const events = text
       .trimEnd()

@@ -70,7 +70,7 @@ test.each([
   ["exit.json", "null", "expected object"],
   ["events.jsonl", "not an event\n", "line 1 of the event log has no type"],
   ["events.jsonl", '{"v":1,"type":"message","native":{"line":-1}}\n', "native.line"],
-])("%s that reads %s is told of by name", async (file, content, reason) => {
+])("%s that reads %s is reported by name", async (file, content, reason) => {
   const directory = copied();
   writeFileSync(join(directory, file), content);
   const { code, told } = await replay([directory]);
@@ -88,7 +88,7 @@ test("a recording of a CLI that this turnd does not have is refused, and the one
   });
 });
 
-test.each(["{", "5", '{"status":5}'])("a label that reads %s is told of by name", async (content) => {
+test.each(["{", "5", '{"status":5}'])("a label that reads %s is reported by name", async (content) => {
   const directory = copied();
   writeFileSync(join(directory, "expected.json"), content);
   const { code, told } = await replay([directory], "summary");
@@ -96,7 +96,7 @@ test.each(["{", "5", '{"status":5}'])("a label that reads %s is told of by name"
   expect(told).toMatch(new RegExp(`^turnd: ${join(directory, "expected.json")}: .*\n$`));
 });
 
-test("without exit.json nobody saw the end, and what was printed is told all the same", async () => {
+test("without exit.json the end is unknown, and what was printed is still reported", async () => {
   const directory = copied();
   rmSync(join(directory, "exit.json"));
   const { code, events } = await replay([directory]);

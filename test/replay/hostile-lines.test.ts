@@ -102,7 +102,7 @@ describe.each(["cli-a", "cli-b"] as const)("%s", (executor) => {
     expect(await inputOf('{"a":1,"a":2}')).toBe('{"a":2}');
   });
 
-  test("a number beyond 2^53 is the nearest that JSON readers know; its digits stay in stdout.jsonl", async () => {
+  test("a number beyond 2^53 is the nearest that JSON readers have; its digits stay in stdout.jsonl", async () => {
     expect(await inputOf('{"id":9007199254740993,"small":-0.1}')).toBe('{"id":9007199254740992,"small":-0.1}');
   });
 

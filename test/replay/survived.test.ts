@@ -64,7 +64,7 @@ test.each([
   "cli-a/1.3.2/compaction-with-log",
   "cli-a/1.14.34/compaction-with-log",
   "cli-a/1.14.34/context-overflow-with-log",
-])("%s tells of the compaction once", async (name) => {
+])("%s reports the compaction once", async (name) => {
   expect((await replay(name)).warnings).toEqual(["context_compacted"]);
 });
 
@@ -79,7 +79,7 @@ test.each([
   },
   { name: "cli-a/1.3.2/compaction", shown: ["big usage", "big usage", "Hello from mock."] },
   { name: "cli-b/0.139.0/auto-compaction", shown: ["Done."] },
-])("$name is completed, without what the CLI said in the person's name", async ({ name, shown }) => {
+])("$name is completed, without what the CLI wrote in the person's name", async ({ name, shown }) => {
   const { ended, messages } = await replay(name);
   expect(ended.status).toBe("completed");
   expect(messages).toEqual(shown);
@@ -91,7 +91,7 @@ test.each([
   "cli-b/0.139.0/rate-limited",
   "cli-b/0.139.0/context-overflow",
   "cli-b/0.139.0/server-error",
-])("%s: an error that is printed twice is told once, as the failure", async (name) => {
+])("%s: an error that is printed twice is reported once, as the failure", async (name) => {
   const { ended, warnings } = await replay(name);
   expect(ended.failure?.evidence).toHaveLength(1);
   expect(warnings).toEqual([]);

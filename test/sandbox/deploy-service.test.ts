@@ -53,7 +53,7 @@ const migrate = find("Job", "svc-migrate") as unknown as IJob;
 const podTemplates = [api, worker, migrate].map(({ spec }) => spec?.template.spec);
 const settings = z.record(z.string(), z.string()).parse(find("ConfigMap", "svc")["data"]);
 
-test("every manifest is valid by the schema of Kubernetes, and has no field that it does not know", () => {
+test("every manifest is valid by the schema of Kubernetes, and has no field that the schema does not have", () => {
   for (const document of documents) new KINDS[document.kind].make(document as never).validate();
   expect(new Set(documents.map(({ kind }) => kind))).toEqual(new Set(Object.keys(KINDS)));
   // The schema passes over what it does not know; the types made from it do not.

@@ -32,7 +32,7 @@ test("every manifest is valid by the schema of Kubernetes", () => {
   expect(() => new StatefulSet(statefulSet).validate()).toThrow("replicas must be integer");
 });
 
-test("no manifest has a field that Kubernetes does not know", () => {
+test("no manifest has a field that Kubernetes does not have", () => {
   // The schema passes over what it does not know; the types made from it do not.
   const [service, statefulSet] = manifests();
   expect(compile(service, statefulSet)).toBe("");

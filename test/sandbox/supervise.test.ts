@@ -64,7 +64,7 @@ test("a program that ends is started again, five times in a minute, and then the
   );
 });
 
-test("told to stop it ends turnd first, then the front", async () => {
+test("at a signal to stop it ends turnd first, then the front", async () => {
   const { supervisor, read, started } = await startSupervised();
   await Promise.all([started("turnd", 1), started("front", 1)]);
   supervisor.kill("SIGTERM");

@@ -57,7 +57,7 @@ describe.each(DIALECTS)("$name", (dialect) => {
     expect(answer.text).toBe("I thought about it.");
   });
 
-  test("a program is written, run, quoted, and remembered", async () => {
+  test("a program is written, run, quoted, and referred to later", async () => {
     const model = await start();
     const history = [user("Create a small program and run it.")];
     const write = await ask(model, dialect, history);
@@ -132,7 +132,7 @@ test("the newest marker decides", async () => {
   expect(answer.text).toBe("new");
 });
 
-test("an unknown scenario is told", async () => {
+test("an unknown scenario is reported", async () => {
   expect((await ask(await start(), chat, [user("@@nonesuch@@")])).text).toContain('no scenario "nonesuch"');
 });
 
@@ -171,7 +171,7 @@ test("a command that CLI B left running is polled until it has ended", async () 
   expect((await ask(model, responses, history)).text).toBe("The command gave: done");
 });
 
-test("a model without a tool for the task says so", async () => {
+test("a model without a tool for the task answers so", async () => {
   const model = await start();
   const body = JSON.stringify(chat.body([user("@@tool-ok@@")], ["read"]));
   const response = await post(model, chat, [], { body });

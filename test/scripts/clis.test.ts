@@ -21,7 +21,7 @@ async function createTree(mode: number): Promise<{ tree: string; directory: stri
   return { tree: join(closed, "package"), directory: join(base, "open") };
 }
 
-test("a tree the user can reach is used where it lies", async () => {
+test("a tree the user can reach is used in place", async () => {
   const { tree, directory } = await createTree(0o755);
   expect(await provideTree(tree, directory, STRANGER)).toBe(tree);
 });
@@ -48,6 +48,6 @@ test("a tree provided before is used again", async () => {
   expect(new Set([...both, await provideTree(tree, directory, STRANGER)]).size).toBe(1);
 });
 
-test("a package that is not installed is told with what to do", async () => {
+test("a package that is not installed is reported with what to do", async () => {
   await expect(provideTree("/nonexistent/package", tmpdir(), STRANGER)).rejects.toThrow(/setup\.mjs/);
 });

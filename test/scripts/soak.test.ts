@@ -3,7 +3,7 @@ import { execa } from "execa";
 import { expect, test } from "vitest";
 import { REPOSITORY } from "../harness/temporary.ts";
 
-test("a short soak finds no fault, and says what it did", { timeout: 300_000 }, async () => {
+test("a short soak finds no fault, and reports what it did", { timeout: 300_000 }, async () => {
   const args = [join(REPOSITORY, "scripts/measure/soak.ts"), "--seconds", "3", "--seed", "7"];
   const { exitCode, stdout, stderr } = await execa(process.execPath, args, { reject: false });
   expect(exitCode, `${stdout}\n${stderr}`).toBe(0);

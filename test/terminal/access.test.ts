@@ -149,7 +149,7 @@ test("a name that was made to lead to loopback is no good Host; a configured one
   }
 });
 
-test("the page and its files are served to be used from here alone, and framed by nobody", async () => {
+test("the page and its files are served to be used from here alone, and cannot be framed", async () => {
   const { site } = await terminalDaemon({ TURND_TOKEN: TOKEN });
   for (const [path, type] of [
     ["/terminal?session_id=x", "text/html"],

@@ -93,7 +93,7 @@ test("a wait for text goes on while only a part of a character has come", async 
   expect(await waiting).toMatchObject({ data: "✓", offset: after, next_offset: after + 3 });
 });
 
-test("what the scrollback holds no more is said to be lost", async () => {
+test("what the scrollback no longer holds is reported as lost", async () => {
   const turnd = await fakeDaemon({ TURND_SHELL_SCROLLBACK_BYTES: "131072" });
   const { session_id: id } = await startShell(turnd);
   await runLine(turnd, id, "for i in {1..40000}; do echo line-$i; done; echo en''d", /\nend\n/);

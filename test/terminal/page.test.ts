@@ -79,7 +79,7 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     await driveTerminalPage(`${site}/terminal?session_id=${await newTerminal(turnd)}`, "terminal-page");
   });
 
-  test("says when it is disconnected, takes no keys then, and comes back by itself", async () => {
+  test("shows when it is disconnected, takes no keys then, and comes back by itself", async () => {
     const directory = temporaryDirectory(onTestFinished);
     const first = await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: "0" });
     const site = siteOf(first);
@@ -101,7 +101,7 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     expect(await terminal.text()).not.toContain("before");
   });
 
-  test("asks for the token where it is needed, and keeps it nowhere", async () => {
+  test("asks for the token where it is needed, and does not store it", async () => {
     const token = "a-token-of-some-length";
     const { turnd, site } = await terminalDaemon({ TURND_TOKEN: token });
     const headers = { authorization: `Bearer ${token}` };
@@ -167,7 +167,7 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     await expectOneConnection(terminal, connecting);
   });
 
-  test("tells who serves something there to give it a password", async () => {
+  test("advises to give a server there a password", async () => {
     const { turnd, site } = await terminalDaemon();
     const { page } = await open(`${site}/terminal?session_id=${await newTerminal(turnd)}`);
     expect(await page.locator("#hint").innerText()).toMatch(/password.*OPENCODE_SERVER_PASSWORD/);

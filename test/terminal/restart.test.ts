@@ -39,7 +39,7 @@ test("no shell is left after the start that follows a kill -9", async () => {
   expect((await second.request("GET", "/v1/shell/sessions")).body.sessions).toEqual([]);
 });
 
-test("SIGTERM ends every shell within its bound and tells the viewers", async () => {
+test("SIGTERM ends every shell within its bound and notifies the viewers", async () => {
   const turnd = await fakeDaemon({ ...TERMINAL, TURND_CANCEL_GRACE_MS: "200" });
   const viewer = await view(siteOf(turnd), await newTerminal(turnd));
   const mark = await startZoo(turnd);
@@ -105,7 +105,7 @@ test("a port that is taken stops turnd with the variable's name", async () => {
   );
 });
 
-test("without the port the shells are there, and the URL says that nobody serves it", async () => {
+test("without the port the shells are there, and the URL's answer is that it is not served", async () => {
   const turnd = await fakeDaemon();
   const { body } = await turnd.request("GET", "/v1/shell/terminal-url");
   expect(body.message).toContain("TURND_TERMINAL_PORT is off");

@@ -38,7 +38,7 @@ test("several viewers of one shell see the same, and any of them may type", asyn
   await waitFor("the same", () => one.output().equals(other.output()));
 });
 
-test("the last viewer who says its size is followed, and all are told", async () => {
+test("the last viewer that reports its size is followed, and all are notified", async () => {
   const { turnd, site } = await terminalDaemon();
   const id = await newTerminal(turnd);
   const one = await view(site, id, { size: { cols: 90, rows: 30 } });
@@ -119,7 +119,7 @@ test("scrollback that is cut begins at the start of a line", async () => {
   expect(second.text()).not.toContain("\ufffd");
 });
 
-test("a shell that ends says so to its viewers, and is started anew where one asks for it", async () => {
+test("a shell that ends notifies its viewers, and is started anew where one asks for it", async () => {
   const { turnd, site } = await terminalDaemon();
   const id = await newTerminal(turnd);
   const viewer = await view(site, id);
@@ -151,7 +151,7 @@ test("a shell that is watched is not idle; when its viewer has left it is", asyn
   await waitFor("its end", async () => (await statusOf(id)) === "ended");
 });
 
-test("a viewer that says something else first, or nothing we know, is told to go or ignored", async () => {
+test("a viewer that sends another message first, or an unknown one, is closed or ignored", async () => {
   const { turnd, site } = await terminalDaemon();
   const id = await newTerminal(turnd);
   const viewer = await view(site, id);

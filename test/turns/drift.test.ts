@@ -9,7 +9,7 @@ import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 const NEW_TYPE = '{"type":"item.completed","item":{"id":"item_0","type":"dream"}}';
 const NEW_FIELD = '{"type":"turn.started","mood":"good"}';
 
-test("an executor tells what the turns since the start printed that turnd does not know", async () => {
+test("an executor reports unknown output of the turns since the start", async () => {
   const daemon = await fakeDaemon();
   const drift = async () => (await lookAtExecutor(daemon, "cli-b")).drift;
   expect(await drift()).toEqual([]);
@@ -36,7 +36,7 @@ async function summarise(...directories: readonly string[]): Promise<string> {
   return stdout.slice(stdout.indexOf("drift "));
 }
 
-test("a summary ends with what the recordings hold that turnd does not know, by version", async () => {
+test("a summary ends with the unknown records of the recordings, by version", async () => {
   const pinned = ["cli-a/1.14.34/edit-after-read", "cli-b/0.139.0/shell-succeeds"].map((name) =>
     join("fixtures", name),
   );

@@ -104,7 +104,7 @@ test("its failures are decided by its own table, and a cancel ends it", async ()
   expect((await turnd.request("GET", `/v1/turns/${turn_id}`)).body).toMatchObject({ status: "cancelled" });
 });
 
-test("records that its table does not know are kept, and counted as drift", async () => {
+test("records that its table does not have are kept, and counted as drift", async () => {
   const { turn_id } = await turnd.run({ executor: "toy", input: "surprise" });
   expect(dataOf(await turnd.events(turn_id), "record.unknown")).toMatchObject({ reason: "unknown_type" });
   const { body } = await turnd.request("GET", "/v1/executors/toy");
@@ -128,7 +128,7 @@ test("an exported turn is a recording, which is replayed by the API and by the c
   expect([stderr, withoutTimeAndIds(stdout)]).toEqual(["", withoutTimeAndIds(events)]);
 });
 
-test("what its fixtures show is what its shapes know, and they replay as recorded", async () => {
+test("what its fixtures show is what its shapes have, and they replay as recorded", async () => {
   const fixtures = join(FOLDER, "fixtures");
   expect(readFileSync(join(FOLDER, "shapes.json"), "utf8")).toBe(await renderShapes(toy, fixtures));
   for (const name of ["says", "key-refused"]) {
@@ -156,7 +156,7 @@ test("a name that is no executor is refused, and the executors that there are ar
   expect(api.components.schemas.CliName.enum).toEqual(["cli-a", "cli-b", "toy"]);
 });
 
-test("its session outlives a turnd without it: nothing of it runs on, and the session says what is missing", async () => {
+test("its session outlives a turnd without it: nothing of it runs on, and the session names what is missing", async () => {
   const base = temporaryDirectory((cleanUp) => cleanUps.push(cleanUp));
   const own = toyEnv(base);
   const before = await startDaemon({ directory: base, env: own, program: PROGRAM });

@@ -102,7 +102,7 @@ test("a turn's directory is a recording that only turnd can read", async () => {
   ]);
 });
 
-test("a CLI that fails, dies or prints nothing is reported as what it is", async () => {
+test("a CLI that fails, crashes or prints nothing is reported as what it is", async () => {
   const turnd = await fakeDaemon();
   const run = async (input: string) => (await turnd.run({ executor: "cli-b", input })).failure?.code;
   expect(await run("kill-self")).toBe("crashed");
@@ -147,7 +147,7 @@ test("a CLI that is not configured fails the turn as credential_missing", async 
   expect(result.failure).toMatchObject({ code: "credential_missing", user_action: "credentials" });
 });
 
-test("every refusal has its status, its code, and a message that says what to change", async () => {
+test("every refusal has its status, its code, and a message that names what to change", async () => {
   const turnd = await fakeDaemon();
   const refusals: [what: string, body: unknown, status: number, code: string][] = [
     ["an unknown executor", { executor: "cli-c", input: "x" }, 422, "invalid_request"],

@@ -220,7 +220,7 @@ describe("CLI_A_JSON", () => {
     },
   );
 
-  test("says where it does not parse", () => {
+  test("reports where it does not parse", () => {
     expect(errorsOf({ CLI_A_JSON: '{\n "a": 1,\n oops }' })).toEqual([
       "CLI_A_JSON is not valid JSON or JSONC (line 3, column 2)",
     ]);

@@ -38,7 +38,7 @@ describe("errors and endings", () => {
     expect(ending.failure?.isProven).toBe(false);
   });
 
-  test("a process whose end nobody saw is no success", () => {
+  test("a process whose end was not observed is no success", () => {
     const { ending } = translate([stepStart(), stepFinish("stop")], { exit: null });
     expect(ending).toMatchObject({ failure: { code: "unknown", isProven: false } });
     expect(ending.proof).toBeUndefined();

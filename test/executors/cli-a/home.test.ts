@@ -68,7 +68,7 @@ describe("a session's home", () => {
     expect(JSON.stringify(plan(SET).env)).not.toContain("LAB-KEY");
   });
 
-  test("switches off what nobody asked for, unless a whole configuration decides", () => {
+  test("switches off what was not asked for, unless a whole configuration decides", () => {
     const off = { share: "disabled", autoupdate: false, snapshot: false, formatter: false, lsp: false };
     expect(configOf(plan(SET))).toMatchObject(off);
     expect(configOf(plan(whole({ snapshot: true })))).toMatchObject({ ...off, snapshot: true });
@@ -116,7 +116,7 @@ describe("a session's home", () => {
 });
 
 describe("the model of a request", () => {
-  test.each(["m2", "lab/m2"])("%s is listed, since the CLI knows only what its configuration lists", (model) => {
+  test.each(["m2", "lab/m2"])("%s is listed, since the CLI has only what its configuration lists", (model) => {
     expect(Object.keys(configOf(plan(SET, { model })).provider.lab.models)).toEqual(["m1", "m2"]);
   });
 

@@ -27,7 +27,7 @@ test.each([
   ['error.error="AI_APICallError: Cannot connect to API: Unable to connect."', "network_error"],
   ['error.error.message="Slow down" error.error.type=tokens error.error.code=rate_limit_exceeded', "rate_limited"],
   ['error.error.message="Overloaded" error.error.type=overloaded_error', "provider_error"],
-])("a failed request that says %s is %s", (error, code) => {
+])("a failed request with %s is %s", (error, code) => {
   expect(codeOf(failed(error))).toBe(code);
 });
 
@@ -36,7 +36,7 @@ test("a request for the title decides nothing", () => {
   expect(codeOf(failed('error.error="AI_APICallError: Rate limit reached"', title))).toBe("unknown");
 });
 
-test("what is tried again and works is forgotten", () => {
+test("a failure that a retry resolves is dropped", () => {
   const step = pairs("loop", `session.id=${SESSION} step=1`);
   expect(codeOf(failed('error.error="AI_APICallError: Rate limit reached"'), step)).toBe("unknown");
 });

@@ -127,7 +127,7 @@ describe("nothing is looked for", () => {
     expect(findLost(lines, outcome)).toBeUndefined();
   });
 
-  test("in a stranger's session", () => {
+  test("in another session", () => {
     expect(findLost([stepStart()], DONE, OTHER_SESSION)).toBeUndefined();
   });
 });

@@ -54,7 +54,7 @@ describe("the session in the log", () => {
     expect(translate([created(OTHER_SESSION)], { requested: SESSION }).events).toEqual([]);
   });
 
-  test("does not keep a stranger on stdout from being stopped", () => {
+  test("does not keep another session on stdout from being stopped", () => {
     const lines = [loop(OTHER_SESSION), stepStart()];
     expect(translate(lines, { requested: OTHER_SESSION }).translations.at(-1)?.halt?.code).toBe("resume_degraded");
   });
@@ -89,7 +89,7 @@ describe("retries", () => {
     expect(events.at(-1)).toMatchObject({ type: "retry", data: { attempt: 1, code: "network_error" } });
   });
 
-  test("an answer that breaks off is told with the CLI's words where it has some", () => {
+  test("an answer that breaks off is reported with the CLI's message where it has one", () => {
     const broke = {
       err: log("service=session.processor error=The socket connection was closed unexpectedly process", "ERROR"),
     };
@@ -186,7 +186,7 @@ describe("start-up", () => {
     });
   });
 
-  test("an agent that is not there is told", () => {
+  test("an agent that is not there is reported", () => {
     const { events } = translate([
       { err: '\u001b[93m\u001b[1m! \u001b[0m agent "x" not found. Falling back to default agent' },
     ]);

@@ -90,7 +90,7 @@ describe("tools", () => {
     expect(find(events, "tool.ended")[0]?.data.status).toBe("denied");
   });
 
-  test("an auto-rejected permission is told once, in any order of the two files", () => {
+  test("an auto-rejected permission is reported once, in any order of the two files", () => {
     const rejected = tool("bash", {
       status: "error",
       error: "The user rejected permission to use this specific tool call.",
@@ -113,7 +113,7 @@ describe("tools", () => {
     }
   });
 
-  test("an auto-rejected permission without a word on stderr is told at the end", () => {
+  test("an auto-rejected permission without output on stderr is reported at the end", () => {
     const state = { status: "error", error: "The user rejected permission to use this specific tool call." };
     const { ending } = translate([stepStart(), tool("bash", state)]);
     expect(ending.events).toMatchObject([{ type: "permission.denied", data: { permission: "bash" } }]);

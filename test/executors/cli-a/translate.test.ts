@@ -13,7 +13,7 @@ describe("records", () => {
     expect(ending.failure).toBeUndefined();
   });
 
-  test("blank lines say nothing", () => {
+  test("blank lines give no event", () => {
     expect(translate(["", "   ", "\u001b[0m"]).events).toEqual([]);
   });
 
@@ -104,7 +104,7 @@ describe("usage", () => {
     expect(ending.costUsd).toBeCloseTo(0.003);
   });
 
-  test("what the provider does not say is unknown, not 0", () => {
+  test("what the provider does not report is unknown, not 0", () => {
     const zero = { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } };
     const { ending, events } = translate([stepStart(), stepFinish("stop", { tokens: zero })]);
     expect(ending.usage).toBeUndefined();
@@ -127,7 +127,7 @@ describe("sessions", () => {
     expect(ending.isResumed).toBe(true);
   });
 
-  test("a later record of another session is told once and not left out", () => {
+  test("a later record of another session is reported once and not left out", () => {
     const stranger = record("text", { part: { id: "p", messageID: "m", text: "x" } }, OTHER_SESSION);
     const { events } = translate([stepStart(), stranger, stranger]);
     expect(types(events)).toEqual(["session.bound", "step.started", "warning", "message"]);

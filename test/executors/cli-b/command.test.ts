@@ -137,14 +137,14 @@ describe("with a whole configuration", () => {
     );
   });
 
-  test("what the operator says on purpose is left as it is", () => {
+  test("what the operator sets explicitly is left as it is", () => {
     const overrides = whole(
       `${PROVIDER}[analytics]\nenabled = true\n[features]\nplugins = true\n[[hooks.Stop]]\n[agents.a]\n`,
     );
     expect(overrides.filter((pair) => /^(?:analytics|features\.(?:plugins|hooks|multi_agent))/.test(pair))).toEqual([]);
   });
 
-  test("keys this version does not know are not refused", () => {
+  test("keys that this version does not have are not refused", () => {
     const configuration = configured({ CLI_B_CONFIG_TOML: PROVIDER, MY_CRED: "FAKE" });
     expect(argsOf({ configuration })).not.toContain("--strict-config");
   });

@@ -174,7 +174,7 @@ describe("CLI_B_CONFIG_TOML", () => {
     expect(secrets).not.toContain("prod");
   });
 
-  test("what no turn can run with is not used, and the operator is told", () => {
+  test("what no turn can run with is not used, and the operator gets a warning", () => {
     const text = `${WHOLE}[features]\ngoals = true\nplugins = true\n`;
     const { files, warnings, effective } = configured({ CLI_B_CONFIG_TOML: text, MY_CRED: KEY });
     expect(files).toEqual([{ path: ".codex/config.toml", content: text }]);

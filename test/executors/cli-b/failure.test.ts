@@ -114,11 +114,11 @@ test("a signal from outside outweighs a retry under way", () => {
   expect(explain([RATE_LIMITED_RETRY], { exit: { code: null, signal: "SIGKILL" } })?.code).toBe("crashed");
 });
 
-test("an end nobody saw proves nothing", () => {
+test("an end that was not observed proves nothing", () => {
   expect(explain([COMPLETED], { exit: null })).toMatchObject({ code: "unknown", isProven: false });
 });
 
-test("a resume that ends without a word and without a thread has come to nothing", () => {
+test("a resume that ends without output and without a thread has failed", () => {
   const translator = cliB.createTranslator({ requestedSession: "01a1fd1a-5463-7e72-9eca-765c0aaffeed" });
   const { failure } = translator.end({ exit: { code: 1, signal: null }, wasStopped: false });
   expect(failure).toMatchObject({ code: "resume_degraded", isProven: false });

@@ -19,7 +19,7 @@ function conclude(recording: Recording): { status: string; code: string | null }
 }
 
 describe("the recordings of CLI B", () => {
-  test.each(recordings)("$name is read as its label says", (recording) => {
+  test.each(recordings)("$name is read as labelled", (recording) => {
     const { expected } = recording;
     const { events, ending, halts } = play(cliB, recording);
     const { status, code } = conclude(recording);

@@ -32,7 +32,7 @@ test("a warning of the CLI's own is no item the provider sent", () => {
   expect(play([warning, failed], FAILED).failure?.code).toBe("executor_unavailable");
 });
 
-test("a used-up quota is told apart from a rate", () => {
+test("a used-up quota is distinguished from a rate", () => {
   const failed = '{"type":"turn.failed","error":{"message":"Quota exceeded. Check your plan and billing details."}}';
   expect(play([failed], FAILED).failure?.code).toBe("quota_exceeded");
 });

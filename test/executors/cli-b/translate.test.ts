@@ -55,7 +55,7 @@ describe("sessions", () => {
     expect(end({ exit: { code: 0, signal: null }, wasStopped: false }).isResumed).toBe(true);
   });
 
-  test("a stranger's thread halts the process, and nothing of it is passed on", () => {
+  test("another session's thread halts the process, and nothing of it is passed on", () => {
     const { push, end } = start(THREAD);
     expect(push(thread(OTHER))).toMatchObject({ events: [], halt: { code: "resume_degraded", isProven: true } });
     expect(push(message("item_0", "hello"))).toEqual({ events: [] });
@@ -101,7 +101,7 @@ describe("tools", () => {
     expect(ended).not.toHaveProperty("native");
   });
 
-  test("a patch tells its changes", () => {
+  test("a patch reports its changes", () => {
     expect(eventsOf("patch-applied").find(({ type }) => type === "tool.ended")).toMatchObject({
       data: {
         kind: "edit",
@@ -114,7 +114,7 @@ describe("tools", () => {
     });
   });
 
-  test("a failed MCP tool keeps what it said", () => {
+  test("a failed MCP tool keeps its output", () => {
     const failed = eventsOf("mcp-tool-fails").find(
       (event) => event.type === "tool.ended" && event.data.status === "failed",
     );
@@ -152,13 +152,13 @@ describe("tools", () => {
     expect(push(message("item_0", "done")).isStepBoundary).toBe(false);
   });
 
-  test("a sandbox that cannot be created is said once, and the turn goes on", () => {
+  test("a sandbox that cannot be created is reported once, and the turn goes on", () => {
     const warnings = eventsOf("sandbox-unavailable").filter(({ type }) => type === "warning");
     expect(warnings).toMatchObject([{ data: { code: "sandbox_unavailable" } }]);
   });
 });
 
-describe("what the assistant says", () => {
+describe("the assistant's messages", () => {
   test("a message printed once an attempt is shown once", () => {
     expect(typesOf("stream-cut-after-message").filter((type) => type === "message")).toHaveLength(1);
     expect(typesOf("stream-cut-after-message-recovered").filter((type) => type === "message")).toHaveLength(1);
@@ -244,7 +244,7 @@ describe("errors", () => {
     expect(eventsOf(name).find(({ type }) => type === "permission.denied")).toMatchObject({ data: { permission } });
   });
 
-  test("history that could not be saved is said once, and the turn stays completed", () => {
+  test("history that could not be saved is reported once, and the turn stays completed", () => {
     const warnings = eventsOf("history-unwritable").filter(({ type }) => type === "warning");
     expect(warnings).toMatchObject([{ data: { code: "history_not_saved" } }]);
   });

@@ -42,7 +42,7 @@ test("without the total before, a resumed turn's usage is unknown and the total 
   expect(ending.usageAfter).toEqual(total(300, 120, 60, 15));
 });
 
-test("zeros mean that the provider said nothing, or that it was a review", () => {
+test("zeros mean that the provider reported no usage, or that it was a review", () => {
   const zeros = '{"input_tokens":0,"cached_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0}';
   expect(endOf({ requestedSession: null }, zeros).usage).toBeUndefined();
 });
@@ -77,7 +77,7 @@ test("what a turn that was interrupted has used is in the usage of the next one"
   expect(next.usageAfter).toEqual(total(200, 80, 40, 10));
 });
 
-test("a turn without a total keeps the one that was told last", () => {
+test("a turn without a total keeps the one that was reported last", () => {
   const translator = cliB.createTranslator({ requestedSession: THREAD, usageBefore: total(200, 80, 40, 10) });
   const ending = translator.end({ exit: { code: 1, signal: null }, wasStopped: false });
   expect(ending.usage).toBeUndefined();

@@ -160,7 +160,7 @@ test("of two requests that make one session with different executors at once, th
   expect((await turnd.request("GET", "/v1/sessions/session-1")).body.turns).toHaveLength(1);
 });
 
-test("a second daemon on a state directory refuses to start and says who holds it", async () => {
+test("a second daemon on a state directory refuses to start and names who holds it", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory);
   await expect(fakeDaemonIn(directory)).rejects.toThrow(new RegExp(`held by another turnd: pid ${first.pid}`));

@@ -15,7 +15,7 @@ const SERVERS = {
 };
 const EXECUTOR = "cli-b";
 
-test("a turn's servers are rendered after kill -9, for that turn alone, and their secrets are shown nowhere", async () => {
+test("a turn's servers are rendered after kill -9, for that turn alone, and their secrets are not shown", async () => {
   const directory = temporaryDirectory(onTestFinished);
   let turnd = await fakeDaemonIn(directory);
   const hanging = await turnd.admit({ executor: EXECUTOR, input: "hang" });

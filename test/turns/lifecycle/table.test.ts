@@ -298,7 +298,7 @@ test("a steer that is withdrawn before it stopped its turn is as if it had not b
   for (const { next } of steers) expect(step(next, { type: "steer_withdrawn" }).life.stopReason).toBe("steer");
 });
 
-test("a turn that steers while a halted resume is killed is not forgotten in the fresh start", () => {
+test("a turn that steers while a halted resume is killed is kept in the fresh start", () => {
   const afresh: Input = { type: "process_ended", mayStartAfresh: true };
   const steered = step(HALTED, { type: "steer_requested" });
   expect(steered.effects).toEqual(["start_steer_timer"]);

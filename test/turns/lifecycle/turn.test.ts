@@ -75,7 +75,7 @@ test("a fresh start is given up where the turn was cancelled while its halted re
   expect([turn.life.phase, turn.startSignal.aborted]).toEqual(["starting", true]);
 });
 
-test("whoever stops a fresh start waits for its own process, not for that of the resume before it", async () => {
+test("a caller that stops a fresh start waits for its own process, not for that of the resume before it", async () => {
   const { turn } = makeTurn();
   await run(turn);
   const first = turn.stopped;
@@ -92,7 +92,7 @@ test("whoever stops a fresh start waits for its own process, not for that of the
   await turn.stopped;
 });
 
-test("a start that cannot be written is refused to whoever prepared it", async () => {
+test("a start that cannot be written is refused to its caller", async () => {
   const { turn, directory, onDisk } = makeTurn();
   await turn.send({ type: "dequeued" });
   rmSync(directory, { recursive: true });

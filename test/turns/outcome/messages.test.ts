@@ -23,7 +23,7 @@ describe.each([
   { cli: "CLI A", rules: RULES_A },
   { cli: "CLI B", rules: RULES_B },
 ])("the rules of $cli", ({ rules }) => {
-  test.each(rules)("$id say what happened and what to do in one sentence", ({ message, remedy, code, on }) => {
+  test.each(rules)("$id describe what happened and what to do in one sentence", ({ message, remedy, code, on }) => {
     const said = typeof message === "string" ? message : message(on === "exit" ? EXIT : FACT);
     expect(said.endsWith(";")).toBe(false);
     const draft = { ...ownFailure(code, said, remedy), isProven: false };
@@ -53,7 +53,7 @@ test("what happened is bounded, on one line, and ends in one full stop", () => {
   expect(toFailure(ownFailure("unknown", "x".repeat(5_000))).message.length).toBeLessThan(700);
 });
 
-test("what the CLI said is cut and quoted", () => {
+test("the CLI's message is cut and quoted", () => {
   const [rule] = RULES_B.filter(({ id }) => id === "unexplained-message");
   if (rule === undefined) throw new Error("no such rule");
   const long = { ...FACT, text: `two\nlines ${"y".repeat(2_000)}` };

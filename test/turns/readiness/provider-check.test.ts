@@ -75,7 +75,7 @@ test("what is known is answered without asking", async () => {
   expect(provider.known()?.api).toBe("present");
 });
 
-test("a redirect is not followed: the key goes nowhere else", async () => {
+test("a redirect is not followed: the key goes to no other server", async () => {
   const other = await serve((_, response) => response.writeHead(400).end());
   const { url } = await serve((_, response) => response.writeHead(307, { location: other.url }).end());
   expect((await check({ url }).ask()).api).toBe("unproven");
@@ -123,7 +123,7 @@ test("a key that is no header value is reported without being quoted", async () 
   expect(JSON.stringify(state)).not.toContain("bad");
 });
 
-test("the question goes through the proxy of the CLI's environment, and around it where that says so", async () => {
+test("the question goes through the proxy of the CLI's environment, and around it where that is set", async () => {
   const proxy = await serve((_, response) => response.writeHead(404).end());
   const { url, asked } = await serve((_, response) => response.writeHead(400).end());
   const through = await check({ url: "http://models.test/v1", env: { HTTP_PROXY: proxy.url } }).ask();

@@ -94,7 +94,7 @@ async function hangingDaemon() {
   return { turnd: await fakeDaemonIn(directory, { CLI_A_BIN: hanging }), hanging, mark };
 }
 
-test("a CLI that never says its version neither holds readiness up nor hides the other CLI, and ends with turnd", async () => {
+test("a CLI that never prints its version neither holds readiness up nor hides the other CLI, and ends with turnd", async () => {
   const { turnd, mark } = await hangingDaemon();
   const { status, body } = await turnd.request("GET", "/v1/ready");
   expect(status).toBe(200);
@@ -109,7 +109,7 @@ test("a CLI that never says its version neither holds readiness up nor hides the
   await waitFor("its end", async () => !(await commands()).includes(mark));
 });
 
-test("a client that looks at executors does not wait for a CLI that never says its version", async () => {
+test("a client that looks at executors does not wait for a CLI that never prints its version", async () => {
   const { turnd, hanging, mark } = await hangingDaemon();
   const unknown = {
     id: "cli-a",

@@ -99,7 +99,7 @@ test("readiness does not wait for a provider that never answers", async () => {
   expect(asked).toBe(0);
 });
 
-test("a wire_api that the CLI does not speak fails turns before a process starts", async () => {
+test("a wire_api that the CLI does not support fails turns before a process starts", async () => {
   const toml =
     'model = "m"\nmodel_provider = "p"\n[model_providers.p]\nname = "p"\nbase_url = "http://127.0.0.1:9/v1"\nwire_api = "chat"\n';
   await expectUnavailable(await fakeDaemon({ CLI_B_CONFIG_TOML: toml }), "cli-b", /wire_api "chat"/);
@@ -165,7 +165,7 @@ test("a turn whose model's provider would be fetched from npm is not run; one of
   expect((await turnd.events(other.turn_id)).map(({ type }) => type)).toContain("turn.started");
 });
 
-test("the log says at the start which CLI is configured, and why another one cannot run turns", async () => {
+test("the log names at the start which CLI is configured, and why another one cannot run turns", async () => {
   const turnd = await fakeDaemon({ CLI_A_NAME: "no-such-cli" });
   const log = await waitFor("the report", () => {
     const text = turnd.log.join("\n");

@@ -26,7 +26,7 @@ async function lostSession(): Promise<{ turnd: TestDaemon; native: string | unde
   return { turnd, native: first.native_session_id, home };
 }
 
-test("a lost native session goes on in a fresh one that is given the history, and says so first", async () => {
+test("a lost native session goes on in a fresh one that is given the history, and reports it first", async () => {
   const { turnd, native } = await lostSession();
   const second = await turnd.run({ session_id: "session-1", input: "prompt" });
   expect(second).toMatchObject({ status: "completed", resumed: false, degraded: true });

@@ -74,7 +74,7 @@ test.runIf(IS_ROOT)("a turn that waits for a tidy home is cancelled at once", as
   expect(existsSync(join(turnd.workspace, "ran"))).toBe(false);
 });
 
-test("whoever has seen the end of a turn finds its session free", async () => {
+test("a client that has seen the end of a turn finds its session free", async () => {
   const turnd = await fakeDaemon();
   const statuses: number[] = [];
   for (let round = 0; round < 10; round += 1) {

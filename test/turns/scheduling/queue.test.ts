@@ -119,7 +119,7 @@ test("a waiting turn that is cancelled leaves the temporary files of the running
   await waitFor("what it left to be removed", () => !existsSync(left));
 });
 
-test("waiting turns survive a restart in order", async () => {
+test("waiting turns are kept in order over a restart", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory, { TURND_MAX_TURNS: "1" });
   const session = { executor: "cli-b", session_id: "session-1" };
@@ -162,7 +162,7 @@ test("steer takes over at a step boundary and continues the same native session"
   expect(steered).toMatchObject({ status: "completed", resumed: true, native_session_id: result.native_session_id });
 });
 
-test("a turn that is steered while it says its last words is completed, and the steer comes next", async () => {
+test("a turn that is steered while it prints its last output is completed, and the steer comes next", async () => {
   const turnd = await fakeDaemon();
   const session = { executor: "cli-b", session_id: "session-1" };
   const running = await turnd.admit({ ...session, input: "tool one\nsleep 1\nlast words\nsleep 0.5" });
@@ -218,7 +218,7 @@ test("a steer that is cancelled while it waits stops no turn, unless another one
   expect(await status(turnd, other)).toBe("completed");
 });
 
-test("a steer that waits is not forgotten by kill -9", async () => {
+test("a steer that waits is not lost by kill -9", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const first = await fakeDaemonIn(directory);
   const session = { executor: "cli-b", session_id: "session-1" };

@@ -54,13 +54,16 @@ test.runIf(IS_ROOT).each([
   ],
   ["turns of the CLIs' user", ({ turns }: Stage) => chownSync(turns, CLI_USER.uid, CLI_USER.gid)],
   ["a directory of the CLIs' user", ({ session }: Stage) => chownSync(session, CLI_USER.uid, CLI_USER.gid)],
-])("a session with %s is reported as unreadable, leads root nowhere, and can be deleted", async (_title, change) => {
-  const { turnd, target } = await changedState(change);
-  const refused = await turnd.request("POST", "/v1/turns", { session_id: "session-1", input: "hello" });
-  expect(refused.status).toBeGreaterThanOrEqual(400);
-  expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
-  expect([readdirSync(target), readdirSync(join(target, "deep"))]).toEqual([["deep"], []]);
-});
+])(
+  "a session with %s is reported as unreadable, does not redirect root, and can be deleted",
+  async (_title, change) => {
+    const { turnd, target } = await changedState(change);
+    const refused = await turnd.request("POST", "/v1/turns", { session_id: "session-1", input: "hello" });
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect((await turnd.request("DELETE", "/v1/sessions/session-1")).status).toBe(204);
+    expect([readdirSync(target), readdirSync(join(target, "deep"))]).toEqual([["deep"], []]);
+  },
+);
 
 test.runIf(IS_ROOT)("a link in the place of a turn leads root nowhere", async () => {
   const { turnd, target } = await changedState((stage) => {

@@ -134,7 +134,7 @@ test("a removal that was broken off at any point is finished by the next daemon"
   await waitFor("the rest to be removed", () => sessionsOf(second).length === 0);
 });
 
-test("a session with any name that is allowed survives a restart", async () => {
+test("a session with any name that is allowed is there after a restart", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const names = ["session.removed", "session:_-.removed", "........"];
   const first = await fakeDaemonIn(directory);

@@ -84,7 +84,7 @@ test.runIf(IS_ROOT)("a disk that is full when the keeper comes is reported as su
   });
 });
 
-test("a keeper that cannot start tells why, without its command line", async () => {
+test("a keeper that cannot start reports why, without its command line", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const keeper = join(directory, "keeper");
   writeFileSync(keeper, 'print STDERR "first\\nkeeper: no fork today\\n"; exit 4;\n');

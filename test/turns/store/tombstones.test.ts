@@ -82,7 +82,7 @@ test("a broken line that shows its request keeps that one from running, and noth
   expect((await turnd.run(request("request-b"))).status).toBe("completed");
 });
 
-test("a line that shows no request lets no id in that may stand there, says so, and is kept", async () => {
+test("a line that shows no request lets no id in that may be in it, is reported, and is kept", async () => {
   const content = `${JSON.stringify(stone("request-a"))}\nnothing of this\n`;
   const { turnd, path } = await daemonOn(content);
   const { status, body } = await turnd.request("POST", "/v1/turns", request("request-b"));
@@ -96,7 +96,7 @@ test("a line that shows no request lets no id in that may stand there, says so, 
   expect(readFileSync(path, "utf8").startsWith(content)).toBe(true);
 });
 
-test("where tombstones cannot be written, what is left of a deleted session tells of its requests", async () => {
+test("where tombstones cannot be written, what is left of a deleted session names its requests", async () => {
   const directory = temporaryDirectory(onTestFinished);
   mkdirSync(join(directory, "state/tombstones.jsonl"), { recursive: true });
   const first = await fakeDaemonIn(directory);
