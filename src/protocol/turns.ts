@@ -85,15 +85,10 @@ export const TurnRequest = z
     effort: word.optional(),
     queue_policy: z.enum(["enqueue", "reject", "steer"]).default("enqueue"),
     resume_policy: z.enum(["continue", "fail"]).default("continue"),
-    timeout_ms: z
-      .int()
-      .min(0)
-      .max(86_400_000)
-      .optional()
-      .meta({
-        description:
-          "Of the whole turn, in milliseconds, from the start of its process on: also while turnd is down and the process runs on. 0 switches it off.",
-      }),
+    timeout_ms: z.int().min(0).max(86_400_000).optional().meta({
+      description:
+        "Of the whole turn, in milliseconds, from the start of its process on: also while turnd is down and the process runs on. 0 switches it off.",
+    }),
     idle_timeout_ms: z
       .int()
       .min(0)
