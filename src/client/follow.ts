@@ -39,7 +39,7 @@ const LONGEST_WAIT_MS = 5_000;
 /** Longest wait that an answer may ask for. */
 const LONGEST_ASKED_MS = 30_000;
 const POLL_MS = 1_000;
-/** How often a reader asks again for what it could not read: what lies in between may have broken it. */
+/** How often a reader asks again for what it could not read: something in between may have broken it. */
 const MOST_REREADS = 2;
 
 /**

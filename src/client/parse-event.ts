@@ -39,7 +39,7 @@ export function parseEvent({ line, id, isEnd }: SentLine, expectedSeq: number): 
     throw new TurndHistoryError("gap", expectedSeq - 1, message);
   }
   if (parsed.success) return parsed.data;
-  // Without it nothing tells how the turn ended.
+  // Without it it is unknown how the turn ended.
   if (isEnd === true) throw new TurndProtocolError("the turn's end has another shape", parsed.error);
   return {
     type: "unreadable",

@@ -1,4 +1,4 @@
-/** SHA-256 of what comes piece by piece, whose state can be kept and taken up again. */
+/** SHA-256 of what comes piece by piece, whose state can be kept and continued. */
 export interface Sha256 {
   update(bytes: Uint8Array): void;
   /** Of everything so far, in lower-case hex; more may follow. */

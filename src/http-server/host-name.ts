@@ -6,7 +6,7 @@ export function readHostName(host: string | undefined): string | undefined {
   return url !== null && url.pathname === "/" && url.username === "" ? url.hostname : undefined;
 }
 
-/** Whether a name is an IP address, which leads nowhere else. */
+/** Whether a name is an IP address, which needs no lookup. */
 export function isAddress(name: string): boolean {
   return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }

@@ -15,7 +15,7 @@ export type Director = (conversation: Conversation) => Directed;
 
 const MAX_REMEMBERED = 1_000;
 
-/** Creates a director over a table of scenarios. It remembers only how often it saw each request. */
+/** Creates a director over a table of scenarios. It keeps only how often it saw each request. */
 export function createDirector(scenarios: Readonly<Record<string, Scenario>>): Director {
   const seen = new Map<string, number>();
   return (conversation) => {

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { startScriptedModel } from "./server.ts";
 
-// --end-with-stdin: ends when its standard input does: a parent's pipe closes however the parent dies.
+// --end-with-stdin: ends when its standard input does: a parent's pipe closes however the parent ends.
 const { values } = parseArgs({
   options: { port: { type: "string", default: "0" }, "end-with-stdin": { type: "boolean", default: false } },
 });

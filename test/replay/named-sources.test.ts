@@ -138,7 +138,7 @@ test("output of two runs is reported with the line at which the second begins", 
 });
 
 test.each([
-  ["nothing", Buffer.alloc(0), "is empty, so it cannot be told which CLI printed nothing"],
+  ["nothing", Buffer.alloc(0), "is empty, so it is unknown which CLI printed nothing"],
   [
     "noise",
     Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7_919) % 256)),

@@ -121,7 +121,7 @@ function probeEnv(
   };
   const kept = Object.entries(given).filter(([name]) => isKept(name));
   // No program listens there: what a CLI wants from anywhere but loopback fails at once.
-  const nowhere = "http://127.0.0.1:9";
+  const unreachable = "http://127.0.0.1:9";
   return {
     ...(isRoot ? {} : { TURND_RUN_AS: "self" }),
     ...Object.fromEntries(kept),
@@ -131,9 +131,9 @@ function probeEnv(
     TURND_WORKSPACE_ROOTS: join(base, "workspaces"),
     // In version 2 turnd would move itself into another group, and the shell that runs the probe is no service.
     TURND_TURN_CGROUPS: "off",
-    HTTP_PROXY: nowhere,
-    HTTPS_PROXY: nowhere,
-    ALL_PROXY: nowhere,
+    HTTP_PROXY: unreachable,
+    HTTPS_PROXY: unreachable,
+    ALL_PROXY: unreachable,
     NO_PROXY: "127.0.0.1",
     ...Object.fromEntries(
       executors.flatMap(({ probe: plan }) => Object.entries({ ...plan?.provider(modelUrl), ...plan?.variables })),

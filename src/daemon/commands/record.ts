@@ -22,7 +22,7 @@ export async function recordTurn(turnId: string, to: string, { stateDirectory, r
   if ((await readEnd(from)) === undefined) {
     throw new RecordingError(from, "the turn has not ended; wait for its end or cancel it");
   }
-  // A CLI remembers what an earlier turn of its session has read.
+  // A CLI's session has what an earlier turn has read.
   const turns = dirname(from);
   const siblings = (await readdir(turns)).map((name) => join(turns, name));
   await writeRecording(from, to, await redactTurns(redact, siblings));

@@ -49,5 +49,5 @@ const DAEMON: readonly Check[] = [
   { name: "ports", about: "turnd's ports, and the front's, are free or held by them", look: checkPorts },
   { name: "token", about: "there is one, and the CLIs cannot read its file", look: checkToken },
   { name: "node", about: "Node is new enough", look: checkNode },
-  { name: "locale", about: "the tools speak UTF-8", look: checkLocale },
+  { name: "locale", about: "the tools use UTF-8", look: checkLocale },
 ];

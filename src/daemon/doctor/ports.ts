@@ -57,7 +57,7 @@ async function findHolder(host: string, port: number): Promise<"turnd" | "none" 
     });
     return OwnAnswer.safeParse(await response.json()).success ? "turnd" : "another";
   } catch (error) {
-    // Whoever speaks no HTTP, or no JSON, is not ours.
+    // A server without HTTP, or without JSON, is not ours.
     return error instanceof Error && isRefused(error.cause) ? "none" : "another";
   }
 }

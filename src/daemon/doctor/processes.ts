@@ -38,7 +38,7 @@ export async function checkTurnLimits({ turnLimits }: Subject): Promise<Verdict>
   }
 }
 
-/** An orphan that ends must vanish: whoever adopted it, PID 1 at last, has to take it away. */
+/** An orphan that ends must be reaped by the process that adopted it, at last PID 1. */
 export async function checkReaper(): Promise<Verdict> {
   const { stdout } = await runTool(["/bin/sh", "-c", "sleep 0.1 >/dev/null 2>&1 & echo $!"], {
     runAs: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, isSelf: true },

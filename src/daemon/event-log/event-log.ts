@@ -19,7 +19,7 @@ export interface LogSoFar {
 /**
  * The events of one turn, append only.
  *
- * Appends run one after the other, in the order of the calls, whoever makes them and whether or not they are awaited.
+ * Appends run one after the other, in the order of the calls, from any caller and whether or not they are awaited.
  */
 export interface EventLog {
   /** Gives each event the next `seq` and writes them all with one call, before any reader sees them (law 2). */
@@ -28,7 +28,7 @@ export interface EventLog {
    * Appends the last event, durably: it is on the disk before any reader sees it. Nothing can be appended after it (law 3).
    *
    * @param makeEvent - called once every earlier append is done; again when the call is repeated after a failure
-   * @param beforeVisible - called in between, so that whoever sees the event finds the rest of the world in accord
+   * @param beforeVisible - called in between, so that a reader of the event finds all other state in accord
    */
   appendLast(makeEvent: (log: LogSoFar) => NewEvent, beforeVisible: () => void): Promise<void>;
   lastSeq(): number;

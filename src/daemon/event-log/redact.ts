@@ -90,7 +90,7 @@ interface Span {
   readonly end: number;
 }
 
-/** Where a secret's beginning stands right before a cut. Goes by the beginnings: whoever prints can put any number of cuts. */
+/** Where a secret's beginning stands right before a cut. Goes by the beginnings: a program can print any number of cuts. */
 function findHeads(text: string, form: string): Span[] {
   const head = form.slice(0, MIN_SECRET_CHARACTERS);
   const heads: Span[] = [];

@@ -6,7 +6,7 @@ export interface WholeLog {
   readonly sizeBytes: number;
   readonly lines: number;
   readonly last: WholeLine | undefined;
-  /** Bytes that were cut off; a line that the daemon was writing when it died is among them. */
+  /** Bytes that were cut off; a line that the daemon was writing when it ended is among them. */
   readonly cutBytes: number;
 }
 

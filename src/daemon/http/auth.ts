@@ -54,7 +54,7 @@ export function registerTokenGuard(app: FastifyInstance, options: TokenGuardOpti
     if (routeOptions.config.isPublic === true) return;
     if (!isTrusted(headers.authorization) && !options.isLoggedIn(headers)) {
       refuseWithoutTicket(request, options.tickets);
-      // The URL has been used, and is still nobody's business.
+      // The URL has been used, and is still not shown.
       void reply.headers({ "referrer-policy": "no-referrer", "cache-control": "no-store" });
     }
     if (options.token !== undefined) app.connections.trust(raw.socket);

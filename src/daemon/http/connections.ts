@@ -38,7 +38,7 @@ export interface ConnectionLimits {
 /**
  * Limits an app's connections, and decorates it with them as `connections`.
  *
- * A full port refuses nobody: the oldest unauthenticated connection is closed for a new one. A client that opens
+ * A full port refuses no client: the oldest unauthenticated connection is closed for a new one. A client that opens
  * thousands of connections and sends nothing, or half a request, loses its own; a caller with the token only needs time
  * for its headers.
  */

@@ -34,7 +34,7 @@ const LAST_OUTPUT_MS = 500;
  * gone. The rest of its process group ends with it in any case.
  *
  * Everything that touches a session's home runs this way: a path in a directory that the CLIs' user owns may be a link
- * to anywhere, and as that user it leads nowhere the user could not go anyway.
+ * to anywhere, and as that user it leads only where the user may go anyway.
  * @throws the signal's reason, once it has aborted
  * @throws {ResourcesExhaustedError} if it could get no process: its answer is then neither yes nor no
  */

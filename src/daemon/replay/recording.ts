@@ -39,13 +39,13 @@ const RecordingFile = z.object({
 export interface Recording {
   readonly directory: string;
   readonly turn: z.output<typeof RecordingFile>;
-  /** null when nobody saw the process end. */
+  /** null when the process's end was not observed. */
   readonly exit: Exit | null;
   /** True for output alone: how the process ended is not known, and nothing was there to record it. */
   readonly isExitUnrecorded?: boolean;
   readonly stdoutPath: string;
   readonly stderrPath: string;
-  /** What was taken when; undefined where nothing tells, and then stdout comes before stderr. */
+  /** What was taken when; undefined where that is unknown, and then stdout comes before stderr. */
   readonly timeline: Timeline | undefined;
 }
 

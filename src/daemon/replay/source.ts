@@ -33,7 +33,7 @@ export interface RecordingSource {
 export interface SourceOptions {
   /** What `-` stands for. */
   readonly stdin: Readable;
-  /** Finds out whose output a file is. Throws a RecordingError where it cannot be told. */
+  /** Finds out whose output a file is. Throws a RecordingError where that is unknown. */
   readonly identify: (path: string, name: string) => Promise<OutputOrigin>;
   /** In the place of what was recorded or found out. */
   readonly executor?: CliName;

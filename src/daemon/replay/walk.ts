@@ -44,7 +44,7 @@ export async function* walkRecordings(
   }
 }
 
-/** A file of this name that cannot be looked at, or is none, is one for whoever opens it: that reports it. */
+/** A file of this name that cannot be looked at, or is none, is left to the code that opens it: that reports it. */
 async function hasFile(directory: string, name: string): Promise<boolean> {
   return isThere(join(directory, name)).catch(() => true);
 }

@@ -1,6 +1,6 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { closeToOthers } from "../storage/close-to-others.ts";
+import { restrictToOwner } from "../storage/restrict-to-owner.ts";
 import { isDirectory, isThere } from "./entries.ts";
 import type { SessionStoreOptions } from "./session-store.ts";
 
@@ -15,7 +15,7 @@ const FREE_LIMIT_MS = 10_000;
 export async function freeRemoved(root: string, { removeTree, onLeft }: FreeOptions): Promise<void> {
   const turns = join(root, "turns");
   try {
-    await closeToOthers(root);
+    await restrictToOwner(root);
     if (await isDirectory(turns)) await freeTurns(turns, onLeft);
     const bounds = { limitMs: FREE_LIMIT_MS, signal: new AbortController().signal };
     if (await isThere(join(root, "home"))) await removeTree(join(root, "home"), bounds);
@@ -26,12 +26,12 @@ export async function freeRemoved(root: string, { removeTree, onLeft }: FreeOpti
 
 /** What another user can change is left to the removal, which goes by descriptors. */
 async function freeTurns(turns: string, onLeft: FreeOptions["onLeft"]): Promise<void> {
-  await closeToOthers(turns);
+  await restrictToOwner(turns);
   for (const turn of await readdir(turns)) {
     const directory = join(turns, turn);
     if (!(await isDirectory(directory))) continue;
     try {
-      await closeToOthers(directory);
+      await restrictToOwner(directory);
       const rest = (await readdir(directory)).filter((name) => !RECORDS.test(name));
       for (const name of rest) await rm(join(directory, name), { recursive: true, force: true });
     } catch (error) {

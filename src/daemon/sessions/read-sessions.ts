@@ -1,14 +1,14 @@
 import { chmod, lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { closeToOthers } from "../storage/close-to-others.ts";
+import { restrictToOwner } from "../storage/restrict-to-owner.ts";
 import { makeDirectory } from "../storage/directories.ts";
 import { readRegular } from "../storage/read-regular.ts";
 import { isDirectory, isMissing } from "./entries.ts";
 import { SessionFile } from "./session-file.ts";
 import type { SessionStoreOptions } from "./session-store.ts";
 
-/** What lies in the directory of the sessions, or why that is not known. */
+/** What is in the directory of the sessions, or why that is not known. */
 export interface Listed {
   readonly names: readonly string[];
   readonly fault?: string;
@@ -47,7 +47,7 @@ export type ReadSession =
 export async function readSession(directory: string, id: string): Promise<ReadSession> {
   const unreadable = (reason: string): ReadSession => ({ ok: false, reason, isThere: true });
   try {
-    for (const path of [directory, join(directory, "turns")]) await closeToOthers(path);
+    for (const path of [directory, join(directory, "turns")]) await restrictToOwner(path);
     const turns = await readdir(join(directory, "turns"));
     const parsed = SessionFile.safeParse(JSON.parse((await readRegular(join(directory, "session.json"))).toString()));
     if (!parsed.success) return unreadable(z.prettifyError(parsed.error));

@@ -19,7 +19,7 @@ export class LockedError extends Error {
 /**
  * Takes the kernel's lock on a file. The file's content names the holder.
  *
- * The lock belongs to the open file: it ends with the process, however the process dies, and a stale file means
+ * The lock belongs to the open file: it ends with the process, however the process ends, and a stale file means
  * nothing.
  * @throws {LockedError} if another process holds it
  * @see flock(2); Node has no call for it, so flock(1) takes it on a descriptor it inherits from us

@@ -5,7 +5,7 @@ import { createTickets, keepNewest } from "./tickets.ts";
 /**
  * Who may open which terminal.
  *
- * An id that turnd made itself (a link) is a UUIDv4: a caller who knows it got it from somebody with the token. An id
+ * An id that turnd made itself (a link) is a UUIDv4: a caller that has it got it from a client with the token. An id
  * that a caller chose, such as a turn session's, can be guessed: it needs the token itself, where turnd has one.
  */
 export interface Access {

@@ -4,7 +4,7 @@ import type { RunAs } from "../process/run-as.ts";
 
 /** Bounds of the terminal; times in milliseconds. */
 export interface TerminalLimits {
-  /** Shells that run at once; as many ended ones are remembered. */
+  /** Shells that run at once; as many ended ones are kept. */
   readonly maxShells: number;
   /** Viewers of one shell at once. */
   readonly maxViewers: number;

@@ -28,7 +28,7 @@ export interface Shells {
   open(options: OpenShellOptions): Promise<{ readonly shell: Shell; readonly isNew: boolean }>;
   find(id: string): Shell | undefined;
   list(): Shell[];
-  /** Ends a shell and forgets it. */
+  /** Ends a shell and removes it. */
   remove(shell: Shell): Promise<void>;
   /** Starts no more shells and ends all. */
   shutDown(): Promise<void>;

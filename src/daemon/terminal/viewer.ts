@@ -84,7 +84,7 @@ async function sendOutput(socket: WebSocket, shell: Shell, { stallMs, heartbeat,
       if (bytes.length > 0) {
         if (!(await sendBytes(socket, bytes, stallMs))) return;
         position += bytes.length;
-        heartbeat.heard();
+        heartbeat.reset();
         shell.taken();
         continue;
       }
@@ -176,7 +176,7 @@ function parse(message: Message | undefined): ViewerMessage | undefined {
 
 interface Heartbeat {
   /** The other end is alive: it has read something. A pong may be queued behind much output on a slow line. */
-  heard(): void;
+  reset(): void;
   stop(): void;
 }
 
@@ -185,17 +185,17 @@ interface Heartbeat {
  * spared.
  */
 function startHeartbeat(socket: WebSocket, everyMs: number): Heartbeat {
-  let isHeard = true;
-  const heard = (): void => {
-    isHeard = true;
+  let isAlive = true;
+  const reset = (): void => {
+    isAlive = true;
   };
-  socket.on("pong", heard);
+  socket.on("pong", reset);
   const timer = setInterval(() => {
-    if (!isHeard && !socket.isPaused) return socket.terminate();
-    isHeard = false;
+    if (!isAlive && !socket.isPaused) return socket.terminate();
+    isAlive = false;
     socket.ping();
   }, everyMs);
-  return { heard, stop: () => clearInterval(timer) };
+  return { reset, stop: () => clearInterval(timer) };
 }
 
 /** Waits for the other end's close, at most as long as a viewer may be silent. */

@@ -22,7 +22,7 @@ export interface RunTurnsParts extends CliParts, PlayParts, RunParts {
 /**
  * Makes what runs a turn to its end, of a CLI or of a recording, and leaves its home in order. It never throws.
  *
- * `hasHome` is false for a turn that ends while it waits in line: what lies in the home belongs to another turn.
+ * `hasHome` is false for a turn that ends while it waits in line: what is in the home belongs to another turn.
  */
 export function createRunner(
   parts: RunTurnsParts,
@@ -57,7 +57,7 @@ export function createRunner(
       else await endWithoutLog(partsOf(turn), turn, error);
     } finally {
       if (hasEnded(turn)) secrets.end(turn.file.turn_id);
-      // Before those who wait for the end hear of it: they wait for the tidying too.
+      // Before those who wait for the end are notified: they wait for the tidying too.
       if (hasEnded(turn)) tidying.begin(turn, { hasHome });
       await turn.send({ type: "closed" });
     }

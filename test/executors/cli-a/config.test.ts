@@ -170,8 +170,8 @@ describe("CLI_A_JSON", () => {
     expect(warnings).toEqual([
       "CLI_A_MODEL is ignored: CLI_A_JSON is set and wins",
       "CLI_A_JSON refers to LAB_KEY, which is not set",
-      'CLI_A_JSON leaves permission.bash.git * on "ask"; nobody can answer, so it is denied',
-      'CLI_A_JSON leaves agent.build.permission on "ask"; nobody can answer, so it is denied',
+      'CLI_A_JSON leaves permission.bash.git * on "ask"; no one can answer, so it is denied',
+      'CLI_A_JSON leaves agent.build.permission on "ask"; no one can answer, so it is denied',
     ]);
   });
 

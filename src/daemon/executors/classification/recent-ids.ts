@@ -8,9 +8,9 @@ export interface RecentIds {
 const MAX_ID_CHARACTERS = 256;
 
 /**
- * Remembers the latest ids and forgets older ones: a turn of any length costs no more.
+ * Keeps the latest ids and drops older ones: a turn of any length costs no more.
  *
- * @param atLeast - so many different ones are remembered for sure, and at most twice as many
+ * @param atLeast - so many different ones are kept for sure, and at most twice as many
  */
 export function createRecentIds(atLeast: number): RecentIds {
   let recent = new Set<string>();

@@ -8,7 +8,7 @@ export interface RepeatFilter {
   retried(): void;
 }
 
-/** What is remembered of one request; an older message that comes again after that much is shown again. */
+/** What is kept of one request; an older message that comes again after that much is shown again. */
 const MAX_CHARACTERS = 4_000_000;
 const MAX_MESSAGES = 500;
 

@@ -11,7 +11,7 @@ const MAX_TRIED_CHARACTERS = 20_000;
 /**
  * Finds the first rule of an ordered table that a fact satisfies.
  *
- * @param facts - most telling first; within one rule the first fact that matches is the evidence
+ * @param facts - most specific first; within one rule the first fact that matches is the evidence
  * @param unclassified - the message when no rule matches
  */
 export function decideFailure(

@@ -43,7 +43,7 @@ export const cliA: Executor = {
     instructions: true,
   },
   variables: VARIABLES,
-  // It handles neither and dies of the first at once; the second serves where SIGINT is ignored.
+  // It handles neither and ends by the first at once; the second serves where SIGINT is ignored.
   // Source: docs/contracts/cli-a.md §10.
   stopSignals: ["SIGINT", "SIGTERM"],
   nativeBinaries: (cliName) =>

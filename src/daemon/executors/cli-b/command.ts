@@ -50,7 +50,7 @@ function configArgs(details: CliBDetails): string[] {
     case "none":
       return [];
     case "variables":
-      // What we render is known to this version; a key it no longer knew would be a safety setting lost in silence.
+      // What we render is known to this version; a key that it no longer had would be a safety setting lost unnoticed.
       return ["--strict-config", ...ALWAYS.map(toPair).flatMap(override)];
     case "toml":
       return details.overrides.flatMap(override);

@@ -35,7 +35,7 @@ export interface Executor {
    * @see docs/contracts/cli-a.md §10, docs/contracts/cli-b.md §9
    */
   readonly stopSignals: readonly ("SIGINT" | "SIGTERM")[];
-  /** Where the native binary lies, seen from the directory of a Node wrapper that is found on PATH instead; best first. */
+  /** Where the native binary is, seen from the directory of a Node wrapper that is found on PATH instead; best first. */
   nativeBinaries(cliName: string): readonly NativeBinary[];
   /** Reads the operator's variables. Pure: the caller writes what it returns. */
   configure(input: ConfigureInput): ConfigureResult;
@@ -89,9 +89,9 @@ export interface Executor {
   /** Files outside a session's home that the CLI would read as configuration; `~/` is the home of its user. */
   strayConfiguration(cliName: string): readonly string[];
   /**
-   * How to find out whether the provider speaks the API that this CLI cannot do without.
+   * How to find out whether the provider has the API that this CLI needs.
    *
-   * Absent when the CLI speaks more than one; undefined when the configuration does not name it.
+   * Absent when the CLI supports more than one; undefined when the configuration does not name it.
    */
   providerRequest?(configuration: Configuration): ProviderRequest | undefined;
 }

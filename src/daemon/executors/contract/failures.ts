@@ -1,6 +1,6 @@
 import type { DecidedOn, Evidence, FailureCode } from "../../../protocol/index.ts";
 
-/** A rule as people are told of it. */
+/** A rule as it is shown to people. */
 export interface DescribedRule {
   readonly rule: string;
   readonly code: FailureCode;
@@ -9,7 +9,7 @@ export interface DescribedRule {
   readonly seenIn: string;
 }
 
-/** What a table's decision rests on: enough to try every rule again, for whoever asks how it came about. */
+/** What a table's decision rests on: enough to try every rule again, to explain how it came about. */
 export interface Basis {
   readonly rules: readonly FailureRule[];
   readonly facts: readonly Fact[];

@@ -10,7 +10,7 @@ export interface HomeInput {
   readonly mode: Mode;
   /** Of this turn's request and its session; the operator's are in the configuration. */
   readonly mcpServers?: McpServers;
-  /** Of the session: told to the model besides what the configuration tells it. */
+  /** Of the session: given to the model besides the configuration's instructions. */
   readonly instructions?: string;
   /** As the request gave it; a CLI that knows only the models of its configuration needs it there. */
   readonly model?: string;

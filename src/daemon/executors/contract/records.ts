@@ -5,7 +5,7 @@ export interface RecordTable {
   readonly known: KnownShapes;
   /** The field that names a record's type; absent: `type`. */
   readonly typeField?: string;
-  /** The field whose own type tells records of one type apart: `item`. */
+  /** The field whose own type distinguishes records of one type: `item`. */
   readonly refinedBy?: string;
   /** The tool of a call that no table knows: the kind of its events is a guess. */
   unmappedTool(record: object): string | undefined;
@@ -24,7 +24,7 @@ export interface KnownShapes {
  * The fields that records of one kind are known to have: path to what is there, as `"number|null read"`.
  *
  * A path is `part.state.metadata.files[].type`; `*` stands for any key. First come the JSON types that recordings show
- * (`unseen` when none does), then marks: `read`, the translator uses it; `open`, what lies below is not the CLI's own, such
+ * (`unseen` when none does), then marks: `read`, the translator uses it; `open`, what is below is not the CLI's own, such
  * as the arguments of a tool; `map`, its keys are names, not fields.
  */
 export type KnownFields = Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export type KnownFields = Readonly<Record<string, string>>;
 export interface KindFields {
   /** The field that names its type; absent: `type`. */
   readonly typeField?: string;
-  /** The field whose own type tells records of one type apart. */
+  /** The field whose own type distinguishes records of one type. */
   readonly refinedBy?: string;
 }
 

@@ -77,10 +77,10 @@ export interface Ending {
   readonly nativeSessionId: string | null;
   /** The requested id came back. */
   readonly isResumed: boolean;
-  /** Of this turn, and of those before it in its native session that told no total. */
+  /** Of this turn, and of those before it in its native session that reported no total. */
   readonly usage?: Usage;
   readonly costUsd?: number;
-  /** The last total that the native session has told, for the next turn's `usageBefore`. */
+  /** The last total that the native session has reported, for the next turn's `usageBefore`. */
   readonly usageAfter?: Usage;
   /** Absent: completed, as `proof` shows (law 4). */
   readonly failure?: FailureDraft;

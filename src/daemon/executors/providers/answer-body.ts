@@ -4,7 +4,7 @@ import { z } from "zod";
 export interface AnswerBody {
   /** Every code, type and status word it names the cause by, in one line. */
   readonly codes?: string;
-  /** The provider's own sentence, and that of whoever stands behind it. */
+  /** The provider's own sentence, and that of the server behind it. */
   readonly said?: string;
   /** An HTTP status that stands in the body: inside a stream there is no other. */
   readonly status?: number;

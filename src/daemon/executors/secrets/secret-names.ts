@@ -1,7 +1,7 @@
 /** Wherever in a name they stand, what is so called is a secret. */
 const SECRET_WORD =
   /^(?:\w*(?:password|passwd|passphrase|secrets?|tokens?|apikeys?|accesskeys?|secretkeys?|privatekeys?|credentials?|authorization|cookies?)|pwd|creds?|jwt|bearer)$/;
-/** Only as the last word, or before one that tells apart which: `DEPLOY_KEY`, `AUTH_PROD`. */
+/** Only as the last word, or before one that distinguishes which: `DEPLOY_KEY`, `AUTH_PROD`. */
 const WEAK_WORD = /^(?:keys?|auth|pass|passcode|pat|otp|psk|sig|signature)$/;
 /** Together with the word before, a key whatever follows: `API_KEY_OPENAI`. */
 const KEY_KIND = /^(?:api|access|secret|private|signing|encryption|master|account|service|license|auth|deploy)$/;

@@ -54,7 +54,7 @@ export const sandboxRoutes: FastifyPluginAsyncZod<SandboxRoutesOptions> = async 
       ...refusals(),
     },
   };
-  /** Ends checks that are under way when turnd is told to stop. */
+  /** Ends checks that are under way when turnd has to stop. */
   async function look(): Promise<Readiness> {
     if (isShuttingDown()) return STOPPING;
     try {

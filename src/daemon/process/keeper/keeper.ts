@@ -30,7 +30,7 @@ export interface KeptCommand {
   readonly directory: string;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Entered with that user's rights: a link in it leads nowhere that the user could not go. */
+  /** Entered with that user's rights: a link in it leads only where the user may go. */
   readonly cwd: string;
   readonly runAs: RunAs;
   /** The control group that the command enters before it runs; absent: it stays in turnd's. */
@@ -148,7 +148,7 @@ function keeperOptions({ env }: Pick<KeptCommand, "env">) {
   return { detached: true, cleanup: false, reject: false, buffer: false, extendEnv: false, env, cwd: "/" } as const;
 }
 
-/** Reads `started`; undefined when the turn never started, or its keeper died before it had written its pids. */
+/** Reads `started`; undefined when the turn never started, or its keeper ended before it had written its pids. */
 export async function readStarted(directory: string): Promise<Started | undefined> {
   const parsed = StartedFile.safeParse(await readJson(join(directory, "started")));
   if (!parsed.success) return undefined;
@@ -156,7 +156,7 @@ export async function readStarted(directory: string): Promise<Started | undefine
   return { keeperPid: keeper, keeperStart: keeper_start, pid, pidStart: pid_start, isSubreaper: subreaper };
 }
 
-/** Reads `exit.json`: how the command ended; undefined while it runs, or when its keeper died before it wrote it. */
+/** Reads `exit.json`: how the command ended; undefined while it runs, or when its keeper ended before it wrote it. */
 export async function readExit(directory: string): Promise<z.infer<typeof ExitFile> | undefined> {
   const parsed = ExitFile.safeParse(await readJson(join(directory, "exit.json")));
   return parsed.success ? { code: parsed.data.code, signal: parsed.data.signal } : undefined;
@@ -197,7 +197,7 @@ async function sizeOf(path: string): Promise<number> {
 /**
  * Waits for what a keeper has begun to write into `started`, while that keeper lives.
  *
- * @returns undefined when it died first (then its command never ran), or where what it wrote is damaged
+ * @returns undefined when it ended first (then its command never ran), or where what it wrote is damaged
  */
 export async function adoptStarted(directory: string): Promise<Started | undefined> {
   // A keeper takes its lock right after it has made the file; the second check covers that instant.

@@ -24,7 +24,7 @@ export interface History {
   readonly events: number;
   /** The greatest line number an event names, of each file. */
   readonly lines: Readonly<Record<TakenLine["source"], number>>;
-  /** The line that was the last to be greater than those before it: the daemon may have died within its events. */
+  /** The line that was the last to be greater than those before it: the daemon may have ended within its events. */
   readonly lastLine: TakenLine | undefined;
   /** The events from its first one on; events of earlier lines that came later are among them. */
   readonly lastEvents: readonly LoggedEvent[];

@@ -77,7 +77,7 @@ export type Degraded = NonNullable<TurnFile["degraded"]>;
 export type StartFacts = Required<Pick<TurnFile, "started_at">> &
   Pick<TurnFile, "cli_name" | "cli_version" | "args" | "requested_session" | "usage_before">;
 
-/** What is remembered of an end. */
+/** What is kept of an end. */
 export interface End {
   readonly status: TurnEndedData["status"];
   readonly at: string;

@@ -42,7 +42,7 @@ export interface Turn {
   send(input: Input): Promise<void>;
 }
 
-/** How long whoever stops a turn waits for the events of what was printed before: a turn may print for an hour what a CLI never would. */
+/** How long a caller that stops a turn waits for the events of what was printed before: a turn may print for an hour what a CLI never would. */
 export const LAST_LINES_MS = 2_000;
 
 export interface TurnOptions {

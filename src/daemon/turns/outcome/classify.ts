@@ -31,7 +31,7 @@ export interface Candidate {
   readonly on: DecidedOn;
   readonly verdict?: Verdict;
   readonly seenIn?: string;
-  /** What speaks for it; absent when it does not apply. */
+  /** The evidence for it; absent when it does not apply. */
   readonly evidence?: readonly Evidence[];
   /** Of a failure. */
   readonly draft?: FailureDraft;

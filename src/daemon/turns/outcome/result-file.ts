@@ -41,7 +41,7 @@ export async function readDecision({ directory }: Turn): Promise<Decision | unde
   try {
     return ResultFile.safeParse(JSON.parse((await readRegular(join(directory, FILE))).toString("utf8"))).data?.decision;
   } catch {
-    // Not there, or half written by a daemon that died: it is made again.
+    // Not there, or half written by a daemon that ended: it is made again.
     return undefined;
   }
 }

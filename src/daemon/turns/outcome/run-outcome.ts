@@ -45,7 +45,7 @@ export function toFailureOfOurs(error: unknown): FailureDraft {
   return ownFailure("unknown", `turnd itself failed: ${error instanceof Error ? error.message : String(error)}`);
 }
 
-/** Writes into `turn.json` what turnd itself did: nothing else in the directory shows it to whoever replays the turn. */
+/** Writes into `turn.json` what turnd itself did: nothing else in the directory shows it to a replay of the turn. */
 export async function saveOwnPart(turn: Turn, { halt, endedBy }: TurnFacts): Promise<void> {
   await turn.send({ type: "concluded", endedBy, halted: halt?.on === "turnd" ? toHalted(halt) : undefined });
 }

@@ -55,14 +55,14 @@ export interface ExecutorRuntimeOptions {
   readonly runAs: RunAs;
   /** Gives a home of that user's for one command: a CLI writes even when it is asked for its version alone. */
   readonly withTemporaryHome: WithTemporaryHome;
-  /** Whether the provider is asked if it speaks the API that the CLI needs: `TURND_CHECK_PROVIDER`. */
+  /** Whether the provider is asked if it has the API that the CLI needs: `TURND_CHECK_PROVIDER`. */
   readonly isProviderChecked: boolean;
   /** Takes secrets out of what is shown of it: providers and CLIs quote them. */
   readonly redact: Redact;
   readonly now: () => Date;
 }
 
-/** An empty request is refused in a round trip; whoever takes longer proves nothing. */
+/** An empty request is refused in a round trip; a slower answer proves nothing. */
 const PROVIDER_TIMEOUT_MS = 5_000;
 const SANDBOX_KEPT_MS = { works: 600_000, fails: 5_000 } as const;
 const MAX_EVIDENCE_CHARACTERS = 300;

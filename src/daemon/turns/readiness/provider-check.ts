@@ -12,7 +12,7 @@ export interface ProviderState extends ProviderVerdict {
   readonly answer?: ProviderAnswer;
 }
 
-/** Asks a provider, and remembers the answer for a while. */
+/** Asks a provider, and caches the answer for a while. */
 export interface ProviderCheck {
   /** The answer, asked for anew when the last one is too old. Callers at the same time share one question. */
   readonly ask: SharedAnswer<ProviderState>;

@@ -9,7 +9,7 @@ import { exhaustedFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
 
 export interface WorkspaceOptions {
-  /** Absolute paths; a workspace lies under one of them, links resolved. */
+  /** Absolute paths; a workspace is under one of them, links resolved. */
   readonly roots: readonly string[];
   readonly runAs: RunAs;
   readonly signal?: AbortSignal;

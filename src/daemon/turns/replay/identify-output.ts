@@ -21,7 +21,7 @@ const ENOUGH_RECORDS = 100;
  *
  * Only the beginning of the file is read.
  * @param name - how messages call it
- * @throws {RecordingError} that says why it cannot be told
+ * @throws {RecordingError} that names why it is unknown
  */
 export async function identifyOutput(
   path: string,
@@ -66,7 +66,7 @@ const SAY_IT = "name the CLI with --executor";
 function describeNothing(lines: number, executors: readonly Executor[]): string {
   const known = executors.map(({ id }) => id).join(" or ");
   return lines === 0
-    ? `is empty, so it cannot be told which CLI printed nothing; ${SAY_IT}`
+    ? `is empty, so it is unknown which CLI printed nothing; ${SAY_IT}`
     : `cannot tell whose output it is: none of its first ${lines} lines is a record of ${known}; ${SAY_IT}`;
 }
 

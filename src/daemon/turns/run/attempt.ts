@@ -30,7 +30,7 @@ export interface AttemptOptions {
   readonly emit: ConsumeOptions["emit"];
   /** Whether what an earlier daemon had logged has been read again: what comes now is added to the log. */
   readonly isCaughtUp: () => boolean;
-  /** Called where the log was full before all was read, before the rest is cut off: a daemon that dies in between leaves both to do. */
+  /** Called where the log was full before all was read, before the rest is cut off: a daemon that ends in between leaves both to do. */
   readonly onOutputCut: () => Promise<void>;
 }
 

@@ -119,7 +119,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
 /**
  * Removes what a turn leaves in the session's home: CLI A alone leaves 4.7 MB of temporary files a run.
  *
- * @param hasHome - false for a turn that ended while it waited in line: what else lies there is another turn's
+ * @param hasHome - false for a turn that ended while it waited in line: what else is there is another turn's
  *
  * Never throws: what cannot be removed is logged, and the next turn tries again.
  */

@@ -64,7 +64,7 @@ async function adopt(run: CliRun): Promise<void> {
     run.found = { started };
     return;
   }
-  // Its keeper died before it let the command go, or it cannot be read whom it named.
+  // Its keeper ended before it released the command, or the pids it wrote cannot be read.
   const processes = await sweepMarked(markOf(turn.file.turn_id, parts.groups.groups));
   await turn.send({ type: "processes_swept", processes });
   await refuse(run, undefined);

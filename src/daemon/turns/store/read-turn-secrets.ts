@@ -9,7 +9,7 @@ import { readRegular } from "../../storage/read-regular.ts";
 const TurnJson = z.object({ mcp_servers: McpServers.optional().catch(undefined) }).catch({});
 
 /**
- * Adds to a redactor what the requests of turns brought with them, for whoever reads their directories without a daemon.
+ * Adds to a redactor what the requests of turns brought with them, for a reader of their directories without a daemon.
  *
  * @param directories - of turns; one without a `turn.json` that can be read holds nothing to take out
  */

@@ -6,7 +6,7 @@ import type { TurnFile } from "../lifecycle/turn-file.ts";
 export interface SecretBook {
   /** Takes out the operator's secrets, and those of every turn that has not ended. */
   readonly redact: Redact;
-  /** The same, and what any turn of a session was given: a CLI remembers what an earlier turn has read. */
+  /** The same, and what any turn of a session was given: a CLI's session has what an earlier turn has read. */
   redactorOf(sessionId: string): Redact;
   add(turn: TurnSecrets, options: { readonly hasEnded: boolean }): void;
   end(turnId: string): void;

@@ -3,7 +3,7 @@ import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readRegular } from "../../storage/read-regular.ts";
 
-/** What lies in a turn's directory is not what turnd and its keeper leave there. */
+/** What is in a turn's directory is not what turnd and its keeper leave there. */
 export class DamagedTurnError extends Error {
   constructor(message: string) {
     super(message);

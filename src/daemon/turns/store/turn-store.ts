@@ -5,7 +5,7 @@ import { LoggedEvent, type TurnEndedData } from "../../../protocol/index.ts";
 import { truncateToValidPrefix, readWholeLine } from "../../event-log/truncate-to-valid-prefix.ts";
 import { createTail, type WritableTail } from "../../event-log/tail.ts";
 import { syncDirectory } from "../../storage/atomic-file.ts";
-import { closeToOthers } from "../../storage/close-to-others.ts";
+import { restrictToOwner } from "../../storage/restrict-to-owner.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import { createTurn, type Turn, type TurnOptions } from "../lifecycle/turn.ts";
 import {
@@ -40,7 +40,7 @@ export interface TurnStore {
   /** Durable when it resolves: the turn is admitted then (law 10). */
   add(file: TurnFile, files: readonly NewFile[]): Promise<Turn>;
   forgetSession(sessionId: string): void;
-  /** Resolves when the session gets another turn or is forgotten, or when the signal aborts. */
+  /** Resolves when the session gets another turn or is removed, or when the signal aborts. */
   grown(sessionId: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -102,7 +102,7 @@ export async function openTurnStore({
     const requestId = await findRequestId(directory);
     unreadable.set(turnId, { request_id: requestId, turn_id: turnId, session_id: sessionId });
   }
-  /** A full disk stays full while what was refused lies on it. */
+  /** A full disk stays full while what was refused is on it. */
   async function takeBack({ request_id, session_id, turn_id }: TurnFile, directory: string): Promise<void> {
     try {
       // What the next start would run goes first.
@@ -137,7 +137,7 @@ export async function openTurnStore({
     });
     for (const name of names) {
       try {
-        await closeToOthers(join(base, name));
+        await restrictToOwner(join(base, name));
         const turn = await loadTurn(join(base, name), { onCut, ...lifecycle });
         if (turn === undefined) await rm(join(base, name), { recursive: true, force: true });
         else if (turn.file.turn_id !== name || turn.file.session_id !== sessionId) {

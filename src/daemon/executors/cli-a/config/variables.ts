@@ -46,7 +46,7 @@ export function configure({ env, cliName }: ConfigureInput): ConfigureResult {
   return configureVariables(given, cliName);
 }
 
-/** Where the configuration lies below the home of the CLIs' user. */
+/** Where the configuration is below the home of the CLIs' user. */
 export function configPath(cliName: string): string {
   return `.config/${cliName}/config.json`;
 }

@@ -66,7 +66,7 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
           .filter((name) => !names.includes(name))
           .map((name) => `${name} is ignored: CLI_A_JSON is set and wins`),
         ...referred.filter((name) => !env[name]).map((name) => `CLI_A_JSON refers to ${name}, which is not set`),
-        ...listAsks(config).map((ask) => `CLI_A_JSON leaves ${ask} on "ask"; nobody can answer, so it is denied`),
+        ...listAsks(config).map((ask) => `CLI_A_JSON leaves ${ask} on "ask"; no one can answer, so it is denied`),
       ],
       effective: showConfig(quietConfig(config, { permissions: {}, mode: "execute" }), (key) =>
         given.has(key) ? "CLI_A_JSON" : "turnd",

@@ -57,7 +57,7 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     id: "unexplained-error",
     on: "stderr",
     name: new RegExp(`^(?:${START_UP}|${LAST_WORDS})`),
-    // Bun says "error: " of downloads that nobody needs.
+    // Bun prints "error: " of downloads that are not needed.
     pattern: /^(?:Uncaught |Unhandled )?(?:[A-Z]\w*)?(?:Error|Exception)\b/,
     code: "crashed",
     message: (fact) => `CLI A ended abnormally: ${quote(fact)}`,

@@ -7,7 +7,7 @@ export const CORRUPT_ON_RESUME = "store-corrupt-on-resume";
 
 const ANY_START = new RegExp(`^${START_UP}`);
 const FRESH_START = new RegExp(`^${START_UP}$`);
-/** At its start, or when it died later. */
+/** At its start, or when it crashed later. */
 const ANY_TIME = new RegExp(`^(?:${START_UP}|${LAST_WORDS}$)`);
 const FRESH_OR_LATER = new RegExp(`^(?:${START_UP}|${LAST_WORDS})$`);
 const RESUMING = new RegExp(`^${START_UP_OF_RESUME}$`);

@@ -12,7 +12,7 @@ const Envelope = z.object({
 /**
  * Recognises a record of CLI A among those of other CLIs.
  *
- * The order of the keys of `part` tells 1.3.2 and 1.14.34 apart: `id`, `sessionID` first, or `type`, or `id` and
+ * The order of the keys of `part` distinguishes 1.3.2 and 1.14.34: `id`, `sessionID` first, or `type`, or `id` and
  * `messageID` or `reason`. Source: the recordings of both versions.
  */
 export function recogniseRecord(record: unknown): RecordSign | undefined {

@@ -7,7 +7,7 @@ export interface PrintedParts {
   add(messageId: string, partId: string): void;
   /** The newest message that was printed, and what was printed of it; undefined before the first. */
   newest(): { readonly messageId: string; readonly partIds: ReadonlySet<string> } | undefined;
-  /** False when something was printed that is no longer known: then nobody can tell what is missing. */
+  /** False when something was printed that is no longer known: then it is unknown what is missing. */
   isKnown(): boolean;
 }
 

@@ -38,7 +38,7 @@ export interface StderrReader {
 /** The requests one agent of a session made for its present step. */
 interface Requests {
   failures: number;
-  /** Whether the failure of the latest request has been told. */
+  /** Whether the failure of the latest request has been reported. */
   isTold: boolean;
 }
 
@@ -50,7 +50,7 @@ interface FailedRequest {
 
 /** Enough for every start-up message with its stack; a CLI that talks without end costs no more. */
 const MAX_FACTS = 200;
-/** What a CLI says when it dies, its stack trace too. */
+/** What a CLI prints when it crashes, its stack trace too. */
 const MAX_LAST_WORDS = 50;
 const MAX_FACT_CHARACTERS = 2_000;
 /** The turn's own is the first; each subagent adds one. */
@@ -101,7 +101,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
     }
   }
 
-  /** A request made again within one step shows that the one before came to nothing, though no line may say so. */
+  /** A request made again within one step shows that the one before failed, even without a line about it. */
   function startRequest(log: LogLine & { kind: "request" }, latestMs: number, native: Native): TranslatedEvent[] {
     const before = requestsOf(log.sessionId, log.agent);
     const failures = before === undefined || before.isTold ? (before?.failures ?? 0) : before.failures + 1;

@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
   write: "edit",
 };
 
-/** An asked permission that nobody could give: the run stops with it. Source: docs/contracts/cli-a.md §7. */
+/** A permission that was asked for and could not be given: the run stops with it. Source: docs/contracts/cli-a.md §7. */
 const AUTO_REJECTED = /^The user rejected permission to use this specific tool call/;
 const RULED_OUT = /^The user has specified a rule which prevents you from using this specific tool call/;
 const ABORTED = /^Tool execution aborted/;
@@ -44,7 +44,7 @@ const line = z.int().positive().optional().catch(undefined);
 const Input = z
   .object({ filePath: text, path: text, offset: line, oldString: z.string().optional().catch(undefined) })
   .catch({});
-/** What a call tells of itself besides its output. Source: docs/contracts/cli-a.md §1.1. */
+/** What a call reports besides its output. Source: docs/contracts/cli-a.md §1.1. */
 export const Metadata = z.object({
   exit: z.int().optional().catch(undefined),
   truncated: z.boolean().optional().catch(undefined),
@@ -70,7 +70,7 @@ export const Todos = z.object({
 const InvalidInput = z.object({ error: text }).catch({});
 const DenyRules = z.array(z.object({ permission: z.string(), pattern: z.string(), action: z.string() }));
 
-/** What a call is, as far as its beginning would have told. */
+/** What a call is, as far as its beginning would have shown. */
 export function toToolCall({ tool, state }: CliATool, id: string): ToolStarted {
   const { filePath, path, offset } = Input.parse(state.input);
   const at = filePath ?? path;
@@ -119,7 +119,7 @@ export function toPlan({ tool, state }: CliATool): PlanEntries | undefined {
   }));
 }
 
-/** Whether a call was asked for and nobody was there to allow it. */
+/** Whether a call was asked for and could not be approved. */
 export function isAutoRejected({ state }: CliATool): boolean {
   return state.status === "error" && AUTO_REJECTED.test(state.error);
 }

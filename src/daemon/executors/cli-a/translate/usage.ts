@@ -4,7 +4,7 @@ import type { CliATokens } from "../records/record.ts";
 /**
  * One step's tokens in our words: input with cached and cache-written tokens, output with reasoning.
  *
- * 1.3.2 counts reasoning into `output`, 1.14.34 does not; the printed total tells which.
+ * 1.3.2 counts reasoning into `output`, 1.14.34 does not; the printed total shows which.
  * @returns undefined when the provider sent no usage, or numbers too large to be exact: unknown is not 0
  * @see docs/contracts/cli-a.md §1.2
  */

@@ -39,7 +39,7 @@ export type CliBDetails = z.infer<typeof CliBDetails>;
 /** What the real binary was built as: it reads `CODEX_HOME`, whatever it is called. */
 export const BUILT_AS = "codex";
 
-/** Where the configuration lies below a home. */
+/** Where the configuration is below a home. */
 export function configPath(cliName: string): string {
   return `.${cliName}/config.toml`;
 }

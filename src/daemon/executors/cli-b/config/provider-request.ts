@@ -13,7 +13,7 @@ const REFUSED_AS_REQUEST: readonly number[] = [400, 422];
 const ABOUT_SOMETHING_ELSE = /model|deployment|engine|account|organi[sz]ation|project|api.?key/i;
 
 /**
- * Asks the provider whether it implements `/responses`, the only API that this CLI speaks.
+ * Asks the provider whether it implements `/responses`, the only API that this CLI uses.
  *
  * Undefined where the CLI finds its provider or its key in a way of its own: a built-in provider, a command, AWS.
  */

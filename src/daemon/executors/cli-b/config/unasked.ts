@@ -34,7 +34,7 @@ export const BY_DEFAULT: readonly Default[] = [
   { path: "features.apps", value: false },
   // Commands of a hooks.json that a tool may have left.
   { path: "features.hooks", value: false, about: "hooks" },
-  // A model of its own that reads old threads in the background and writes down what to remember.
+  // A model of its own that reads old threads in the background and writes notes for later ones.
   { path: "features.memories", value: false, about: "memories" },
   // What sub-agents do is not printed.
   { path: "features.multi_agent", value: false, about: "agents" },

@@ -49,7 +49,7 @@ const ANSWER_RULES = answerRules({
   before: {
     "context-words": [
       {
-        // A 404 keeps no code; only the sentence tells an unknown model from a missing Responses API.
+        // A 404 keeps no code; only the sentence distinguishes an unknown model from a missing Responses API.
         id: "model-text",
         status: [404],
         pattern: WORDS.model,

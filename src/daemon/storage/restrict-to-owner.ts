@@ -9,7 +9,7 @@ import { open } from "node:fs/promises";
  * (volumes with a group of their own make every directory so) loses that permission.
  * @throws {Error} that names the owner, or the system's error: no directory, a link, or its mode cannot be changed
  */
-export async function closeToOthers(path: string): Promise<void> {
+export async function restrictToOwner(path: string): Promise<void> {
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     const { uid, mode } = await directory.stat();
