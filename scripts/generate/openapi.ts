@@ -3,6 +3,7 @@ import { pino } from "pino";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { createApp } from "../../src/daemon/http/app.ts";
 import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
+import { aliasesOf } from "../../src/daemon/turns/readiness/executor-names.ts";
 import { describeApi } from "../../src/daemon/http/openapi/openapi.ts";
 import { createTestFiles } from "../../test/harness/file-service.ts";
 import { createFakeService } from "../../test/http/fake-service.ts";
@@ -35,6 +36,7 @@ export async function renderOpenApi(): Promise<string> {
     describeApi(
       app,
       EXECUTORS.map(({ id }) => id),
+      aliasesOf(EXECUTORS),
     ),
     null,
     2,

@@ -13,6 +13,15 @@ export const CliName = z
   .meta({ id: "CliName" });
 export type CliName = z.infer<typeof CliName>;
 
+/**
+ * An executor as a request names it: by its id, or by what the CLI's own program is called. Answers and events carry the id.
+ */
+export const RequestedExecutor = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,31}$/, "lower-case letters, digits and -, beginning with a letter, at most 32")
+  .meta({ id: "RequestedExecutor" });
+export type RequestedExecutor = z.infer<typeof RequestedExecutor>;
+
 /** What plays a recording, beside the CLIs; no CLI may have this id. */
 export const REPLAY = "replay";
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { CliName, ExecutorName } from "./executors.ts";
+import { ExecutorName, RequestedExecutor } from "./executors.ts";
 import { Permissions } from "./permissions.ts";
 import { SessionMcpServers } from "./session-servers.ts";
 import { CallerId, Metadata } from "./turns.ts";
@@ -23,7 +23,9 @@ export const Instructions = z
 /** Body of `POST /v1/sessions`. Unknown fields are refused. */
 export const SessionRequest = z
   .strictObject({
-    executor: CliName,
+    executor: RequestedExecutor.meta({
+      description: "Which CLI runs its turns: its id, or the name of its program. Answers carry the id.",
+    }),
     session_id: CallerId.optional(),
     workspace: z.string().regex(/^\//, "must be an absolute path").max(4096).optional(),
     permissions: Permissions.default({}),

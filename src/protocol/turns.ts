@@ -2,7 +2,7 @@ import * as z from "zod";
 import { byteLength } from "./byte-length.ts";
 import { Decision } from "./decisions.ts";
 import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
-import { CliName, ExecutorName, Mode } from "./executors.ts";
+import { ExecutorName, Mode, RequestedExecutor } from "./executors.ts";
 import { McpServers } from "./mcp-servers.ts";
 import { Permissions } from "./permissions.ts";
 import { listOf } from "./list.ts";
@@ -74,7 +74,11 @@ export const Metadata = z
 export const TurnRequest = z
   .strictObject({
     input: TurnInput,
-    executor: CliName.optional().meta({ description: "Which CLI; needed unless `session_id` names a session." }),
+    executor: RequestedExecutor.optional().meta({
+      description:
+        "Which CLI: its id, or the name of its program (`opencode` is `cli-a`, `codex` is `cli-b`), which answers and events do " +
+        "not repeat: they carry the id. Needed unless `session_id` names a session.",
+    }),
     session_id: CallerId.optional().meta({
       description: "The session to continue, or with `executor` the id of a new one.",
     }),

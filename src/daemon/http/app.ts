@@ -30,6 +30,8 @@ export interface AppOptions {
   readonly service: TurnService;
   /** Ids of the CLIs that turnd drives, for the description of the API. */
   readonly executors: readonly string[];
+  /** Further names by which a request may name one, for the same. */
+  readonly executorAliases?: readonly string[];
   readonly terminal: TerminalService;
   readonly files: FileService;
   /** Most bytes of a file that is written. */
@@ -117,7 +119,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     token: options.token,
     version: options.version,
   });
-  await registerDocs(app, options.executors);
+  await registerDocs(app, options.executors, options.executorAliases);
   return app;
 }
 

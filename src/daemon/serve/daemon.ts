@@ -20,6 +20,7 @@ import { openGroups } from "./turn-groups.ts";
 import { reportExecutors } from "./report-executors.ts";
 import { stopWithin } from "./stop.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
+import { aliasesOf } from "../turns/readiness/executor-names.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
 import { HomeError } from "../process/user-files/change-home.ts";
 import type { TurnObserver } from "../turns/contract/observer.ts";
@@ -85,6 +86,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const app = await createApp({
       service,
       executors: options.executors.map(({ id }) => id),
+      executorAliases: aliasesOf(options.executors),
       terminal: shells,
       files: createFileService({
         program: await readFile(join(options.sandboxDirectory, "work-on-files"), "utf8"),

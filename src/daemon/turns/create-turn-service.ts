@@ -10,6 +10,7 @@ import { createAdmission } from "./admission/admission.ts";
 import type { TurnLimits } from "./contract/limits.ts";
 import type { TurnObserver } from "./contract/observer.ts";
 import { listIds } from "./readiness/executors.ts";
+import { executorIdOf } from "./readiness/executor-names.ts";
 import { describeDamage } from "./store/damage.ts";
 import { createReadiness, describeSandbox, type ReadinessParts, type SandboxParts } from "./readiness/describe.ts";
 import { createExecutorLook, type ExecutorLook } from "./readiness/look-at-executor.ts";
@@ -246,7 +247,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
         const message = "replay runs no CLI and has nothing to configure; POST /v1/replays plays a recording";
         throw new ProblemError("executor_not_found", message);
       }
-      const look = looks.get(id);
+      const look = looks.get(executorIdOf(parts.executors, id));
       if (look === undefined)
         throw new ProblemError(
           "executor_not_found",

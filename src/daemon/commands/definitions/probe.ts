@@ -15,17 +15,20 @@ export function addProbe({ program, settingsHint, perform }: CommandLine): void 
 
 async function probe(host: Host, named: readonly string[], isJson: boolean): Promise<ExitCode> {
   const executors = await loadExecutors(host);
+  const names = executors.flatMap(({ id, builtAs }) => [id, builtAs]);
   const ids = executors.map(({ id }) => id);
-  const unknown = named.find((name) => !ids.includes(name));
+  const unknown = named.find((name) => !names.includes(name));
   if (unknown !== undefined) {
-    const hint = nearest(unknown, ids);
+    const hint = nearest(unknown, names);
     const meant = hint === undefined ? "" : ` (Did you mean ${hint}?)`;
     process.stderr.write(`turnd: there is no executor ${JSON.stringify(unknown)}, only ${ids.join(", ")}${meant}\n`);
     return 2;
   }
   warnOfUnknownVariables(host, executors);
   const { printProbe } = await import("../probe.ts");
-  const probed = executors.filter(({ id }) => named.length === 0 || named.includes(id));
+  const probed = executors.filter(
+    ({ id, builtAs }) => named.length === 0 || named.includes(id) || named.includes(builtAs),
+  );
   return untilStopped((signal) =>
     printProbe(probed, {
       env: host.env,

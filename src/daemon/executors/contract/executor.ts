@@ -19,7 +19,10 @@ export interface Executor {
   readonly label: string;
   /** What the CLI is called when no setting says otherwise. */
   readonly defaultName: CliName;
-  /** The name its binary was built with; a binary of that name is served too. */
+  /**
+   * The name its binary was built with; a binary of that name is served too. Requests and commands may name the executor
+   * by it.
+   */
   readonly builtAs: string;
   /** What the names of its variables begin with: `CLI_A`. `<prefix>_NAME` and `<prefix>_BIN` are read for every executor. */
   readonly variablePrefix: string;

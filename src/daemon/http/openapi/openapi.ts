@@ -31,12 +31,16 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
 }
 
 /** Serves the description at `/openapi.json` and as a page at `/docs`. */
-export async function registerDocs(app: FastifyInstance, executors: readonly string[]): Promise<void> {
+export async function registerDocs(
+  app: FastifyInstance,
+  executors: readonly string[],
+  aliases: readonly string[] = [],
+): Promise<void> {
   let document: ApiDocument | undefined;
   let text: string | undefined;
   app.get("/openapi.json", { ...open, schema: { hide: true } }, async (_request, reply) => {
     // Rendered once: rendering takes longer than the rest of the request.
-    text ??= JSON.stringify((document ??= describeApi(app, executors)));
+    text ??= JSON.stringify((document ??= describeApi(app, executors, aliases)));
     return reply.type("application/json; charset=utf-8").send(text);
   });
   await app.register(async (docs) => {
@@ -49,7 +53,7 @@ export async function registerDocs(app: FastifyInstance, executors: readonly str
       theme: { title: "turnd" },
       uiConfig: { layout: "BaseLayout" },
       transformSpecificationClone: false,
-      transformSpecification: () => (document ??= describeApi(app, executors)),
+      transformSpecification: () => (document ??= describeApi(app, executors, aliases)),
     });
   });
 }
@@ -58,16 +62,22 @@ export async function registerDocs(app: FastifyInstance, executors: readonly str
  * The OpenAPI document of an app that is ready.
  *
  * @param executors - ids of the CLIs: the values that their schemas allow
+ * @param aliases - what a request may say in place of one
  */
-export function describeApi(app: FastifyInstance, executors: readonly string[]): ApiDocument {
-  return listExecutors(nameOnce(app.swagger()), executors);
+export function describeApi(
+  app: FastifyInstance,
+  executors: readonly string[],
+  aliases: readonly string[] = [],
+): ApiDocument {
+  return listExecutors(nameOnce(app.swagger()), executors, aliases);
 }
 
 /** The schemas on the wire take any id of the right form; which ids there are, the daemon's registry decides. */
-function listExecutors(api: ApiDocument, executors: readonly string[]): ApiDocument {
+function listExecutors(api: ApiDocument, executors: readonly string[], aliases: readonly string[]): ApiDocument {
   const { schemas } = api.components;
   const listed = {
     CliName: { type: "string", enum: [...executors] },
+    RequestedExecutor: { type: "string", enum: [...executors, ...aliases] },
     ExecutorName: { type: "string", enum: [...executors, REPLAY] },
   };
   return { ...api, components: { ...api.components, schemas: { ...schemas, ...listed } } };

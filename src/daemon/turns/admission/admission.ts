@@ -23,6 +23,7 @@ import { findShortage } from "../readiness/state-disk.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { permissionsOf } from "./turn-permissions.ts";
 import type { TurnStore } from "../store/turn-store.ts";
+import { withExecutorId } from "../readiness/executor-names.ts";
 import { checkWorkspace } from "../readiness/workspace.ts";
 
 /** Lets requests in, each at most once (law 10). */
@@ -177,7 +178,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
   }
 
   return {
-    admit(request, traceId) {
+    admit(given, traceId) {
+      const request = withExecutorId(parts.executors, given);
       const asked = { requestId: request.request_id, hash: hashRequest(request) };
       return admitOnce(asked, () => admitTurn(request, asked, traceId));
     },
@@ -185,7 +187,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
       const asked = { requestId: request.request_id, hash: hashRequest(request) };
       return admitOnce(asked, () => admitRecording(request, asked, traceId));
     },
-    async createSession(request) {
+    async createSession(given) {
+      const request = withExecutorId(parts.executors, given);
       const { executor } = knownExecutor(parts.executors, request.executor, "executor");
       assertSessionSupported(request, executor.capabilities, parts.sessionSecrets);
       const workspace = await checkWorkspace(request.workspace ?? parts.workspace, {
