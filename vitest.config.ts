@@ -9,6 +9,7 @@ const DAEMON_TESTS = [
   "test/doctor/**/*.test.ts",
   "test/client/**/*.test.ts",
   "test/client-commands/**/*.test.ts",
+  "test/packages/**/*.test.ts",
   "test/replay/flat.test.ts",
 ];
 

@@ -37,7 +37,7 @@ export async function bundleTurnd(target: string): Promise<void> {
       plugins: [filesBesidePackage("@fastify/swagger-ui")],
       // Packages written for CommonJS ask for Node's modules by `require`.
       banner: {
-        js: 'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url); const bundleDirectory = import.meta.dirname;',
+        js: 'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url);',
       },
       logLevel: "warning",
     });
@@ -55,8 +55,10 @@ function filesBesidePackage(name: string): Plugin {
     setup(building) {
       building.onLoad({ filter: /\.js$/ }, async ({ path }) => {
         if (!path.startsWith(`${directory}/`)) return undefined;
-        const shipped = relative(dirname(BUNDLE), relative(ROOT, dirname(path)));
-        const found = `require("node:path").join(bundleDirectory, ${JSON.stringify(shipped)})`;
+        // Beside the bundle, or where npm has put it.
+        const shipped = JSON.stringify(relative(directory, dirname(path)));
+        const home = `require("node:path").dirname(require.resolve(${JSON.stringify(`${name}/package.json`)}))`;
+        const found = `require("node:path").join(${home}, ${shipped})`;
         return { contents: (await readFile(path, "utf8")).replaceAll("__dirname", found), loader: "js" };
       });
     },

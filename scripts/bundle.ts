@@ -6,7 +6,7 @@ import { bundleTurnd } from "./bundle-turnd.ts";
 const ROOT = dirname(import.meta.dirname);
 
 /** What cannot be part of one file, by package: files that are served as they are. */
-const SHIPPED: Readonly<Record<string, readonly string[]>> = {
+export const SHIPPED: Readonly<Record<string, readonly string[]>> = {
   "@fastify/swagger-ui": ["package.json", "LICENSE", "static"],
   "@xterm/addon-fit": ["package.json", "LICENSE", "lib/addon-fit.mjs"],
   "@xterm/xterm": ["package.json", "LICENSE", "lib/xterm.mjs", "css"],
@@ -17,7 +17,7 @@ const SHIPPED: Readonly<Record<string, readonly string[]>> = {
  *
  * @param target - a directory that is made anew; `sandbox/` goes beside what it holds
  */
-async function bundle(target: string): Promise<void> {
+export async function bundle(target: string): Promise<void> {
   await rm(target, { recursive: true, force: true });
   await bundleTurnd(target);
   await bundleInspector(join(target, "dist/inspector"));
@@ -30,9 +30,11 @@ async function bundle(target: string): Promise<void> {
   }
 }
 
-const [target, ...rest] = process.argv.slice(2);
-if (target === undefined || rest.length > 0) {
-  console.error("usage: node scripts/bundle.ts <directory>");
-  process.exit(2);
+if (process.argv[1] === import.meta.filename) {
+  const [target, ...rest] = process.argv.slice(2);
+  if (target === undefined || rest.length > 0) {
+    console.error("usage: node scripts/bundle.ts <directory>");
+    process.exit(2);
+  }
+  await bundle(target);
 }
-await bundle(target);

@@ -7,7 +7,8 @@
 export function readBaseUrl(baseUrl: string): string {
   const page: unknown = Reflect.get(globalThis, "location");
   const href: unknown = typeof page === "object" && page !== null ? Reflect.get(page, "href") : undefined;
-  const url = URL.parse(baseUrl, typeof href === "string" ? href : undefined);
+  const base = typeof href === "string" ? href : undefined;
+  const url = URL.canParse(baseUrl, base) ? new URL(baseUrl, base) : null;
   const quoted = JSON.stringify(baseUrl);
   if (url === null) {
     throw new TypeError(`baseUrl must be an http or https address, such as http://127.0.0.1:8091, got ${quoted}`);

@@ -1,4 +1,4 @@
-import { ProblemError } from "../protocol/index.ts";
+import { PROBLEM_STATUS, ProblemError } from "../protocol/index.ts";
 import { delay } from "./delay.ts";
 import { TurndUnreachable } from "./errors.ts";
 
@@ -14,16 +14,8 @@ const RETRIES = 3;
 const LONGEST_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 200;
 
-/** What passes by itself. A full disk and a fault of turnd's own do not. */
-const PASSING: ReadonlySet<string> = new Set([
-  "queue_full",
-  "too_many_streams",
-  "shutting_down",
-  "resources_exhausted",
-  "upstream_unreachable",
-  "upstream_timeout",
-  "turnd_unavailable",
-]);
+/** What passes by itself: no place just now, turnd stopping, a front without its turnd. A full disk and a fault of turnd's do not. */
+const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
  * Asks until there is an answer, or no try is left. Only for what is safe to repeat.
@@ -51,6 +43,6 @@ export async function repeatedly<T>(
 /** How long a fault asks to wait; undefined for one that does not pass. */
 function askedWaitMs(error: unknown): number | undefined {
   if (error instanceof TurndUnreachable) return error.retryAfterMs ?? 0;
-  if (!(error instanceof ProblemError) || !PASSING.has(error.code)) return undefined;
+  if (!(error instanceof ProblemError) || !PASSING.has(PROBLEM_STATUS[error.code])) return undefined;
   return (error.retryAfterSeconds ?? 0) * 1_000;
 }

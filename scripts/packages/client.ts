@@ -1,0 +1,65 @@
+import { readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import { copyFiles, packDirectory, readManifest, ROOT } from "./npm-pack.ts";
+
+const DEPENDENCIES = ["eventsource-parser", "zod"] as const;
+
+/** For a browser and for Node: with the types of the web, and none of Node's. */
+const COMPILER_OPTIONS = {
+  module: "nodenext",
+  target: "es2023",
+  lib: "es2024,dom,dom.asynciterable",
+  types: "",
+  rootDir: join(ROOT, "src"),
+};
+const COMPILER_FLAGS = [
+  "--ignoreConfig",
+  "--declaration",
+  "--rewriteRelativeImportExtensions",
+  "--verbatimModuleSyntax",
+  "--strict",
+  "--exactOptionalPropertyTypes",
+  "--noUncheckedIndexedAccess",
+  "--skipLibCheck",
+];
+
+/** Makes the client's package: `src/client` and the protocol, as JavaScript with its types. */
+export async function packClient(stage: string, target: string): Promise<string> {
+  const { version, license, dependencies } = await readManifest();
+  await compile(join(stage, "dist"));
+  await copyFiles(["CHANGELOG.md", "LICENSE", "src/client/README.md"], stage);
+  await rename(join(stage, "src/client/README.md"), join(stage, "README.md"));
+  const manifest = {
+    name: "turnd-client",
+    version,
+    description: "Calls turnd, a daemon that runs turns of coding command-line tools, from Node and from browsers.",
+    license,
+    type: "module",
+    exports: {
+      ".": { types: "./dist/client/index.d.ts", default: "./dist/client/index.js" },
+      "./package.json": "./package.json",
+    },
+    types: "./dist/client/index.d.ts",
+    files: ["dist/", "CHANGELOG.md"],
+    sideEffects: false,
+    engines: { node: ">=20.3" },
+    dependencies: Object.fromEntries(DEPENDENCIES.map((name) => [name, `^${dependencies[name]}`])),
+  };
+  return packDirectory(stage, manifest, target);
+}
+
+async function compile(outDir: string): Promise<void> {
+  const options = Object.entries({ ...COMPILER_OPTIONS, outDir }).flatMap(([name, value]) => [`--${name}`, value]);
+  const entry = join(ROOT, "src/client/index.ts");
+  await execa(join(ROOT, "node_modules/.bin/tsc"), [entry, ...options, ...COMPILER_FLAGS]);
+  for (const path of await readdir(outDir, { recursive: true })) {
+    // The compiler rewrites what imports JavaScript, not what imports types.
+    if (path.endsWith(".d.ts")) await rewriteImports(join(outDir, path));
+  }
+}
+
+async function rewriteImports(path: string): Promise<void> {
+  const text = await readFile(path, "utf8");
+  await writeFile(path, text.replaceAll(/(from |import\()"(\.[^"]+)\.ts"/g, '$1"$2.js"'));
+}
