@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** The header that a page sends with its cookie: programs of other ports are sent the cookie, and never this. */
 export const SESSION_KEY_HEADER = "x-turnd-session-key";
