@@ -14,7 +14,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // What the command lines of turnd, of the agent service and of its client do alike.
   "command-line": [],
   executors: ["protocol"],
-  // Files and directories that survive a crash; knows nobody.
+  // Files and directories that survive a crash; imports no other room.
   storage: [],
   process: ["protocol", "storage"],
   "event-log": ["protocol"],

@@ -9,7 +9,7 @@ const MAX_INSTRUCTIONS_BYTES = 65_536;
 // eslint-disable-next-line no-control-regex -- a tab and a line break are the only ones that a text needs
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
 
-/** What the model is told in every turn of a session, besides what the CLI and the repository tell it. */
+/** What the model gets in every turn of a session, besides the instructions of the CLI and of the repository. */
 export const Instructions = z
   .string()
   .refine((value) => value.trim() !== "", "must not be empty")

@@ -79,13 +79,13 @@ export const READS = `read -r line <"$XDG_CONFIG_HOME/fake-cli-a/config.json"
 case "$line" in "{turnd:"*) echo "Error: not valid JSON" >&2; exit 1 ;; esac
 exit 0`;
 
-/** A program that tells its version, and for everything else does as it is told. */
+/** A program that prints its version, and otherwise does what the test chooses. */
 export function fakeCli(path: string, version: string, otherwise: string): void {
   writeFileSync(path, `#!/bin/sh\n[ "$1" = --version ] && echo "fake ${version}" && exit 0\n${otherwise}\n`);
   chmodSync(path, 0o755);
 }
 
-/** Looks at a machine, and shows that neither the key nor the token is told. */
+/** Looks at a machine, and shows that neither the key nor the token is printed. */
 export async function doctor(
   { home, state, workspace, env, sandboxDirectory = join(REPOSITORY, "sandbox") }: Machine,
   isJson: boolean,

@@ -7,7 +7,7 @@ import type { TestDaemon } from "../harness/daemon.ts";
 import { PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-/** Asserts that a turn of so many calls is told whole: no event missing, none twice, the digest right. */
+/** Asserts that a turn of so many calls is reported whole: no event missing, none twice, the digest right. */
 async function expectWhole(turnd: TestDaemon, directory: string, turnId: string, calls: number): Promise<void> {
   for await (const frame of turnd.follow(turnId)) if (frame.event === "end") break;
   const events = await turnd.events(turnId);

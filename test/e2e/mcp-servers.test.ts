@@ -98,7 +98,7 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
     });
     expect(made.status).toBe(201);
     const { session_id } = made.body;
-    /** Whether the model was told the instructions in the requests of a turn, by what is in none of its input. */
+    /** Whether the model got the instructions in the requests of a turn, by what is in none of its input. */
     const isTold = (since: number): boolean =>
       model.requests.slice(since).some(({ body }) => {
         const sent = JSON.stringify(body);

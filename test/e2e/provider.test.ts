@@ -20,7 +20,7 @@ describe.concurrent.each(CLI_A)("$executor $version", (cli) => {
 
   test("a rate limit that never ends is ended by the idle timeout, as rate_limited", async () => {
     const { turnd } = stage();
-    // Longer than the CLI takes to start on a loaded machine: it retries for ever without a word on stdout.
+    // Longer than the CLI takes to start on a loaded machine: it retries for ever without output on stdout.
     const result = await turnd.run({ executor: "cli-a", input: "@@rate-limit@@", idle_timeout_ms: 25_000 });
     expect(result).toMatchObject({ status: "failed", failure: { code: "rate_limited", retryable: true } });
     expect(result.failure?.evidence[0]).toMatchObject({ source: "stderr", text: expect.stringContaining("429") });

@@ -52,7 +52,7 @@ async function logIn(url: string, directory: string) {
   };
 }
 
-/** A model that makes one call after the other until it is told that this is enough. */
+/** A model that makes one call after the other until the test stops it. */
 async function startTirelessModel() {
   let isEnough = false;
   const tireless: Scenario = (conversation) => {

@@ -65,7 +65,7 @@ test(
     expect(readFileSync(join(directory, "admin-password"), "utf8")).toBe(password);
     expect((await paste(second.output())).stdout).toContain('"status":"completed"');
     expect(turndOf(directory)).toBe(turnd);
-    // A model that dies alone comes back at the same address.
+    // A model that is killed alone comes back at the same address.
     const [living = 0] = modelsOf(directory);
     process.kill(living, "SIGKILL");
     await waitFor("another model", () => modelsOf(directory).some((pid) => pid !== living));

@@ -3,7 +3,7 @@ import { processesNaming } from "../harness/processes.ts";
 import { PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-/** More than 300 seconds, and nobody else's number: found again in the arguments of processes. */
+/** More than 300 seconds, and a number of this test only: found again in the arguments of processes. */
 const SECONDS = 300_000 + (process.pid % 100_000);
 
 describe.each(PINNED_CLIS)("$executor $version", (cli) => {
@@ -44,7 +44,7 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
 
     const result = (await turnd.request("GET", `/v1/turns/${running.turn_id}/result`)).body;
     expect(result).toMatchObject({ status: "cancelled", cancelled_by: "steer" });
-    // At a boundary nothing is under way: whatever was told to have started has ended by itself.
+    // At a boundary nothing is under way: whatever was reported as started has ended by itself.
     const ended = (await turnd.events(running.turn_id)).filter((event) => event.type === "tool.ended");
     expect(ended.length).toBeLessThan(40);
     expect(new Set(ended.map(({ data }) => data.status))).toEqual(new Set(["completed"]));

@@ -238,24 +238,24 @@ describe("structured fields outweigh words", () => {
 
 describe("readAnswerBody", () => {
   test.each([
-    ['{"error":{"message":"no","type":"t","code":"c"}}', { codes: "c t", said: "no" }],
+    ['{"error":{"message":"no","type":"t","code":"c"}}', { codes: "c t", sentence: "no" }],
     [
       '[{"error":{"code":400,"message":"no","status":"S","details":[{"reason":"R"},7]}}]',
-      { codes: "400 S R", said: "no", status: 400 },
+      { codes: "400 S R", sentence: "no", status: 400 },
     ],
-    ['{"code":"c","error":"no"}', { codes: "c", said: "no" }],
-    ['{"detail":"no"}', { said: "no" }],
-    ['{"message":{"detail":[{"loc":["a"]}]},"type":"t"}', { codes: "t", said: '{"detail":[{"loc":["a"]}]}' }],
+    ['{"code":"c","error":"no"}', { codes: "c", sentence: "no" }],
+    ['{"detail":"no"}', { sentence: "no" }],
+    ['{"message":{"detail":[{"loc":["a"]}]},"type":"t"}', { codes: "t", sentence: '{"detail":[{"loc":["a"]}]}' }],
     [
       '{"error":{"code":429,"message":"wrapped","metadata":{"raw":"the cause"}}}',
-      { codes: "429", said: "wrapped: the cause", status: 429 },
+      { codes: "429", sentence: "wrapped: the cause", status: 429 },
     ],
     [
       '{"type":"response.failed","response":{"error":{"code":"c","message":"no"}}}',
-      { codes: "c response.failed", said: "no" },
+      { codes: "c response.failed", sentence: "no" },
     ],
-    ['{"error":{"code":"1113","message":"no"}}', { codes: "1113", said: "no" }],
-    ['"no"', { said: "no" }],
+    ['{"error":{"code":"1113","message":"no"}}', { codes: "1113", sentence: "no" }],
+    ['"no"', { sentence: "no" }],
     ["{}", {}],
     ['{"error":null}', {}],
     ['{"error":[1,{}],"message":7}', {}],
@@ -271,7 +271,7 @@ describe("readAnswerBody", () => {
   );
 
   test("bounds what it keeps", () => {
-    const { said = "" } = readAnswerBody(JSON.stringify({ message: "x".repeat(100_000) })) ?? {};
-    expect(said.length).toBeLessThanOrEqual(2_000);
+    const { sentence = "" } = readAnswerBody(JSON.stringify({ message: "x".repeat(100_000) })) ?? {};
+    expect(sentence.length).toBeLessThanOrEqual(2_000);
   });
 });

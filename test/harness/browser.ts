@@ -35,7 +35,7 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** Starts a browser of its own; whoever starts it closes it. */
+/** Starts a browser of its own; the caller closes it. */
 export async function launchBrowser(
   viewport: { readonly width: number; readonly height: number },
   colorScheme: "light" | "dark" = "light",

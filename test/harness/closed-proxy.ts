@@ -9,7 +9,7 @@ export interface ClosedProxy {
   close(): Promise<void>;
 }
 
-/** Starts one: whoever asks it shows what it wanted, and gets nothing. */
+/** Starts one: a request to it is recorded, and gets nothing. */
 export async function startClosedProxy(): Promise<ClosedProxy> {
   const asked: string[] = [];
   const server = createServer((socket) => {

@@ -9,6 +9,6 @@ const FIRST = 1_900_000_000;
  */
 export function ownUid(): number {
   const [first = 0, , count = 0] = readFileSync("/proc/self/uid_map", "utf8").trim().split(/\s+/).map(Number);
-  // Where this machine is a container with a few users of its own, nobody else's tests see them.
+  // Where this machine is a container with a few users of its own, no other tests see them.
   return first === 0 && count > FIRST + process.pid ? FIRST + process.pid : 54_321;
 }

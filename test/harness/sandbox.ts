@@ -45,7 +45,7 @@ export interface SandboxOptions {
 /** A running container of the image, and a client of its public port that carries the token. */
 export interface Sandbox extends Client {
   readonly container: StartedTestContainer;
-  /** Runs a command inside, as root unless told. Its output is both streams in one. */
+  /** Runs a command inside, as root unless another user is given. Its output is both streams in one. */
   exec(command: readonly string[], user?: string): Promise<ExecResult>;
   /** Everything printed so far, by turnd, the front and the entrypoint. */
   log(): Promise<string>;

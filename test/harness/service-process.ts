@@ -50,7 +50,7 @@ export async function startServiceProcess(
   };
 }
 
-/** A token of the superadmin `root`, who is made where nobody is there yet. */
+/** A token of the superadmin `root`, who is made where there is no account yet. */
 export async function logIn(url: string, initToken?: string): Promise<string> {
   const { request } = createClient(url);
   return waitFor("a login", async () => {

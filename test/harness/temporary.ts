@@ -19,7 +19,7 @@ export function temporaryDirectory(onDone: (cleanUp: () => void) => void): strin
   return directory;
 }
 
-/** A copy of one of the repository's programs that the CLIs' user can run, whoever may enter the repository. */
+/** A copy of one of the repository's programs that the CLIs' user can run, also where that user may not enter the repository. */
 export function runnableProgram(path: string, onDone: (cleanUp: () => void) => void): string {
   const copy = join(temporaryDirectory(onDone), basename(path));
   copyFileSync(join(REPOSITORY, path), copy);

@@ -58,7 +58,7 @@ export async function openTerminalPage(url: string): Promise<TerminalPage> {
 /**
  * Uses the page as a person does: types, sees the output, reloads, sees the scrollback, goes on.
  *
- * @param url - of a new terminal, whoever serves it
+ * @param url - of a new terminal, of either server
  * @param picture - name of the picture that is kept
  */
 export async function driveTerminalPage(url: string, picture: string): Promise<void> {

@@ -12,7 +12,7 @@ const Report = z.object({
   checks: z.array(z.object({ name: z.string(), level: z.string(), message: z.string() })),
 });
 
-/** What keeps the machine's engine from giving CLI B its namespaces is told of every container without our profile. */
+/** What keeps the machine's engine from giving CLI B its namespaces is reported of every container without our profile. */
 const NO_SANDBOX = { "cli-b-sandbox": expect.stringMatching(/^warn: .*bwrap/) };
 
 /** What a report says that is not ok, by name; and that it agrees with the exit code and tells no secret. */

@@ -72,7 +72,7 @@ describeImage("the front", () => {
     let seen = 0;
     for await (const frame of sandbox().follow(turn_id)) {
       seen += 1;
-      // The first event's turn goes on until somebody cancels it, so that it arrives is the proof.
+      // The first event's turn goes on until it is cancelled, so that it arrives is the proof.
       if (frame.event === "tool.started") await sandbox().request("POST", `/v1/turns/${turn_id}/cancel`);
       if (frame.event === "end") expect(JSON.parse(frame.data)).toMatchObject({ data: { status: "cancelled" } });
     }

@@ -50,7 +50,7 @@ describeImage("a sandbox on volumes", { timeout: LIMIT_MS }, () => {
   }
   const eventsText = async (turnId: string): Promise<string> =>
     (await sandbox.request("GET", `/v1/turns/${turnId}/events`)).text;
-  /** The end of a turn, across times at which nobody answers. */
+  /** The end of a turn, across times without an answer. */
   const resultOf = (turnId: string) =>
     waitFor(
       "the end of the turn",

@@ -10,7 +10,7 @@ const LIMIT_MS = 300_000;
 
 /**
  * Tries all the time to listen on the ports given, in each way there is; says what it has got, and which round it is in.
- * What it has got it keeps, as somebody would who waits for a token.
+ * What it has got it keeps, as an attacker would that waits for a token.
  */
 const TAKER = `
 use Socket qw(:DEFAULT SO_REUSEPORT);

@@ -153,7 +153,7 @@ describeImage("a process of uid 1000", { timeout: LIMIT_MS }, () => {
     }
     const { stdout } = await execa("docker", ["inspect", sandbox().container.getId()]);
     const [{ Config, ...rest }] = JSON.parse(stdout);
-    // The environment is where they were given; whoever may ask the engine has them already.
+    // The environment is where they were given; a user of the engine has them already.
     const { Env: env, ...config } = Config;
     expect(env).toContain(`TURND_TOKEN=${TOKEN}`);
     for (const text of [JSON.stringify({ ...rest, config }), await sandbox().log()]) {
@@ -220,7 +220,7 @@ describeImage("links that uid 1000 has planted", { timeout: LIMIT_MS }, () => {
     expect(await look()).toBe(before);
     await sandbox.stop();
     await sandbox.remove();
-    // What the configurations cannot be written to is told, is not followed, and keeps nobody from starting.
+    // What the configurations cannot be written to is reported, is not followed, and keeps no container from starting.
     sandbox = await start();
     expect(await sandbox.log()).toMatch(
       /home\/sandbox cannot be prepared[^]*warning: the CLIs' configurations in \/home\/sandbox are not/,

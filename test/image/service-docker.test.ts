@@ -79,7 +79,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
     for (const cleanUp of cleanUps.toReversed()) await cleanUp();
   }, LIMIT_MS);
 
-  /** The ids of everything of this service that the engine has, running or not, whoever made it. */
+  /** The ids of everything of this service that the engine has, running or not, made by any process. */
   async function containerIds(): Promise<string[]> {
     if (instanceId === "") return [];
     const filter = ["--filter", `label=svc.instance=${instanceId}`];
@@ -201,7 +201,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
     expect(ids).toEqual(ids.map((_, index) => index + 1));
     expect(types.filter((type) => type === "end")).toHaveLength(1);
     expect((await service.call("GET", `/api/agent/runs/${runId}`)).body.run.attempt).toBe(2);
-    // The sweep removes the stranger, and the idle one.
+    // The sweep removes the one without a row, and the idle one.
     await stopped();
     expect(generationOf(before)).toBe("3");
   });

@@ -14,7 +14,7 @@ function findVersion2(): [string, string | undefined] {
     .split("\n")
     .flatMap((line) => (/ cgroup2 rw/.test(line) ? [line.split(" ")[1] ?? ""] : []));
   if (root === undefined || process.getuid?.() !== 0) return ["", undefined];
-  // At the root alone: what is below may be somebody's.
+  // At the root alone: what is below may belong to another test.
   const own = /^0::(.*)$/m.exec(readFileSync("/proc/self/cgroup", "utf8"))?.[1];
   const enabled = readFileSync(join(root, "cgroup.controllers"), "utf8").trim().split(" ");
   return [root, own === "/" ? enabled.findLast(Boolean) : undefined];

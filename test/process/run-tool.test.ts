@@ -6,7 +6,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 let marks = 0;
 
-/** A number of seconds that only one test sleeps, so that its processes can be told from all others. */
+/** A number of seconds that only one test sleeps, so that its processes can be distinguished from all others. */
 function newMark(): string {
   const mark = String(4_000_000 + (process.pid % 10_000) * 100 + marks++);
   onTestFinished(() => processesNaming(mark).forEach((pid) => process.kill(pid, "SIGKILL")));

@@ -73,7 +73,7 @@ function stands(directory: string, { source, line = 0, text }: Evidence): boolea
 
 const played = new Map<string, ReturnType<typeof play>>();
 
-/** Each recording is played once, whoever asks first. */
+/** Each recording is played once, at the first request. */
 function decide(directory: string): ReturnType<typeof play> {
   const known = played.get(directory) ?? play(directory);
   played.set(directory, known);

@@ -99,7 +99,7 @@ test("secrets are taken out of every part, and lines keep their numbers", async 
   expect(text).not.toContain(secret);
   const document = RecordingDocument.parse(JSON.parse(text));
   expect(document.stdout).toEqual(['{"a":"[redacted]"}\n', "\n", "plain [redacted]\n"]);
-  // With a secret in it, a line that is not UTF-8 is told as its events tell it.
+  // With a secret in it, a line that is not UTF-8 is shown as in its events.
   expect(document.stderr).toEqual(["[redacted] \ufffd\n", "second\n"]);
   expect(document.input).toBe("my key is [redacted]");
 });

@@ -24,7 +24,7 @@ test("the stdout of every fixture alone is recognised, or reported as what canno
   const { read, faults } = await summariseAll();
   const byName = new Map(FIXTURES.map((fixture) => [fixture.name, fixture]));
   expect(read.length + faults.length).toBe(FIXTURES.length);
-  // Help text in place of records is nobody's.
+  // Help text in place of records is of no CLI.
   const untold = PRINTING.filter(({ name }) => !read.some(({ recording }) => recording === name));
   expect(untold.map(({ name }) => name)).toEqual(["cli-a/1.3.2/message-taken-for-flags", "cli-a/1.3.2/unknown-flag"]);
   for (const fault of faults) expect(fault).toMatch(/: (?:is empty|cannot tell whose output it is).*--executor$/);
@@ -38,7 +38,7 @@ test("the stdout of every fixture alone is recognised, or reported as what canno
     const code = ended.failure?.code ?? null;
     const isTrue = ended.status === expected?.status && [expected.code, ...expected.also].includes(code);
     asLabelled += Number(isTrue);
-    // Without its exit, what was stopped from outside cannot be told from what was cut off: that is `unknown`.
+    // Without its exit, what was stopped from outside cannot be distinguished from what was cut off: that is `unknown`.
     if (!isTrue && code !== "unknown") untrue.push(`${recording} ${expected?.status} ${expected?.code}`);
   }
   // Nothing on stdout shows that another session was asked for.

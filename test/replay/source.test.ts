@@ -45,7 +45,7 @@ test.runIf(process.getuid?.() === 0)(
     expect(readFileSync(join(source.recording.directory, "stdout.jsonl"), "utf8")).toBe(
       readFileSync(join(recording, "stdout.jsonl"), "utf8"),
     );
-    // A link is put there: its name stays, and is told.
+    // A link is put there: its name stays, and is reported.
     await expect(source.close()).rejects.toThrow("ENOTDIR");
     expect(readdirSync(join(place, "gone"))).toEqual([]);
     expect(readdirSync(join(target, "stdin"))).toEqual(["turn.json"]);

@@ -8,7 +8,7 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const UID = ownUid();
 
-/** Runs until it is told to stop, which it writes down; every start adds its pid to a file. The front has a child, as nginx has its worker. */
+/** Runs until a signal stops it, which it writes to a file; every start adds its pid to a file. The front has a child, as nginx has its worker. */
 const PROGRAM = `#!/usr/bin/perl
 my ($name, $directory) = @ARGV;
 sub note { open(my $file, '>>', "$directory/$_[0]") or die; syswrite $file, "$_[1]\\n" }

@@ -139,7 +139,7 @@ test("a shell that is watched is not idle; when its viewer has left it is", asyn
   const { turnd, site } = await terminalDaemon({ TURND_SHELL_IDLE_MS: "500" });
   const id = await newTerminal(turnd);
   const viewer = await view(site, id);
-  // Another shell, that nobody watches, comes and goes meanwhile.
+  // Another shell, without a viewer, comes and goes meanwhile.
   const other = (await turnd.request("POST", "/v1/shell/sessions", {})).body.session_id;
   const statusOf = async (wanted: string): Promise<string> =>
     (await turnd.request("GET", "/v1/shell/sessions")).body.sessions.find(

@@ -18,7 +18,7 @@ const SECONDS = { min: -62_135_596_800, max: 253_402_300_799 } as const;
 export function readEntry(line: string | undefined, path: Buffer): FileEntry {
   const [, type, size, seconds, mode, version] = LINE.exec(line ?? "") ?? [];
   if (type !== "file" && type !== "directory" && type !== "link" && type !== "other") {
-    throw new WorkerError("it said something else of an entry");
+    throw new WorkerError("its answer is not that of an entry");
   }
   return {
     name: showName(lastName(path)),
@@ -35,7 +35,7 @@ export function readEntry(line: string | undefined, path: Buffer): FileEntry {
 export function readListed(line: string, pathOf: (name: Buffer) => Buffer): { name: Buffer; entry: FileEntry } {
   const words = line.split(" ");
   const parsed = Named.safeParse(words.slice(5));
-  if (!parsed.success) throw new WorkerError("it said something else of an entry");
+  if (!parsed.success) throw new WorkerError("its answer is not that of an entry");
   const [hex, target] = parsed.data;
   const name = Buffer.from(hex, "hex");
   const entry = readEntry(words.slice(0, 5).join(" "), pathOf(name));

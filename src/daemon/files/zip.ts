@@ -55,7 +55,7 @@ async function addEntries(zip: ZipFile, worker: FileWorker, output: Readable): P
       // The next one would only wait in memory.
       await isTaken;
       output.off("close", giveUp);
-    } else throw new WorkerError("it said something else of a tree");
+    } else throw new WorkerError("its answer is not that of a tree");
   }
   zip.end({ comment: describe(skipped), forceZip64Format: false });
 }

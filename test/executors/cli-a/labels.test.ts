@@ -42,7 +42,7 @@ const played = recordings.map((recording) => {
   const conclusion = conclude(recording, ending, halts > 0 ? ending.failure : undefined);
   return { name: recording.name, recording, expected: recording.expected, events, ending, halts, conclusion };
 });
-/** What a stranger's session printed is not passed on, and the labels count it. */
+/** What another session printed is not passed on, and the labels count it. */
 const own = played.filter(({ ending }) => ending.failure?.rule !== "session-mismatch");
 const finished = own.filter(({ expected, halts }) => halts === 0 && expected.usage !== null);
 

@@ -30,7 +30,7 @@ describe("the recordings of CLI B", () => {
     expect(ending.isResumed).toBe(expected.resumed ?? false);
     const unknown = events.filter((event) => event.type === "record.unknown");
     expect(unknown).toHaveLength(expected.unknown_records);
-    // A stranger's thread is stopped at its first line: what it went on to say is not passed on (docs/design.md §4).
+    // Another session's thread is stopped at its first line: its further output is not passed on (docs/design.md §4).
     if (halts > 0) return expect(events).toEqual([]);
 
     expect(ending.output).toBe(expected.final_text);

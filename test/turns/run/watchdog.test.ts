@@ -157,7 +157,7 @@ test("a cancel answers when the processes are gone, and a deletion soon after, h
   expect(existsSync(output)).toBe(false);
 });
 
-/** What a daemon has left that died when the log of a flood was full: how much of its end it had written. */
+/** What a daemon has left that ended when the log of a flood was full: how much of its end it had written. */
 const LEFT: Readonly<Record<string, (lines: string[]) => string[]>> = {
   "before the cut was logged": (lines) => lines.slice(0, -2),
   "before the cut was made": (lines) => lines.slice(0, -1),

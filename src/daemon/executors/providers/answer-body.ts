@@ -5,7 +5,7 @@ export interface AnswerBody {
   /** Every code, type and status word it names the cause by, in one line. */
   readonly codes?: string;
   /** The provider's own sentence, and that of the server behind it. */
-  readonly said?: string;
+  readonly sentence?: string;
   /** An HTTP status that stands in the body: inside a stream there is no other. */
   readonly status?: number;
 }
@@ -54,18 +54,18 @@ const Body = Level.extend({
 export function readAnswerBody(body: string): AnswerBody | undefined {
   const value = parse(body);
   const first: unknown = Array.isArray(value) ? value[0] : value;
-  if (typeof first === "string") return { said: first.slice(0, MAX_CHARACTERS) };
+  if (typeof first === "string") return { sentence: first.slice(0, MAX_CHARACTERS) };
   const read = Body.safeParse(first);
   if (!read.success) return undefined;
   const { error: named, response, ...outer } = read.data;
   const error = named ?? response?.error;
   const inner: Level[] = typeof error === "string" ? [] : Level.array().catch([]).parse([error]);
   const levels = [...inner, outer];
-  const said = [...(typeof error === "string" ? [error] : []), ...levels.flatMap(listWords)];
+  const sentences = [...(typeof error === "string" ? [error] : []), ...levels.flatMap(listWords)];
   const status = levels.flatMap((level) => [level.code, level.status]).find(isErrorStatus);
   return {
     ...toLine("codes", levels.flatMap(listCodes), " "),
-    ...toLine("said", said, ": "),
+    ...toLine("sentence", sentences, ": "),
     ...(status === undefined ? {} : { status: Number(status) }),
   };
 }

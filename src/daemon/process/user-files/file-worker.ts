@@ -97,7 +97,7 @@ function wrap(
     async readLine() {
       let end = rest.indexOf(0x0a);
       while (end === -1) {
-        if (rest.length > MAX_LINE) throw new WorkerError("it said more than a line");
+        if (rest.length > MAX_LINE) throw new WorkerError("it wrote more than a line");
         if (!(await more())) return undefined;
         end = rest.indexOf(0x0a);
       }

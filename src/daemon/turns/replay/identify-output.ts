@@ -55,19 +55,19 @@ export async function identifyOutput(
   if (first === undefined) throw new RecordingError(name, describeNothing(lines, executors));
   if (second !== undefined) {
     const found = `line ${first[1]} is a record of ${first[0].id}, line ${second[1]} one of ${second[0].id}`;
-    throw new RecordingError(name, `cannot tell whose output it is: ${found}; ${SAY_IT}`);
+    throw new RecordingError(name, `cannot tell whose output it is: ${found}; ${ADVICE}`);
   }
   const [printedLike] = forms.size === 1 ? forms : [];
   return { executor: first[0].id, ...(printedLike === undefined ? {} : { printedLike }) };
 }
 
-const SAY_IT = "name the CLI with --executor";
+const ADVICE = "name the CLI with --executor";
 
 function describeNothing(lines: number, executors: readonly Executor[]): string {
   const known = executors.map(({ id }) => id).join(" or ");
   return lines === 0
-    ? `is empty, so it is unknown which CLI printed nothing; ${SAY_IT}`
-    : `cannot tell whose output it is: none of its first ${lines} lines is a record of ${known}; ${SAY_IT}`;
+    ? `is empty, so it is unknown which CLI printed nothing; ${ADVICE}`
+    : `cannot tell whose output it is: none of its first ${lines} lines is a record of ${known}; ${ADVICE}`;
 }
 
 async function* readHead(path: string, maxLineBytes: number): AsyncGenerator<{ text: string; number: number }> {

@@ -8,8 +8,8 @@ export const CONFIGURATION_CHECK: ConfigurationCheck = {
   judge({ code, stderr }) {
     if (code === 0) return undefined;
     const plain = stripEscapes(stderr);
-    const said = /^\s*Error: (.+)$/m.exec(plain)?.[1] ?? `exit code ${code ?? "none"}`;
+    const reason = /^\s*Error: (.+)$/m.exec(plain)?.[1] ?? `exit code ${code ?? "none"}`;
     const keys = [...plain.matchAll(/^\s*↳ (.+)$/gm)].map(([, key = ""]) => key.trim());
-    return { message: [said.trim(), ...keys].join(" "), keepsFromRunning: true };
+    return { message: [reason.trim(), ...keys].join(" "), keepsFromRunning: true };
   },
 };

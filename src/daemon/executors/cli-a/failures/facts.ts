@@ -29,11 +29,11 @@ export function toErrorFact({ name, data }: CliAError, line: number): Fact {
     const reason = metadata?.code === undefined || message.includes(metadata.code) ? [] : [metadata.code];
     return { ...at, name, ...describe([message === "" ? name : message, ...reason], statusCode, responseBody) };
   }
-  const { said = message, codes, status } = inStream;
+  const { sentence = message, codes, status } = inStream;
   return {
     ...at,
     name: ERROR_IN_STREAM,
-    text: said,
+    text: sentence,
     words: message,
     ...(status === undefined ? {} : { status }),
     ...(codes === undefined ? {} : { code: codes }),
@@ -43,9 +43,9 @@ export function toErrorFact({ name, data }: CliAError, line: number): Fact {
 /** A failed request of the log, under the name of its own so that no rule for plain text is tried on it. */
 export function toRequestFact(error: ModelError, line: number): Fact {
   const reason = error.cause?.code ?? error.code;
-  const said = [error.name, error.statusCode?.toString(), error.message, reason].filter((part) => part !== undefined);
+  const words = [error.name, error.statusCode?.toString(), error.message, reason].filter((part) => part !== undefined);
   const fact = { on: "stderr", source: "stderr", line, name: REQUEST_FAILED } as const;
-  const described = describe(said, error.statusCode, error.responseBody);
+  const described = describe(words, error.statusCode, error.responseBody);
   // A line that was cut, or that says nothing: that a request failed is known all the same.
   if (described.text === "") return { ...fact, text: "a request to the model failed", words: "service=llm" };
   return { ...fact, ...described };
@@ -57,16 +57,16 @@ function describe(
   body: string | undefined,
 ): Pick<Fact, "text" | "words" | "status" | "code"> {
   // A body that is no JSON is a proxy's page, of which the beginning says enough.
-  const { codes, said, status }: AnswerBody = readAnswerBody(body ?? "") ?? {
-    said: body?.slice(0, MAX_BODY_CHARACTERS) ?? "",
+  const { codes, sentence, status }: AnswerBody = readAnswerBody(body ?? "") ?? {
+    sentence: body?.slice(0, MAX_BODY_CHARACTERS) ?? "",
   };
   const message = parts.join(" ");
-  const unsaid = said === undefined || said === "" || message.includes(said) ? [] : [said];
+  const missing = sentence === undefined || sentence === "" || message.includes(sentence) ? [] : [sentence];
   const known = statusCode ?? status;
   return {
-    text: [message, ...unsaid].filter((part) => part !== "").join(": "),
+    text: [message, ...missing].filter((part) => part !== "").join(": "),
     // The parts stand apart in the line.
-    words: [...parts, ...unsaid].join(" … "),
+    words: [...parts, ...missing].join(" … "),
     ...(known === undefined ? {} : { status: known }),
     ...(codes === undefined ? {} : { code: codes }),
   };

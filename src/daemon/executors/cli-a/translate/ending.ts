@@ -45,8 +45,8 @@ export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "pro
   if (isProperlyLast && exit?.code === 0) {
     return { proof: { evidence: [toFinishFact(finish), ...exits].map(toEvidence), seenIn: "cli-a/1.3.2/text-answer" } };
   }
-  const said = isProperlyLast ? [] : toRecordFacts(ended);
-  const facts = [...said, ...(wasStopped ? [] : exits), ...(isProperlyLast ? [] : stderr)];
+  const recorded = isProperlyLast ? [] : toRecordFacts(ended);
+  const facts = [...recorded, ...(wasStopped ? [] : exits), ...(isProperlyLast ? [] : stderr)];
   const failure = classify(facts);
   if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
   if (requestedSession === null || nativeSessionId !== null) return { failure };

@@ -39,7 +39,7 @@ export interface StderrReader {
 interface Requests {
   failures: number;
   /** Whether the failure of the latest request has been reported. */
-  isTold: boolean;
+  isReported: boolean;
 }
 
 interface FailedRequest {
@@ -104,8 +104,8 @@ export function createStderrReader(isResume: boolean): StderrReader {
   /** A request made again within one step shows that the one before failed, even without a line about it. */
   function startRequest(log: LogLine & { kind: "request" }, latestMs: number, native: Native): TranslatedEvent[] {
     const before = requestsOf(log.sessionId, log.agent);
-    const failures = before === undefined || before.isTold ? (before?.failures ?? 0) : before.failures + 1;
-    setRequests(log.sessionId, log.agent, { failures, isTold: false });
+    const failures = before === undefined || before.isReported ? (before?.failures ?? 0) : before.failures + 1;
+    setRequests(log.sessionId, log.agent, { failures, isReported: false });
     const broken = brokenAnswer;
     brokenAnswer = undefined;
     if (before === undefined) {
@@ -114,7 +114,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
       }
       return log.agent === "compaction" ? [compacted(native)] : [];
     }
-    if (before.isTold) return [];
+    if (before.isReported) return [];
     if (broken === undefined) return [retry(failures, "network_error", BROKE_OFF, native)];
     const { message, line } = broken;
     const fact = toRequestFact({ message }, line);
@@ -124,7 +124,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
 
   function failRequest(log: LogLine & { kind: "request_failed" }, latestMs: number, native: Native): TranslatedEvent[] {
     const failures = (requestsOf(log.sessionId, log.agent)?.failures ?? 0) + 1;
-    setRequests(log.sessionId, log.agent, { failures, isTold: true });
+    setRequests(log.sessionId, log.agent, { failures, isReported: true });
     const fact = toRequestFact(log.error, native.line);
     failed = { sessionId: log.sessionId, fact, latestMs };
     return log.error.isRetryable === true ? [retry(failures, classify([fact]).code, fact.text, native)] : [];

@@ -15,9 +15,9 @@ export function checkConfiguration(configuration: Configuration): ConfigurationC
     args: ["exec", "--strict-config", "--skip-git-repo-check", "-"],
     judge({ code, stderr }) {
       if (REACHED_PROMPT.test(stderr)) return undefined;
-      const said = AT.exec(stderr)?.[1] ?? /^Error: (.+)$/m.exec(stderr)?.[1] ?? `exit code ${code ?? "none"}`;
+      const reason = AT.exec(stderr)?.[1] ?? /^Error: (.+)$/m.exec(stderr)?.[1] ?? `exit code ${code ?? "none"}`;
       // A file that is written as given runs without the switch: there the CLI passes over what it does not know.
-      return { message: said, keepsFromRunning: !(isGiven && UNKNOWN_FIELD.test(stderr)) };
+      return { message: reason, keepsFromRunning: !(isGiven && UNKNOWN_FIELD.test(stderr)) };
     },
   };
 }

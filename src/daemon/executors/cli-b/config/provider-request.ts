@@ -70,17 +70,17 @@ function readTexts(value: unknown): Record<string, string> {
 }
 
 function judge(url: string, { status, body }: ProviderAnswer): ProviderVerdict {
-  const said = `POST ${url} answered ${status}`;
-  if (REFUSED_AS_REQUEST.includes(status)) return { api: "present", message: `${said} to an empty request.` };
+  const answer = `POST ${url} answered ${status}`;
+  if (REFUSED_AS_REQUEST.includes(status)) return { api: "present", message: `${answer} to an empty request.` };
   if (!NO_ROUTE.includes(status)) {
-    return { api: "unproven", message: `${said}, which does not show whether it has the Responses API.` };
+    return { api: "unproven", message: `${answer}, which does not show whether it has the Responses API.` };
   }
   if (ABOUT_SOMETHING_ELSE.test(readError(body))) {
-    return { api: "unproven", message: `${said}, but not about the address.` };
+    return { api: "unproven", message: `${answer}, but not about the address.` };
   }
   return {
     api: "absent",
-    message: `${said}: there is no Responses API, the only one CLI B speaks.`,
+    message: `${answer}: there is no Responses API, the only one CLI B speaks.`,
     remedy:
       "correct the base URL, choose a provider that has that API, or set TURND_CHECK_PROVIDER=off if it is there after all",
   };

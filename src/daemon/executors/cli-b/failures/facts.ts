@@ -30,7 +30,7 @@ export function toProviderFact(message: string, at: { line: number; hasItems: bo
     on: "record",
     source: "stdout",
     line: at.line,
-    text: body?.said ?? handedOn ?? message,
+    text: body?.sentence ?? handedOn ?? message,
     words: message,
     name: at.hasItems ? AFTER_ITEMS : BEFORE_ITEMS,
     ...(status === undefined ? {} : { status }),

@@ -42,8 +42,8 @@ export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | 
   if (completed !== undefined && exit?.code === 0) {
     return { proof: { evidence: [completed, ...exits].map(toEvidence), seenIn: "cli-b/0.139.0/text-answer" } };
   }
-  const said = ended.failed ?? ended.error;
-  const records = said ?? (wasStopped ? ended.retryCause : undefined);
+  const printed = ended.failed ?? ended.error;
+  const records = printed ?? (wasStopped ? ended.retryCause : undefined);
   const facts = [...(records === undefined ? [] : [records]), ...(wasStopped ? [] : exits), ...stderr];
   const failure = classify(facts);
   if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
