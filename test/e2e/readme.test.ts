@@ -90,6 +90,22 @@ test(
   },
 );
 
+test("the first screen shows a whole turn of each CLI without a key", { timeout: 300_000 }, async () => {
+  const { host, stop } = await start(`exec ${find(README, "--scripted")}`);
+  const env = { TURND_URL: `http://${host}` };
+  const command = find(README, "bin/turnd run");
+  for (const executor of ["codex", "opencode"]) {
+    const { exitCode, stdout, stderr } = await run(command.replace("codex", executor), env);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(
+      /^turn \S+, cli-[ab] [^]*\n\* execute: sh sum\.sh\n {2}the sum of 1 to 10 is 55\n[^]*\ncompleted in /,
+    );
+  }
+  const curl = await run(find(README, "text/event-stream").replaceAll("127.0.0.1:8091", host));
+  expect(curl.stdout).toMatch(/^id: 1$[^]*"status":"completed"/m);
+  expect(await stop()).toBe(0);
+});
+
 test.each([
   ["--help", 0],
   ["render --help", 0],

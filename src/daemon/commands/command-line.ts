@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { createServerProgram } from "../../command-line/server-program.ts";
 import { VERSION } from "../version.ts";
 import { addClientCommands } from "./definitions/client.ts";
+import { addCompletion, printCompletion } from "./definitions/completion.ts";
 import { addDoctor } from "./definitions/doctor.ts";
 import { addDiff } from "./definitions/diff.ts";
 import { addPack } from "./definitions/pack.ts";
@@ -35,6 +36,7 @@ const DEFINITIONS: readonly ((line: CommandLine) => void)[] = [
   addPack,
   addRecord,
   addProbe,
+  addCompletion,
 ];
 
 /**
@@ -55,5 +57,7 @@ export function runCommandLine(
   });
   const line: CommandLine = { program, settingsHint, perform: (work) => keep(perform(work, host)) };
   for (const add of DEFINITIONS) add(line);
+  // Asked by the shell's completion: the words are a line that is being typed, and no arguments.
+  if (host.args[0] === "__complete") return printCompletion(program, host);
   return run(host.args);
 }
