@@ -9,6 +9,7 @@ const ROOT = dirname(import.meta.dirname);
 export const SHIPPED: Readonly<Record<string, readonly string[]>> = {
   "@fastify/swagger-ui": ["package.json", "LICENSE", "static"],
   "@xterm/addon-fit": ["package.json", "LICENSE", "lib/addon-fit.mjs"],
+  "@xterm/addon-unicode11": ["package.json", "LICENSE", "lib/addon-unicode11.mjs"],
   "@xterm/xterm": ["package.json", "LICENSE", "lib/xterm.mjs", "css"],
 };
 
