@@ -134,8 +134,10 @@ export const SettingsSchema = z.object({
     .meta({ description: "Port of the terminal's page and WebSocket, 6080 in the image; 0 picks one; `off`: none" }),
   TURND_TERMINAL_HOST: z.string().min(1).default("127.0.0.1").meta({ description: "Address that port listens on" }),
   TURND_TERMINAL_SOCKET: socket.meta({ description: "The same for that port, where it is on" }),
-  TURND_TERMINAL_URL: origin.default("http://127.0.0.1:8080").meta({
-    description: "Where people reach the page; begins the URLs that turnd gives, and pages from there may connect",
+  TURND_TERMINAL_URL: origin.optional().meta({
+    description:
+      "Where people reach the page, the front's `http://127.0.0.1:8080` in the image; begins the URLs that turnd gives, " +
+      "and pages from there may connect. Absent: the address of `TURND_TERMINAL_PORT`",
   }),
   TURND_TERMINAL_ORIGINS: origins.meta({
     description: "Further origins the page is reached at, separated by commas or spaces",

@@ -21,7 +21,11 @@ export const TerminalUrlQuery = z.strictObject({ session_id: ShellId.optional() 
 
 /** The terminal's URL, in the envelope that clients of the AIO sandbox already read. */
 export const TerminalUrlEnvelope = z
-  .strictObject({ success: z.boolean(), message: z.string(), data: z.url() })
+  .strictObject({
+    success: z.boolean().meta({ description: "false where this turnd does not serve the page; then there is no URL." }),
+    message: z.string(),
+    data: z.url().nullable(),
+  })
   .meta({ id: "TerminalUrlEnvelope" });
 export type TerminalUrlEnvelope = z.infer<typeof TerminalUrlEnvelope>;
 
@@ -126,10 +130,16 @@ export const ShellInputReceipt = z
 export type ShellInputReceipt = z.infer<typeof ShellInputReceipt>;
 
 /** Body of `POST /terminal/tickets`, which the page sends. The token goes into `Authorization`. */
-export const TicketRequest = z.strictObject({ session_id: ShellId });
+export const TicketRequest = z.strictObject({
+  session_id: ShellId.optional().meta({ description: "Absent: a new terminal." }),
+});
 
 /** Works once, for the WebSocket at `/terminal/ws`, as subprotocol `ticket.<ticket>` beside `turnd.terminal`. */
-export const Ticket = z.strictObject({ ticket: z.string(), expires_in_ms: z.int().positive() });
+export const Ticket = z.strictObject({
+  ticket: z.string(),
+  expires_in_ms: z.int().positive(),
+  session_id: ShellId.meta({ description: "Of the terminal that it opens." }),
+});
 export type Ticket = z.infer<typeof Ticket>;
 
 /** A text message of a viewer. The first opens; keys are binary messages. */
@@ -144,9 +154,21 @@ export const ViewerMessage = z.discriminatedUnion("type", [
 ]);
 export type ViewerMessage = z.infer<typeof ViewerMessage>;
 
-/** A text message to a viewer. Output is binary; after `attached` the first `replay_bytes` of it are scrollback. */
+/**
+ * A text message to a viewer. Output is binary; after `attached` the first `replay_bytes` of it are scrollback.
+ *
+ * `created_at` is the shell's: a viewer that comes back finds out by it that its shell is another one. `others` counts the
+ * viewers that were there before.
+ */
 export type TerminalMessage =
-  | { readonly type: "attached"; readonly cols: number; readonly rows: number; readonly replay_bytes: number }
+  | {
+      readonly type: "attached";
+      readonly cols: number;
+      readonly rows: number;
+      readonly replay_bytes: number;
+      readonly created_at: string;
+      readonly others: number;
+    }
   | { readonly type: "resized"; readonly cols: number; readonly rows: number }
   | { readonly type: "ended"; readonly exit: ShellExit }
   | { readonly type: "refused"; readonly code: string; readonly message: string };

@@ -29,7 +29,6 @@ export function createFakeTerminal(): TerminalService {
   }
 
   return {
-    isServed: true,
     url: (id) => `http://127.0.0.1:8080/terminal?session_id=${id ?? "00000000-0000-4000-8000-000000000000"}`,
     async open({ session_id: id = "shell-of-the-fake", cols, rows }) {
       const isNew = !shells.has(id);
@@ -65,7 +64,7 @@ export function createFakeTerminal(): TerminalService {
       return describe(id);
     },
     close: async (id) => void (find(id) && shells.delete(id)),
-    issueTicket: () => ({ ticket: "ticket", expires_in_ms: 1 }),
+    issueTicket: (id = "shell-of-the-fake") => ({ ticket: "ticket", expires_in_ms: 1, session_id: id }),
     upgrade: (_request, socket) => socket.destroy(),
   };
 }

@@ -26,10 +26,26 @@ test("the URL that turnd gives opens a new terminal by itself, each with an id t
   expect(await upgradeStatus(connect(site, await ticketFor(site, one)))).toBe(101);
 });
 
-test("by default the URL is the front's", async () => {
-  const { turnd } = await terminalDaemon();
+test("by default the URL is where this turnd serves the page", async () => {
+  const { turnd, site } = await terminalDaemon();
   const { body } = await turnd.request("GET", "/v1/shell/terminal-url");
-  expect(body.data).toMatch(/^http:\/\/127\.0\.0\.1:8080\/terminal\?session_id=/);
+  expect(body.data).toMatch(new RegExp(`^${site}/terminal\\?session_id=`));
+  expect((await fetch(body.data)).status).toBe(200);
+});
+
+test("a ticket for a new terminal needs the token, and names the terminal", async () => {
+  const { site } = await terminalDaemon({ TURND_TOKEN: TOKEN });
+  const ask = (headers: Record<string, string>): Promise<Response> =>
+    fetch(`${site}/terminal/tickets`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: "{}",
+    });
+  expect(await refusalOf(await ask({}))).toEqual([401, "unauthorized"]);
+  const { ticket, session_id: id } = JSON.parse(await (await ask(BEARER)).text());
+  expect(await upgradeStatus(connect(site, ticket))).toBe(101);
+  // From now on it is a link, as good as one of terminal-url.
+  expect((await askTicket(site, id)).status).toBe(201);
 });
 
 test("a turn session's terminal, whose id can be guessed, is opened with the token alone", async () => {
@@ -121,7 +137,10 @@ test("a link is not in the log, whatever is done with its terminal", async () =>
 });
 
 test("pages of elsewhere get no ticket and no WebSocket", async () => {
-  const { turnd, site } = await terminalDaemon({ TURND_TERMINAL_ORIGINS: "https://other.example" });
+  const { turnd, site } = await terminalDaemon({
+    TURND_TERMINAL_URL: "http://127.0.0.1:8080",
+    TURND_TERMINAL_ORIGINS: "https://other.example",
+  });
   const id = await newTerminal(turnd);
   const good = [site, "http://127.0.0.1:8080", "https://other.example"];
   const bad = ["http://evil.example", "http://127.0.0.1:1", site.replace("127.0.0.1", "localhost"), "null", ""];

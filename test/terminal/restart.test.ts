@@ -105,10 +105,10 @@ test("a port that is taken stops turnd with the variable's name", async () => {
   );
 });
 
-test("without the port the shells are there, and the URL's answer is that it is not served", async () => {
+test("without the port the shells are there, and no URL of a page that is not served is given", async () => {
   const turnd = await fakeDaemon();
   const { body } = await turnd.request("GET", "/v1/shell/terminal-url");
-  expect(body.message).toContain("TURND_TERMINAL_PORT is off");
+  expect(body).toEqual({ success: false, message: expect.stringContaining("TURND_TERMINAL_PORT is off"), data: null });
   const { session_id: id } = await startShell(turnd);
   await runLine(turnd, id, "echo he''re", /\nhere\n/);
 });

@@ -8,7 +8,14 @@ test("a viewer who comes back is shown the scrollback, and the shell goes on", a
   const { turnd, site } = await terminalDaemon();
   const id = await newTerminal(turnd);
   const first = await view(site, id);
-  expect(await first.hears("attached")).toEqual({ type: "attached", cols: 80, rows: 24, replay_bytes: 0 });
+  expect(await first.hears("attached")).toEqual({
+    type: "attached",
+    cols: 80,
+    rows: 24,
+    replay_bytes: 0,
+    created_at: expect.any(String),
+    others: 0,
+  });
   first.type("kept=yes; echo fi''rst\r");
   await first.shows(/\nfirst\n/);
   const before = first.output();
@@ -28,6 +35,10 @@ test("several viewers of one shell see the same, and any of them may type", asyn
   const id = await newTerminal(turnd);
   const one = await view(site, id);
   const other = await view(site, id);
+  const [first, second] = [await one.hears("attached"), await other.hears("attached")];
+  expect([first.others, second.others]).toEqual([0, 1]);
+  // By this a viewer knows whether its shell is the one that it left.
+  expect(second.created_at).toBe(first.created_at);
   expect((await turnd.request("GET", `/v1/shell/sessions/${id}`)).body.viewers).toBe(2);
   one.type("echo from-o''ne\r");
   await other.shows(/\nfrom-one\n/);

@@ -37,6 +37,8 @@ export async function wireTerminal({
 }: TerminalWiring): Promise<WiredTerminal> {
   const { values, runAs, token } = settings;
   const { TURND_TERMINAL_PORT: port, TURND_TERMINAL_HOST: host, TURND_TERMINAL_URL: baseUrl } = values;
+  /** Known once the port listens; undefined where there is none. */
+  let listeningAt: string | undefined;
   const socket = values.TURND_TERMINAL_SOCKET;
   const service = await startTerminal({
     stateDirectory: values.TURND_STATE_DIR,
@@ -46,8 +48,7 @@ export async function wireTerminal({
     workspace: values.TURND_WORKSPACE,
     runAs,
     baseEnv: settings.shellEnv,
-    baseUrl,
-    isServed: port !== "off",
+    baseUrl: () => (port === "off" ? undefined : (baseUrl ?? listeningAt)),
     groups: parts.groups.groups,
     limits: {
       maxShells: values.TURND_MAX_SHELLS,
@@ -73,11 +74,13 @@ export async function wireTerminal({
     host,
     hosts: values.TURND_HOSTS,
     token,
-    origins: [baseUrl, ...values.TURND_TERMINAL_ORIGINS],
+    origins: [...(baseUrl === undefined ? [] : [baseUrl]), ...values.TURND_TERMINAL_ORIGINS],
   });
   try {
     const address = { host, port, reusePort: values.TURND_REUSE_PORT === "on" };
     await site.listen(address);
+    const bound = site.server.address();
+    listeningAt = toUrl(host, typeof bound === "object" && bound !== null ? bound.port : port);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new SettingsError([`TURND_TERMINAL_PORT is ${port}: ${reason}`]);
@@ -91,4 +94,10 @@ export async function wireTerminal({
       await site.close();
     },
   };
+}
+
+/** Where a program of this machine reaches a port; an address that stands for all is reached at the loopback one. */
+function toUrl(host: string, port: number): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

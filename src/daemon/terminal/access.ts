@@ -20,7 +20,7 @@ export interface Access {
    * @param isTrusted - whether the caller gave the token, or none is needed
    * @throws {ProblemError} unauthorized, whether there is such a terminal or not; session_not_found
    */
-  issueTicket(id: string, isTrusted: boolean): Ticket;
+  issueTicket(id: string, isTrusted: boolean): Omit<Ticket, "session_id">;
   /** The terminal a ticket is for. A ticket works once, and for a short time. */
   redeem(ticket: string): string | undefined;
 }

@@ -34,10 +34,8 @@ export interface TerminalContext {
   readonly runAs: RunAs;
   /** The allow-listed part of turnd's own environment: without keys, and without what `TURND_PASS_ENV` names. */
   readonly baseEnv: Readonly<Record<string, string>>;
-  /** The beginning of the page's URL. */
-  readonly baseUrl: string;
-  /** Whether this turnd serves the data plane. */
-  readonly isServed: boolean;
+  /** The beginning of the page's URL; undefined while this turnd does not serve the page. */
+  readonly baseUrl: () => string | undefined;
   /** Control groups of shells; undefined where there are none. */
   readonly groups: CommandGroups | undefined;
   readonly limits: TerminalLimits;

@@ -26,13 +26,12 @@ export interface OutputOptions {
 
 /** What the HTTP room may ask of the terminal. Refusals are thrown as `ProblemError`. */
 export interface TerminalService {
-  /** Whether this turnd serves the page. */
-  readonly isServed: boolean;
   /**
-   * The URL of a terminal: a new one's, or that of a shell or turn session.
+   * The URL of a terminal: a new one's, or that of a shell or turn session; undefined where this turnd does not serve the
+   * page.
    * @throws {ProblemError} session_not_found
    */
-  url(sessionId?: string): string;
+  url(sessionId?: string): string | undefined;
   /** @throws {ProblemError} session_not_found, too_many_shells, workspace_unusable, shutting_down */
   open(request: ShellRequest): Promise<{ readonly session: ShellSession; readonly isNew: boolean }>;
   list(): ShellSession[];
@@ -59,8 +58,12 @@ export interface TerminalService {
   /** Resolves when no process of the shell is left. @throws {ProblemError} shell_not_found */
   close(id: string): Promise<void>;
 
-  /** @throws {ProblemError} unauthorized, session_not_found */
-  issueTicket(sessionId: string, isTrusted: boolean): Ticket;
+  /**
+   * Gives a ticket for a terminal, or for a new one where no id is given.
+   *
+   * @throws {ProblemError} unauthorized, session_not_found
+   */
+  issueTicket(sessionId: string | undefined, isTrusted: boolean): Ticket;
   /**
    * Takes over a connection that asks for a WebSocket and whose Host and Origin have been checked.
    * @throws {ProblemError} unauthorized without a good ticket, shutting_down; nothing has been written then

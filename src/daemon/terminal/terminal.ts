@@ -47,12 +47,13 @@ export async function startTerminal(context: TerminalContext): Promise<RunningTe
   }
 
   return {
-    isServed: context.isServed,
     url(sessionId) {
       if (sessionId !== undefined && !isKnown(sessionId) && !access.isLink(sessionId)) {
         throw new ProblemError("session_not_found", `there is no session ${sessionId}`);
       }
-      const url = new URL("/terminal", context.baseUrl);
+      const baseUrl = context.baseUrl();
+      if (baseUrl === undefined) return undefined;
+      const url = new URL("/terminal", baseUrl);
       url.searchParams.set("session_id", sessionId ?? access.issueLink());
       return url.href;
     },
@@ -90,7 +91,11 @@ export async function startTerminal(context: TerminalContext): Promise<RunningTe
       return shell.describe();
     },
     close: (id) => shells.remove(find(id)),
-    issueTicket: access.issueTicket,
+    issueTicket(id, isTrusted) {
+      if (id === undefined && !isTrusted) throw new ProblemError("unauthorized", "a new shell needs turnd's token");
+      const opened = id ?? access.issueLink();
+      return { ...access.issueTicket(opened, isTrusted), session_id: opened };
+    },
     upgrade: dataPlane.upgrade,
     shutDown: shells.shutDown,
     disconnect: dataPlane.close,

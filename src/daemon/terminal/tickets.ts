@@ -3,7 +3,7 @@ import type { Ticket } from "../../protocol/index.ts";
 
 /** Tickets of one kind: each is good once, for a short time and for one purpose. They end with this process. */
 export interface Tickets<Purpose> {
-  issue(purpose: Purpose): Ticket;
+  issue(purpose: Purpose): Omit<Ticket, "session_id">;
   /** What a ticket is for; undefined for one that is unknown, used or expired. A ticket that was asked for is used. */
   redeem(ticket: string): Purpose | undefined;
 }

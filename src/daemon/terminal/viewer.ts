@@ -70,7 +70,9 @@ interface SendOptions {
 
 async function sendOutput(socket: WebSocket, shell: Shell, { stallMs, heartbeat, gone }: SendOptions): Promise<void> {
   let position = shell.output.start();
-  send(socket, { type: "attached", ...shell.size(), replay_bytes: shell.output.next() - position });
+  const { created_at, viewers: others } = shell.describe();
+  const replayBytes = shell.output.next() - position;
+  send(socket, { type: "attached", ...shell.size(), replay_bytes: replayBytes, created_at, others });
   const leave = shell.watch({
     position: () => position,
     resized: (size) => send(socket, { type: "resized", ...size }),

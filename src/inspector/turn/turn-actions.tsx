@@ -88,7 +88,7 @@ async function openTerminal(sessionId: string): Promise<void> {
   try {
     const answer = await fetchRaw(`/v1/shell/terminal-url?session_id=${encodeURIComponent(sessionId)}`);
     const { data, message } = TerminalUrlEnvelope.parse(await answer.json());
-    if (message !== "ok" || !isWebAddress(data)) throw new Error(message);
+    if (data === null || !isWebAddress(data)) throw new Error(message);
     if (tab === null) throw new Error(`the browser opened no tab; the terminal is at ${data}`);
     tab.opener = null;
     tab.location.replace(data);

@@ -31,12 +31,13 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
     querystring: TerminalUrlQuery,
     response: { 200: TerminalUrlEnvelope, ...refusals("session_not_found") },
   };
-  app.get("/v1/shell/terminal-url", { schema: url }, async ({ query }) => ({
-    success: true,
-    // Law 7: turnd cannot know whether another program serves the page at that address.
-    message: terminal.isServed ? "ok" : "this turnd does not serve the page: TURND_TERMINAL_PORT is off",
-    data: terminal.url(query.session_id),
-  }));
+  app.get("/v1/shell/terminal-url", { schema: url }, async ({ query }) => {
+    const found = terminal.url(query.session_id);
+    // Law 7: the URL of a page that nobody serves is no success.
+    return found === undefined
+      ? { success: false, message: "this turnd does not serve the page: TURND_TERMINAL_PORT is off", data: null }
+      : { success: true, message: "ok", data: found };
+  });
 
   const create = {
     tags,
