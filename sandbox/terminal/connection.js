@@ -23,8 +23,8 @@ export class RefusedError extends Error {
 /**
  * Keeps a terminal connected, by one connection at a time: a new try ends the one before, which reports nothing more.
  *
- * @param {string} sessionId
- * @param {object} on callbacks: attached(message), output(bytes), resized(message), ended(message), down(retryMs),
+ * @param {string | undefined} sessionId of a terminal; undefined for a new one
+ * @param {object} on callbacks: opened(sessionId), attached(message), output(bytes), resized(message), ended(message), down(retryMs),
  *   refused(error)
  * @param {() => {cols: number, rows: number}} size what a connection opens with
  */
@@ -45,8 +45,11 @@ export function connect(sessionId, on, size) {
     socket?.close();
     socket = undefined;
     try {
-      const ticket = await fetchTicket(sessionId, token);
-      if (mine === attempt) follow(new WebSocket(webSocketUrl(), ["turnd.terminal", `ticket.${ticket}`]));
+      const { ticket, session_id: opened } = await fetchTicket(sessionId, token);
+      if (mine !== attempt) return;
+      sessionId = opened;
+      on.opened(opened);
+      follow(new WebSocket(webSocketUrl(), ["turnd.terminal", `ticket.${ticket}`]));
     } catch (error) {
       if (mine !== attempt) return;
       if (error instanceof RefusedError) on.refused(error);
@@ -92,8 +95,9 @@ export function connect(sessionId, on, size) {
     if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
   }
 
-  void open();
   return {
+    /** Connects for the first time. */
+    open: () => void open(),
     /** @param {Uint8Array} bytes */
     type(bytes) {
       if (socket?.readyState === WebSocket.OPEN) socket.send(bytes);
@@ -127,7 +131,7 @@ async function fetchTicket(sessionId, token) {
     signal: AbortSignal.timeout(TICKET_MS),
   });
   const body = await answer.json();
-  if (answer.ok) return body.ticket;
+  if (answer.ok) return body;
   const { code, message } = body.detail ?? {};
   if (answer.status >= 500) throw new Error(message);
   throw new RefusedError(code, message);

@@ -1,8 +1,10 @@
 // The page: an xterm.js terminal on a connection. Everything shown comes from the shell's own scrollback, so that every
 // viewer sees the same; nothing is typed while the connection is down or the scrollback is being replayed.
 import { FitAddon } from "./addon-fit.mjs";
+import { Unicode11Addon } from "./addon-unicode11.mjs";
 import { Terminal } from "./xterm.mjs";
 import { connect } from "./connection.js";
+import { connectKeys, copyText } from "./keys.js";
 
 const THEME = {
   background: "#16181d",
@@ -11,11 +13,21 @@ const THEME = {
   selectionBackground: "#3d4555",
 };
 
+const TITLE = "Terminal";
+const MAX_TITLE_CHARACTERS = 200;
+/** An id that turnd made. */
+const LINK = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const DEAD_LINK =
+  "This link opens no shell any more: it was not used for long, or turnd was started again. " +
+  "turnd's token opens a new shell; it is kept in this page only.";
+
 const sessionId = new URLSearchParams(location.search).get("session_id") ?? "";
 const place = document.querySelector("#terminal");
 const status = document.querySelector("#status");
 const ask = document.querySelector("#ask");
 const token = document.querySelector("#token");
+const start = document.querySelector("#new");
+const why = document.querySelector("#why");
 
 const terminal = new Terminal({
   cursorBlink: true,
@@ -25,32 +37,58 @@ const terminal = new Terminal({
   lineHeight: 1.1,
   scrollback: 10_000,
   theme: THEME,
+  // What the widths of Unicode 11 are set by.
+  allowProposedApi: true,
 });
 const fit = new FitAddon();
 terminal.loadAddon(fit);
+// As wide as programs take emoji to be, which is two columns; xterm.js alone has the widths of Unicode 6.
+terminal.loadAddon(new Unicode11Addon());
+terminal.unicode.activeVersion = "11";
 terminal.open(place);
 fit.fit();
 
 /** Whether keys go to the shell: not while it is disconnected, and not while xterm.js may answer replayed output. */
 let isLive = false;
 let hasEnded = false;
+/** The shell that was shown last, by when it was started: another one after a restart of turnd. */
+let shellStartedAt;
+/** Set where the shell is gone and only the token opens another. */
+let needsToken = false;
+/** Set from the page's own wish for a new shell until it is there. */
+let isNewWanted = false;
+/** What stands in the status while connected. */
+let notice = "Connected";
 /** Bytes of the replay that are still to come; undefined when there is none. */
 let replayLeft;
 /** Counts connections: what an older one still has in xterm.js's queue must not enable the keyboard of a newer one. */
 let generation = 0;
 
 const connection = connect(
-  sessionId,
+  sessionId === "" ? undefined : sessionId,
   {
+    opened(id) {
+      const url = new URL(location.href);
+      if (url.searchParams.get("session_id") === id) return;
+      // From here on a reload shows this shell.
+      url.searchParams.set("session_id", id);
+      history.replaceState(null, "", url);
+    },
     attached(message) {
       generation += 1;
-      hasEnded = false;
+      const isAnother = shellStartedAt !== undefined && shellStartedAt !== message.created_at && !isNewWanted;
+      shellStartedAt = message.created_at;
+      hasEnded = needsToken = isNewWanted = false;
+      document.title = TITLE;
       isLive = false;
       terminal.reset();
       terminal.resize(message.cols, message.rows);
       replayLeft = message.replay_bytes;
-      say("Connected");
-      ask.hidden = true;
+      notice = "Connected";
+      if (isAnother) notice = "Connected. The shell before has ended, with turnd; this is a new one.";
+      else if (message.others > 0) notice = `Connected. ${shared(message.others)}; it has this window's size now.`;
+      say(notice);
+      ask.hidden = start.hidden = true;
       if (replayLeft === 0) afterReplay();
     },
     output(bytes) {
@@ -59,7 +97,14 @@ const connection = connect(
       replayLeft -= bytes.length;
       if (replayLeft <= 0) afterReplay();
     },
-    resized: ({ cols, rows }) => terminal.resize(cols, rows),
+    resized({ cols, rows }) {
+      terminal.resize(cols, rows);
+      const own = fit.proposeDimensions();
+      const isOwn = own === undefined || (own.cols === cols && own.rows === rows);
+      say(
+        isOwn ? notice : `Connected. Another viewer has set the size to ${cols} × ${rows}; click here to take it back.`,
+      );
+    },
     ended({ exit }) {
       isLive = false;
       hasEnded = true;
@@ -71,11 +116,13 @@ const connection = connect(
     },
     refused(error) {
       isLive = false;
-      if (error.code === "unauthorized") {
+      if (error.code === "unauthorized" && shellStartedAt !== undefined && ask.hidden && !isNewWanted) {
+        // It was open: its shell went with the turnd that had given the link.
+        hasEnded = needsToken = true;
+        say("The shell has ended, with turnd. Press Enter for a new one.", "over");
+      } else if (error.code === "unauthorized") {
         say(token.value === "" ? "Locked" : "That token is not right.", "over");
-        token.value = "";
-        ask.hidden = false;
-        token.focus();
+        askForToken();
       } else {
         say(`${error.message} (${error.code})`, "over");
       }
@@ -83,6 +130,16 @@ const connection = connect(
   },
   () => fit.proposeDimensions() ?? { cols: terminal.cols, rows: terminal.rows },
 );
+
+function askForToken() {
+  const given = new URLSearchParams(location.search).get("session_id") ?? "";
+  // Such a link opens by itself as long as the turnd that gave it knows it.
+  if (LINK.test(given)) why.textContent = DEAD_LINK;
+  token.value = "";
+  ask.hidden = false;
+  start.hidden = true;
+  token.focus();
+}
 
 /** Enables the keyboard when xterm.js has processed the replay: its answers to old output are dropped. */
 function afterReplay() {
@@ -96,14 +153,43 @@ function afterReplay() {
 }
 
 const encoder = new TextEncoder();
+const withHeldKeys = connectKeys(document.querySelector("#keys"), terminal);
 terminal.onData((keys) => {
-  if (isLive) connection.type(encoder.encode(keys));
-  else if (hasEnded && keys === "\r") connection.restart();
+  if (isLive) connection.type(encoder.encode(withHeldKeys(keys)));
+  else if (hasEnded && keys === "\r") openNew();
 });
+
+function openNew() {
+  isNewWanted = true;
+  if (!needsToken) return connection.restart();
+  say("Locked", "over");
+  askForToken();
+}
 // Mouse reports of old programs: one byte per character.
 terminal.onBinary((keys) => {
   if (isLive) connection.type(Uint8Array.from(keys, (key) => key.charCodeAt(0)));
 });
+
+// Shown as text alone, so whatever a program sets is harmless.
+terminal.onTitleChange((given) => {
+  const title = given.replace(/[\p{Cc}\p{Cf}]/gu, "").trim();
+  document.title = title === "" ? TITLE : `${title.slice(0, MAX_TITLE_CHARACTERS)} – ${TITLE}`;
+});
+
+// Ctrl+C is the program's.
+terminal.attachCustomKeyEventHandler((event) => {
+  if (!event.ctrlKey || !event.shiftKey || event.code !== "KeyC") return true;
+  // Otherwise the browser opens its developer tools.
+  event.preventDefault();
+  if (event.type === "keydown" && terminal.hasSelection()) void copySelection();
+  return false;
+});
+
+async function copySelection() {
+  const isCopied = await copyText(terminal.getSelection());
+  terminal.focus();
+  if (isLive) say(isCopied ? "Copied" : "The browser does not let this page copy.");
+}
 
 // The last viewer that reports a size decides: one that changes its window, or comes back to it.
 function claimSize() {
@@ -115,12 +201,30 @@ window.addEventListener("focus", () => {
   claimSize();
   connection.hurry();
 });
+status.addEventListener("click", claimSize);
 window.addEventListener("online", () => connection.hurry());
 
 ask.addEventListener("submit", (event) => {
   event.preventDefault();
   connection.authorize(token.value);
 });
+
+start.addEventListener("submit", (event) => {
+  event.preventDefault();
+  connection.open();
+});
+
+if (sessionId === "") {
+  say("No shell yet", "over");
+  document.querySelector("#start").focus();
+  start.hidden = false;
+} else {
+  connection.open();
+}
+
+function shared(others) {
+  return others === 1 ? "Another viewer shares this shell" : `${others} other viewers share this shell`;
+}
 
 /** @param {string} text @param {"down" | "over"} [kind] */
 function say(text, kind) {

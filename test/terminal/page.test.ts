@@ -36,7 +36,7 @@ async function holdConnecting({ page }: TerminalPage): Promise<Connecting> {
 /** Types a line, and sees it and what it prints once. */
 async function expectOneConnection(terminal: TerminalPage, connecting: Connecting): Promise<void> {
   connecting.release();
-  await waitFor("the connection", async () => (await terminal.status()) === "Connected");
+  await waitFor("the connection", async () => (await terminal.status()).startsWith("Connected"));
   await terminal.shows(/\$/);
   await terminal.type("echo on''ce");
   await terminal.shows(/\$ echo on''ce\nonce\n[^\n]*\$/);
@@ -93,7 +93,9 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     await terminal.type("echo lo''st");
     await terminal.picture("terminal-page-disconnected");
     await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: new URL(site).port });
-    await waitFor("the connection", async () => (await terminal.status()) === "Connected");
+    await waitFor("a shell that is another one", async () =>
+      (await terminal.status()).startsWith("Connected. The shell before has ended"),
+    );
     await terminal.shows(/\$/);
     await terminal.type("echo af''ter");
     await terminal.shows(/\nafter\n/);
@@ -187,6 +189,125 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     // Thirty-two characters of about eight pixels, drawn without a gap.
     expect(drawn).toBeGreaterThan(32 * 7);
     expect(await drawnColumns(terminal, /^\s+$/)).toBe(0);
+  });
+
+  test("gives emoji two columns, shows titles as text, and copies a selection with Ctrl+Shift+C", async () => {
+    const { turnd, site } = await terminalDaemon();
+    const terminal = await open(`${site}/terminal?session_id=${await newTerminal(turnd)}`);
+    const { page } = terminal;
+    await terminal.shows(/\$/);
+    // The terminal says in which column its cursor is.
+    await terminal.type("PS1='> '; clear; printf '😀✅👍\\e[6n'; read -rs -d R at; echo; echo column-${at#*;}");
+    await terminal.shows(/\ncolumn-7\n/);
+    await terminal.picture("terminal-page-emoji");
+
+    await terminal.type("printf '\\e]2;<img src=x onerror=alert(1)>\\u202e build\\a'");
+    await waitFor("the title", async () => (await page.title()) === "<img src=x onerror=alert(1)> build – Terminal");
+    await terminal.type("printf '\\e]0;\\a'");
+    await waitFor("no title", async () => (await page.title()) === "Terminal");
+
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: site });
+    await terminal.type("clear; echo co''pied-word");
+    await terminal.shows(/^copied-word\n/);
+    const word = await page.locator(".xterm-rows span", { hasText: "copied-word" }).first().boundingBox();
+    await page.mouse.dblclick((word?.x ?? 0) + 20, (word?.y ?? 0) + 8);
+    await page.keyboard.press("Control+Shift+C");
+    await waitFor("the status", async () => (await terminal.status()) === "Copied");
+    expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^(?:copied-word|copied|word)$/);
+    // It is no Ctrl+C.
+    await terminal.type("echo st''ill");
+    await terminal.shows(/\nstill\n/);
+    expect(await terminal.text()).not.toContain("^C");
+  });
+
+  test("has Esc, Tab, Ctrl and arrows for fingers", async () => {
+    const { turnd, site } = await terminalDaemon();
+    const terminal = await open(`${site}/terminal?session_id=${await newTerminal(turnd)}`);
+    const { page } = terminal;
+    await terminal.shows(/\$/);
+    expect(await page.locator("#keys").isVisible()).toBe(false);
+    const devtools = await page.context().newCDPSession(page);
+    const screen = { width: 390, height: 700, deviceScaleFactor: 2, mobile: true };
+    await devtools.send("Emulation.setDeviceMetricsOverride", screen);
+    await devtools.send("Emulation.setTouchEmulationEnabled", { enabled: true });
+    await waitFor("the keys", () => page.locator("#keys").isVisible());
+    await terminal.type("PS1='> '; clear");
+    await terminal.shows(/^>/);
+    const press = async (name: string): Promise<void> => page.locator(`#keys [data-key=${name}]`).click();
+    for (const name of ["esc", "tab", "up", "down", "left", "right"]) {
+      await terminal.type("clear; echo rea''dy; IFS= read -rsn1 a; IFS= read -rsn2 -t 0.2 b; printf '%q\\n' \"$a$b\"");
+      await terminal.shows(/^ready\n/);
+      await press(name);
+      const sent = { esc: "\\E", tab: "\\t", up: "\\E[A", down: "\\E[B", left: "\\E[D", right: "\\E[C" }[name] ?? "";
+      await waitFor(name, async () => (await terminal.text()).includes(`$'${sent}'`));
+    }
+    await terminal.type("clear; cat");
+    await press("ctrl");
+    expect(await page.locator("#keys [data-key=ctrl]").getAttribute("aria-pressed")).toBe("true");
+    await terminal.picture("terminal-page-touch");
+    await page.keyboard.type("c");
+    await terminal.shows(/\^C/);
+    expect(await page.locator("#keys [data-key=ctrl]").getAttribute("aria-pressed")).toBe("false");
+  });
+
+  test("says who has the size, where two windows share a shell", async () => {
+    const { turnd, site } = await terminalDaemon();
+    const url = `${site}/terminal?session_id=${await newTerminal(turnd)}`;
+    const first = await open(url);
+    await first.shows(/\$/);
+    const second = await openTerminalPage(url);
+    await second.shows(/\$/);
+    expect(await second.status()).toBe("Connected. Another viewer shares this shell; it has this window's size now.");
+    await second.page.setViewportSize({ width: 600, height: 400 });
+    await waitFor("who has it", async () =>
+      (await first.status()).startsWith("Connected. Another viewer has set the size"),
+    );
+    await first.picture("terminal-page-shared");
+    await first.page.locator("#status").click();
+    await waitFor("it back", async () => (await first.status()) === "Connected");
+    await waitFor("the other", async () => (await second.status()).startsWith("Connected. Another viewer has set"));
+    await second.close();
+  });
+
+  test("after a restart of turnd says that the shell has ended, and asks for the token only for a new one", async () => {
+    const env = { TURND_TOKEN: "a-token-of-some-length" };
+    const headers = { authorization: `Bearer ${env.TURND_TOKEN}` };
+    const directory = temporaryDirectory(onTestFinished);
+    const first = await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: "0", ...env });
+    const site = siteOf(first);
+    const terminal = await open(`${site}/terminal?session_id=${await newTerminal(first, headers)}`);
+    const { page } = terminal;
+    await terminal.shows(/\$/);
+    first.kill("SIGKILL");
+    await first.exited;
+    const second = await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: new URL(site).port, ...env });
+    await waitFor("the end", async () => (await terminal.status()).startsWith("The shell has ended, with turnd."));
+    expect(await page.locator("#ask").isVisible()).toBe(false);
+    await page.locator("#terminal").click();
+    await page.keyboard.press("Enter");
+    await waitFor("the question", () => page.locator("#ask").isVisible());
+    expect(await page.locator("#why").innerText()).toMatch(/^This link opens no shell any more/);
+    await terminal.picture("terminal-page-restarted");
+    await page.locator("#token").fill(env.TURND_TOKEN);
+    await page.keyboard.press("Enter");
+    await waitFor("a new shell", async () => (await terminal.status()) === "Connected");
+    await terminal.type("echo ag''ain");
+    await terminal.shows(/\nagain\n/);
+
+    // Without an id, it offers a new one.
+    const fresh = await open(`${siteOf(second)}/terminal`);
+    expect(await fresh.status()).toBe("No shell yet");
+    await fresh.picture("terminal-page-new");
+    await fresh.page.locator("#start").click();
+    await waitFor("the question", () => fresh.page.locator("#ask").isVisible());
+    await fresh.page.locator("#token").fill(env.TURND_TOKEN);
+    await fresh.page.keyboard.press("Enter");
+    await fresh.shows(/\$/);
+    expect(fresh.page.url()).toMatch(/\?session_id=[0-9a-f-]{36}$/);
+    await fresh.type("echo ne''w");
+    await fresh.shows(/\nnew\n/);
+    await reload(fresh.page);
+    await fresh.shows(/\nnew\n/);
   });
 
   test("does not answer old questions when it replays them", async () => {

@@ -17,6 +17,7 @@ const PAGE: readonly (readonly [path: string, file: string, contentType: string]
   ["/terminal", "index.html", "text/html; charset=utf-8"],
   ["/terminal/terminal.js", "terminal.js", SCRIPT],
   ["/terminal/connection.js", "connection.js", SCRIPT],
+  ["/terminal/keys.js", "keys.js", SCRIPT],
   ["/terminal/terminal.css", "terminal.css", STYLE],
 ];
 
@@ -24,6 +25,7 @@ const PAGE: readonly (readonly [path: string, file: string, contentType: string]
 const PACKAGED: readonly (readonly [path: string, file: string, contentType: string])[] = [
   ["/terminal/xterm.mjs", "@xterm/xterm/lib/xterm.mjs", SCRIPT],
   ["/terminal/addon-fit.mjs", "@xterm/addon-fit/lib/addon-fit.mjs", SCRIPT],
+  ["/terminal/addon-unicode11.mjs", "@xterm/addon-unicode11/lib/addon-unicode11.mjs", SCRIPT],
   ["/terminal/xterm.css", "@xterm/xterm/css/xterm.css", STYLE],
 ];
 
