@@ -108,6 +108,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "crash-recovery/",
     "environment/",
     "output-backfill/",
+    "changes/",
     "run/",
     "replay/",
     // The service itself, and what it is to the HTTP room.

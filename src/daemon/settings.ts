@@ -117,6 +117,13 @@ export const SettingsSchema = z.object({
   TURND_MAX_ARCHIVE_ENTRIES: integer(50_000, 1, 200_000).meta({
     description: "Most files and directories of one zip, which are held in memory",
   }),
+  TURND_TURN_DIFF: z.enum(["on", "off"]).default("off").meta({
+    description: "Whether what a turn changes is kept as a diff where its request does not say (`diff`)",
+  }),
+  TURND_DIFF_TIMEOUT_MS: integer(10_000, 100, 10 * MINUTE).meta({
+    description: "Longest time for git to read a workspace, before a turn with a diff and after it",
+  }),
+  TURND_MAX_DIFF_BYTES: integer(16_777_216, 1_024).meta({ description: "Longest diff of a turn; the rest is cut off" }),
   TURND_SHUTDOWN_MS: integer(8_000, 100, 10 * MINUTE).meta({ description: "Time limit of a stop by SIGTERM" }),
   TURND_STEER_WAIT_MS: integer(30_000, 0, 60 * MINUTE).meta({ description: "Longest wait for a step boundary" }),
   TURND_SSE_HEARTBEAT_MS: integer(15_000, 100, 10 * MINUTE).meta({

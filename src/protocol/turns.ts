@@ -108,6 +108,15 @@ export const TurnRequest = z
       description:
         "What this turn may not do, in addition to what its session may not; nothing here allows what the session denies.",
     }),
+    diff: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          "Whether what the turn changes in its git repository is kept, for `GET /v1/turns/{turn_id}/diff`. git reads the " +
+          "workspace before the turn starts, which takes some 20 ms and, in a large one, up to seconds. Default: " +
+          "`TURND_TURN_DIFF`.",
+      }),
     mcp_servers: McpServers.optional().meta({
       description:
         "MCP servers for this turn only, besides the operator's; one of the operator's with the same name is not used.",

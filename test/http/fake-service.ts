@@ -186,6 +186,11 @@ export function createFakeService(): FakeService {
       stateOf(turnId);
       return { turn_id: turnId, source, records: [], has_more: false };
     },
+    async openDiff(turnId) {
+      if (!stateOf(turnId).hasEnded)
+        throw new ProblemError("turn_not_ended", "the turn runs", { turn: getTurn(turnId) });
+      throw new ProblemError("diff_not_found", "the fake has no diffs");
+    },
     exportRecording(turnId) {
       if (!stateOf(turnId).hasEnded)
         throw new ProblemError("turn_not_ended", "the turn runs", { turn: getTurn(turnId) });

@@ -7,6 +7,7 @@ import { registerHostGuard, registerTokenGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
 import { limitConnections } from "./connections.ts";
 import { registerCors } from "./cors.ts";
+import { diffRoutes } from "./routes/diffs.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { executorRoutes } from "./routes/executors.ts";
 import { fileRoutes } from "./routes/files.ts";
@@ -103,6 +104,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await registerOpenApi(app, options.version);
   await app.register(turnRoutes, { service, closing: streams.closing, refuseWhenStopping });
   await app.register(eventRoutes, { service, streams, heartbeatMs: options.heartbeatMs, metrics: options.metrics });
+  await app.register(diffRoutes, { service });
   await app.register(replayRoutes, { service, closing: streams.closing, refuseWhenStopping });
   await app.register(recordingRoutes, { service, streams });
   await app.register(sessionRoutes, { service, refuseWhenStopping });

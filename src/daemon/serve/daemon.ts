@@ -21,6 +21,7 @@ import { reportExecutors } from "./report-executors.ts";
 import { stopWithin } from "./stop.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
 import { aliasesOf } from "../turns/readiness/executor-names.ts";
+import { makeGitDirectory } from "../turns/changes/git-directory.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
 import { HomeError } from "../process/user-files/change-home.ts";
 import type { TurnObserver } from "../turns/contract/observer.ts";
@@ -229,6 +230,13 @@ export async function createTurnParts(
     },
     baseEnv,
     sessionSecrets: settings.sessionSecrets,
+    changes: {
+      program: await readFile(join(sandboxDirectory, "track-changes"), "utf8"),
+      gitDirectory: await makeGitDirectory(stateDirectory),
+      timeoutMs: values.TURND_DIFF_TIMEOUT_MS,
+      maxBytes: values.TURND_MAX_DIFF_BYTES,
+      isDefault: values.TURND_TURN_DIFF === "on",
+    },
     groups,
     hasSubreaper: keeper.works && keeper.isSubreaper,
     warnings,

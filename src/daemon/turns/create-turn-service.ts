@@ -24,6 +24,7 @@ import type { CliParts } from "./run/cli-run.ts";
 import type { TidyParts } from "./run/prepare.ts";
 import type { RunParts } from "./run/run.ts";
 import type { SecretBook } from "./store/secret-book.ts";
+import { openDiff } from "./changes/read-diff.ts";
 import { createFinder } from "./find-turns.ts";
 import { resumeTurns } from "./resume-turns.ts";
 import { createRunner } from "./run-turns.ts";
@@ -156,6 +157,13 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     exportRecording(turnId) {
       const { directory, file } = findEnded(turnId);
       return exportRecording(directory, secrets.redactorOf(file.session_id));
+    },
+    async openDiff(turnId) {
+      const turn = findEnded(turnId);
+      // It is written after the turn's end.
+      await turn.finished;
+      await tidying.settled(turn.file.session_id);
+      return openDiff(turn);
     },
     listTurns({ sessionId, status, limit }) {
       return store

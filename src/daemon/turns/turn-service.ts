@@ -13,11 +13,12 @@ import type {
   TurnResult,
   TurnSnapshot,
 } from "../../protocol/index.ts";
+import type { TurnDiff } from "./changes/read-diff.ts";
 import type { LoggedLine } from "../event-log/read-events.ts";
 import type { TurnLoad } from "./contract/observer.ts";
 import type { SessionCursor, SessionEventsOptions, SessionLine } from "./store/session-events.ts";
 
-export type { LoggedLine, SessionCursor };
+export type { LoggedLine, SessionCursor, TurnDiff };
 
 /** What the HTTP room may ask of the daemon. Refusals are thrown as `ProblemError`. */
 export interface TurnService {
@@ -37,6 +38,8 @@ export interface TurnService {
   readRecords(turnId: string, range: RecordRange): Promise<RawRecords>;
   /** An ended turn's recording as one JSON document, secrets taken out. @throws {ProblemError} turn_not_ended */
   exportRecording(turnId: string): AsyncIterable<string>;
+  /** What an ended turn changed. @throws {ProblemError} turn_not_ended, diff_not_found */
+  openDiff(turnId: string): Promise<TurnDiff>;
   listTurns(filter: { readonly sessionId?: string; readonly status?: string; readonly limit: number }): TurnSnapshot[];
   /** @throws {ProblemError} turn_not_found */
   getTurn(turnId: string): TurnSnapshot;

@@ -58,6 +58,7 @@ export interface AdmissionParts {
     TurnLimits,
     "maxQueued" | "turnTimeoutMs" | "idleTimeoutMs" | "maxOutputBytes" | "minFreeBytes"
   >;
+  readonly changes: { readonly isDefault: boolean };
   readonly now: () => Date;
   readonly logger: Logger;
   readonly store: TurnStore;
@@ -143,7 +144,13 @@ export function createAdmission(parts: AdmissionParts): Admission {
         const found = await resolver.resolve(request, workspace);
         assertNoPrograms(request.mcp_servers ?? {}, permissionsOf(found, request));
         const made = begin(found, asked.hash, traceId);
-        return draftTurn(made, { request, executor: cliOf(found), workspace, limits });
+        return draftTurn(made, {
+          request,
+          executor: cliOf(found),
+          workspace,
+          limits,
+          hasDiff: parts.changes.isDefault,
+        });
       }),
     );
   }

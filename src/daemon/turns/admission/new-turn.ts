@@ -24,6 +24,8 @@ export interface TurnDetails {
   readonly executor: CliName;
   readonly workspace: string;
   readonly limits: Pick<TurnLimits, "turnTimeoutMs" | "idleTimeoutMs">;
+  /** Whether a turn has a diff whose request does not say. */
+  readonly hasDiff: boolean;
 }
 
 /** The fields that a turn and a replay have in common. */
@@ -46,7 +48,7 @@ export function beginTurnFile(
 }
 
 /** Makes the turn of a request. */
-export function draftTurn(made: NewTurn, { request, executor, workspace, limits }: TurnDetails): TurnDraft {
+export function draftTurn(made: NewTurn, { request, executor, workspace, limits, hasDiff }: TurnDetails): TurnDraft {
   const parts = typeof request.input === "string" ? [{ type: "text" as const, text: request.input }] : request.input;
   const images = parts
     .filter((part) => part.type === "image")
@@ -75,6 +77,7 @@ export function draftTurn(made: NewTurn, { request, executor, workspace, limits 
     workspace,
     ...(request.permissions === undefined ? {} : { permissions: request.permissions }),
     ...(request.mcp_servers === undefined ? {} : { mcp_servers: request.mcp_servers }),
+    ...((request.diff ?? hasDiff) ? { diff: true } : {}),
   };
   return { file, files: [{ name: "prompt.txt", content: prompt }, ...images] };
 }

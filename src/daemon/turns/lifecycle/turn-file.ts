@@ -47,6 +47,8 @@ export const TurnFile = z.object({
   permissions: Permissions.optional(),
   /** Secrets in them as they are: a later start has to render the same. */
   mcp_servers: McpServers.optional(),
+  /** What it changes in its workspace is kept: `changes.json`, `changes.diff`. */
+  diff: z.boolean().optional(),
   metadata: Metadata.optional(),
   trace_id: z.string().optional(),
   created_at: z.iso.datetime(),

@@ -9,20 +9,21 @@ import { FRESH } from "../../storage/atomic-file.ts";
 import { environmentOf, type CliEnvironmentParts } from "../environment/cli-environment.ts";
 import { executorOf } from "../readiness/executors.ts";
 import { changeHome, type HomeCommand, type HomeWriter } from "../../process/user-files/change-home.ts";
+import { recordAfter, recordBefore, type ChangeParts } from "../changes/record-changes.ts";
 import type { StartFacts } from "../lifecycle/inputs.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { makeGroup } from "../environment/turn-group.ts";
 import { serversOf } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 
-export interface PrepareParts extends CliEnvironmentParts, HomeWriter {
+export interface PrepareParts extends CliEnvironmentParts, HomeWriter, ChangeParts {
   /** `sandbox/keeper`. */
   readonly keeperPath: string;
   readonly groups: GroupsState;
   readonly now: () => Date;
 }
 
-export interface TidyParts extends CliEnvironmentParts, HomeWriter {
+export interface TidyParts extends CliEnvironmentParts, HomeWriter, ChangeParts {
   readonly logger: Logger;
 }
 
@@ -63,6 +64,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     ...["tmp", ...plan.directories].map((path): HomeCommand => ({ do: "make", path })),
     ...plan.forbidden.map((path): HomeCommand => ({ do: "remove", path })),
     ...plan.files.map(({ path, content }): HomeCommand => ({ do: "write", path, content })),
+    ...(file.diff === true ? [{ do: "make" as const, path: `turn/${file.turn_id}` }] : []),
     ...attachments.map(({ name, content }): HomeCommand => ({
       do: "write",
       path: `turn/${file.turn_id}/${name}`,
@@ -70,6 +72,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     })),
   ];
   const changed = await changeHome(parts, home, commands, options.signal);
+  await recordBefore(parts, turn, options.signal);
   const attached = (name: string): string => join(home, "turn", file.turn_id, name);
   const args = executor.buildArgs({
     mode: file.mode,
@@ -129,6 +132,8 @@ export async function tidyHome(
   { hasHome }: { readonly hasHome: boolean },
 ): Promise<void> {
   const { file } = turn;
+  // Before the next turn of the session changes the workspace.
+  if (file.replay === undefined && hasHome) await recordAfter(parts, turn);
   // Nothing was put there for a turn that was never prepared, and a replay leaves nothing.
   if (file.replay !== undefined || (!hasHome && file.started_at === undefined)) return;
   try {

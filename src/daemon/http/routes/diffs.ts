@@ -1,0 +1,43 @@
+import type { FastifyReply } from "fastify";
+import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
+import { z } from "zod";
+import { TurnPath } from "../../../protocol/index.ts";
+import type { TurnDiff, TurnService } from "../../turns/turn-service.ts";
+import { refusals } from "../refusals.ts";
+
+const schema = {
+  tags: ["turns"],
+  summary: "Read what an ended turn changed",
+  description:
+    "A patch for `git apply`, against what was in the workspace when the turn started: changed, new and removed files, " +
+    "those that git ignores left out, binary ones included. Submodules are left out. It shows what was changed there " +
+    "meanwhile, whoever did it, and is as reliable as the tools of the turn: they could write what git reads. Secrets in " +
+    "it are not taken out. `x-turnd-truncated: true` marks one that is cut off and cannot be applied.",
+  params: TurnPath,
+  response: {
+    200: {
+      description: "The patch; empty where nothing was changed.",
+      content: { "text/x-diff": { schema: z.string() } },
+    },
+    ...refusals("turn_not_found", "turn_not_ended", "diff_not_found"),
+  },
+} as const;
+
+/** `GET /v1/turns/{turn_id}/diff`. */
+export const diffRoutes: FastifyPluginAsyncZod<{ readonly service: TurnService }> = async (app, { service }) => {
+  app.get("/v1/turns/:turn_id/diff", { schema, exposeHeadRoute: false }, async ({ params }, reply) => {
+    return sendDiff(reply, await service.openDiff(params.turn_id));
+  });
+};
+
+/** Its bytes are those of files, in whatever encoding these are. */
+function sendDiff(reply: FastifyReply, diff: TurnDiff): FastifyReply {
+  if (diff.isTruncated) void reply.header("x-turnd-truncated", "true");
+  void reply
+    .type("text/x-diff")
+    .header("cache-control", "no-store")
+    .header("x-content-type-options", "nosniff")
+    .header("content-security-policy", "default-src 'none'; sandbox")
+    .header("content-length", diff.sizeBytes);
+  return reply.send(diff.sizeBytes === 0 ? "" : diff.read());
+}

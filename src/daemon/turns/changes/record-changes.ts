@@ -1,0 +1,153 @@
+import { spawn } from "node:child_process";
+import { open, writeFile, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { z } from "zod";
+import { PERL } from "../../process/keeper/keeper.ts";
+import { asUser, type RunAs } from "../../process/run-as.ts";
+import { runTool } from "../../process/run-tool.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
+import { readRegular } from "../../storage/read-regular.ts";
+import type { Turn } from "../lifecycle/turn.ts";
+
+/** How the changes of turns are found out. */
+export interface ChangeOptions {
+  /** The text of `sandbox/track-changes`. */
+  readonly program: string;
+  /** What git takes for `.git`: turnd's own, so that no repository configures it. */
+  readonly gitDirectory: string;
+  /** Most milliseconds before a turn starts, and again after its end. */
+  readonly timeoutMs: number;
+  /** Most bytes of one diff. */
+  readonly maxBytes: number;
+  /** Whether a turn has a diff whose request does not say. */
+  readonly isDefault: boolean;
+}
+
+export interface ChangeParts {
+  readonly changes: ChangeOptions;
+  readonly runAs: RunAs;
+  readonly sessions: Pick<SessionStore, "get" | "paths">;
+  readonly logger: Logger;
+}
+
+/** Of the turn's directory: what is known of its changes, and the diff. */
+export const CHANGES_FILE = "changes.json";
+export const DIFF_FILE = "changes.diff";
+
+/** `changes.json`. */
+export const ChangesFile = z.object({
+  /** The tree that the workspace was before the turn. */
+  before: z.string().optional(),
+  /** Why there is no diff. */
+  none: z.string().optional(),
+  /** Of `changes.diff`, once it is there. */
+  bytes: z.int().nonnegative().optional(),
+  is_truncated: z.boolean().optional(),
+});
+export type ChangesFile = z.infer<typeof ChangesFile>;
+
+const TREE = /^tree ([0-9a-f]{40})$/;
+const NONE = /^none ([^\n]{1,300})$/;
+
+/** Records the workspace before a turn's process starts, where the turn is to have a diff. Never throws. */
+export async function recordBefore(parts: ChangeParts, turn: Turn, signal: AbortSignal): Promise<void> {
+  if (turn.file.diff !== true || (await readChanges(turn)) !== undefined) return;
+  try {
+    const found = await snapshot(parts, turn, signal);
+    await writeChanges(turn, "tree" in found ? { before: found.tree } : found);
+  } catch (error) {
+    if (signal.aborted) return;
+    parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "workspace could not be recorded before the turn");
+  }
+}
+
+/** Writes the diff of a turn that has ended, before the next one of its session starts. Never throws. */
+export async function recordAfter(parts: ChangeParts, turn: Turn): Promise<void> {
+  if (turn.file.diff !== true) return;
+  try {
+    const recorded = await readChanges(turn);
+    if (recorded?.before === undefined || recorded.bytes !== undefined) return;
+    const found = await snapshot(parts, turn);
+    if ("none" in found) return await writeChanges(turn, found);
+    await writeChanges(turn, { ...recorded, ...(await writeDiff(parts, turn, [recorded.before, found.tree])) });
+  } catch (error) {
+    parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "diff of the turn could not be written");
+  }
+}
+
+/** What is known of a turn's changes; undefined where nothing is. */
+export async function readChanges({ directory }: Pick<Turn, "directory">): Promise<ChangesFile | undefined> {
+  try {
+    const text = (await readRegular(join(directory, CHANGES_FILE))).toString("utf8");
+    return ChangesFile.safeParse(JSON.parse(text)).data;
+  } catch {
+    // Not there yet, or damaged: there is no diff then.
+    return undefined;
+  }
+}
+
+async function writeChanges({ directory }: Turn, changes: ChangesFile): Promise<void> {
+  await writeFile(join(directory, CHANGES_FILE), `${JSON.stringify(changes)}\n`, { mode: 0o600 });
+}
+
+async function snapshot(
+  parts: ChangeParts,
+  turn: Turn,
+  signal?: AbortSignal,
+): Promise<{ readonly tree: string } | { readonly none: string }> {
+  const { runAs, changes } = parts;
+  const options = { runAs, timeoutMs: changes.timeoutMs, ...(signal === undefined ? {} : { signal }) };
+  const { code, stdout } = await runTool(commandOf(parts, turn, "snapshot"), options);
+  const tree = TREE.exec(stdout)?.[1];
+  if (tree !== undefined) return { tree };
+  const reason = NONE.exec(stdout)?.[1];
+  if (reason !== undefined) return { none: reason };
+  const late = `git did not read the workspace within ${changes.timeoutMs} ms (TURND_DIFF_TIMEOUT_MS)`;
+  return { none: code === null ? late : "git is not there, or failed" };
+}
+
+function commandOf({ changes, sessions }: ChangeParts, { file }: Turn, task: string): string[] {
+  const store = join(sessions.paths(file.session_id).home, "turn", file.turn_id, "changes");
+  const workspace = Buffer.from(file.workspace).toString("hex");
+  return [PERL, "-e", changes.program, task, changes.gitDirectory, store, workspace];
+}
+
+/** The process has one pipe; what is more than the limit, or comes too late, is cut off. */
+async function writeDiff(
+  parts: ChangeParts,
+  turn: Turn,
+  trees: readonly string[],
+): Promise<Pick<ChangesFile, "bytes" | "is_truncated">> {
+  const { runAs, changes } = parts;
+  const [file = "", ...args] = asUser(runAs, [...commandOf(parts, turn, "diff"), ...trees]);
+  const output = await open(join(turn.directory, DIFF_FILE), "w", 0o600);
+  const child = spawn(file, args, { cwd: "/", env: {}, stdio: ["ignore", "pipe", "ignore"] });
+  const exited = new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject).once("exit", resolve);
+  });
+  // It is awaited behind the output.
+  exited.catch(() => undefined);
+  const timer = setTimeout(() => child.kill("SIGKILL"), changes.timeoutMs);
+  try {
+    const { bytes, isCut } = await copyUpTo(child.stdout, output, changes.maxBytes);
+    if (isCut) child.kill("SIGKILL");
+    const code = await exited;
+    return { bytes, ...(isCut || code !== 0 ? { is_truncated: true } : {}) };
+  } finally {
+    clearTimeout(timer);
+    child.kill("SIGKILL");
+    await output.close();
+  }
+}
+
+async function copyUpTo(from: AsyncIterable<Buffer>, to: FileHandle, max: number) {
+  let bytes = 0;
+  for await (const chunk of from) {
+    const kept = chunk.subarray(0, max - bytes);
+    await to.write(kept);
+    bytes += kept.length;
+    if (kept.length < chunk.length) return { bytes, isCut: true };
+  }
+  return { bytes, isCut: false };
+}
