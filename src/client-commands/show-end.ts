@@ -1,5 +1,5 @@
 import { count, safeLine } from "../command-line/text.ts";
-import type { TurnEndedData, Usage } from "../protocol/index.ts";
+import type { TurnEndedData, Usage, UserAction } from "../protocol/index.ts";
 import type { Style } from "./style.ts";
 
 /** How a turn ended, what it took, and for a failure what decided it and who has to act. */
@@ -19,15 +19,25 @@ export function showEnd(data: TurnEndedData, style: Style): string {
 
 function explainFailure({ failure }: TurnEndedData, style: Style): string[] {
   if (failure === undefined) return [];
-  const advice = failure.user_action === "none" ? "" : `, to be changed: ${failure.user_action}`;
   return [
     `  ${safeLine(failure.message)}`,
-    `  ${failure.retryable ? "a retry may help" : "a retry does not help"}${advice}`,
+    `  ${failure.retryable ? "a retry may help" : "a retry alone does not help"}${ADVICE[failure.user_action]}`,
     ...failure.evidence.map(({ source, line: number, text }) =>
       style.dim(`  ${source}${number === undefined ? "" : `:${number}`}  ${safeLine(text)}`),
     ),
   ];
 }
+
+/** What helps, by who has to act. */
+const ADVICE: Record<UserAction, string> = {
+  none: "",
+  retry: "",
+  settings: ": change the settings",
+  credentials: ": correct the credentials",
+  billing: ": look at the provider's billing",
+  shorten: ": shorten the input",
+  operator: ": ask the operator of turnd",
+};
 
 /** `12 345 tokens in (10 000 cached), 678 out`. */
 export function formatUsage(usage: Usage): string {
