@@ -7,6 +7,7 @@ import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
 import { SettingsSchema } from "../../src/daemon/settings.ts";
 import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS, WARNINGS } from "../../src/protocol/index.ts";
 import { OPENAPI_PATH } from "./openapi.ts";
+import { bodyFields, eventFields } from "./reference-fields.ts";
 import { metricTable, problemTable, routeTable, settingTable, table } from "./reference-tables.ts";
 
 /** Where the reference is kept. */
@@ -18,6 +19,7 @@ const JsonSchema = z.looseObject({
   properties: z.record(z.string(), z.unknown()).optional(),
   required: z.array(z.string()).optional(),
   const: z.unknown().optional(),
+  description: z.string().optional(),
   $ref: z.string().optional(),
 });
 
@@ -38,7 +40,9 @@ export function renderReference(): string {
     routeTable(OPENAPI_PATH),
     "## Events",
     "One JSON line each; `v`, `seq`, `at`, `turn_id`, `session_id`, `executor` and `type` in every one, `native` where it comes from a line of the CLI's. `?` marks what may be absent.",
-    table(["type", "data"], eventRows()),
+    table(["type", "tells that", "data"], eventRows()),
+    "### Fields of events",
+    ...eventFields(OPENAPI_PATH),
     "## Warnings",
     "What a turn got over: `data.code` of a `warning`.",
     table(
@@ -56,6 +60,9 @@ export function renderReference(): string {
         `\`${advice.userAction}\``,
       ]),
     ),
+    "## Bodies",
+    "What requests and answers hold. `?` marks what may be absent, `[]` the entries of a list, `{}` those of a table.",
+    ...bodyFields(OPENAPI_PATH),
     "## Problems",
     "Why a request was refused: `detail.code` of the body.",
     problemTable(PROBLEM_STATUS),
@@ -75,12 +82,12 @@ function eventRows(): string[][] {
   const schema = z.toJSONSchema(LoggedEvent, { reused: "inline" });
   const members = resolve(schema, schema);
   return (members.oneOf ?? members.anyOf ?? []).map((member) => {
-    const { properties = {} } = JsonSchema.parse(member);
+    const { properties = {}, description = "" } = resolve(member, schema);
     const type = JsonSchema.parse(properties["type"]).const;
     const data = resolve(properties["data"], schema);
     const required = new Set(data.required);
     const fields = Object.keys(data.properties ?? {}).map((name) => (required.has(name) ? name : `${name}?`));
-    return [`\`${String(type)}\``, fields.map((field) => `\`${field}\``).join(" ")];
+    return [`\`${String(type)}\``, description, fields.map((field) => `\`${field}\``).join(" ")];
   });
 }
 

@@ -4,16 +4,18 @@ import * as z from "zod";
 export const SESSION_KEY_HEADER = "x-turnd-session-key";
 
 /** Body of `POST /inspector/session`. */
-export const BrowserLogin = z.strictObject({ token: z.string().max(4_096) }).meta({ id: "BrowserLogin" });
+export const BrowserLogin = z
+  .strictObject({ token: z.string().max(4_096).describe("turnd's token.") })
+  .meta({ id: "BrowserLogin", description: "A login of the inspector." });
 export type BrowserLogin = z.infer<typeof BrowserLogin>;
 
 /** What a login of the inspector gives besides its cookie. */
 export const BrowserSession = z
   .strictObject({
     key: z.string().meta({ description: `To be sent as \`${SESSION_KEY_HEADER}\` with every request.` }),
-    expires_at: z.iso.datetime(),
+    expires_at: z.iso.datetime().describe("When the login ends, UTC."),
   })
-  .meta({ id: "BrowserSession" });
+  .meta({ id: "BrowserSession", description: "What a login of the inspector gives besides its cookie." });
 export type BrowserSession = z.infer<typeof BrowserSession>;
 
 /** What the inspector needs to know before anything else. */
@@ -22,7 +24,7 @@ export const BrowserState = z
     login: z
       .enum(["open", "needed", "done"])
       .meta({ description: "`open`: this turnd has no token, and nobody logs in." }),
-    version: z.string(),
+    version: z.string().describe("turnd's version."),
   })
-  .meta({ id: "BrowserState" });
+  .meta({ id: "BrowserState", description: "Whether the inspector has to ask for the token." });
 export type BrowserState = z.infer<typeof BrowserState>;

@@ -8,13 +8,16 @@ export const Verdict = z
 export type Verdict = z.infer<typeof Verdict>;
 
 /** Where a rule looks, in deciding order: what turnd itself did, the last records, the exit, stderr. */
-export const DecidedOn = z.enum(["turnd", "record", "exit", "stderr"]).meta({ id: "DecidedOn" });
+export const DecidedOn = z.enum(["turnd", "record", "exit", "stderr"]).meta({
+  id: "DecidedOn",
+  description: "Where a rule looks: what turnd itself did, the CLI's last records, the exit, stderr.",
+});
 export type DecidedOn = z.infer<typeof DecidedOn>;
 
 /** One rule that was tried on what a turn left behind. */
 export const TriedRule = z
   .strictObject({
-    rule: z.string(),
+    rule: z.string().describe("The rule's name, as docs/failures.md lists it."),
     verdict: Verdict.optional().meta({ description: "Absent for a rule that can give more than one." }),
     on: DecidedOn,
     outcome: z
@@ -23,16 +26,16 @@ export const TriedRule = z
     seen_in: z.string().optional().meta({ description: "The recording or section the rule comes from." }),
     evidence: Evidence.optional().meta({ description: "What matched." }),
   })
-  .meta({ id: "TriedRule" });
+  .meta({ id: "TriedRule", description: "One rule that was tried on what a turn left behind." });
 export type TriedRule = z.infer<typeof TriedRule>;
 
 /** Which rule decided how a turn ended. Rules are tried in order; the first that matches wins. */
 export const Decision = z
   .strictObject({
-    rule: z.string(),
+    rule: z.string().describe("The rule's name, as docs/failures.md lists it."),
     verdict: Verdict,
     on: DecidedOn,
-    seen_in: z.string().optional(),
+    seen_in: z.string().optional().describe("The recording or section the rule comes from."),
     evidence: z
       .array(Evidence)
       .meta({ description: "What decided; for a completed turn the proof that it was completed." }),
@@ -41,5 +44,5 @@ export const Decision = z
       .optional()
       .meta({ description: "Every rule tried, in deciding order; with `explain=true` alone." }),
   })
-  .meta({ id: "Decision" });
+  .meta({ id: "Decision", description: "Which rule decided how a turn ended. The first rule that matches wins." });
 export type Decision = z.infer<typeof Decision>;

@@ -10,12 +10,15 @@ export const DriftEntry = z
     name: z.string().meta({
       description: "The type, the tool, or the field after the kind of record that contains it: `text part.added`.",
     }),
-    count: z.int().positive(),
+    count: z.int().positive().describe("How often it was printed."),
     first_seen: z
-      .strictObject({ in: z.string(), line: z.int().positive() })
+      .strictObject({
+        in: z.string().describe("Id of the turn, or the recording."),
+        line: z.int().positive().describe("1-based line of its stdout."),
+      })
       .meta({ description: "The turn or the recording, and the line of its stdout." }),
   })
-  .meta({ id: "DriftEntry" });
+  .meta({ id: "DriftEntry", description: "One thing a CLI printed that this turnd does not know." });
 export type DriftEntry = z.infer<typeof DriftEntry>;
 
 /** What one version of a CLI printed that this turnd does not know. */
@@ -24,11 +27,11 @@ export const Drift = z
     cli_version: z.string().meta({ description: "`unknown` where nothing says." }),
     known_version: z.string().meta({ description: "The version whose recordings define what is known." }),
     records: z.int().nonnegative().meta({ description: "Records that were examined." }),
-    entries: z.array(DriftEntry),
+    entries: z.array(DriftEntry).describe("What was not known, each once."),
     more: z
       .int()
       .nonnegative()
       .meta({ description: "Occurrences of further entries, beyond the limit of different ones." }),
   })
-  .meta({ id: "Drift" });
+  .meta({ id: "Drift", description: "What one version of a CLI printed that this turnd does not know." });
 export type Drift = z.infer<typeof Drift>;

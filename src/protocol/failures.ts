@@ -42,11 +42,13 @@ export type UserAction = z.infer<typeof UserAction>;
 /** One quoted line that decided a failure: limited and without secrets. `line` is 1-based in the file of `source`. */
 export const Evidence = z
   .strictObject({
-    source: z.enum(["stdout", "stderr", "exit", "turnd"]),
-    line: z.int().positive().optional(),
-    text: z.string(),
+    source: z
+      .enum(["stdout", "stderr", "exit", "turnd"])
+      .describe("Where it stands: a file of the turn, the exit of its process, or turnd's own act."),
+    line: z.int().positive().optional().describe("1-based line of that file."),
+    text: z.string().describe("The line, limited and without secrets."),
   })
-  .meta({ id: "Evidence" });
+  .meta({ id: "Evidence", description: "One quoted line that decided how a turn ended." });
 export type Evidence = z.infer<typeof Evidence>;
 
 /** Why a turn did not complete, as part of its result. */
@@ -56,9 +58,9 @@ export const Failure = z
     message: z.string().meta({ description: "One sentence a person can act on." }),
     retryable: z.boolean().meta({ description: "Whether the same turn may succeed later without any change." }),
     user_action: UserAction,
-    evidence: z.array(Evidence),
+    evidence: z.array(Evidence).describe("The lines that decided."),
   })
-  .meta({ id: "Failure" });
+  .meta({ id: "Failure", description: "Why a turn did not complete, and what helps." });
 export type Failure = z.infer<typeof Failure>;
 
 /** What a code means to a runtime that has to decide. */

@@ -18,15 +18,15 @@ export const FileEntry = z
         "whatever bytes its name has.",
     }),
     type: FileType,
-    size_bytes: z.int().nonnegative(),
-    modified_at: z.iso.datetime(),
+    size_bytes: z.int().nonnegative().describe("Its length in bytes."),
+    modified_at: z.iso.datetime().describe("When its content last changed, UTC."),
     mode: z.string().meta({ description: "Permissions in octal, such as `644`." }),
     etag: z.string().optional().meta({
       description: "Of a file: changes with its content. `If-Match` and `If-None-Match` compare it.",
     }),
     target: z.string().optional().meta({ description: "Of a link: what it names, as it is written." }),
   })
-  .meta({ id: "FileEntry" });
+  .meta({ id: "FileEntry", description: "A file, directory or link in a session's workspace." });
 export type FileEntry = z.infer<typeof FileEntry>;
 
 /** A page of a directory. */
@@ -36,7 +36,7 @@ export const FileList = z
     entries: z.array(FileEntry).meta({ description: "In the order of the bytes of their names." }),
     next_after: z.string().optional().meta({ description: "`after` of the next page; absent on the last one." }),
   })
-  .meta({ id: "FileList" });
+  .meta({ id: "FileList", description: "A page of a directory." });
 export type FileList = z.infer<typeof FileList>;
 
 /** Path parameters of a file. Its bytes are read from the URL as it was sent. */
@@ -93,7 +93,7 @@ export const FileReadHeaders = z.looseObject({
     .string()
     .optional()
     .meta({ description: "The ETag for which `Range` holds; for another, all is sent." }),
-  "if-match": z.string().optional(),
+  "if-match": z.string().optional().meta({ description: "412 where the file does not have this ETag." }),
   "if-none-match": z.string().optional().meta({ description: "304 where the file still has this ETag." }),
 });
 

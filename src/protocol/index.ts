@@ -1,6 +1,7 @@
 export * from "./browser-login.ts";
 export * from "./decisions.ts";
 export * from "./drift.ts";
+export * from "./event-data.ts";
 export * from "./events.ts";
 export * from "./executors.ts";
 export * from "./failures.ts";

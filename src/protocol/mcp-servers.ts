@@ -44,19 +44,23 @@ const env = entries(/^[A-Za-z_][A-Za-z0-9_]*$/, "the name of a variable: letters
 /** A server of tools that the CLI connects to, or starts, for one turn. */
 export const McpServer = z
   .discriminatedUnion("type", [
-    z.strictObject({
-      type: z.literal("http").meta({ description: "Streamable HTTP." }),
-      url: url.meta({ description: "As the CLI reaches it, from inside the sandbox." }),
-      headers: headers.meta({ description: "Sent with every request, such as `Authorization`." }),
-    }),
-    z.strictObject({
-      type: z.literal("stdio").meta({ description: "A program that the CLI starts as its own user, per turn." }),
-      command: text.min(1),
-      args: z.array(text).max(MAX_ENTRIES).optional(),
-      env: env.meta({ description: "Besides the few variables that the CLI gives every server." }),
-    }),
+    z
+      .strictObject({
+        type: z.literal("http").meta({ description: "Streamable HTTP." }),
+        url: url.meta({ description: "As the CLI reaches it, from inside the sandbox." }),
+        headers: headers.meta({ description: "Sent with every request, such as `Authorization`." }),
+      })
+      .meta({ id: "HttpMcpServer", description: "A server of tools that the CLI connects to." }),
+    z
+      .strictObject({
+        type: z.literal("stdio").meta({ description: "A program that the CLI starts as its own user, per turn." }),
+        command: text.min(1).describe("The program, by path or by name on `PATH`."),
+        args: z.array(text).max(MAX_ENTRIES).optional().describe("Its arguments."),
+        env: env.meta({ description: "Besides the few variables that the CLI gives every server." }),
+      })
+      .meta({ id: "StdioMcpServer", description: "A server of tools that the CLI starts." }),
   ])
-  .meta({ id: "McpServer" });
+  .meta({ id: "McpServer", description: "A server of tools that the CLI connects to, or starts, for one turn." });
 export type McpServer = z.infer<typeof McpServer>;
 
 /** A table of servers by the name that the CLI puts before their tools' names. */
@@ -75,5 +79,8 @@ export function mcpServersOf<T extends z.ZodType>(server: T) {
 }
 
 /** MCP servers by name. */
-export const McpServers = mcpServersOf(McpServer).meta({ id: "McpServers" });
+export const McpServers = mcpServersOf(McpServer).meta({
+  id: "McpServers",
+  description: "MCP servers by the name that the CLI puts before their tools' names; at most 16.",
+});
 export type McpServers = z.infer<typeof McpServers>;

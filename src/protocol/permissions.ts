@@ -6,9 +6,12 @@ import * as z from "zod";
  */
 export const Permissions = z
   .strictObject({
-    edit: z.literal("deny").optional(),
-    execute: z.literal("deny").optional(),
-    network: z.literal("deny").optional(),
+    edit: z.literal("deny").optional().describe("Files may not be changed by the CLI's tools."),
+    execute: z.literal("deny").optional().describe("Commands may not be run."),
+    network: z.literal("deny").optional().describe("The CLI's tools may not use the network."),
   })
-  .meta({ id: "Permissions" });
+  .meta({
+    id: "Permissions",
+    description: "What a CLI may not do. It only restricts what the operator has configured; absent is not restricted.",
+  });
 export type Permissions = z.infer<typeof Permissions>;

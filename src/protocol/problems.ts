@@ -109,22 +109,31 @@ export const PROBLEM_STATUS = {
 } as const satisfies Readonly<Record<ProblemCode, number>>;
 
 /** What is wrong with one field of a request. */
-const ProblemField = z.strictObject({ path: z.string(), message: z.string() });
+const ProblemField = z.strictObject({
+  path: z.string().describe("The field: its path in the body, or after `query.`, `path.` or `header.`."),
+  message: z.string().describe("What is wrong with it, or what is allowed."),
+});
 
 /** The body of every refusal. `fields` has one entry per field of a request that does not validate. */
 export const Problem = z
   .strictObject({
-    detail: z.looseObject({
-      code: ProblemCode,
-      message: z.string().meta({ description: "What is wrong and what to change." }),
-      fields: z.array(ProblemField).optional(),
-      turn_id: z.string().optional(),
-      last_seq: z.int().nonnegative().optional(),
-      next_offset: z.int().nonnegative().optional(),
-      turn: z.unknown().optional().meta({ description: "A snapshot of the turn concerned." }),
-    }),
+    detail: z
+      .looseObject({
+        code: ProblemCode,
+        message: z.string().meta({ description: "What is wrong and what to change." }),
+        fields: z.array(ProblemField).optional().describe("Each field that does not validate."),
+        turn_id: z.string().optional().describe("The turn concerned."),
+        last_seq: z.int().nonnegative().optional().describe("With `cursor_beyond_end`: the last event there is."),
+        next_offset: z
+          .int()
+          .nonnegative()
+          .optional()
+          .describe("With `cursor_beyond_end`: the shell's output ends before it."),
+        turn: z.unknown().optional().meta({ description: "A snapshot of the turn concerned." }),
+      })
+      .describe("The refusal."),
   })
-  .meta({ id: "Problem" });
+  .meta({ id: "Problem", description: "The body of every refusal." });
 export type Problem = z.infer<typeof Problem>;
 
 /** What a problem may carry besides its code and message. */

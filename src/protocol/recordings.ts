@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { Exit, Usage } from "./events.ts";
+import { Exit, Usage } from "./event-data.ts";
 import { CliName, Mode } from "./executors.ts";
 import { FailureCode } from "./failures.ts";
 import { listOf } from "./list.ts";
@@ -31,49 +31,68 @@ export const RecordedTurn = z
   .strictObject({
     executor: CliName,
     cli_name: text.optional().meta({ description: "What the CLI was called in the image that ran it." }),
-    cli_version: text.optional(),
-    args: listOf(text, 1_000).optional(),
+    cli_version: text.optional().describe("The CLI's version."),
+    args: listOf(text, 1_000).optional().describe("The arguments it was started with."),
     mode: Mode.optional(),
-    model: text.optional(),
+    model: text.optional().describe("The model that the turn asked for."),
     requested_session: text
       .nullable()
       .optional()
       .meta({ description: "The native session that the process was asked to resume." }),
-    ended_by: TurnEndedBy.nullable().optional(),
-    usage_before: Usage.optional(),
+    ended_by: TurnEndedBy.nullable().optional().describe("What turnd itself did to end it; null for nothing."),
+    usage_before: Usage.optional().describe("The session's total before this turn, where the CLI prints totals."),
     degraded: z
-      .strictObject({ requested: text, reason: text })
+      .strictObject({
+        requested: text.describe("The native session that was to be continued."),
+        reason: text.describe("What was lost."),
+      })
       .optional()
       .meta({ description: "A resume that failed. Its output is left out: no client has seen it." }),
     halted: z
-      .strictObject({ code: FailureCode, message: text, remedy: text.optional() })
+      .strictObject({
+        code: FailureCode,
+        message: text.describe("What went wrong."),
+        remedy: text.optional().describe("What helps."),
+      })
       .optional()
       .meta({ description: "Why turnd itself failed the turn, such as `executor_unavailable` before any process." }),
-    turn_id: text.optional(),
-    session_id: text.optional(),
-    trace_id: text.optional(),
-    created_at: z.iso.datetime().optional(),
-    started_at: z.iso.datetime().optional(),
-    note: text.optional(),
+    turn_id: text.optional().describe("Its id where it ran."),
+    session_id: text.optional().describe("Its session there."),
+    trace_id: text.optional().describe("The trace it belonged to."),
+    created_at: z.iso.datetime().optional().describe("When it was admitted, UTC."),
+    started_at: z.iso
+      .datetime()
+      .optional()
+      .describe("When the CLI was started, UTC; absent for a turn that never ran."),
+    note: text.optional().describe("What whoever keeps the recording wants to remember."),
   })
-  .meta({ id: "RecordedTurn" });
+  .meta({ id: "RecordedTurn", description: "What the output of a recorded turn does not show." });
 export type RecordedTurn = z.infer<typeof RecordedTurn>;
 
-const at = z.iso.datetime();
+const at = z.iso.datetime().describe("When, UTC.");
+
+function entry<S extends z.ZodRawShape>(name: string, description: string, shape: S) {
+  return z.strictObject({ ...shape, at }).meta({ id: `Timeline${name}`, description });
+}
 
 /** Something that happened in a recorded turn, in the order of its events. */
 export const TimelineEntry = z
   .discriminatedUnion("type", [
-    z.strictObject({ type: z.literal("started"), at }),
-    z.strictObject({
-      type: z.literal("line"),
-      at,
-      source: z.literal("stderr").optional(),
-      line: z.int().positive(),
+    entry("Started", "The CLI was started.", { type: z.literal("started").describe("The CLI was started.") }),
+    entry("Line", "This line and all before it had been taken when its events were logged.", {
+      type: z.literal("line").describe("A line was taken."),
+      source: z.literal("stderr").optional().describe("Present where the line is one of stderr."),
+      line: z.int().positive().describe("1-based."),
     }),
-    z.strictObject({ type: z.literal("degraded"), at }),
-    z.strictObject({ type: z.literal("warning"), at, code: text, message: text }),
-    z.strictObject({ type: z.literal("ended"), at }),
+    entry("Degraded", "turnd logged `session.degraded`.", {
+      type: z.literal("degraded").describe("turnd logged `session.degraded`."),
+    }),
+    entry("Warning", "turnd logged a warning of its own.", {
+      type: z.literal("warning").describe("turnd logged a warning of its own."),
+      code: text.describe("The warning's code."),
+      message: text.describe("What happened."),
+    }),
+    entry("Ended", "The process had ended.", { type: z.literal("ended").describe("The process had ended.") }),
   ])
   .meta({
     id: "TimelineEntry",
@@ -87,9 +106,9 @@ export type TimelineEntry = z.infer<typeof TimelineEntry>;
 export const RecordedPiece = z
   .union([
     z.string().refine((value) => value.isWellFormed(), "must not hold half of a surrogate pair"),
-    z.strictObject({ base64: z.base64() }),
+    z.strictObject({ base64: z.base64().describe("The bytes, as base64.") }),
   ])
-  .meta({ id: "RecordedPiece" });
+  .meta({ id: "RecordedPiece", description: "A part of a recorded file: its text, or bytes that are not UTF-8." });
 export type RecordedPiece = z.infer<typeof RecordedPiece>;
 
 const pieces = listOf(RecordedPiece, Infinity).meta({
@@ -101,7 +120,7 @@ const pieces = listOf(RecordedPiece, Infinity).meta({
 /** A recording as one JSON document: what `GET /v1/turns/{turn_id}/recording` exports and a replay takes. */
 export const RecordingDocument = z
   .strictObject({
-    v: z.literal(1),
+    v: z.literal(1).describe("Version of the form of recordings."),
     turn: RecordedTurn,
     exit: Exit.nullable().meta({ description: "null when the end of the process was not recorded." }),
     input: z
@@ -114,7 +133,7 @@ export const RecordingDocument = z
       .optional()
       .meta({ description: "Which line was read when; without it stdout is read before stderr." }),
   })
-  .meta({ id: "RecordingDocument" });
+  .meta({ id: "RecordingDocument", description: "A recorded turn as one document, to be played again." });
 export type RecordingDocument = z.infer<typeof RecordingDocument>;
 
 /** How fast a recording is played. */
@@ -134,5 +153,5 @@ export const ReplayRequest = z
     request_id: CallerId.optional().meta({ description: "A request is executed at most once per id." }),
     metadata: Metadata.optional(),
   })
-  .meta({ id: "ReplayRequest" });
+  .meta({ id: "ReplayRequest", description: "A recording to play. Unknown fields are refused." });
 export type ReplayRequest = z.infer<typeof ReplayRequest>;

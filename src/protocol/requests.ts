@@ -5,10 +5,10 @@ import { TurnStatus } from "./turns.ts";
 /** An id in a path; a `:` in it is written `%3A`. Its form is checked, not whether it names something. */
 const PathId = z.string().regex(/^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,64}$/, "1 to 64 of letters, digits and . _ : -");
 
-export const TurnPath = z.strictObject({ turn_id: PathId });
-export const SessionPath = z.strictObject({ session_id: PathId });
-export const RequestPath = z.strictObject({ request_id: PathId });
-export const ExecutorPath = z.strictObject({ executor_id: PathId });
+export const TurnPath = z.strictObject({ turn_id: PathId.describe("The turn's id.") });
+export const SessionPath = z.strictObject({ session_id: PathId.describe("The id of the session, or of the shell.") });
+export const RequestPath = z.strictObject({ request_id: PathId.describe("The `request_id` of a `POST /v1/turns`.") });
+export const ExecutorPath = z.strictObject({ executor_id: PathId.describe("The executor's id, such as `cli-b`.") });
 
 /**
  * Longest wait of `POST /v1/turns?wait_ms=`: an hour. The image's front would answer 504 after 3700 s
@@ -33,9 +33,9 @@ export const AdmitHeaders = z.looseObject({
 
 /** Query of `GET /v1/turns`. */
 export const TurnsQuery = z.strictObject({
-  session_id: PathId.optional(),
-  status: TurnStatus.optional(),
-  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  session_id: PathId.optional().describe("Turns of this session alone."),
+  status: TurnStatus.optional().describe("Turns of this status alone."),
+  limit: z.coerce.number().int().min(1).max(1000).default(100).describe("How many, the newest ones first."),
 });
 
 /** `true` or `false` in a query. */
@@ -62,7 +62,7 @@ export const ResultQuery = z.strictObject({
 
 /** Query of `GET /v1/turns/{turn_id}/records`. */
 export const RecordsQuery = z.strictObject({
-  source: z.enum(["stdout", "stderr"]).default("stdout"),
+  source: z.enum(["stdout", "stderr"]).default("stdout").describe("Which output to read."),
   from: z.coerce.number().int().min(1).default(1).meta({ description: "The first line, 1-based." }),
   limit: z.coerce.number().int().min(1).max(1_000).default(100).meta({ description: "At most so many lines." }),
 });

@@ -10,7 +10,7 @@ export const SecretReference = z
       .meta({ description: "One of the names in `TURND_SESSION_SECRETS`. Its value is neither stored nor shown." }),
     prefix: McpValue.max(64).optional().meta({ description: "Before the value, such as `Bearer `." }),
   })
-  .meta({ id: "SecretReference" });
+  .meta({ id: "SecretReference", description: "The value of a variable of turnd's environment, by its name." });
 export type SecretReference = z.infer<typeof SecretReference>;
 
 const [http, stdio] = McpServer.options;
@@ -19,10 +19,14 @@ const table = z.record(z.string(), z.union([McpValue, SecretReference])).optiona
 /** A server of tools that every turn of a session has. Secrets are given by reference. */
 export const SessionMcpServer = z
   .discriminatedUnion("type", [
-    http.extend({ headers: table.meta({ description: "Sent with every request; a secret is a reference." }) }),
-    stdio.extend({ env: table.meta({ description: "As in a turn's servers; a secret is a reference." }) }),
+    http
+      .extend({ headers: table.meta({ description: "Sent with every request; a secret is a reference." }) })
+      .meta({ id: "SessionHttpMcpServer", description: "A server of tools that the CLI connects to." }),
+    stdio
+      .extend({ env: table.meta({ description: "As in a turn's servers; a secret is a reference." }) })
+      .meta({ id: "SessionStdioMcpServer", description: "A server of tools that the CLI starts." }),
   ])
-  .meta({ id: "SessionMcpServer" });
+  .meta({ id: "SessionMcpServer", description: "A server of tools that every turn of a session has." });
 export type SessionMcpServer = z.infer<typeof SessionMcpServer>;
 
 /**
@@ -35,7 +39,10 @@ export const SessionMcpServers = mcpServersOf(SessionMcpServer)
       context.addIssue({ code: "custom", path: [...path], message });
     }
   })
-  .meta({ id: "SessionMcpServers" });
+  .meta({
+    id: "SessionMcpServers",
+    description: "MCP servers by the name that the CLI puts before their tools' names; secrets by reference.",
+  });
 export type SessionMcpServers = z.infer<typeof SessionMcpServers>;
 
 /** The servers with something in place of each reference. */

@@ -18,7 +18,7 @@ export const Instructions = z
     (value) => new TextEncoder().encode(value).length <= MAX_INSTRUCTIONS_BYTES,
     `at most ${MAX_INSTRUCTIONS_BYTES} bytes of UTF-8`,
   )
-  .meta({ id: "Instructions" });
+  .meta({ id: "Instructions", description: "What the model is told in every turn of a session." });
 
 /** Body of `POST /v1/sessions`. Unknown fields are refused. */
 export const SessionRequest = z
@@ -26,9 +26,16 @@ export const SessionRequest = z
     executor: RequestedExecutor.meta({
       description: "Which CLI runs its turns: its id, or the name of its program. Answers carry the id.",
     }),
-    session_id: CallerId.optional(),
-    workspace: z.string().regex(/^\//, "must be an absolute path").max(4096).optional(),
-    permissions: Permissions.default({}),
+    session_id: CallerId.optional().describe("The id it is to have; without it turnd makes one."),
+    workspace: z
+      .string()
+      .regex(/^\//, "must be an absolute path")
+      .max(4096)
+      .optional()
+      .describe(
+        "The directory its turns work in: an absolute path below one of `TURND_WORKSPACE_ROOTS`. Without it `TURND_WORKSPACE`.",
+      ),
+    permissions: Permissions.default({}).describe("What no turn of the session may do."),
     mcp_servers: SessionMcpServers.optional().meta({
       description:
         "MCP servers of every turn, besides the operator's; one of a turn's request with the same name wins. Secrets " +
@@ -39,23 +46,23 @@ export const SessionRequest = z
     }),
     metadata: Metadata.optional(),
   })
-  .meta({ id: "SessionRequest" });
+  .meta({ id: "SessionRequest", description: "A session to make. Unknown fields are refused." });
 export type SessionRequest = z.infer<typeof SessionRequest>;
 
 /** A conversation that survives turns, restarts and sandbox rebuilds. */
 export const Session = z
   .strictObject({
-    session_id: z.string(),
+    session_id: z.string().describe("The session's id."),
     executor: ExecutorName,
-    workspace: z.string(),
+    workspace: z.string().describe("The directory its turns work in."),
     permissions: Permissions,
     mcp_servers: SessionMcpServers.optional().meta({ description: "As given: references, and no secret." }),
     instructions: Instructions.optional(),
     metadata: Metadata.optional(),
-    native_session_id: z.string().optional(),
-    created_at: z.iso.datetime(),
+    native_session_id: z.string().optional().describe("The CLI's own id of the conversation, once it has named one."),
+    created_at: z.iso.datetime().describe("When it was made, UTC."),
     turns: z.array(z.string()).meta({ description: "Ids of its turns, oldest first." }),
-    running_turn: z.string().optional(),
+    running_turn: z.string().optional().describe("Id of the turn that runs now."),
   })
-  .meta({ id: "Session" });
+  .meta({ id: "Session", description: "A conversation that survives turns, restarts and sandbox rebuilds." });
 export type Session = z.infer<typeof Session>;

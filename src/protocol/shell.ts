@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { ENVELOPE } from "./responses.ts";
 import { Named } from "./requests.ts";
 import { TicketQuery } from "./tickets.ts";
 import { CallerId } from "./turns.ts";
@@ -9,11 +10,13 @@ const ShellId = CallerId.meta({
     "Names the terminal: the UUID of its URL, or the id of a turn session, whose terminal opens in that session's workspace.",
 });
 
-const Columns = z.int().min(2).max(1_000);
-const Rows = z.int().min(1).max(1_000);
+const Columns = z.int().min(2).max(1_000).describe("Columns of the terminal.");
+const Rows = z.int().min(1).max(1_000).describe("Rows of the terminal.");
 
 /** Columns and rows of a terminal. Of several viewers, the last one that reported its size decides. */
-export const TerminalSize = z.strictObject({ cols: Columns, rows: Rows }).meta({ id: "TerminalSize" });
+export const TerminalSize = z
+  .strictObject({ cols: Columns, rows: Rows })
+  .meta({ id: "TerminalSize", description: "The size of a terminal." });
 export type TerminalSize = z.infer<typeof TerminalSize>;
 
 /** Query of `GET /v1/shell/terminal-url`. */
@@ -23,18 +26,21 @@ export const TerminalUrlQuery = z.strictObject({ session_id: ShellId.optional() 
 export const TerminalUrlEnvelope = z
   .strictObject({
     success: z.boolean().meta({ description: "false where this turnd does not serve the page; then there is no URL." }),
-    message: z.string(),
-    data: z.url().nullable(),
+    message: ENVELOPE.message,
+    data: z.url().nullable().describe("The URL, for a person's browser. It is a secret."),
   })
-  .meta({ id: "TerminalUrlEnvelope" });
+  .meta({
+    id: "TerminalUrlEnvelope",
+    description: "A terminal's URL, in the envelope that clients of the AIO sandbox read.",
+  });
 export type TerminalUrlEnvelope = z.infer<typeof TerminalUrlEnvelope>;
 
 /** Body of `POST /v1/shell/sessions`. Unknown fields are refused. */
 export const ShellRequest = z
   .strictObject({
     session_id: ShellId.optional(),
-    cols: Columns.default(80),
-    rows: Rows.default(24),
+    cols: Columns.default(80).describe("Columns of the terminal."),
+    rows: Rows.default(24).describe("Rows of the terminal."),
     cwd: z
       .string()
       .regex(/^\//, "must be an absolute path")
@@ -42,36 +48,46 @@ export const ShellRequest = z
       .optional()
       .meta({ description: "Where it starts; default: the workspace. Lies where a turn's workspace may lie." }),
   })
-  .meta({ id: "ShellRequest" });
+  .meta({ id: "ShellRequest", description: "A shell to start. Unknown fields are refused." });
 export type ShellRequest = z.infer<typeof ShellRequest>;
 
 /** What ended a shell: itself, a request, no viewer and no byte for `TURND_SHELL_IDLE_MS`, or the end of turnd. */
-export const ShellEndedBy = z.enum(["exit", "request", "idle", "shutdown"]).meta({ id: "ShellEndedBy" });
+export const ShellEndedBy = z.enum(["exit", "request", "idle", "shutdown"]).meta({
+  id: "ShellEndedBy",
+  description: "What ended a shell: itself, a request, disuse for `TURND_SHELL_IDLE_MS`, or the end of turnd.",
+});
 export type ShellEndedBy = z.infer<typeof ShellEndedBy>;
 
 /** How a shell's program ended: 128 + n for signal n; null when it was killed together with its parent. */
-export const ShellExit = z.strictObject({ code: z.int().nullable(), ended_by: ShellEndedBy }).meta({ id: "ShellExit" });
+export const ShellExit = z
+  .strictObject({
+    code: z.int().nullable().describe("128 + n for signal n; null when it was killed together with its parent."),
+    ended_by: ShellEndedBy,
+  })
+  .meta({ id: "ShellExit", description: "How a shell's program ended." });
 export type ShellExit = z.infer<typeof ShellExit>;
 
 /** A shell in a terminal. One that has ended is kept for its output until newer ones have ended. */
 export const ShellSession = z
   .strictObject({
-    session_id: z.string(),
-    status: z.enum(["running", "ended"]),
+    session_id: z.string().describe("The shell's id."),
+    status: z.enum(["running", "ended"]).describe("Whether its program runs."),
     cwd: z.string().meta({ description: "Where it was started." }),
     ...TerminalSize.shape,
-    viewers: z.int().nonnegative(),
+    viewers: z.int().nonnegative().describe("Who watches it now."),
     first_offset: z.int().nonnegative().meta({ description: "Of the oldest byte of output still kept." }),
     next_offset: z.int().nonnegative().meta({ description: "Of the next byte of output: all bytes so far." }),
-    created_at: z.iso.datetime(),
-    last_active_at: z.iso.datetime(),
-    ended_at: z.iso.datetime().optional(),
+    created_at: z.iso.datetime().describe("When it was started, UTC."),
+    last_active_at: z.iso.datetime().describe("When it last had input or output, UTC."),
+    ended_at: z.iso.datetime().optional().describe("When it ended, UTC."),
     exit: ShellExit.optional(),
   })
-  .meta({ id: "ShellSession" });
+  .meta({ id: "ShellSession", description: "A shell in a terminal." });
 export type ShellSession = z.infer<typeof ShellSession>;
 
-export const ShellList = z.strictObject({ sessions: z.array(ShellSession) }).meta({ id: "ShellList" });
+export const ShellList = z
+  .strictObject({ sessions: z.array(ShellSession).describe("Those that run, and some that have ended.") })
+  .meta({ id: "ShellList", description: "Shells." });
 export type ShellList = z.infer<typeof ShellList>;
 
 /** Longest wait of `GET /v1/shell/sessions/{id}/output?wait_ms=`. */
@@ -105,12 +121,12 @@ export const ShellOutput = z
     offset: z.int().nonnegative().meta({ description: "Of the first byte given." }),
     next_offset: z.int().nonnegative().meta({ description: "The offset of the next request." }),
     truncated: z.boolean().meta({ description: "Output between the requested offset and `offset` is lost." }),
-    encoding: z.enum(["text", "base64"]),
-    data: z.string(),
+    encoding: z.enum(["text", "base64"]).describe("How `data` is written."),
+    data: z.string().describe("The output."),
     ended: z.boolean().meta({ description: "The shell has ended and no output follows." }),
     exit: ShellExit.optional(),
   })
-  .meta({ id: "ShellOutput" });
+  .meta({ id: "ShellOutput", description: "A part of a shell's output." });
 export type ShellOutput = z.infer<typeof ShellOutput>;
 
 /** Body of `POST /v1/shell/sessions/{id}/input`. */
@@ -118,7 +134,7 @@ export const ShellInput = z
   .strictObject({
     text: z.string().min(1).max(262_144).meta({ description: "Typed as it is: `\\r` is Enter, `\\u0003` is Ctrl-C." }),
   })
-  .meta({ id: "ShellInput" });
+  .meta({ id: "ShellInput", description: "What to type into a shell." });
 export type ShellInput = z.infer<typeof ShellInput>;
 
 /** The answer to input. */
@@ -126,7 +142,7 @@ export const ShellInputReceipt = z
   .strictObject({
     next_offset: z.int().nonnegative().meta({ description: "Output printed from now on begins here." }),
   })
-  .meta({ id: "ShellInputReceipt" });
+  .meta({ id: "ShellInputReceipt", description: "Where the output of that input begins." });
 export type ShellInputReceipt = z.infer<typeof ShellInputReceipt>;
 
 /** Body of `POST /terminal/tickets`, which the page sends. The token goes into `Authorization`. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { byteLength } from "./byte-length.ts";
 import { Decision } from "./decisions.ts";
-import { TurnEndedData, TurnStatusAtEnd } from "./events.ts";
+import { TurnEndedData, TurnStatusAtEnd } from "./event-data.ts";
 import { ExecutorName, Mode, RequestedExecutor } from "./executors.ts";
 import { McpServers } from "./mcp-servers.ts";
 import { Permissions } from "./permissions.ts";
@@ -11,7 +11,7 @@ import { listOf } from "./list.ts";
 export const CallerId = z
   .string()
   .regex(/^[A-Za-z0-9._:-]{8,64}$/, "8 to 64 of letters, digits and . _ : -")
-  .meta({ id: "CallerId" });
+  .meta({ id: "CallerId", description: "An id that the caller chooses: 8 to 64 of letters, digits and `. _ : -`." });
 export type CallerId = z.infer<typeof CallerId>;
 
 /** Longest text of one input, in bytes of UTF-8: 1 MiB. */
@@ -25,18 +25,28 @@ const text = z
   .refine((value) => value.trim() !== "", "must not be empty")
   .refine((value) => byteLength(value) <= MAX_INPUT_TEXT_BYTES, `at most ${MAX_INPUT_TEXT_BYTES} bytes of UTF-8`);
 
-const InputPart = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("text"), text }),
-  z.strictObject({
-    type: z.literal("image"),
-    data_url: z
-      .string()
-      .regex(
-        /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/,
-        "a base64 data URL of a png, jpeg, gif or webp image",
-      ),
-  }),
-]);
+const InputPart = z
+  .discriminatedUnion("type", [
+    z
+      .strictObject({
+        type: z.literal("text").describe("A text."),
+        text: text.describe("At most 1 MiB of UTF-8, all texts of an input together."),
+      })
+      .meta({ id: "TextPart", description: "A text of an input." }),
+    z
+      .strictObject({
+        type: z.literal("image").describe("An image."),
+        data_url: z
+          .string()
+          .regex(
+            /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/,
+            "a base64 data URL of a png, jpeg, gif or webp image",
+          )
+          .describe("The image as a base64 data URL: png, jpeg, gif or webp."),
+      })
+      .meta({ id: "ImagePart", description: "An image of an input, for a CLI with the capability `images`." }),
+  ])
+  .meta({ id: "InputPart", description: "A part of an input." });
 
 /** The input of a turn: a text, or parts with at least one text. */
 export const TurnInput = z
@@ -51,7 +61,7 @@ export const TurnInput = z
         `at most ${MAX_INPUT_TEXT_BYTES} bytes of text in all`,
       ),
   ])
-  .meta({ id: "TurnInput" });
+  .meta({ id: "TurnInput", description: "What the CLI is to do: a text, or texts and images with at least one text." });
 export type TurnInput = z.infer<typeof TurnInput>;
 
 const model = z
@@ -68,7 +78,12 @@ const word = z
 export const Metadata = z
   .record(z.string().max(64), z.string().max(1024))
   .refine((value) => Object.keys(value).length <= 32, "at most 32 entries")
-  .meta({ id: "Metadata" });
+  .meta({
+    id: "Metadata",
+    description:
+      "Free data of the caller, such as ids of its own: at most 32 entries. turnd returns it unchanged with the turn or session; " +
+      "the CLI never sees it, and it is in no event.",
+  });
 
 /** Body of `POST /v1/turns`. Unknown fields are refused. */
 export const TurnRequest = z
@@ -84,11 +99,39 @@ export const TurnRequest = z
     }),
     request_id: CallerId.optional().meta({ description: "A request is executed at most once per id." }),
     mode: Mode.default("execute"),
-    model: model.optional(),
-    agent: word.optional(),
-    effort: word.optional(),
-    queue_policy: z.enum(["enqueue", "reject", "steer"]).default("enqueue"),
-    resume_policy: z.enum(["continue", "fail"]).default("continue"),
+    model: model
+      .optional()
+      .describe("The model, as the CLI's provider names it. Without it the operator's (`CLI_A_MODEL`, `CLI_B_MODEL`)."),
+    agent: word
+      .optional()
+      .describe(
+        "Which of the CLI's own agents does the turn: CLI A has `build` (without this field) and `plan`, and those that " +
+          "`CLI_A_JSON` adds. An unknown one is replaced by the default, with a `warning` (`agent_not_found`). Only for a CLI with the " +
+          "capability `agents`; a turn with `mode` `plan` is always done by `plan`.",
+      ),
+    effort: word
+      .optional()
+      .describe(
+        "How much the model reasons, in the CLI's words, such as `low`, `medium` or `high`: CLI A's `--variant`, CLI B's " +
+          "`model_reasoning_effort`. More takes longer and costs more. Which values a model has, its provider decides; without this " +
+          "field the configured one.",
+      ),
+    queue_policy: z
+      .enum(["enqueue", "reject", "steer"])
+      .default("enqueue")
+      .describe(
+        "What to do where the session has a turn that runs or waits; one turn of a session runs at a time. `enqueue`: wait behind " +
+          "them. `reject`: refuse this request with `session_busy`. `steer`: go next, before those that wait, and interrupt the running " +
+          "turn at its next step boundary (`step.ended`), or after `TURND_STEER_WAIT_MS`. The interrupted turn ends as `cancelled` with " +
+          "`cancelled_by` `steer`, and this one continues its conversation; a turn that completes before that stays `completed`.",
+      ),
+    resume_policy: z
+      .enum(["continue", "fail"])
+      .default("continue")
+      .describe(
+        "What to do where the CLI cannot continue the session's conversation. `continue`: begin a new one, reported by " +
+          "`session.degraded`. `fail`: end the turn as failed with `resume_degraded`.",
+      ),
     timeout_ms: z.int().min(0).max(86_400_000).optional().meta({
       description:
         "Of the whole turn, in milliseconds, from the start of its process on: also while turnd is down and the process runs on. 0 switches it off.",
@@ -103,7 +146,15 @@ export const TurnRequest = z
       .record(z.string(), z.unknown())
       .optional()
       .meta({ description: "A JSON Schema the answer has to follow." }),
-    workspace: z.string().regex(/^\//, "must be an absolute path").max(4096).optional(),
+    workspace: z
+      .string()
+      .regex(/^\//, "must be an absolute path")
+      .max(4096)
+      .optional()
+      .describe(
+        "The directory the CLI works in: an absolute path below one of `TURND_WORKSPACE_ROOTS`. Without it the session's, which is " +
+          "`TURND_WORKSPACE` unless the session was made with another.",
+      ),
     permissions: Permissions.optional().meta({
       description:
         "What this turn may not do, in addition to what its session may not; nothing here allows what the session denies.",
@@ -127,66 +178,74 @@ export const TurnRequest = z
     path: ["executor"],
     message: "needed unless session_id names a session",
   })
-  .meta({ id: "TurnRequest" });
+  .meta({ id: "TurnRequest", description: "A turn to run. Unknown fields are refused." });
 export type TurnRequest = z.infer<typeof TurnRequest>;
 
-export const TurnStatus = z.enum(["queued", "running", ...TurnStatusAtEnd.options]).meta({ id: "TurnStatus" });
+export const TurnStatus = z.enum(["queued", "running", ...TurnStatusAtEnd.options]).meta({
+  id: "TurnStatus",
+  description: "Where a turn stands: it waits, runs, or has ended as one of the other three.",
+});
 export type TurnStatus = z.infer<typeof TurnStatus>;
+
+const IDS = {
+  turn_id: z.string().describe("The turn's id."),
+  request_id: z.string().describe("The id of its request: the caller's, or one that turnd made."),
+  session_id: z.string().describe("The session it belongs to."),
+};
 
 /** The answer to an admission, and to its repetition. */
 export const TurnAdmission = z
   .strictObject({
-    turn_id: z.string(),
-    request_id: z.string(),
-    session_id: z.string(),
+    ...IDS,
     status: TurnStatus,
     queue_position: z
       .int()
       .nonnegative()
       .meta({ description: "Turns ahead of this one in its session; 0 when running or ended." }),
-    events_url: z.string(),
-    result_url: z.string(),
+    events_url: z.string().describe("Path of its events."),
+    result_url: z.string().describe("Path of its result, once it has ended."),
   })
-  .meta({ id: "TurnAdmission" });
+  .meta({ id: "TurnAdmission", description: "A turn that was admitted: it runs, or waits for its place." });
 export type TurnAdmission = z.infer<typeof TurnAdmission>;
 
 /** A turn in its present state. */
 export const TurnSnapshot = TurnAdmission.extend({
   executor: ExecutorName,
   mode: Mode,
-  workspace: z.string(),
-  model: z.string().optional(),
+  workspace: z.string().describe("The directory the CLI works in."),
+  model: z.string().optional().describe("The model that was asked for; absent for the configured one."),
   input_excerpt: z.string().optional().meta({
     description: "The beginning of the input's text, at most 200 characters, on one line, secrets taken out.",
   }),
   metadata: Metadata.optional(),
-  created_at: z.iso.datetime(),
-  started_at: z.iso.datetime().optional(),
-  ended_at: z.iso.datetime().optional(),
-  last_seq: z.int().nonnegative(),
-}).meta({ id: "TurnSnapshot" });
+  created_at: z.iso.datetime().describe("When it was admitted, UTC."),
+  started_at: z.iso.datetime().optional().describe("When the CLI was started, UTC; absent while it waits."),
+  ended_at: z.iso.datetime().optional().describe("When it ended, UTC; absent before."),
+  last_seq: z.int().nonnegative().describe("`seq` of its last event so far; 0 before the first."),
+}).meta({ id: "TurnSnapshot", description: "A turn in its present state." });
 export type TurnSnapshot = z.infer<typeof TurnSnapshot>;
 
 /** The result of an ended turn: the data of its `turn.ended`, with its ids and the rule that decided. */
 export const TurnResult = TurnEndedData.extend({
-  turn_id: z.string(),
-  request_id: z.string(),
-  session_id: z.string(),
+  ...IDS,
   executor: ExecutorName,
   metadata: Metadata.optional(),
-  ended_at: z.iso.datetime(),
+  ended_at: z.iso.datetime().describe("When it ended, UTC."),
   decision: Decision.meta({ description: "Which rule decided how the turn ended." }),
-}).meta({ id: "TurnResult" });
+}).meta({
+  id: "TurnResult",
+  description: "How a turn ended: the data of its `turn.ended`, its ids, and the rule that decided.",
+});
 export type TurnResult = z.infer<typeof TurnResult>;
 
 /** What a turn was asked, as it was given to the CLI. */
 export const TurnInputText = z
   .strictObject({
-    turn_id: z.string(),
+    turn_id: IDS.turn_id,
     text: z.string().meta({ description: "The texts of the input, a blank line between two of them." }),
     images: z.int().nonnegative().meta({ description: "How many images the input has; they are not shown." }),
   })
-  .meta({ id: "TurnInputText" });
+  .meta({ id: "TurnInputText", description: "What a turn was asked, as it was given to the CLI." });
 export type TurnInputText = z.infer<typeof TurnInputText>;
 
 /** One line of what a CLI has printed. */
@@ -200,35 +259,41 @@ export const RawRecord = z
       .optional()
       .meta({ description: "Bytes of the whole line, where `text` is its beginning alone." }),
   })
-  .meta({ id: "RawRecord" });
+  .meta({ id: "RawRecord", description: "One line of what a CLI has printed." });
 export type RawRecord = z.infer<typeof RawRecord>;
 
 /** Some of a turn's raw output. */
 export const RawRecords = z
   .strictObject({
-    turn_id: z.string(),
-    source: z.enum(["stdout", "stderr"]),
-    records: z.array(RawRecord),
+    turn_id: IDS.turn_id,
+    source: z.enum(["stdout", "stderr"]).describe("Which output it is."),
+    records: z.array(RawRecord).describe("The lines, in order."),
     has_more: z
       .boolean()
       .meta({ description: "Whether there are lines after these now. A running turn may print more." }),
   })
-  .meta({ id: "RawRecords" });
+  .meta({ id: "RawRecords", description: "Some of what a turn's CLI has printed." });
 export type RawRecords = z.infer<typeof RawRecords>;
 
 /** What a cancel ended: answered when the turn's process tree is gone. */
 export const CancelReceipt = z
   .strictObject({
-    turn_id: z.string(),
+    turn_id: IDS.turn_id,
     status: TurnStatus.meta({
       description:
         "`running` where so much was printed that its events are still being logged two seconds after the last process ended: `turn.ended` follows. `queued` where turnd was stopping already and had left the turn to its next start, which ends it without running it.",
     }),
     already_ended: z.boolean().meta({ description: "True when the turn had ended before this request." }),
     ended: z
-      .array(z.strictObject({ pid: z.int().positive(), command: z.string(), signal: z.string() }))
+      .array(
+        z.strictObject({
+          pid: z.int().positive().describe("Its process id inside the sandbox."),
+          command: z.string().describe("The program's name."),
+          signal: z.string().describe("The last signal that it was sent."),
+        }),
+      )
       .meta({ description: "Processes that were ended, with the last signal each was sent." }),
-    duration_ms: z.int().nonnegative(),
+    duration_ms: z.int().nonnegative().describe("From the request to the end of the last process."),
   })
-  .meta({ id: "CancelReceipt" });
+  .meta({ id: "CancelReceipt", description: "What a cancel ended: answered when no process of the turn is left." });
 export type CancelReceipt = z.infer<typeof CancelReceipt>;

@@ -21,7 +21,8 @@ test("every wire schema with an id is a component, once", async () => {
     return id === undefined ? [] : [id];
   });
   expect(ids.length).toBeGreaterThan(20);
-  expect(Object.keys(components.schemas).toSorted()).toEqual(ids.toSorted());
+  expect(Object.keys(components.schemas)).toEqual(expect.arrayContaining(ids));
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 test("every reference leads to a component", async () => {

@@ -1,4 +1,4 @@
-import type { Usage } from "../../protocol/events.ts";
+import type { Usage } from "../../protocol/event-data.ts";
 import { formatCount } from "../text/format.ts";
 import { Plain } from "../text/text.tsx";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { RecordedTurn, RecordingDocument, TimelineEntry } from "../../protocol/recordings.ts";
-import { Exit } from "../../protocol/events.ts";
+import { Exit } from "../../protocol/event-data.ts";
 import type { ReplayRequestBody } from "../../client/turnd-client.ts";
 
 /** Of a directory's `turn.json` only what a recording has: a turn's own has more. */

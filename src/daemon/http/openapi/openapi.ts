@@ -2,7 +2,7 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
-import { REPLAY } from "../../../protocol/index.ts";
+import { CliName, ExecutorName, REPLAY, RequestedExecutor } from "../../../protocol/index.ts";
 import { nameOnce, type ApiDocument } from "./components.ts";
 
 const DESCRIPTION =
@@ -76,9 +76,13 @@ export function describeApi(
 function listExecutors(api: ApiDocument, executors: readonly string[], aliases: readonly string[]): ApiDocument {
   const { schemas } = api.components;
   const listed = {
-    CliName: { type: "string", enum: [...executors] },
-    RequestedExecutor: { type: "string", enum: [...executors, ...aliases] },
-    ExecutorName: { type: "string", enum: [...executors, REPLAY] },
+    CliName: { type: "string", enum: [...executors], description: CliName.description },
+    RequestedExecutor: {
+      type: "string",
+      enum: [...executors, ...aliases],
+      description: RequestedExecutor.description,
+    },
+    ExecutorName: { type: "string", enum: [...executors, REPLAY], description: ExecutorName.description },
   };
   return { ...api, components: { ...api.components, schemas: { ...schemas, ...listed } } };
 }
