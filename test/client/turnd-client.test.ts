@@ -27,6 +27,45 @@ test("a turn is admitted, followed to its end and its result read", async () => 
   expect(await turnd.turn(admitted.turn_id)).toMatchObject({ last_seq: events.length });
 });
 
+test("a turn is waited for across cuts, recorded, replayed and listed", async () => {
+  const daemon = await fakeDaemon();
+  // Every connection is cut behind its first event, of which a waiting client needs none but the last.
+  const proxy = await startCuttingProxy(
+    () => daemon.url,
+    ({ sent }) => (sent.includes("\n\n") ? sent.indexOf("\n\n") + 2 : undefined),
+  );
+  onTestFinished(() => proxy.close());
+  const turnd = createTurndClient({ baseUrl: proxy.url });
+  const { turn_id, session_id, request_id } = await turnd.submit({ executor: "cli-b", input: "paced 3 0.05\nDone." });
+  const result = await turnd.wait(turn_id);
+  expect(result).toMatchObject({ turn_id, request_id, status: "completed", output: "Done." });
+  expect(await turnd.wait(turn_id)).toEqual(result);
+  expect((await turnd.result(turn_id, { explain: true })).decision.tried).not.toEqual([]);
+
+  const replayed = await turnd.replay({ recording: await turnd.recording(turn_id), speed: "max" });
+  expect(await turnd.wait(replayed.turn_id)).toMatchObject({ status: "completed", output: "Done." });
+  const listed = await turnd.turns({ status: "completed", limit: 5 });
+  expect(listed.map((turn) => turn.turn_id)).toEqual([replayed.turn_id, turn_id]);
+  expect((await turnd.turns({ sessionId: session_id })).map((turn) => turn.turn_id)).toEqual([turn_id]);
+  expect((await turnd.sessions()).map((session) => session.session_id)).toContain(session_id);
+  expect(await turnd.executor("cli-b")).toMatchObject({ id: "cli-b", available: true });
+  expect(await turnd.health()).toMatchObject({ status: "ok" });
+});
+
+test("a wait can be left, and the turn goes on", async () => {
+  const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
+  const { turn_id } = await turnd.submit({ executor: "cli-b", input: "before\nhang" });
+  await expect(turnd.wait(turn_id, { signal: AbortSignal.timeout(300) })).rejects.toMatchObject({
+    name: "TimeoutError",
+  });
+  expect(["queued", "running"]).toContain((await turnd.turn(turn_id)).status);
+  const waiting = turnd.wait(turn_id);
+  const receipt = await turnd.cancel(turn_id);
+  expect(receipt).toMatchObject({ already_ended: false });
+  expect(await waiting).toMatchObject({ status: "cancelled", cancelled_by: "request" });
+  expect(await turnd.cancel(turn_id)).toMatchObject({ already_ended: true, ended: receipt.ended });
+});
+
 test("the same request is the same turn, and another body is refused by name", async () => {
   const turnd = createTurndClient({ baseUrl: (await fakeDaemon()).url });
   const request = { executor: "cli-b", session_id: "session-0001", request_id: "request-0001", input: "once" } as const;
