@@ -77,10 +77,10 @@ describeImage("turnd doctor", () => {
     expect(read(report)).toEqual({});
   });
 
-  test("finds an image without settings sound, run as its README says", async () => {
+  test("finds an image without settings sound, run as docs/building-images.md says", async () => {
     const { tag } = inject("image");
     const documented = /`docker (run [^`]*) <image> ([^`]*)` checks/.exec(
-      readFileSync(join(REPOSITORY, "sandbox/README.md"), "utf8"),
+      readFileSync(join(REPOSITORY, "docs/building-images.md"), "utf8"),
     );
     const [options = "", command = ""] = documented?.slice(1) ?? [];
     const args = [...options.split(" "), tag, ...command.split(" "), "--json"];

@@ -73,13 +73,17 @@ describeImage("the image", () => {
     expect(await shell("which git rg curl perl setpriv flock nginx tini turnd | wc -l")).toBe("9");
   });
 
-  test("describes itself by its labels", async () => {
+  test("describes itself by its labels, and has licence and changelog", async () => {
     const format = "{{json .Config.Labels}}";
     const { stdout } = await execa("docker", ["image", "inspect", "--format", format, inject("image").tag]);
     expect(JSON.parse(stdout)).toMatchObject({
       "org.opencontainers.image.title": "turnd sandbox",
       "org.opencontainers.image.version": VERSION,
+      "org.opencontainers.image.licenses": "Apache-2.0",
     });
+    expect(await shell("head -qn 1 /opt/turnd/LICENSE /opt/turnd/CHANGELOG.md")).toMatch(
+      /Apache License\s+# Changelog$/,
+    );
   });
 
   test("becomes healthy by its own check", async () => {
