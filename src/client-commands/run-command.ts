@@ -15,7 +15,7 @@ export interface Process {
 
 export interface CommandOptions {
   readonly common: CommonOptions;
-  /** What the process ends with when nobody reads its output any more. */
+  /** What the process ends with when its output has no reader any more. */
   readonly readerGone: ExitCode;
 }
 
@@ -67,7 +67,7 @@ export async function runClientCommand(
     terminal.json({ error: { code: failure.code, message: failure.message } });
     return failure.exitCode;
   } finally {
-    // A pipe that nobody closes, and nobody reads any more, would keep this process.
+    // A pipe that stays open and has no reader would keep this process.
     stdin.destroy();
   }
 }

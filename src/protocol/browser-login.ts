@@ -23,7 +23,7 @@ export const BrowserState = z
   .strictObject({
     login: z
       .enum(["open", "needed", "done"])
-      .meta({ description: "`open`: this turnd has no token, and nobody logs in." }),
+      .meta({ description: "`open`: this turnd has no token, so there is no login." }),
     version: z.string().describe("turnd's version."),
   })
   .meta({ id: "BrowserState", description: "Whether the inspector has to ask for the token." });

@@ -165,7 +165,7 @@ export const TurnRequest = z
       .meta({
         description:
           "Whether what the turn changes in its git repository is kept, for `GET /v1/turns/{turn_id}/diff`. git reads the " +
-          "workspace before the turn starts, which takes some 20 ms and, in a large one, up to seconds. Default: " +
+          "workspace before the turn starts, which takes about 0.1 s and, in a large one, up to seconds. Default: " +
           "`TURND_TURN_DIFF`.",
       }),
     mcp_servers: McpServers.optional().meta({

@@ -68,7 +68,7 @@ async function copyPieces(worker: FileWorker, body: PassThrough): Promise<void> 
     while (left > 0) {
       const some = await worker.readSome(left);
       left -= some.length;
-      if (body.destroyed) throw new WorkerError("nobody reads the zip any more");
+      if (body.destroyed) throw new WorkerError("the zip has no reader any more");
       if (!body.write(some)) await untilDrained(body);
     }
   }

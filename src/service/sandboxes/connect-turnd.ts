@@ -19,7 +19,7 @@ export const sendOverHttp: Transport = async (url, { method, headers, body, sign
     ...(body === undefined ? {} : { body }),
   });
   const { body: stream, headers: received } = answer;
-  // Who reads gets the fault from what it reads by; one that comes when nobody reads any more is nobody's.
+  // A reader gets the fault from the stream; one that comes when there is no reader any more is dropped.
   stream.on("error", () => undefined);
   return {
     status: answer.statusCode,

@@ -33,7 +33,7 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
   };
   app.get("/v1/shell/terminal-url", { schema: url }, async ({ query }) => {
     const found = terminal.url(query.session_id);
-    // Law 7: the URL of a page that nobody serves is no success.
+    // Law 7: the URL of a page that is not served is no success.
     return found === undefined
       ? { success: false, message: "this turnd does not serve the page: TURND_TERMINAL_PORT is off", data: null }
       : { success: true, message: "ok", data: found };
