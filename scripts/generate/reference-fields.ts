@@ -51,7 +51,8 @@ export function eventFields(openApiPath: URL): string[] {
 /** One section for each body and each part of one, by name. */
 export function bodyFields(openApiPath: URL): string[] {
   const shapes = readShapes(openApiPath);
-  const events = new Set(shapes[ENVELOPE]?.oneOf?.map(({ $ref = "" }) => nameOf($ref)));
+  // They have sections of their own, by their types.
+  const events = new Set([ENVELOPE, ...(shapes[ENVELOPE]?.oneOf ?? []).map(({ $ref = "" }) => nameOf($ref))]);
   return Object.entries(shapes)
     .filter(([name]) => !events.has(name))
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
