@@ -50,9 +50,11 @@ function Inspector() {
   return (
     <div class={turnId === undefined ? "inspector" : "inspector has-turn"}>
       <header class="top">
-        <a class="brand" href="#/">
-          turnd
-        </a>
+        <h1>
+          <a class="brand" href="#/">
+            turnd
+          </a>
+        </h1>
         <span class="muted version">{version.value}</span>
         <span class="space" />
         <button type="button" id="new-turn" onClick={() => (isDialogOpen.value = "new-turn")}>
@@ -76,7 +78,7 @@ function Inspector() {
           <p class="muted">Choose a turn, or start one.</p>
         </main>
       ) : (
-        <TurnPage turnId={turnId} />
+        <TurnPage key={turnId} turnId={turnId} />
       )}
       <div class="notice-place" role="status">
         {notice.value !== undefined && (

@@ -61,19 +61,18 @@ export interface Sources {
 
 /** Prepares to open recordings; nothing is opened yet. */
 export function createSources(options: SourceOptions): Sources {
-  /** Also those that are being made: a stop may come meanwhile. */
-  const workshops = new Set<Promise<Workshop>>();
+  const workshops = new Set<Workshop>();
 
   async function* withWorkshop(
     use: (directory: string) => AsyncGenerator<RecordingSource>,
   ): AsyncGenerator<RecordingSource> {
-    const making = makeWorkshop();
-    workshops.add(making);
+    const workshop = await makeWorkshop();
+    workshops.add(workshop);
     try {
-      yield* use((await making).held);
+      yield* use(workshop.held);
     } finally {
-      await closeMade(making);
-      workshops.delete(making);
+      await workshop.close();
+      workshops.delete(workshop);
     }
   }
 
@@ -183,15 +182,9 @@ export function createSources(options: SourceOptions): Sources {
       else yield* openFile(createReadStream(name), { path: name, name });
     },
     async close() {
-      await Promise.all([...workshops].map(closeMade));
+      await Promise.all([...workshops].map((workshop) => workshop.close()));
     },
   };
-}
-
-/** One that could not be made is reported by its user, and there is nothing to remove. */
-async function closeMade(making: Promise<Workshop>): Promise<void> {
-  const workshop = await making.catch(() => undefined);
-  await workshop?.close();
 }
 
 /** The last part of a name, without what shows the form. */

@@ -27,7 +27,7 @@ function NewTurnForm({ session }: { readonly session: Session | undefined }) {
   const [model, setModel] = useState("");
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const executor = chosen ?? executors.find(({ available }) => available)?.id ?? executors[0]?.id;
+  const executor = chosen ?? pickExecutor(executors);
   const info = executors.find(({ id }) => id === executor);
   const modes = info?.capabilities.modes ?? ["execute"];
 
@@ -37,7 +37,9 @@ function NewTurnForm({ session }: { readonly session: Session | undefined }) {
     try {
       const admitted = await turnd.submit({
         input,
-        ...(session === undefined ? { executor } : { session_id: session.session_id }),
+        ...(session === undefined
+          ? { executor: executor ?? pickExecutor(await turnd.executors()) }
+          : { session_id: session.session_id }),
         mode: modes.find((known) => known === mode) ?? "execute",
         ...(model.trim() === "" ? {} : { model: model.trim() }),
       });
@@ -106,12 +108,17 @@ function NewTurnForm({ session }: { readonly session: Session | undefined }) {
         {fault}
       </p>
       <div class="buttons">
-        <button type="submit" disabled={isBusy || executor === undefined}>
+        <button type="submit" disabled={isBusy}>
           Start
         </button>
       </div>
     </form>
   );
+}
+
+/** The first one that can run, or else the first. */
+function pickExecutor(executors: readonly ExecutorInfo[]): string | undefined {
+  return executors.find(({ available }) => available)?.id ?? executors[0]?.id;
 }
 
 function useExecutors(): readonly ExecutorInfo[] {

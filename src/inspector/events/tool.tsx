@@ -12,8 +12,8 @@ export function ToolBody({ call }: { readonly call: Started | Ended }) {
   const changes = ended?.changes ?? [];
   return (
     <div class="tool">
-      <ToolInput input={call.input} title={call.title} />
-      {call.locations !== undefined && call.locations.length > 0 && (
+      <ToolInput input={call.input} title={call.title} isFolded={changes.length > 0} />
+      {changes.length === 0 && call.locations !== undefined && call.locations.length > 0 && (
         <p class="muted">
           <Plain
             text={call.locations.map(({ path, line }) => (line === undefined ? path : `${path}:${line}`)).join(", ")}
@@ -48,10 +48,25 @@ export function ToolBody({ call }: { readonly call: Started | Ended }) {
   );
 }
 
+interface ToolInputProps {
+  readonly input: unknown;
+  readonly title: string | undefined;
+  /** What was changed says more than the input. */
+  readonly isFolded: boolean;
+}
+
 /** A command or another single value as it is; anything else as JSON. Nothing that the title says already. */
-function ToolInput({ input, title }: { readonly input: unknown; readonly title: string | undefined }) {
+function ToolInput({ input, title, isFolded }: ToolInputProps) {
   const text = describeInput(input);
-  if (text === undefined || text === title) return null;
+  if (text === undefined || text === title || text === `$ ${title}`) return null;
+  if (isFolded) {
+    return (
+      <details class="input">
+        <summary class="muted">Input</summary>
+        <Code text={text} />
+      </details>
+    );
+  }
   return (
     <div class="input">
       <span class="visually-hidden">Input: </span>

@@ -43,7 +43,8 @@ function onKey(event: KeyboardEvent): void {
     if (event.key === "Escape" && target instanceof HTMLElement) target.blur();
     return;
   }
-  if (isDialogOpen.value !== undefined) return;
+  // The browser has closed a dialog a moment before it says so.
+  if (document.querySelector("dialog[open]") !== null) return;
   const shortcut = SHORTCUTS.find(({ keys, run }) => keys === event.key && run !== undefined);
   if (shortcut?.run === undefined) return;
   event.preventDefault();

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { RecordedTurn, RecordingDocument, TimelineEntry } from "../../protocol/recordings.ts";
 import { Exit } from "../../protocol/event-data.ts";
 import type { ReplayRequestBody } from "../../client/turnd-client.ts";

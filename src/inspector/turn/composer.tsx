@@ -50,7 +50,11 @@ export function Composer({ turn }: { readonly turn: TurnSnapshot }) {
           void send(isOver ? "enqueue" : "steer");
         }}
       />
-      <button type="submit" disabled={isBusy} title={isOver ? "Ctrl+Enter" : "Stops the running turn. Ctrl+Enter"}>
+      <button
+        type="submit"
+        disabled={isBusy}
+        title={isOver ? "Ctrl+Enter" : "Stops the running turn at the end of its step. Ctrl+Enter"}
+      >
         {isOver ? "Send" : "Steer"}
       </button>
       {!isOver && (

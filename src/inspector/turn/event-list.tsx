@@ -18,15 +18,19 @@ const GROUP_NAMES: Readonly<Record<Group, string>> = {
 export interface EventListProps {
   readonly turnId: string;
   readonly store: EventStore;
+  /** Whether the turn runs as it is opened: then its last events are seen first. */
+  readonly isRunning: boolean;
   /** Shows events up to that one alone: the place of the time slider. */
   readonly upToSeq: number | undefined;
 }
 
 /** A turn's events as they arrive, to be searched, filtered and gone through by keys. */
-export function EventList({ turnId, store, upToSeq }: EventListProps) {
+export function EventList({ turnId, store, isRunning, upToSeq }: EventListProps) {
+  /** The row that the Tab key stops at. */
   const focused = useSignal<number | undefined>(undefined);
+  const goTo = useSignal<{ readonly index: number } | undefined>(undefined);
   const opened = useSignal<ReadonlySet<number>>(new Set());
-  const isAtEnd = useSignal(true);
+  const isAtEnd = useSignal(isRunning);
   const all = useComputed(() => {
     void store.version.value;
     return filterRows(store.rows, hiddenGroups.value, eventSearch.value);
@@ -48,6 +52,7 @@ export function EventList({ turnId, store, upToSeq }: EventListProps) {
     event.preventDefault();
     isAtEnd.value = to === shown.length - 1;
     focused.value = to;
+    goTo.value = { index: to };
   }
 
   return (
@@ -84,7 +89,7 @@ export function EventList({ turnId, store, upToSeq }: EventListProps) {
         estimate={64}
         label="Events"
         isFollowing={isAtEnd.value && isLive}
-        focused={focused.value}
+        goTo={goTo.value}
         keyOf={(index) => store.rows[shown[index] ?? 0]?.event.seq ?? index}
         onKeyDown={onKeyDown}
         onAtEnd={(atEnd) => (isAtEnd.value = atEnd)}
@@ -96,7 +101,6 @@ export function EventList({ turnId, store, upToSeq }: EventListProps) {
               turnId={turnId}
               row={row}
               place={{ index, count: shown.length }}
-              isFocused={focused.value === index}
               isStop={focused.value === undefined ? index === 0 : focused.value === index}
               isOpen={opened.value.has(row.event.seq)}
               onFocus={() => (focused.value = index)}

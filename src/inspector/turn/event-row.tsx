@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { viewOf } from "../events/event-view.tsx";
 import { formatTime } from "../text/format.ts";
 import type { Row } from "./event-store.ts";
@@ -8,7 +8,6 @@ export interface EventRowProps {
   readonly turnId: string;
   readonly row: Row;
   readonly place: { readonly index: number; readonly count: number };
-  readonly isFocused: boolean;
   /** Whether the Tab key stops here: one row of the list is that. */
   readonly isStop: boolean;
   /** Whether its raw record and its fields are shown. */
@@ -18,16 +17,10 @@ export interface EventRowProps {
 }
 
 /** One event of a turn. */
-export function EventRow({ turnId, row, place, isFocused, isStop, isOpen, onFocus, onToggle }: EventRowProps) {
+export function EventRow({ turnId, row, place, isStop, isOpen, onFocus, onToggle }: EventRowProps) {
   const { event, started } = row;
   const view = viewOf(event);
   const element = useRef<HTMLElement>(null);
-  useEffect(() => {
-    const now = document.activeElement;
-    // A row that was moved to by keys; not while a reader types or reads inside of it.
-    if (isFocused && element.current?.contains(now) === false && now?.closest(".virtual") !== null)
-      element.current.focus({ preventScroll: true });
-  }, [isFocused]);
 
   return (
     <article

@@ -1,7 +1,6 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { RawRecord } from "../../protocol/turns.ts";
-import { viewOf } from "../events/event-view.tsx";
 import type { ShownEvent } from "../events/shown-event.ts";
 import { formatBytes, formatCount } from "../text/format.ts";
 import { Code, Plain } from "../text/text.tsx";
@@ -22,6 +21,7 @@ export function RawView({ turnId, store, line }: RawViewProps) {
   const source = useSignal<"stdout" | "stderr">("stdout");
   const search = useSignal("");
   const focused = useSignal<number | undefined>(undefined);
+  const goTo = useSignal<{ readonly index: number } | undefined>(undefined);
   const loaded = useRecords(turnId, source.value, line, store);
   const { records, hasMore, fault } = loaded.state.value;
   const byLine = useComputed(() => {
@@ -32,6 +32,9 @@ export function RawView({ turnId, store, line }: RawViewProps) {
   const words = search.value.toLowerCase();
   const shown = words === "" ? records : records.filter((record) => record.text.toLowerCase().includes(words));
   const wanted = shown.findIndex((record) => record.line === line);
+  useEffect(() => {
+    if (wanted !== -1) goTo.value = { index: wanted };
+  }, [wanted, goTo]);
 
   return (
     <div class="events">
@@ -71,14 +74,15 @@ export function RawView({ turnId, store, line }: RawViewProps) {
         estimate={120}
         label="Raw records and their events"
         isFollowing={false}
-        focused={focused.value ?? (wanted === -1 ? undefined : wanted)}
+        goTo={goTo.value}
         keyOf={(index) => shown[index]?.line ?? index}
         onKeyDown={(event) => {
-          const step =
-            event.key === "ArrowDown" || event.key === "j" ? 1 : event.key === "ArrowUp" || event.key === "k" ? -1 : 0;
-          if (step === 0) return;
+          const step = STEPS[event.key];
+          if (step === undefined || event.target instanceof HTMLInputElement) return;
           event.preventDefault();
-          focused.value = Math.max(0, Math.min(shown.length - 1, (focused.value ?? Math.max(0, wanted)) + step));
+          const to = Math.max(0, Math.min(shown.length - 1, (focused.value ?? Math.max(0, wanted)) + step));
+          focused.value = to;
+          goTo.value = { index: to };
         }}
         onAtEnd={(isAtEnd) => {
           if (isAtEnd) loaded.loadMore();
@@ -91,6 +95,8 @@ export function RawView({ turnId, store, line }: RawViewProps) {
               record={record}
               events={byLine.get(record.line) ?? []}
               isMarked={record.line === line}
+              isStop={index === (focused.value ?? Math.max(0, wanted))}
+              onFocus={() => (focused.value = index)}
               place={{ index, count: shown.length }}
             />
           );
@@ -100,20 +106,35 @@ export function RawView({ turnId, store, line }: RawViewProps) {
   );
 }
 
+const STEPS: Readonly<Record<string, number>> = {
+  ArrowDown: 1,
+  j: 1,
+  ArrowUp: -1,
+  k: -1,
+  PageDown: 10,
+  PageUp: -10,
+  Home: -Infinity,
+  End: Infinity,
+};
+
 interface RecordRowProps {
   readonly record: RawRecord;
   readonly events: readonly ShownEvent[];
   readonly isMarked: boolean;
+  /** Whether the Tab key stops here. */
+  readonly isStop: boolean;
+  onFocus(): void;
   readonly place: { readonly index: number; readonly count: number };
 }
 
-function RecordRow({ record, events, isMarked, place }: RecordRowProps) {
+function RecordRow({ record, events, isMarked, isStop, place, onFocus }: RecordRowProps) {
   const { line, text, bytes } = record;
   return (
     <article
       class={isMarked ? "record marked" : "record"}
-      tabIndex={place.index === 0 ? 0 : -1}
+      tabIndex={isStop ? 0 : -1}
       aria-label={`Line ${line}`}
+      onFocusIn={onFocus}
       aria-posinset={place.index + 1}
       aria-setsize={place.count}
     >
@@ -125,12 +146,12 @@ function RecordRow({ record, events, isMarked, place }: RecordRowProps) {
       <div>
         {events.length === 0 && <p class="muted">no event</p>}
         {events.map((event) => (
-          <details key={event.seq} class="mapped">
+          <details key={event.seq} class="mapped" open>
             <summary>
-              <span class={`label ${viewOf(event).tone}`}>{event.type}</span> <span class="muted">#{event.seq}</span>{" "}
-              <span class="gist">
-                <Plain text={gistOf(event)} />
-              </span>
+              <span class="label">
+                <Plain text={event.type} />
+              </span>{" "}
+              <span class="muted">#{event.seq}</span>
             </summary>
             <Code text={JSON.stringify(event.whole, null, 2)} />
           </details>
@@ -138,12 +159,6 @@ function RecordRow({ record, events, isMarked, place }: RecordRowProps) {
       </div>
     </article>
   );
-}
-
-const GIST = 160;
-
-function gistOf({ data }: ShownEvent): string {
-  return (JSON.stringify(data) ?? "").slice(0, GIST);
 }
 
 function useRecords(

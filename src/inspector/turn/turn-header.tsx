@@ -99,7 +99,7 @@ function Prompt({
   const isLong = text.length > FOLDED || text.split("\n").length > 4;
   return (
     <div class={isLong && !isOpen ? "prompt folded" : "prompt"}>
-      <h1 class="visually-hidden">Prompt</h1>
+      <h2 class="visually-hidden">Prompt</h2>
       <Prose text={text === "" ? "(no prompt is known)" : text} />
       {input !== undefined && input.images > 0 && <p class="muted">and {input.images} images</p>}
       {isLong && (
@@ -115,9 +115,8 @@ function useInput(turnId: string): TurnInputText | undefined {
   const [input, setInput] = useState<TurnInputText | undefined>(undefined);
   useEffect(() => {
     const controller = new AbortController();
-    setInput(undefined);
     turnd.input(turnId, { signal: controller.signal }).then(setInput, () => undefined);
     return () => controller.abort();
   }, [turnId]);
-  return input?.turn_id === turnId ? input : undefined;
+  return input;
 }

@@ -14,7 +14,7 @@ import { VerdictView } from "./verdict-view.tsx";
 
 const TAB_NAMES: Readonly<Record<Tab, string>> = { events: "Events", raw: "Side by side", verdict: "Verdict" };
 
-/** A turn: what it was asked, what happens, and what came of it. */
+/** A turn: what it was asked, what happens, and what came of it. One instance shows one turn. */
 export function TurnPage({ turnId }: { readonly turnId: string }) {
   const store = useEvents(turnId);
   const turn = useTurn(turnId, store);
@@ -49,7 +49,14 @@ export function TurnPage({ turnId }: { readonly turnId: string }) {
         ))}
       </div>
       <div id="tab-panel" role="tabpanel" class="panel">
-        {tab === "events" && <EventList turnId={turnId} store={store} upToSeq={upToSeq.value} />}
+        {tab === "events" && turn.snapshot !== undefined && (
+          <EventList
+            turnId={turnId}
+            store={store}
+            isRunning={turn.snapshot.ended_at === undefined}
+            upToSeq={upToSeq.value}
+          />
+        )}
         {tab === "raw" && <RawView key={turnId} turnId={turnId} store={store} line={line} />}
         {tab === "verdict" && <VerdictView turnId={turnId} store={store} />}
       </div>
@@ -71,13 +78,11 @@ function moveTab(event: KeyboardEvent, turnId: string, from: Tab): void {
   requestAnimationFrame(() => tabs?.querySelector<HTMLElement>("[aria-selected=true]")?.focus());
 }
 
+/** Follows the turn that the page was made for. */
 function useEvents(turnId: string): EventStore {
-  const [store, setStore] = useState(() => ({ turnId, events: followEvents(turnId) }));
-  useEffect(() => {
-    if (store.turnId !== turnId) setStore({ turnId, events: followEvents(turnId) });
-  }, [turnId, store]);
-  useEffect(() => () => store.events.close(), [store]);
-  return store.events;
+  const [store] = useState(() => followEvents(turnId));
+  useEffect(() => () => store.close(), [store]);
+  return store;
 }
 
 interface KnownTurn {
@@ -90,7 +95,7 @@ function useTurn(turnId: string, store: EventStore): KnownTurn {
   const listed = useComputed(() => turns.value.find((turn) => turn.turn_id === turnId)).value;
   const [asked, setAsked] = useState<KnownTurn>({ snapshot: undefined, fault: undefined });
   const state = store.reading.value.state;
-  const snapshot = listed ?? (asked.snapshot?.turn_id === turnId ? asked.snapshot : undefined);
+  const snapshot = listed ?? asked.snapshot;
   useEffect(() => {
     const controller = new AbortController();
     turnd.turn(turnId, { signal: controller.signal }).then(

@@ -1,7 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Decision, TriedRule } from "../../protocol/decisions.ts";
-import type { Evidence } from "../../protocol/failures.ts";
-import { FAILURE_ADVICE } from "../../protocol/failures.ts";
+import type { Evidence, UserAction } from "../../protocol/failures.ts";
 import type { TurnResult } from "../../protocol/turns.ts";
 import { turnd } from "../connection.ts";
 import { turnHref } from "../route.ts";
@@ -24,12 +23,9 @@ export function VerdictView({ turnId, store }: { readonly turnId: string; readon
       {failure !== undefined && (
         <>
           <Prose text={failure.message} />
-          <p>
-            {FAILURE_ADVICE[failure.code].meaning}; {FAILURE_ADVICE[failure.code].remedy}.
-          </p>
           <p class="muted">
-            {failure.retryable ? "The same turn may succeed later." : "The same turn would fail again."} Who has to act:{" "}
-            {failure.user_action}.
+            {failure.retryable ? "The same turn may succeed later." : "The same turn would fail again."}{" "}
+            {HELPS[failure.user_action]}
           </p>
         </>
       )}
@@ -51,6 +47,16 @@ export function VerdictView({ turnId, store }: { readonly turnId: string; readon
     </div>
   );
 }
+
+const HELPS: Readonly<Record<UserAction, string>> = {
+  none: "Nothing is to be done.",
+  retry: "Sending it again helps.",
+  settings: "The CLI's settings have to change.",
+  credentials: "The credentials have to change.",
+  billing: "The account with the provider has to change.",
+  shorten: "A shorter request helps.",
+  operator: "The operator has to act.",
+};
 
 function EvidenceLine({ turnId, evidence }: { readonly turnId: string; readonly evidence: Evidence }) {
   return (
@@ -133,7 +139,5 @@ function useResult(turnId: string, state: string): KnownResult {
     );
     return () => controller.abort();
   }, [turnId, state]);
-  return known.result === undefined || known.result.turn_id === turnId
-    ? known
-    : { result: undefined, fault: undefined };
+  return known;
 }

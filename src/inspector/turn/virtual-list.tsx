@@ -7,7 +7,7 @@ import {
   type VirtualItem,
 } from "@tanstack/virtual-core";
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 
 export interface VirtualListProps {
   readonly count: number;
@@ -16,8 +16,8 @@ export interface VirtualListProps {
   readonly label: string;
   /** Stays at the end while items are added, once a reader is there. */
   readonly isFollowing: boolean;
-  /** An item to be brought into view. */
-  readonly focused: number | undefined;
+  /** An item to be brought into view and given the focus: once for each object. */
+  readonly goTo: { readonly index: number } | undefined;
   keyOf(index: number): string | number;
   render(index: number): ComponentChildren;
   onKeyDown(event: KeyboardEvent): void;
@@ -25,18 +25,33 @@ export interface VirtualListProps {
   onAtEnd?(isAtEnd: boolean): void;
 }
 
+/** Pixels. */
+const NEAR_END = 40;
+
 /** A list of which only what is seen is in the document, however many items it has and however tall they are. */
 export function VirtualList(props: VirtualListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const list = useVirtualizer(scroller, props);
-  const { focused, count, isFollowing, onAtEnd } = props;
+  const { goTo, count, isFollowing, onAtEnd } = props;
+  /** What is to have the focus as soon as it is in the document. */
+  const wanted = useRef<number | undefined>(undefined);
+  const lastTop = useRef(0);
 
   useLayoutEffect(() => {
     if (isFollowing && count > 0) list.scrollToIndex(count - 1, { align: "end" });
   }, [count, isFollowing, list]);
-  useEffect(() => {
-    if (focused !== undefined) list.scrollToIndex(focused, { align: "auto" });
-  }, [focused, list]);
+  useLayoutEffect(() => {
+    if (goTo === undefined) return;
+    wanted.current = goTo.index;
+    list.scrollToIndex(goTo.index, { align: "auto" });
+  }, [goTo, list]);
+  useLayoutEffect(() => {
+    if (wanted.current === undefined) return;
+    const item = scroller.current?.querySelector<HTMLElement>(`[data-index="${wanted.current}"] > article`);
+    if (item === null || item === undefined) return;
+    wanted.current = undefined;
+    item.focus({ preventScroll: true });
+  });
 
   const items = list.getVirtualItems();
   const first = items[0];
@@ -48,7 +63,12 @@ export function VirtualList(props: VirtualListProps) {
       aria-label={props.label}
       aria-busy={isFollowing}
       onKeyDown={props.onKeyDown}
-      onScroll={() => onAtEnd?.(list.isAtEnd(40))}
+      onScroll={({ currentTarget: { scrollTop } }) => {
+        const isUpwards = scrollTop < lastTop.current - 2;
+        lastTop.current = scrollTop;
+        // Items that grow move the end away from a reader who stays there; only going up leaves it.
+        if (isUpwards || list.isAtEnd(NEAR_END)) onAtEnd?.(list.isAtEnd(NEAR_END));
+      }}
     >
       <div class="virtual-space" style={{ height: `${list.getTotalSize()}px` }}>
         <div class="virtual-window" style={{ transform: `translateY(${first?.start ?? 0}px)` }}>
