@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
@@ -9,6 +9,8 @@ import { waitFor } from "../harness/wait-for.ts";
 import { REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 
 const README = readFileSync(join(REPOSITORY, "README.md"), "utf8");
+const CALLING = readFileSync(join(REPOSITORY, "docs/calling-turnd.md"), "utf8");
+const TERMINAL = readFileSync(join(REPOSITORY, "docs/terminal.md"), "utf8");
 const REPLAYING = readFileSync(join(REPOSITORY, "docs/replaying.md"), "utf8");
 
 /** The shell blocks of a document. */
@@ -20,8 +22,8 @@ function find(text: string, part: string): string {
   return block;
 }
 
-const run = (script: string, env: Record<string, string> = {}) =>
-  execa("bash", ["-euo", "pipefail", "-c", script], { cwd: REPOSITORY, env, reject: false, stdin: "ignore" });
+const run = (script: string, env: Record<string, string> = {}, cwd = REPOSITORY) =>
+  execa("bash", ["-euo", "pipefail", "-c", script], { cwd, env, reject: false, stdin: "ignore" });
 
 /** Runs a script that becomes `npm start`, with directories of this test's own, and waits until turnd listens. */
 async function start(script: string, env: Record<string, string> = {}) {
@@ -106,6 +108,24 @@ test("the first screen shows a whole turn of each CLI without a key", { timeout:
   expect(await stop()).toBe(0);
 });
 
+test("sessions, files and shells are used as their documents say", { timeout: 300_000 }, async () => {
+  const secrets = { TURND_SESSION_SECRETS: "KB_TOKEN", KB_TOKEN: "not-shown-anywhere" };
+  const { host, stop } = await start("exec npm start -- --scripted", secrets);
+  const directory = temporaryDirectory(onTestFinished);
+  writeFileSync(join(directory, "input.csv"), "a,b\n1,2\n");
+  const files = `${find(CALLING, '"instructions"')}\n${find(CALLING, "-T input.csv")}`;
+  const used = await run(files.replaceAll("127.0.0.1:8091", host), {}, directory);
+  expect(used.exitCode, used.stdout + used.stderr).toBe(0);
+  expect(used.stdout).toMatch(/"entries":\[\{"name":"input\.csv"[^]*\}a,b\n1,2$/);
+  expect(used.stdout).not.toMatch(/"detail"|not-shown-anywhere/);
+  expect(readFileSync(join(directory, "all.zip")).includes("data/input.csv")).toBe(true);
+  const shell = await run(find(TERMINAL, "uname -a").replaceAll("127.0.0.1:8091", host));
+  expect(shell.exitCode, shell.stdout + shell.stderr).toBe(0);
+  expect(shell.stdout.match(/"next_offset":/g)).toHaveLength(2);
+  expect(shell.stdout).not.toContain('"detail"');
+  expect(await stop()).toBe(0);
+});
+
 test.each([
   ["--help", 0],
   ["render --help", 0],
@@ -141,6 +161,18 @@ test("the commands that replay do", async () => {
   const many = await run(find(REPLAYING, "replay --summary"));
   expect(many.exitCode, many.stderr).toBe(0);
   expect(many.stdout).toMatch(/"type":"turn.ended"[^]*labelled: status \d+\/\d+ \(100.0 %\)/);
+});
+
+test("the README has five figures, each of docs/performance.md, and names every document", () => {
+  const [, table = ""] = /## Figures\n[^]*?\| --- \| --- \|\n((?:\|.*\n)*)/.exec(README) ?? [];
+  const rows = table.trim().split("\n");
+  expect(rows).toHaveLength(5);
+  const performance = readFileSync(join(REPOSITORY, "docs/performance.md"), "utf8");
+  const figures = rows.flatMap((row) => row.match(/\d[\d.]*(?: (?:ms|MiB|events\/s))?/g) ?? []);
+  const missing = figures.filter((figure) => !performance.includes(figure));
+  expect(missing).toEqual([]);
+  const documents = readdirSync(join(REPOSITORY, "docs")).filter((name) => name.endsWith(".md"));
+  expect(documents.filter((name) => !README.includes(`](docs/${name})`))).toEqual([]);
 });
 
 test("every npm script that the README names is there", () => {
