@@ -156,7 +156,7 @@ test.each([
 });
 
 test("the commands that replay do", async () => {
-  const one = await run(find(README, "replay --summary"));
+  const one = await run(find(README, "turnd replay --explain"));
   expect([one.exitCode, one.stdout.includes("rate_limited")]).toEqual([0, true]);
   const many = await run(find(REPLAYING, "replay --summary"));
   expect(many.exitCode, many.stderr).toBe(0);
