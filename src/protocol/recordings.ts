@@ -71,8 +71,13 @@ export type RecordedTurn = z.infer<typeof RecordedTurn>;
 
 const at = z.iso.datetime().describe("When, UTC.");
 
-function entry<S extends z.ZodRawShape>(name: string, description: string, shape: S) {
-  return z.strictObject({ ...shape, at }).meta({ id: `Timeline${name}`, description });
+/** Its fields in the order in which recordings have them: a packed recording is the same bytes each time. */
+function entry<T extends z.ZodType, S extends z.ZodRawShape>(
+  name: string,
+  description: string,
+  { type, ...rest }: { type: T } & S,
+) {
+  return z.strictObject({ type, at, ...rest }).meta({ id: `Timeline${name}`, description });
 }
 
 /** Something that happened in a recorded turn, in the order of its events. */
