@@ -15,9 +15,11 @@ export interface Endpoint {
 
 /** One request. */
 export interface Call {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
+  /** Sent as they are, in place of a body. */
+  readonly bytes?: string | Uint8Array<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
   /** Longest wait for the whole answer. */
   readonly timeoutMs: number;
@@ -75,9 +77,11 @@ export async function send(
     headers: {
       ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
       ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+      ...(call.bytes === undefined ? {} : { "content-type": "application/octet-stream" }),
       ...call.headers,
     },
     ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    ...(call.bytes === undefined ? {} : { body: call.bytes }),
     signal,
   });
 }

@@ -1,5 +1,6 @@
 /** What the package `turnd-client` offers. Within the repository import the file that defines a name. */
 export { TurndHistoryError, TurndProtocolError, TurndUnreachable, type HistoryFault } from "./errors.ts";
+export type { FileAt, FilesClient, FileWriteOptions } from "./files.ts";
 export type { Following, FollowOptions } from "./follow.ts";
 export type { ReadEvent, UnreadableEvent } from "./parse-event.ts";
 export type { RetryOptions } from "./retry.ts";

@@ -1,8 +1,8 @@
 /** A request as it goes out. */
 export interface Outgoing {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
   readonly signal: AbortSignal;
 }
 

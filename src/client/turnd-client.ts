@@ -24,6 +24,7 @@ import {
 } from "../protocol/index.ts";
 import { readBaseUrl } from "./base-url.ts";
 import { exchange, read, refusal, type Answer, type Call, type Endpoint } from "./exchange.ts";
+import { createFilesClient, type FilesClient } from "./files.ts";
 import { followTurn, type Following, type FollowOptions } from "./follow.ts";
 import { newRequestId } from "./request-id.ts";
 import { repeatedly, type RetryOptions } from "./retry.ts";
@@ -80,7 +81,7 @@ export interface RecordsOptions extends CallOptions {
  * repeat (every GET, `submit`, `replay`, `cancel`) is tried again, as {@link RetryOptions} say and as long as a `Retry-After` asks,
  * when turnd does not answer or says that it cannot just now. A session is made and deleted by one try.
  */
-export interface TurndClient {
+export interface TurndClient extends FilesClient {
   /** Admits a turn. The same `request_id` and body are the same turn; one without `request_id` gets a new id here. */
   submit(request: TurnRequestBody, options?: SubmitOptions): Promise<TurnAdmission>;
   /** See {@link followTurn}. */
@@ -153,6 +154,7 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
   }
 
   const client: TurndClient = {
+    ...createFilesClient(endpoint),
     submit: (body, how) => admit("/v1/turns", body, how),
     follow: (id, how) => followTurn(endpoint, id, how),
     wait: (id, how = {}) =>

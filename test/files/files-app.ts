@@ -16,7 +16,8 @@ export interface FilesApp {
   put(path: string, body?: string, headers?: Record<string, string>): Promise<Response>;
 }
 
-const SESSION = "session-of-files";
+/** The session that every app has. */
+export const SESSION = "session-of-files";
 /** Where its files are asked for. */
 export const FILES = `/v1/sessions/${SESSION}/files`;
 

@@ -14,10 +14,12 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { beforeAll, expect, test } from "vitest";
+import { chunksOf } from "../../src/client/transport.ts";
+import { createTurndClient } from "../../src/client/turnd-client.ts";
 import { FileEntry, FileList } from "../../src/protocol/index.ts";
 import { CLI_USER, userDirectory, userFile } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { codeOf, createFilesApp, FILES, type FilesApp } from "./files-app.ts";
+import { codeOf, createFilesApp, FILES, SESSION, type FilesApp } from "./files-app.ts";
 
 let api: FilesApp;
 beforeAll(async () => {
@@ -175,6 +177,27 @@ test("no link is followed, no pipe is opened, and a second name of a file is not
   expect((await api.ask("/out", { method: "DELETE" })).status).toBe(204);
   expect(readFileSync(join(outside, "secret"), "utf8")).toBe("secret");
   expect(existsSync(join(outside, "new"))).toBe(false);
+});
+
+test("the typed client writes, lists, reads and removes files, and opens an entry of any name", async () => {
+  const client = createTurndClient({ baseUrl: api.url });
+  const bytes = Uint8Array.from([0, 255, 10]);
+  const made = await client.writeFile(SESSION, "client/ä %.bin", bytes, { isNew: true, isExecutable: true });
+  expect(made).toMatchObject({ name: "ä %.bin", size_bytes: 3, mode: "755" });
+  await expect(client.writeFile(SESSION, made, "x", { isNew: true })).rejects.toMatchObject({
+    code: "precondition_failed",
+  });
+  const { entries } = await client.listFiles(SESSION, "client/", { limit: 1 });
+  expect(entries).toEqual([made]);
+  const part = await client.readFile(SESSION, made, { range: "bytes=1-" });
+  expect([part.status, part.headers.get("content-range")]).toEqual([206, "bytes 1-2/3"]);
+  const received: Uint8Array[] = [];
+  for await (const chunk of chunksOf(part.body)) received.push(chunk);
+  expect(Buffer.concat(received).toString("hex")).toBe("ff0a");
+  await client.removeFile(SESSION, "client", { isRecursive: true });
+  await expect(client.readFile(SESSION, made)).rejects.toMatchObject({ code: "file_not_found" });
+  await expect(client.listFiles(SESSION, "../x")).rejects.toThrow(TypeError);
+  await expect(client.diff("no-such-turn")).rejects.toMatchObject({ code: "turn_not_found" });
 });
 
 test("a directory is removed with all below it where that is asked for", async () => {

@@ -61,18 +61,19 @@ export interface Sources {
 
 /** Prepares to open recordings; nothing is opened yet. */
 export function createSources(options: SourceOptions): Sources {
-  const workshops = new Set<Workshop>();
+  /** Also those that are being made: a stop may come meanwhile. */
+  const workshops = new Set<Promise<Workshop>>();
 
   async function* withWorkshop(
     use: (directory: string) => AsyncGenerator<RecordingSource>,
   ): AsyncGenerator<RecordingSource> {
-    const workshop = await makeWorkshop();
-    workshops.add(workshop);
+    const making = makeWorkshop();
+    workshops.add(making);
     try {
-      yield* use(workshop.held);
+      yield* use((await making).held);
     } finally {
-      await workshop.close();
-      workshops.delete(workshop);
+      await closeMade(making);
+      workshops.delete(making);
     }
   }
 
@@ -182,9 +183,15 @@ export function createSources(options: SourceOptions): Sources {
       else yield* openFile(createReadStream(name), { path: name, name });
     },
     async close() {
-      await Promise.all([...workshops].map((workshop) => workshop.close()));
+      await Promise.all([...workshops].map(closeMade));
     },
   };
+}
+
+/** One that could not be made is reported by its user, and there is nothing to remove. */
+async function closeMade(making: Promise<Workshop>): Promise<void> {
+  const workshop = await making.catch(() => undefined);
+  await workshop?.close();
 }
 
 /** The last part of a name, without what shows the form. */

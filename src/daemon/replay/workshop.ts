@@ -39,7 +39,10 @@ export async function makeWorkshop(): Promise<Workshop> {
   }
   async function remove(): Promise<void> {
     try {
-      for (const name of await readdir(held)) await rm(join(held, name), { recursive: true, force: true });
+      // Again where something was still being written.
+      for (let names = await readdir(held); names.length > 0; names = await readdir(held)) {
+        for (const name of names) await rm(join(held, name), { recursive: true, force: true, maxRetries: 3 });
+      }
     } finally {
       await directory.close();
     }

@@ -43,20 +43,26 @@ test(
     const directory = temporaryDirectory(onTestFinished);
     let turnd = await fakeDaemonIn(directory);
     const paced = 40;
-    let kills = 0;
-    for (let turn = 0; kills < 100; turn += 1) {
-      const session_id = `session-${turn}`;
-      const { turn_id } = await turnd.admit({ executor: "cli-b", session_id, input: `paced ${paced} 0.04` });
-      const isOver = async (): Promise<boolean> =>
-        ["completed", "failed"].includes((await turnd.request("GET", `/v1/turns/${turn_id}`)).body.status);
-      while (!(await isOver())) {
+    let instants = 0;
+    const listRunning = async (): Promise<unknown[]> =>
+      (
+        await Promise.all(["queued", "running"].map((status) => turnd.request("GET", `/v1/turns?status=${status}`)))
+      ).flatMap(({ body }) => body.turns);
+    for (let round = 0; instants < 100; round += 1) {
+      // Side by side, each at a pace of its own: a kill meets every one of them at another instant.
+      const turns = await Promise.all(
+        [0.03, 0.04, 0.05, 0.06].map((pace) =>
+          turnd.admit({ executor: "cli-b", session_id: `session-${round}-${pace}`, input: `paced ${paced} ${pace}` }),
+        ),
+      );
+      for (let running = await listRunning(); running.length > 0; running = await listRunning()) {
         await delay(Math.random() * 150);
         turnd.kill("SIGKILL");
         await turnd.exited;
-        kills += 1;
+        instants += running.length;
         turnd = await fakeDaemonIn(directory);
       }
-      checkLog(turnd, session_id, turn_id, paced);
+      for (const { session_id, turn_id } of turns) checkLog(turnd, session_id, turn_id, paced);
     }
   },
 );

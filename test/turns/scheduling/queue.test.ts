@@ -259,7 +259,8 @@ test("after kill -9 a steer waits for the next step boundary, not for one that h
   await first.admit({ ...session, input: "instead", queue_policy: "steer" });
   first.kill("SIGKILL");
   await first.exited;
-  const second = await fakeDaemonIn(directory, { TURND_CANCEL_GRACE_MS: "0" });
+  // Longer than the test may take: the wait must not stand in for a boundary that was missed.
+  const second = await fakeDaemonIn(directory, { TURND_CANCEL_GRACE_MS: "0", TURND_STEER_WAIT_MS: "300000" });
   await waitFor("what is logged to be skipped", async () =>
     /^turnd_events_skipped_total\S* [1-9]/m.test((await second.request("GET", "/metrics")).text),
   );

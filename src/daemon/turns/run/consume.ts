@@ -89,8 +89,9 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
       if (isRecord) isAtBoundary = translation.isStepBoundary === true;
       if (translation.halt !== undefined) stop(translation.halt);
     }
-    if (isAtBoundary) options.report({ type: "step_boundary" });
     await pass(translated);
+    // Only now it is known whether it is news, or what an earlier daemon has passed.
+    if (isAtBoundary) options.report({ type: "step_boundary" });
   }
   const ending = options.translator.end(await options.outcome());
   // A resume that never bound but was of no other session either has failed for another reason: then its events count.

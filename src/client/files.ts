@@ -1,0 +1,106 @@
+import { FileEntry, FileList } from "../protocol/index.ts";
+import { exchange, read, readAnswer, refusal, send, type Call, type Endpoint } from "./exchange.ts";
+import type { Incoming } from "./transport.ts";
+
+/** A path below a session's workspace, such as `data/in.csv`, or an entry of a list, whatever bytes its name has. */
+export type FileAt = string | Pick<FileEntry, "path">;
+
+interface FileCallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface FileWriteOptions extends FileCallOptions {
+  /** Only this version is replaced. */
+  readonly ifMatch?: string | undefined;
+  /** Nothing is replaced. */
+  readonly isNew?: boolean | undefined;
+  readonly isExecutable?: boolean | undefined;
+}
+
+/** Files of sessions' workspaces, and what turns changed in them. Each call is tried once. */
+export interface FilesClient {
+  /** A page of a directory; `""` is the workspace. */
+  listFiles(
+    sessionId: string,
+    directory: FileAt,
+    options?: FileCallOptions & { readonly limit?: number; readonly after?: string | undefined },
+  ): Promise<FileList>;
+  /** Its body is the file's bytes, still to be read; the signal ends it. @param options.range - such as `bytes=0-1023` */
+  readFile(
+    sessionId: string,
+    file: FileAt,
+    options?: FileCallOptions & { readonly range?: string | undefined },
+  ): Promise<Incoming>;
+  /** Writes a file as a whole, and makes its parents. */
+  writeFile(
+    sessionId: string,
+    file: FileAt,
+    content: string | Uint8Array<ArrayBuffer>,
+    options?: FileWriteOptions,
+  ): Promise<FileEntry>;
+  removeFile(
+    sessionId: string,
+    file: FileAt,
+    options?: FileCallOptions & { readonly isRecursive?: boolean },
+  ): Promise<void>;
+  /** What a turn with `diff: true` changed, as a patch for `git apply`. A truncated one cannot be applied. */
+  diff(turnId: string, options?: FileCallOptions): Promise<{ readonly patch: string; readonly isTruncated: boolean }>;
+}
+
+/** Longest wait for an answer that is not a stream: a file may be large. */
+const TIMEOUT_MS = 600_000;
+
+export function createFilesClient(endpoint: Endpoint): FilesClient {
+  async function once(call: Omit<Call, "timeoutMs">) {
+    const answer = await exchange(endpoint, { timeoutMs: TIMEOUT_MS, ...call });
+    if (answer.status < 200 || answer.status > 299) throw refusal(answer, call);
+    return answer;
+  }
+  async function open(call: Omit<Call, "timeoutMs">): Promise<Incoming> {
+    const incoming = await send(endpoint, call, call.signal ?? new AbortController().signal);
+    if (incoming.status >= 200 && incoming.status <= 299) return incoming;
+    throw refusal(readAnswer(incoming, await incoming.text(), call), call);
+  }
+  return {
+    async listFiles(sessionId, directory, { limit, after, signal } = {}) {
+      const query = new URLSearchParams({
+        ...(limit === undefined ? {} : { limit: String(limit) }),
+        ...(after === undefined ? {} : { after }),
+      }).toString();
+      const path = `${pathOf(sessionId, directory)}${query === "" ? "" : `?${query}`}`;
+      const call = { method: "GET", path, signal } as const;
+      return read(FileList, await once(call), call);
+    },
+    readFile: (sessionId, file, { range, signal } = {}) =>
+      open({
+        method: "GET",
+        path: pathOf(sessionId, file),
+        ...(range === undefined ? {} : { headers: { range } }),
+        signal,
+      }),
+    async writeFile(sessionId, file, content, { ifMatch, isNew, isExecutable, signal } = {}) {
+      const path = `${pathOf(sessionId, file)}${isExecutable === true ? "?executable=true" : ""}`;
+      const headers = {
+        ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
+        ...(isNew === true ? { "if-none-match": "*" } : {}),
+      };
+      const call = { method: "PUT", path, bytes: content, headers, signal } as const;
+      return read(FileEntry, await once(call), call);
+    },
+    async removeFile(sessionId, file, { isRecursive, signal } = {}) {
+      const path = `${pathOf(sessionId, file)}${isRecursive === true ? "?recursive=true" : ""}`;
+      await once({ method: "DELETE", path, signal });
+    },
+    async diff(turnId, { signal } = {}) {
+      const answer = await open({ method: "GET", path: `/v1/turns/${encodeURIComponent(turnId)}/diff`, signal });
+      return { patch: await answer.text(), isTruncated: answer.headers.get("x-turnd-truncated") === "true" };
+    },
+  };
+}
+
+function pathOf(sessionId: string, file: FileAt): string {
+  const encoded = typeof file === "string" ? file.split("/").map(encodeURIComponent).join("/") : file.path;
+  // A URL would be read without these parts.
+  if (/(^|\/)(\.|%2e){1,2}(\/|$)/i.test(encoded)) throw new TypeError("`.` and `..` name no file of a workspace");
+  return `/v1/sessions/${encodeURIComponent(sessionId)}/files/${encoded}`;
+}
