@@ -45,6 +45,7 @@ async function start(script: string, env: Record<string, string> = {}) {
   onTestFinished(() => kill("SIGTERM"));
   return {
     host: new URL(url).host,
+    state: join(directory, "state"),
     log,
     stop(): Promise<number | null> {
       kill("SIGTERM");
@@ -93,7 +94,7 @@ test(
 );
 
 test("the first screen shows a whole turn of each CLI without a key", { timeout: 300_000 }, async () => {
-  const { host, stop } = await start(`exec ${find(README, "--scripted")}`);
+  const { host, state, stop } = await start(`exec ${find(README, "--scripted")}`);
   const env = { TURND_URL: `http://${host}` };
   const command = find(README, "bin/turnd run");
   for (const executor of ["codex", "opencode"]) {
@@ -105,7 +106,14 @@ test("the first screen shows a whole turn of each CLI without a key", { timeout:
   }
   const curl = await run(find(README, "text/event-stream").replaceAll("127.0.0.1:8091", host));
   expect(curl.stdout).toMatch(/^id: 1$[^]*"status":"completed"/m);
+  const doctor = `TURND_STATE_DIR=${state} bin/turnd doctor`;
+  const beside = await run(doctor);
+  expect(beside.stderr).toMatch(/^turnd: what is not set here is as for the turnd that runs, process \d+$/m);
+  expect(beside.stdout).toContain(`ports: ${new URL(`http://${host}`).port} (/v1) is served`);
+  for (const cli of ["cli-a", "cli-b"]) expect(beside.stdout).toMatch(new RegExp(`^ok +${cli}-configuration:`, "m"));
   expect(await stop()).toBe(0);
+  const alone = await run(doctor);
+  expect([alone.stderr, alone.exitCode]).toEqual(["", 1]);
 });
 
 test("sessions, files and shells are used as their documents say", { timeout: 300_000 }, async () => {

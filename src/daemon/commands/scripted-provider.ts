@@ -6,6 +6,8 @@ import type { Settings } from "../settings.ts";
 
 type Env = Settings["env"];
 
+const PORT_FILE = "scripted-model-port";
+
 /** A model that follows a script, and the environment in which every CLI asks it. */
 export interface ScriptedProvider {
   readonly url: string;
@@ -25,11 +27,17 @@ export async function startScriptedProvider(
   stateDirectory: string,
 ): Promise<ScriptedProvider> {
   await mkdir(stateDirectory, { recursive: true, mode: 0o711 });
-  const file = join(stateDirectory, "scripted-model-port");
+  const file = join(stateDirectory, PORT_FILE);
   const model = await startAt(await readPort(file));
   await writeFile(`${file}.new`, `${new URL(model.url).port}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
   return { url: model.url, env: scriptedEnv(env, executors, model.url), close: model.close };
+}
+
+/** Where the scripted model of a turnd that runs on this state directory listens; undefined where none was started there. */
+export async function readScriptedUrl(stateDirectory: string): Promise<string | undefined> {
+  const port = await readPort(join(stateDirectory, PORT_FILE));
+  return port === 0 ? undefined : `http://127.0.0.1:${port}/v1`;
 }
 
 /** The environment without any other provider of theirs: no key is used, and nothing is billed. */
