@@ -30,10 +30,10 @@ test("every failure that turnd reports by itself is in the table", () => {
   const sources = readdirSync(directory, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => readFileSync(new URL(name, directory), "utf8"));
-  const told = sources.flatMap((source) => [...source.matchAll(/ownFailure\(\s*"(\w+)"/g)].map(([, code]) => code));
+  const used = sources.flatMap((source) => [...source.matchAll(/ownFailure\(\s*"(\w+)"/g)].map(([, code]) => code));
   const listed = new Set([...Object.keys(OWN_FAILURES), KEEPER_LOST.code]);
-  expect(told.filter((code) => !listed.has(code ?? ""))).toEqual([]);
-  expect(told.length).toBeGreaterThan(5);
+  expect(used.filter((code) => !listed.has(code ?? ""))).toEqual([]);
+  expect(used.length).toBeGreaterThan(5);
 });
 
 test("every event type, failure code and setting stands in the reference", () => {

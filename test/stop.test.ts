@@ -3,7 +3,7 @@ import { stopWithin, type StopPlan } from "../src/daemon/serve/stop.ts";
 
 const hang = () => new Promise<never>(() => {});
 
-/** Stops by a plan and tells what was taken of it, in order. */
+/** Stops by a plan and returns the steps that were taken, in order. */
 async function stop(plan: Partial<StopPlan>) {
   const taken: string[] = [];
   const note = (name: string) => async () => void taken.push(name);

@@ -7,7 +7,7 @@ import { showToolEnd, toolTitle } from "./show-tool.ts";
 /** Of a line that nothing is known about. */
 const MOST_UNKNOWN = 200;
 
-/** Writes an event for a person; empty for one that tells a person nothing. What CLIs and models wrote is made harmless. */
+/** Writes an event for a person; empty for one that has nothing for a person. What CLIs and models wrote is made harmless. */
 export function showEvent(event: ReadEvent, options: ShowOptions): string {
   const { style } = options;
   switch (event.type) {

@@ -68,7 +68,7 @@ test.each([
   [["tail", "../x"], 2, /turn_id/],
   [["run"], 2, /prompt/],
   [["run", "--mode", "everything", "x"], 2, /execute, plan, review/],
-  [["run", "--executor", "nobody", "x"], 2, /must be one of/],
+  [["run", "--executor", "no-such-cli", "x"], 2, /must be one of/],
   [["run", "--exectuor", "cli-b", "x"], 2, /--executor/],
   [["turns", "--limit", "0"], 2, /whole number/],
   [["sessions", "create"], 2, /--executor/],

@@ -182,7 +182,7 @@ test("a turnd that says for good that it cannot is given up after the given time
   await expect(collect(baseUrl, { lostAfterMs: 400 })).rejects.toBeInstanceOf(TurndUnreachable);
 });
 
-/** A stream that sends this and stays open; tells when its client has gone. */
+/** A stream that sends this and stays open; reports when its client has gone. */
 async function openStream(text: string) {
   const closed = Promise.withResolvers<void>();
   const baseUrl = await answering((_request, response) => {

@@ -39,7 +39,7 @@ function describe(event: ReadEvent): string {
   }
 }
 
-test("events are told apart by their type", () => {
+test("events are narrowed by their type", () => {
   expectTypeOf(describe).returns.toBeString();
   expectTypeOf<Extract<ReadEvent, { type: "turn.ended" }>["data"]>().toEqualTypeOf<TurnEndedData>();
   expectTypeOf<Extract<ReadEvent, { type: "retry" }>["data"]["code"]>().toEqualTypeOf<FailureCode>();

@@ -8,7 +8,7 @@ const NATIVE_STATE = { "cli-a": "data/opencode", "cli-b": "codex/sessions" } as 
 
 const GARBAGE = "garbage, ".repeat(1_000);
 
-/** A session with one turn that told the model something. */
+/** A session with one turn that gave the model a fact. */
 async function startSession({ turnd }: Stage, executor: "cli-a" | "cli-b", word: string) {
   const { session_id, native_session_id } = await turnd.run({ executor, input: `My word is ${word}. @@text:Noted.@@` });
   return { session_id, native: native_session_id, home: join(turnd.state, "sessions", session_id, "home") };

@@ -14,7 +14,7 @@ const LIMIT = { timeout: 300_000 };
 
 const freshDirectory = (): string => join(temporaryDirectory(onTestFinished), "svc");
 
-/** What it tells a person to paste, run as a person would. */
+/** The commands it prints for a person to paste, run as a person would. */
 async function paste(output: string) {
   const script = output.split("another terminal):")[1]?.split("Every route:")[0] ?? "exit 99";
   return execa("bash", ["-euo", "pipefail", "-c", script], { reject: false, stdin: "ignore" });

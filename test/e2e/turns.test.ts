@@ -22,7 +22,7 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     expect(result.usage?.output_tokens).toBeGreaterThan(0);
     const events = await turnd.events(result.turn_id);
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
-    // CLI B tells of no steps.
+    // CLI B prints no steps.
     expect(events.map(({ type }) => type).filter((type) => !type.startsWith("step."))).toEqual([
       "turn.started",
       "session.bound",

@@ -31,7 +31,7 @@ function readMessage(answer: Answer): string | undefined {
   return typeof inner.message === "string" ? inner.message : undefined;
 }
 
-/** CLI A prints what it gives up on, and repeats the rest for ever: then its log alone tells. Source: docs/contracts/cli-a.md §6. */
+/** CLI A prints what it gives up on, and repeats the rest for ever: then only its log shows it. Source: docs/contracts/cli-a.md §6. */
 function printAsCliA(answer: Answer): Printed {
   const { status } = answer;
   const data = { statusCode: status, responseBody: toText(answer) };

@@ -72,10 +72,10 @@ export default async function provide(project: TestProject): Promise<(() => Prom
   const building = build(given, tag, run);
   const givenService = process.env["TURND_TEST_SERVICE_IMAGE"];
   const service = { tag: givenService ?? `${run}-service:latest`, built: join(directory, "service-built.json") };
-  const told = Promise.all([
-    tellOfBuild(building, built),
+  const reports = Promise.all([
+    reportBuild(building, built),
     // After the sandbox's, whose layers it takes.
-    tellOfBuild(
+    reportBuild(
       building.then(async (sandbox) => {
         if (givenService === undefined) await buildImage("Dockerfile.service", service.tag, run);
         return sandbox;
@@ -85,7 +85,7 @@ export default async function provide(project: TestProject): Promise<(() => Prom
   ]);
   project.provide("image", { tag, run, built, service });
   return async () => {
-    await told;
+    await reports;
     await rm(directory, { recursive: true, force: true });
     await removeAll(["ps", "--all"], run, ["rm", "--force", "--volumes"]);
     await removeAll(["volume", "ls"], run, ["volume", "rm"]);
@@ -97,7 +97,7 @@ export default async function provide(project: TestProject): Promise<(() => Prom
 }
 
 /** Never throws: the tests that wait for the image say what went wrong. */
-async function tellOfBuild(building: Promise<z.infer<typeof Built>>, path: string): Promise<void> {
+async function reportBuild(building: Promise<z.infer<typeof Built>>, path: string): Promise<void> {
   const result = await building.catch((error: unknown) => ({
     ok: false,
     message: error instanceof Error ? error.message : String(error),

@@ -91,7 +91,7 @@ async function startStage(cli: RealCli, options: StageOptions): Promise<Stage & 
 /** Environment of a daemon with one real CLI whose provider is a scripted model. */
 export function realEnv({ executor, version }: RealCli, modelUrl: string): Record<string, string> {
   const clis = inject("clis");
-  // Nobody listens there: what a CLI wants from anywhere but loopback fails at once.
+  // Nothing listens there: what a CLI wants from anywhere but loopback fails at once.
   const nowhere = "http://127.0.0.1:9";
   return {
     PATH: `/usr/local/bin:/usr/bin:/bin:${clis.tools}`,

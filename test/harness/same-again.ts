@@ -11,15 +11,15 @@ export async function eventLines(turnd: Client, turnId: string): Promise<string>
 
 /** Asserts that a turn's export gives its events again: over the API, complete and as files that grow, and by `turnd replay`. */
 export async function expectSameAgain(turnd: Client, turnId: string): Promise<RecordingDocument> {
-  const told = withoutTimeAndIds(await eventLines(turnd, turnId));
+  const live = withoutTimeAndIds(await eventLines(turnd, turnId));
   const exported = await turnd.request("GET", `/v1/turns/${turnId}/recording`);
   expect(exported.status).toBe(200);
   const recording = RecordingDocument.parse(exported.body);
   for (const speed of ["max", 1_000_000]) {
     const { body } = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed });
-    expect(withoutTimeAndIds(await eventLines(turnd, body.turn_id))).toEqual(told);
+    expect(withoutTimeAndIds(await eventLines(turnd, body.turn_id))).toEqual(live);
   }
   const { stdout } = await execa(process.execPath, [inject("turnd"), "replay", "-"], { input: exported.text });
-  expect(withoutTimeAndIds(stdout)).toEqual(told);
+  expect(withoutTimeAndIds(stdout)).toEqual(live);
   return recording;
 }

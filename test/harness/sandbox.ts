@@ -154,7 +154,7 @@ export async function startModel(): Promise<{ model: ScriptedModel; env: Record<
   const { hostAddress } = readBuilt(inject("image").built);
   const model = await startScriptedModel({ host: hostAddress, scenarios: { command } });
   const url = model.url.replace(hostAddress, HOST_NAME);
-  // Nobody listens there: what a CLI wants from anywhere but the model fails at once.
+  // Nothing listens there: what a CLI wants from anywhere but the model fails at once.
   const nowhere = "http://127.0.0.1:9";
   const env = {
     HTTP_PROXY: nowhere,

@@ -20,7 +20,7 @@ export interface ServiceProcess {
   /** Its result, once it has ended. */
   result(runId: string): Promise<Answer["body"]>;
   /** The names of its `custom` events, and its last event. */
-  told(runId: string): Promise<{ names: string[]; types: string[]; ids: number[] }>;
+  eventsOf(runId: string): Promise<{ names: string[]; types: string[]; ids: number[] }>;
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export function createServiceClient(url: string, token: string): Omit<ServicePro
         },
         300_000,
       ),
-    async told(runId) {
+    async eventsOf(runId) {
       const { body } = await call("GET", `/api/agent/runs/${runId}/events?format=json&limit=500`);
       const events: { seq: number; event: string; payload: { name?: string } }[] = body.events;
       return {

@@ -65,10 +65,10 @@ test("on a full port the oldest connection without the token gives way, one with
   const { port, app } = await serve({ ...THREE_PLACES, token: TOKEN });
   const trusted = await open(port, ask(`Authorization: Bearer ${TOKEN}\r\n`));
   expect(await statusOf(trusted)).toBe("HTTP/1.1 200 OK");
-  const strangers: Socket[] = [];
-  for (let count = 0; count < 10; count++) strangers.push(await open(port, HALF));
-  await waitFor("the oldest to go", () => strangers.filter(({ closed }) => !closed).length === 2);
-  expect(strangers.map(({ closed }) => closed)).toEqual([...Array<boolean>(8).fill(true), false, false]);
+  const anonymous: Socket[] = [];
+  for (let count = 0; count < 10; count++) anonymous.push(await open(port, HALF));
+  await waitFor("the oldest to go", () => anonymous.filter(({ closed }) => !closed).length === 2);
+  expect(anonymous.map(({ closed }) => closed)).toEqual([...Array<boolean>(8).fill(true), false, false]);
   expect(await openConnections(app)).toBe(3);
   const answered = statusOf(trusted);
   trusted.write(ask(`Authorization: Bearer ${TOKEN}\r\n`));

@@ -205,10 +205,10 @@ export function createFakeService(): FakeService {
     async getResult(turnId, { isExplained = false } = {}) {
       const state = stateOf(turnId);
       if (!state.hasEnded) throw new ProblemError("turn_not_ended", "the turn runs", { turn: getTurn(turnId) });
-      const told = turnResult(turnId, state);
-      const { rule, verdict, on } = told.decision;
+      const result = turnResult(turnId, state);
+      const { rule, verdict, on } = result.decision;
       const tried = [{ rule, verdict, on, outcome: "won" as const }];
-      return isExplained ? { ...told, decision: { ...told.decision, tried } } : told;
+      return isExplained ? { ...result, decision: { ...result.decision, tried } } : result;
     },
     async waitForEnd(turnId, signal) {
       const state = stateOf(turnId);

@@ -78,7 +78,7 @@ test("a login takes the token and gives a cookie that no script reads, and a key
   expect(answer.body + String(answer.headers["set-cookie"]) + made.logged()).not.toContain(token);
 });
 
-test("a wrong token logs nobody in", async () => {
+test("a wrong token is no login", async () => {
   const { app } = await createTestApp({ token });
   for (const wrong of ["", "wrong", `${token}x`, token.slice(1)]) {
     const answer = await app.inject({ method: "POST", url: "/inspector/session", payload: { token: wrong } });
@@ -116,7 +116,7 @@ test("the cookie's name has the port, and over HTTPS it is Secure", async () => 
   expect(String(answer.headers["set-cookie"])).toMatch(/^turnd_session_8443=.*; Secure$/);
 });
 
-test("a logout ends the login, and its page is told to log in", async () => {
+test("a logout ends the login, and its page is sent to the login", async () => {
   const made = await createTestApp({ token });
   const both = await logIn(made);
   const stateOf = async (headers: object): Promise<unknown> =>
@@ -128,7 +128,7 @@ test("a logout ends the login, and its page is told to log in", async () => {
   expect(await stateOf(both)).toMatchObject({ login: "needed" });
 });
 
-test("without a token nobody logs in", async () => {
+test("without a token there is no login", async () => {
   const { app } = await createTestApp();
   expect((await app.inject("/inspector/session")).json()).toMatchObject({ login: "open" });
 });

@@ -63,7 +63,7 @@ describeImage("while a tool takes all connections it can get", { timeout: LIMIT_
       },
     );
 
-    test.runIf(token !== "")("whoever has the token is answered on turnd's own port too", async () => {
+    test.runIf(token !== "")("a client with the token is answered on turnd's own port too", async () => {
       const { turn_id } = await sandbox().admit({ executor: "cli-b", input: "@@sleep:300@@" });
       await attack(sandbox(), "half-headers");
       const url = `http://127.0.0.1:8091/v1/turns/${turn_id}/cancel`;

@@ -15,7 +15,7 @@ const Report = z.object({
 /** What keeps the machine's engine from giving CLI B its namespaces is reported of every container without our profile. */
 const NO_SANDBOX = { "cli-b-sandbox": expect.stringMatching(/^warn: .*bwrap/) };
 
-/** What a report says that is not ok, by name; and that it agrees with the exit code and tells no secret. */
+/** What is not ok in a report, by name; and that it agrees with the exit code and holds no secret. */
 function read({ stdout, exitCode }: { stdout: string; exitCode?: number | undefined }): Record<string, string> {
   for (const secret of [KEY, TOKEN]) expect(stdout).not.toContain(secret);
   const { ok, checks } = Report.parse(JSON.parse(stdout));
@@ -151,8 +151,8 @@ describeImage("turnd doctor", () => {
 
   test.for(BROKEN)("finds %s", async ([, broken, expected]) => {
     const found = await examine(broken);
-    const told = Object.entries(expected).map(([name, message]) => [name, expect.stringMatching(message)]);
-    expect(found).toEqual({ ...NO_SANDBOX, ...Object.fromEntries(told) });
+    const expectedChecks = Object.entries(expected).map(([name, message]) => [name, expect.stringMatching(message)]);
+    expect(found).toEqual({ ...NO_SANDBOX, ...Object.fromEntries(expectedChecks) });
   });
 
   test("finds a PID 1 that takes nothing away", async () => {

@@ -95,7 +95,7 @@ describeImage("the entrypoint", () => {
     ["a file where a directory belongs", "rm -rf /volume/.config; touch /volume/.config", {}],
     ["a full disk", "", { "/home/sandbox": "size=64k,mode=700,uid=1000" }],
   ])(
-    "a home that the configurations cannot be written to is told, and keeps nobody out: %s",
+    "a home that the configurations cannot be written to is reported, and keeps no client out: %s",
     async (_title, script, tmpfs) => {
       const home = await createVolume();
       await prepareVolume(home, `${script || ":"}; chown -R 1000:1000 /volume`);

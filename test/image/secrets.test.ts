@@ -51,8 +51,8 @@ function readSuccesses(printed: string): string[] {
   return [...printed.matchAll(/^(.+): (SUCCEEDED|NOT FOUND)\r?$/gm)].map(([, name = ""]) => name);
 }
 
-/** What one of its last lines says. */
-const tells = (printed: string, what: string): string | undefined =>
+/** The value of one of its last lines. */
+const reported = (printed: string, what: string): string | undefined =>
   new RegExp(`^${what}: ?(.*?)\\r?$`, "m").exec(printed)?.[1];
 
 /** A command's whole output, however its CLI calls it. */
@@ -78,10 +78,10 @@ describeImage("a process of uid 1000", { timeout: LIMIT_MS }, () => {
 
   function expectRefused(printed: string): void {
     expect(readSuccesses(printed)).toEqual([]);
-    expect(tells(printed, "attacks refused")).toBe(String(ATTACK_COUNT));
-    expect(tells(printed, "arguments that hold a secret")).toBe("0");
-    expect(tells(printed, "environments that hold the token")).toBe("");
-    expect(tells(printed, "files that hold the token")).toBe("");
+    expect(reported(printed, "attacks refused")).toBe(String(ATTACK_COUNT));
+    expect(reported(printed, "arguments that hold a secret")).toBe("0");
+    expect(reported(printed, "environments that hold the token")).toBe("");
+    expect(reported(printed, "files that hold the token")).toBe("");
   }
 
   test.each([
@@ -94,7 +94,7 @@ describeImage("a process of uid 1000", { timeout: LIMIT_MS }, () => {
     expect(status).toBe("completed");
     const printed = printedBy(await sandbox().events(turn_id));
     expectRefused(printed);
-    expect(tells(printed, "environments that hold a key")).toBe(holders);
+    expect(reported(printed, "environments that hold a key")).toBe(holders);
   });
 
   test("run in a terminal can do none of it", async () => {
@@ -110,7 +110,7 @@ describeImage("a process of uid 1000", { timeout: LIMIT_MS }, () => {
       LIMIT_MS,
     );
     expectRefused(printed);
-    expect(tells(printed, "environments that hold a key")).toBe("");
+    expect(reported(printed, "environments that hold a key")).toBe("");
     await sandbox().request("DELETE", `/v1/shell/sessions/${session_id}`);
   });
 

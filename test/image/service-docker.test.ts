@@ -114,7 +114,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
   test("a run has a container of its thread's own, closed and limited by the settings", async () => {
     threadId = await service.thread();
     const runId = await service.submit(threadId, "@@command:sleep 20; echo first > /workspace/kept; echo done@@");
-    await waitFor("the turn", async () => (await service.told(runId)).names.includes("svc.turn"), 240_000);
+    await waitFor("the turn", async () => (await service.eventsOf(runId)).names.includes("svc.turn"), 240_000);
     // What carries the service's name is the newest container of the image.
     const newest = await docker(
       "ps",
@@ -160,7 +160,11 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
 
     // Another thread has another, which this one cannot reach.
     const otherRun = await service.submit(await service.thread(), "@@command:sleep 8; echo other@@");
-    await waitFor("the other's turn", async () => (await service.told(otherRun)).names.includes("svc.turn"), 240_000);
+    await waitFor(
+      "the other's turn",
+      async () => (await service.eventsOf(otherRun)).names.includes("svc.turn"),
+      240_000,
+    );
     const other = (await containers()).find(({ Id }) => Id !== container.Id);
     const address = other?.NetworkSettings.Networks[`svc-${instanceId}`]?.IPAddress;
     expect(address).toMatch(/^\d+\./);
@@ -179,7 +183,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
       status: "completed",
       output: expect.stringContaining("first"),
     });
-    const { names, types } = await service.told(runId);
+    const { names, types } = await service.eventsOf(runId);
     expect(names).not.toContain("svc.resume_degraded");
     expect(types.at(-1)).toBe("end");
   });
@@ -187,17 +191,17 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
   test("the service killed in the middle of a run finds its container again: none lost, none doubled", async () => {
     await stopped();
     const runId = await service.submit(threadId, "@@command:sleep 25; echo survived@@");
-    await waitFor("the turn", async () => (await service.told(runId)).names.includes("svc.turn"), 240_000);
+    await waitFor("the turn", async () => (await service.eventsOf(runId)).names.includes("svc.turn"), 240_000);
     const before = await onlyOne();
     await service.kill("SIGKILL");
     expect((await onlyOne()).Id).toBe(before.Id);
     // What a service that lost its database would have left.
-    const stranger = ["--label", `svc.instance=${instanceId}`, "--label", `svc.sandbox=${randomUUID()}`];
-    await docker("run", "-d", ...stranger, "--label", "svc.generation=9", "--entrypoint", "sleep", tag, "600");
+    const otherContainer = ["--label", `svc.instance=${instanceId}`, "--label", `svc.sandbox=${randomUUID()}`];
+    await docker("run", "-d", ...otherContainer, "--label", "svc.generation=9", "--entrypoint", "sleep", tag, "600");
     service = await startServiceProcess(directory, env);
     const result = await service.result(runId);
     expect(result).toMatchObject({ status: "completed", output: expect.stringContaining("survived") });
-    const { ids, types } = await service.told(runId);
+    const { ids, types } = await service.eventsOf(runId);
     expect(ids).toEqual(ids.map((_, index) => index + 1));
     expect(types.filter((type) => type === "end")).toHaveLength(1);
     expect((await service.call("GET", `/api/agent/runs/${runId}`)).body.run.attempt).toBe(2);
@@ -208,7 +212,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
 
   test("a container that is killed in the middle of a run is resumed on its volume, and the run gets its turn's end", async () => {
     const runId = await service.submit(threadId, "@@command:sleep 600@@");
-    await waitFor("the turn", async () => (await service.told(runId)).names.includes("svc.turn"), 240_000);
+    await waitFor("the turn", async () => (await service.eventsOf(runId)).names.includes("svc.turn"), 240_000);
     const before = await onlyOne();
     await docker("kill", before.Id);
     // turnd of the next generation knows the turn, and that nothing of it is left.
@@ -216,7 +220,7 @@ describeImage("the agent service with a sandbox for each thread", { timeout: LIM
       status: "failed",
       error: { type: expect.not.stringMatching(/^executor_/) },
     });
-    const { names } = await service.told(runId);
+    const { names } = await service.eventsOf(runId);
     expect(names).not.toContain("svc.resume_degraded");
     expect(generationOf(before)).toBe("4");
   });

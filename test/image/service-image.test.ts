@@ -145,7 +145,7 @@ describeImage("the image of the agent service, as compose.service.yaml has it", 
     const result = await asKey.result(runId);
     expect(result).toMatchObject({ status: "completed", output: "The command gave: a-word" });
     const running = await asKey.submit(threadId, "@@command:sleep 8; echo handed over@@");
-    await waitFor("its turn", async () => (await asKey.told(running)).names.includes("svc.turn"));
+    await waitFor("its turn", async () => (await asKey.eventsOf(running)).names.includes("svc.turn"));
 
     const grace = Number.parseInt(compose.stop_grace_period, 10);
     const beganAt = performance.now();
@@ -162,7 +162,7 @@ describeImage("the image of the agent service, as compose.service.yaml has it", 
       status: "completed",
       output: expect.stringContaining("handed over"),
     });
-    const { ids, types } = await afterwards.told(running);
+    const { ids, types } = await afterwards.eventsOf(running);
     expect(ids).toEqual(ids.map((_, index) => index + 1));
     expect(types.filter((type) => type === "end")).toHaveLength(1);
     // No secret is in what the engine shows of it, nor in its log.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { REPOSITORY } from "../harness/temporary.ts";
 
-/** An empty directory in which a stranger has installed the packages, with the examples in it. */
+/** An empty directory in which the packages are installed as a user installs them, with the examples in it. */
 export interface Installed {
   readonly directory: string;
   /** The tarballs. */

@@ -85,7 +85,7 @@ test("a plain npm pack of the repository holds what runs and not the tests eithe
   expect(paths.filter((path) => /^(test|src|fixtures|scripts|docs)\//.test(path))).toEqual([]);
 });
 
-test("the installed turnd tells its version, and serves its documents, its page and a turn", async () => {
+test("the installed turnd prints its version, and serves its documents, its page and a turn", async () => {
   const bin = join(installed.directory, "node_modules/.bin/turnd");
   const { stdout } = await execa(bin, ["--version"]);
   expect(stdout).toContain(manifestOf("turnd").version);

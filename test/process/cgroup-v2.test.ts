@@ -42,23 +42,23 @@ async function runIn(script: string) {
   const { stdout } = await execa("/bin/sh", ["-c", script, "sh", ...program, CONTROLLER ?? ""], {
     env: { GROUP: group },
   });
-  return { group, told: JSON.parse(stdout) };
+  return { group, report: JSON.parse(stdout) };
 }
 
 test.runIf(CONTROLLER !== undefined)(
   "turnd moves into a leaf, and a command runs in a group beside it until all of it is killed at once",
   async () => {
-    const { group, told } = await runIn(`echo $$ > "$GROUP/cgroup.procs" && exec "$@"`);
-    expect(told.own).toContain(`${group.slice(ROOT.length)}/turnd.leaf\n`);
-    expect(told.directories).toEqual([expect.stringMatching(new RegExp(`^${group}/turnd-[0-9a-f]{16}/one$`))]);
-    expect([told.membersBefore, told.membersAfter, told.isRemoved]).toEqual([[told.pid], [], true]);
-    expect(existsSync(told.directories[0])).toBe(false);
+    const { group, report } = await runIn(`echo $$ > "$GROUP/cgroup.procs" && exec "$@"`);
+    expect(report.own).toContain(`${group.slice(ROOT.length)}/turnd.leaf\n`);
+    expect(report.directories).toEqual([expect.stringMatching(new RegExp(`^${group}/turnd-[0-9a-f]{16}/one$`))]);
+    expect([report.membersBefore, report.membersAfter, report.isRemoved]).toEqual([[report.pid], [], true]);
+    expect(existsSync(report.directories[0])).toBe(false);
   },
 );
 
 test.runIf(CONTROLLER !== undefined)("a group that other programs run in is left as it is", async () => {
-  const { group, told } = await runIn(
+  const { group, report } = await runIn(
     `echo $$ > "$GROUP/cgroup.procs"; sleep 1000 >/dev/null & "$@"; kill $!; wait $!; echo $$ > ${ROOT}/cgroup.procs`,
   );
-  expect(told).toEqual({ reason: `other programs run in ${group}, the group that turnd was started in` });
+  expect(report).toEqual({ reason: `other programs run in ${group}, the group that turnd was started in` });
 });

@@ -96,7 +96,7 @@ test.runIf(IS_ROOT)("a removal that cannot end within its limit is given up, and
   expect(existsSync(outer)).toBe(false);
 });
 
-test.runIf(IS_ROOT)("a directory that is filled without end keeps nobody waiting, whoever is faster", async () => {
+test.runIf(IS_ROOT)("a directory that is filled without end holds up no removal, whichever is faster", async () => {
   const { outer, home } = makeStage();
   const attack = await startAttack("refill", home, "300");
   const startedAt = performance.now();

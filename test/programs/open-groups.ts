@@ -1,4 +1,4 @@
-// Opens control groups for whatever group it was started in, runs a command in one, ends it, and tells what it saw as JSON.
+// Opens control groups for whatever group it was started in, runs a command in one, ends it, and prints what it found as JSON.
 //   node open-groups.ts <directory> <controller>
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

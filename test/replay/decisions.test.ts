@@ -96,9 +96,9 @@ describe.each(RECORDINGS)("$name", ({ directory }) => {
 
   test("quotes what stands at that line of that file, bounded and without secrets", async () => {
     const { ended, decision } = await decide(directory);
-    const told = ended.failure?.evidence ?? [];
+    const quoted = ended.failure?.evidence ?? [];
     const shown = (decision.tried ?? []).flatMap(({ evidence }) => evidence ?? []);
-    const faults = [...told, ...JSON.parse(redact(JSON.stringify([...decision.evidence, ...shown])))].filter(
+    const faults = [...quoted, ...JSON.parse(redact(JSON.stringify([...decision.evidence, ...shown])))].filter(
       (evidence: Evidence) => {
         if (evidence.text.length > MAX_EVIDENCE_CHARACTERS || evidence.text.includes("sk-bad")) return true;
         const isLine = evidence.source === "stdout" || evidence.source === "stderr";

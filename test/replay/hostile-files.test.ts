@@ -19,7 +19,7 @@ function copied() {
 
 async function replay(directories: readonly string[], show: "events" | "summary" = "events") {
   const [out, err] = [new PassThrough(), new PassThrough()];
-  const [printed, told] = [text(out), text(err)];
+  const [printed, stderr] = [text(out), text(err)];
   const code = await printReplays(directories, {
     stdin: Readable.from([]),
     show,
@@ -30,7 +30,7 @@ async function replay(directories: readonly string[], show: "events" | "summary"
   });
   out.end();
   err.end();
-  return { code, events: (await printed).trimEnd().split("\n"), told: await told };
+  return { code, events: (await printed).trimEnd().split("\n"), stderr: await stderr };
 }
 
 const ODD: Readonly<Record<string, (path: string) => void>> = {
@@ -46,8 +46,8 @@ for (const [kind, make] of Object.entries(ODD)) {
       const directory = copied();
       rmSync(join(directory, file));
       make(join(directory, file));
-      const { code, events, told } = await replay([directory, FIXTURE]);
-      expect([code, told]).toEqual([1, `turnd: ${join(directory, file)}: is not a regular file\n`]);
+      const { code, events, stderr } = await replay([directory, FIXTURE]);
+      expect([code, stderr]).toEqual([1, `turnd: ${join(directory, file)}: is not a regular file\n`]);
       expect(events.at(-1)).toContain('"status":"completed"');
     },
   );
@@ -57,7 +57,7 @@ test("a link to a file is as good as the file", async () => {
   const directory = copied();
   rmSync(join(directory, "stdout.jsonl"));
   symlinkSync(join(FIXTURE, "stdout.jsonl"), join(directory, "stdout.jsonl"));
-  expect(await replay([directory])).toMatchObject({ code: 0, told: "" });
+  expect(await replay([directory])).toMatchObject({ code: 0, stderr: "" });
 });
 
 test.each([
@@ -73,10 +73,10 @@ test.each([
 ])("%s that reads %s is reported by name", async (file, content, reason) => {
   const directory = copied();
   writeFileSync(join(directory, file), content);
-  const { code, told } = await replay([directory]);
+  const { code, stderr } = await replay([directory]);
   expect(code).toBe(1);
-  expect(told).toMatch(new RegExp(`^turnd: ${join(directory, file)}.*\n$`));
-  expect(told).toContain(reason);
+  expect(stderr).toMatch(new RegExp(`^turnd: ${join(directory, file)}.*\n$`));
+  expect(stderr).toContain(reason);
 });
 
 test("a recording of a CLI that this turnd does not have is refused, and the ones it has are listed", async () => {
@@ -84,16 +84,16 @@ test("a recording of a CLI that this turnd does not have is refused, and the one
   writeFileSync(join(directory, "turn.json"), '{"executor":"cli-c"}');
   expect(await replay([directory])).toMatchObject({
     code: 1,
-    told: `turnd: ${directory}: is of cli-c; this turnd knows cli-a, cli-b\n`,
+    stderr: `turnd: ${directory}: is of cli-c; this turnd knows cli-a, cli-b\n`,
   });
 });
 
 test.each(["{", "5", '{"status":5}'])("a label that reads %s is reported by name", async (content) => {
   const directory = copied();
   writeFileSync(join(directory, "expected.json"), content);
-  const { code, told } = await replay([directory], "summary");
+  const { code, stderr } = await replay([directory], "summary");
   expect(code).toBe(1);
-  expect(told).toMatch(new RegExp(`^turnd: ${join(directory, "expected.json")}: .*\n$`));
+  expect(stderr).toMatch(new RegExp(`^turnd: ${join(directory, "expected.json")}: .*\n$`));
 });
 
 test("without exit.json the end is unknown, and what was printed is still reported", async () => {
@@ -131,8 +131,8 @@ test("events that are torn, or of another output, change the order alone", async
     logged + logged,
   ]) {
     writeFileSync(path, content);
-    const { code, events, told } = await replay([directory]);
-    expect([code, told, types(events)]).toEqual([0, "", types(whole.events)]);
+    const { code, events, stderr } = await replay([directory]);
+    expect([code, stderr, types(events)]).toEqual([0, "", types(whole.events)]);
   }
   appendFileSync(join(directory, "stdout.jsonl"), "one line more\n");
   expect((await replay([directory])).events).toHaveLength(whole.events.length + 1);

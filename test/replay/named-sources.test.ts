@@ -50,8 +50,8 @@ test("a directory is searched for recordings, documents, output and archives, in
     ".git/x.jsonl": "no\n",
   });
   cpSync(CLI_A, join(base, "z"), { recursive: true });
-  const { code, document, told } = await replayNamed([base], { show: "summary", isJson: true });
-  expect([code, told]).toEqual([0, ""]);
+  const { code, document, stderr } = await replayNamed([base], { show: "summary", isJson: true });
+  expect([code, stderr]).toEqual([0, ""]);
   expect(document.recordings.map(({ recording }) => recording.slice(base.length + 1))).toEqual([
     "a/one.json",
     "b/two.jsonl",
@@ -70,19 +70,19 @@ test("a directory is searched for recordings, documents, output and archives, in
   ]);
 });
 
-test("links, loops and pipes in a directory are passed by, and what cannot be told is a fault", async () => {
+test("links, loops and pipes in a directory are skipped, and what cannot be recognised is a fault", async () => {
   const base = directoryWith({ "found/a.jsonl": STDOUT, "found/b.jsonl": "hello\n" });
   symlinkSync(base, join(base, "found/loop"));
   symlinkSync(join(base, "nowhere"), join(base, "found/gone.jsonl"));
   execFileSync("mkfifo", [join(base, "found/pipe.jsonl")]);
-  const { code, printed, told } = await replayNamed([`${base}/`], { show: "summary" });
+  const { code, printed, stderr } = await replayNamed([`${base}/`], { show: "summary" });
   expect([code, printed.split("\n")[0]]).toEqual([1, expect.stringContaining("found/a.jsonl  failed rate_limited")]);
-  expect(told).toBe(
+  expect(stderr).toBe(
     `turnd: ${base}/found/b.jsonl: cannot tell whose output it is: none of its first 1 lines is a record of cli-a or ` +
       "cli-b; name the CLI with --executor\n",
   );
   const none = await replayNamed([directoryWith({ "x.txt": "" })]);
-  expect([none.code, none.told]).toEqual([1, expect.stringContaining("holds no recording")]);
+  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining("holds no recording")]);
 });
 
 test("every event names its recording, and two of one name have ids of their own", async () => {
@@ -129,12 +129,12 @@ test("output whose last line is cut off is read to there, and not taken for comp
 test("output of two runs is reported with the line at which the second begins", async () => {
   const first = readFileSync(join(REPOSITORY, "fixtures/cli-b/0.139.0/text-answer/stdout.jsonl"));
   const lines = first.toString("utf8").trimEnd().split("\n").length;
-  const { code, told } = await replayNamed(["-"], { show: "summary", input: [first, STDOUT] });
-  expect([code, told]).toEqual([1, expect.stringContaining(`standard input: line ${lines + 1} begins another run`)]);
+  const { code, stderr } = await replayNamed(["-"], { show: "summary", input: [first, STDOUT] });
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`standard input: line ${lines + 1} begins another run`)]);
   const ofA = ["1.14.34/tool-succeeds", "1.14.34/write"].map((name) =>
     readFileSync(join(REPOSITORY, "fixtures/cli-a", name, "stdout.jsonl")),
   );
-  expect((await replayNamed(["-"], { show: "summary", input: ofA })).told).toContain("begins another run");
+  expect((await replayNamed(["-"], { show: "summary", input: ofA })).stderr).toContain("begins another run");
 });
 
 test.each([
@@ -155,9 +155,9 @@ test.each([
   ],
   ["half an archive", gzipSync(Buffer.alloc(4_000, "ustar")).subarray(0, 30), "is a truncated gzip file"],
 ])("%s is refused by name", async (_, content, reason) => {
-  const { code, printed, told } = await replayNamed(["-"], { input: [content] });
+  const { code, printed, stderr } = await replayNamed(["-"], { input: [content] });
   expect([code, printed]).toEqual([1, ""]);
-  expect(told).toContain(`turnd: standard input: ${reason}`);
+  expect(stderr).toContain(`turnd: standard input: ${reason}`);
 });
 
 test("a recording without stdout is a fault; one of a turn that never ran is not", async () => {
@@ -167,8 +167,8 @@ test("a recording without stdout is a fault; one of a turn that never ran is not
   mkdirSync(join(base, "waited"));
   const turn = { executor: "cli-b", created_at: "2026-01-01T00:00:00Z", ended_by: "cancel" };
   writeFileSync(join(base, "waited/turn.json"), JSON.stringify(turn));
-  const { code, printed, told } = await replayNamed([base], { show: "summary" });
-  expect([code, told]).toEqual([1, `turnd: ${base}/lost: has no stdout.jsonl, so there is nothing to replay\n`]);
+  const { code, printed, stderr } = await replayNamed([base], { show: "summary" });
+  expect([code, stderr]).toEqual([1, `turnd: ${base}/lost: has no stdout.jsonl, so there is nothing to replay\n`]);
   expect(printed).toMatch(/^\S+\/waited {2}cancelled /);
 });
 
@@ -186,8 +186,8 @@ test("an archive is read below one directory, whatever it holds, and nothing of 
     expect([code, printed]).toEqual([0, expect.stringMatching(/^standard input\/run {2}failed rate_limited /)]);
   }
   for (const name of ["../out.jsonl", "a/../../out.jsonl", "/tmp/out.jsonl", "..", `${"x/".repeat(2_000)}y`]) {
-    const { code, told } = await replayNamed(["-"], { input: [await tarOf([{ name, content: STDOUT }])] });
-    expect([name, code, told]).toEqual([name, 1, expect.stringMatching(/has an entry ".*", which is refused/)]);
+    const { code, stderr } = await replayNamed(["-"], { input: [await tarOf([{ name, content: STDOUT }])] });
+    expect([name, code, stderr]).toEqual([name, 1, expect.stringMatching(/has an entry ".*", which is refused/)]);
   }
   const twice = await replayNamed(["-"], {
     input: [
@@ -197,9 +197,9 @@ test("an archive is read below one directory, whatever it holds, and nothing of 
       ]),
     ],
   });
-  expect([twice.code, twice.told]).toEqual([1, expect.stringContaining('"a.jsonl/b": ')]);
+  expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining('"a.jsonl/b": ')]);
   const cut = await replayNamed(["-"], { input: [good.subarray(0, 1_200)] });
-  expect([cut.code, cut.told]).toEqual([1, expect.stringContaining("is a broken tar archive")]);
+  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining("is a broken tar archive")]);
   expect(unpacked()).toEqual(before);
 });
 
@@ -207,11 +207,11 @@ test("names and messages cannot steer the terminal", async () => {
   const odd = "\u001b]0;title\u0007\u202e";
   const base = directoryWith({ [`${odd}a.jsonl`]: STDOUT, [`${odd}b.jsonl`]: `${odd}\n` });
   for (const show of ["summary", "decision"] as const) {
-    const { printed, told } = await replayNamed([base], { show });
+    const { printed, stderr } = await replayNamed([base], { show });
     expect(printed).toContain("a.jsonl");
-    expect(told).toContain("b.jsonl");
+    expect(stderr).toContain("b.jsonl");
     // eslint-disable-next-line no-control-regex -- control characters are what must not be there
-    expect(printed + told).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    expect(printed + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
   }
 });
 

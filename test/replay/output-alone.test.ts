@@ -20,7 +20,7 @@ async function summariseAll(): Promise<{ read: SummaryDocument["recordings"]; fa
   return { read, faults: document.faults.map((fault) => fault.slice(mailed.length + 1)) };
 }
 
-test("the stdout of every fixture alone is recognised, or reported as what cannot be told, and explained truly", async () => {
+test("the stdout of every fixture alone is recognised, or reported as not recognised, and explained truly", async () => {
   const { read, faults } = await summariseAll();
   const byName = new Map(FIXTURES.map((fixture) => [fixture.name, fixture]));
   expect(read.length + faults.length).toBe(FIXTURES.length);
@@ -54,8 +54,8 @@ test("--exit says what stdout does not, and --executor whose it is", async () =>
   const { document } = await replayNamed([killed], { show: "summary", isJson: true, exit });
   expect(document.recordings[0]?.ended.failure?.code).toBe("crashed");
   const empty = join(directory, "config-not-toml/stdout.jsonl");
-  const told = await replayNamed([empty], { show: "summary", executor: "cli-b", exit: { code: 2, signal: null } });
-  expect([told.code, told.printed]).toEqual([0, expect.stringContaining("failed invalid_request")]);
+  const replayed = await replayNamed([empty], { show: "summary", executor: "cli-b", exit: { code: 2, signal: null } });
+  expect([replayed.code, replayed.printed]).toEqual([0, expect.stringContaining("failed invalid_request")]);
 });
 
 test("the explanation of output alone says what it rests on, and nothing of an exit that was not seen", async () => {

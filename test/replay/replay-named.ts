@@ -23,9 +23,9 @@ export interface SummaryDocument {
 export async function replayNamed(
   names: readonly string[],
   options: Partial<PrintOptions> & { readonly input?: Iterable<Buffer> } = {},
-): Promise<{ code: number; printed: string; told: string; events: object[]; document: SummaryDocument }> {
+): Promise<{ code: number; printed: string; stderr: string; events: object[]; document: SummaryDocument }> {
   const [out, err] = [new PassThrough(), new PassThrough()];
-  const [printing, telling] = [text(out), text(err)];
+  const [printing, reporting] = [text(out), text(err)];
   const { input = [], ...given } = options;
   const code = await printReplays(names, {
     stdin: Readable.from(input),
@@ -38,11 +38,11 @@ export async function replayNamed(
   });
   out.end();
   err.end();
-  const [printed, told] = await Promise.all([printing, telling]);
+  const [printed, stderr] = await Promise.all([printing, reporting]);
   return {
     code,
     printed,
-    told,
+    stderr,
     get events() {
       return printed
         .trimEnd()

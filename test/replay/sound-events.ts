@@ -7,7 +7,7 @@ import type { Played } from "./play-bytes.ts";
 /** What must hold of every replay, whatever was printed; gives back the events, read. */
 export function expectSound({ lines, ended }: Played, stdout: string | Buffer): LoggedEvent[] {
   const events = lines.map((line) => LoggedEvent.parse(JSON.parse(line)));
-  // Whoever reads an event and writes it again has the same bytes.
+  // An event that is read and written again is the same bytes.
   expect(lines.map((line) => JSON.stringify(JSON.parse(line)))).toEqual(lines);
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   expect(events.filter(({ type }) => type === "turn.ended")).toHaveLength(1);

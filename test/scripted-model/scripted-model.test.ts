@@ -66,9 +66,9 @@ describe.each(DIALECTS)("$name", (dialect) => {
     const run = await ask(model, dialect, history);
     expect(JSON.stringify(run.calls)).toContain("sh sum.sh");
     history.push(...ran(run, "c2", "the sum is whatever the tool says\n"));
-    const told = await ask(model, dialect, history);
-    expect(told.text).toBe("I created `sum.sh` and ran it. It printed: the sum is whatever the tool says");
-    const later = [...history, { type: "assistant", text: told.text } as const, user("What did it print?")];
+    const first = await ask(model, dialect, history);
+    expect(first.text).toBe("I created `sum.sh` and ran it. It printed: the sum is whatever the tool says");
+    const later = [...history, { type: "assistant", text: first.text } as const, user("What did it print?")];
     const remembered = await ask(model, dialect, later);
     expect(remembered.text).toMatch(/^Earlier .*`sum\.sh`.*: the sum is whatever the tool says$/);
   });
@@ -79,8 +79,8 @@ describe.each(DIALECTS)("$name", (dialect) => {
   });
 
   test("a history handed on as text in the message is history too", async () => {
-    const told = "So far:\nassistant: I created `sum.sh` and ran it. It printed: 55\n\nWhat did it print?";
-    const answer = await ask(await start(), dialect, [user(told)]);
+    const transcript = "So far:\nassistant: I created `sum.sh` and ran it. It printed: 55\n\nWhat did it print?";
+    const answer = await ask(await start(), dialect, [user(transcript)]);
     expect(answer.text).toMatch(/it printed: 55$/);
   });
 

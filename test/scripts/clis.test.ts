@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { provideTree } from "../../scripts/clis.ts";
 
-/** Somebody who owns nothing here and is in no group. */
-const STRANGER = { uid: 65_533, gid: 65_533 };
+/** A user who owns nothing here and is in no group. */
+const OTHER_USER = { uid: 65_533, gid: 65_533 };
 
 async function createTree(mode: number): Promise<{ tree: string; directory: string }> {
   const base = await mkdtemp(join(tmpdir(), "turnd-clis-"));
@@ -23,12 +23,12 @@ async function createTree(mode: number): Promise<{ tree: string; directory: stri
 
 test("a tree the user can reach is used in place", async () => {
   const { tree, directory } = await createTree(0o755);
-  expect(await provideTree(tree, directory, STRANGER)).toBe(tree);
+  expect(await provideTree(tree, directory, OTHER_USER)).toBe(tree);
 });
 
 test("a tree below a closed folder is linked whole", async () => {
   const { tree, directory } = await createTree(0o700);
-  const provided = await provideTree(tree, directory, STRANGER);
+  const provided = await provideTree(tree, directory, OTHER_USER);
   expect(provided).toBe(join(directory, "clis/@scope-cli-1.2.3"));
   expect((await stat(join(provided, "bin/cli"))).ino).toBe((await stat(join(tree, "bin/cli"))).ino);
   expect(await readFile(join(provided, "bin/alias"), "utf8")).toBe("#!/bin/sh\n");
@@ -37,17 +37,17 @@ test("a tree below a closed folder is linked whole", async () => {
 test("a file closed to others is copied and opened, the original left as it is", async () => {
   const { tree, directory } = await createTree(0o755);
   await chmod(join(tree, "bin/cli"), 0o700);
-  const provided = await provideTree(tree, directory, STRANGER);
+  const provided = await provideTree(tree, directory, OTHER_USER);
   expect((await stat(join(provided, "bin/cli"))).mode & 0o777).toBe(0o755);
   expect((await stat(join(tree, "bin/cli"))).mode & 0o777).toBe(0o700);
 });
 
 test("a tree provided before is used again", async () => {
   const { tree, directory } = await createTree(0o700);
-  const both = await Promise.all([provideTree(tree, directory, STRANGER), provideTree(tree, directory, STRANGER)]);
-  expect(new Set([...both, await provideTree(tree, directory, STRANGER)]).size).toBe(1);
+  const both = await Promise.all([provideTree(tree, directory, OTHER_USER), provideTree(tree, directory, OTHER_USER)]);
+  expect(new Set([...both, await provideTree(tree, directory, OTHER_USER)]).size).toBe(1);
 });
 
 test("a package that is not installed is reported with what to do", async () => {
-  await expect(provideTree("/nonexistent/package", tmpdir(), STRANGER)).rejects.toThrow(/setup\.mjs/);
+  await expect(provideTree("/nonexistent/package", tmpdir(), OTHER_USER)).rejects.toThrow(/setup\.mjs/);
 });

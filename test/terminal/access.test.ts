@@ -69,12 +69,12 @@ test("the URL of a session that is not there is not given", async () => {
 });
 
 test("a UUID that turnd did not give is opened with the token alone; without one it is as good as a new one", async () => {
-  const stranger = "3f0f6c1e-7d3b-4c3a-9b57-0f4c5a1d2e3f";
+  const unknownId = "3f0f6c1e-7d3b-4c3a-9b57-0f4c5a1d2e3f";
   const guarded = await terminalDaemon({ TURND_TOKEN: TOKEN });
-  expect(await refusalOf(await askTicket(guarded.site, stranger))).toEqual([401, "unauthorized"]);
-  expect((await askTicket(guarded.site, stranger, BEARER)).status).toBe(201);
+  expect(await refusalOf(await askTicket(guarded.site, unknownId))).toEqual([401, "unauthorized"]);
+  expect((await askTicket(guarded.site, unknownId, BEARER)).status).toBe(201);
   const open = await terminalDaemon();
-  expect((await askTicket(open.site, stranger)).status).toBe(201);
+  expect((await askTicket(open.site, unknownId)).status).toBe(201);
   expect(await refusalOf(await askTicket(open.site, "not-a-uuid"))).toEqual([404, "session_not_found"]);
 });
 

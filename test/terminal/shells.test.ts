@@ -165,8 +165,8 @@ test("a place that is none, or not allowed, is refused", async () => {
     const answer = await turnd.request("POST", "/v1/shell/sessions", { cwd });
     expect([answer.status, answer.body.detail.code]).toEqual([422, "workspace_unusable"]);
   }
-  const stranger = await turnd.request("POST", "/v1/shell/sessions", { session_id: "no-such-session" });
-  expect([stranger.status, stranger.body.detail.code]).toEqual([404, "session_not_found"]);
+  const unknown = await turnd.request("POST", "/v1/shell/sessions", { session_id: "no-such-session" });
+  expect([unknown.status, unknown.body.detail.code]).toEqual([404, "session_not_found"]);
 });
 
 test("keys for a program that does not read wait, are refused beyond a bound, and stop nothing else", async () => {

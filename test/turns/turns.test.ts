@@ -158,7 +158,7 @@ test("every refusal has its status, its code, and a message that names what to c
     ["a model that is none", { executor: "cli-b", input: "x", model: "--yolo" }, 422, "invalid_request"],
     ["a missing workspace", { executor: "cli-b", input: "x", workspace: "/nonexistent" }, 422, "workspace_unusable"],
     ["a workspace outside the roots", { executor: "cli-b", input: "x", workspace: "/etc" }, 422, "workspace_unusable"],
-    ["a session that was never made", { session_id: "nobody-made-it", input: "x" }, 404, "session_not_found"],
+    ["a session that was never made", { session_id: "never-made", input: "x" }, 404, "session_not_found"],
     ["invalid JSON", "{nope", 400, "invalid_json"],
   ];
   for (const [what, body, status, code] of refusals) {

@@ -55,8 +55,8 @@ describe.each(["1.14.34", "1.3.2"])("a session of the real CLI A %s", (version) 
     expect(lines.map(partOf)).toEqual(printed.slice(kept).map(partOf));
 
     const after = pushAll(translator, [head, ...lines], kept + 1);
-    const told = [...before, ...after].filter(({ type }) => type !== "warning");
-    expect(withoutLines(told)).toEqual(wholeEvents);
+    const emitted = [...before, ...after].filter(({ type }) => type !== "warning");
+    expect(withoutLines(emitted)).toEqual(wholeEvents);
     expect(after.filter(({ type }) => type === "warning")).toEqual([
       expect.objectContaining({ data: { code: "output_recovered", message: expect.stringMatching(/^The CLI ended/) } }),
     ]);
@@ -118,8 +118,8 @@ describe("nothing is looked for", () => {
     ["where turnd ended the process", [stepStart()], { ...DONE, wasStopped: true }],
     ["where the process was killed", [stepStart()], { exit: { code: null, signal: "SIGKILL" }, wasStopped: false }],
     ["where it ended with another exit code", [stepStart()], { exit: { code: 1, signal: null }, wasStopped: false }],
-    ["where nobody saw it end", [stepStart()], { exit: null, wasStopped: false }],
-    ["after an error that nobody can explain", [stepStart(), error("UnknownError", { message: "odd" })], DONE],
+    ["where its end was not seen", [stepStart()], { exit: null, wasStopped: false }],
+    ["after an error of an unknown kind", [stepStart(), error("UnknownError", { message: "odd" })], DONE],
     ["after an error that says why", [stepStart(), error("APIError", { statusCode: 401, message: "no" })], DONE],
     ["after an answer that was cut by the provider's limit", [stepStart(), text("a"), stepFinish("length")], DONE],
     ["where no session is known", ["plain words"], DONE],

@@ -115,7 +115,7 @@ describe("usage", () => {
 
 describe("sessions", () => {
   test("another session than the requested one stops the process, and nothing is passed on", () => {
-    const { translations, events, ending } = translate([stepStart(), text("stranger")], { requested: OTHER_SESSION });
+    const { translations, events, ending } = translate([stepStart(), text("other")], { requested: OTHER_SESSION });
     expect(events).toEqual([]);
     expect(translations[0]?.halt).toMatchObject({ code: "resume_degraded", isProven: true });
     expect(ending).toMatchObject({ isResumed: false, failure: { rule: "session-mismatch" } });
@@ -128,8 +128,8 @@ describe("sessions", () => {
   });
 
   test("a later record of another session is reported once and not left out", () => {
-    const stranger = record("text", { part: { id: "p", messageID: "m", text: "x" } }, OTHER_SESSION);
-    const { events } = translate([stepStart(), stranger, stranger]);
+    const foreign = record("text", { part: { id: "p", messageID: "m", text: "x" } }, OTHER_SESSION);
+    const { events } = translate([stepStart(), foreign, foreign]);
     expect(types(events)).toEqual(["session.bound", "step.started", "warning", "message"]);
   });
 });

@@ -116,7 +116,7 @@ export async function rowsOf(storage: Storage, world: World): Promise<readonly R
       statuses: MANAGERS,
       body: () => ({ username: `n${randomUUID()}`, password: PASSWORD, department_id: departmentId }),
     },
-    // Nobody but superadmins makes an admin of a user, gives a user away, or touches an admin of the own department.
+    // Only a superadmin makes an admin of a user, gives a user away, or touches an admin of the own department.
     {
       route: "PUT /api/auth/users/{user_id}",
       statuses: SUPERADMIN,

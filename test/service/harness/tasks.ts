@@ -9,7 +9,7 @@ import { createTasks } from "../../../src/service/tasks/tasks.ts";
 import { workOnTasks } from "../../../src/service/tasks/work-on-tasks.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
-/** Whoever sees every task. */
+/** A user who sees every task. */
 export const ALL = { userId: 0, seesAll: true };
 export const logger = pino({ level: "silent" });
 

@@ -6,10 +6,10 @@ import { startNameServer } from "../harness/name-server.ts";
 import { startWebServer } from "../harness/web-server.ts";
 
 /** Nothing in these tests may ask the machine's own name servers: port 9 of loopback does not answer. */
-const NOBODY = "127.0.0.1:9";
+const UNUSED_PORT = "127.0.0.1:9";
 const LIMITS = { timeoutMs: 20_000, maxBytes: 1_000 };
 
-function outbound(allow: string[], nameServer = NOBODY) {
+function outbound(allow: string[], nameServer = UNUSED_PORT) {
   const made = createOutbound({ allow, nameServers: [nameServer] });
   return (url: string, more: Partial<OutboundRequest> = {}) => made.fetch({ ...LIMITS, url, ...more });
 }

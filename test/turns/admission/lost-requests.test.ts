@@ -68,7 +68,7 @@ const LOST: Readonly<Record<string, (place: { turn: string; session: string }) =
 };
 
 test.each(Object.entries(LOST))(
-  "where nothing tells whose request a turn was (%s), no new request with an id runs before its session is deleted",
+  "where nothing shows whose request a turn was (%s), no new request with an id runs before its session is deleted",
   async (_, damage) => {
     const { directory, body, turn, session, sessionId, runs } = await endedTurn();
     damage({ turn, session });

@@ -188,7 +188,7 @@ function expectSoundCalls(events: readonly LoggedEvent[]): void {
   expect(new Set(starts).size).toBe(starts.length);
 }
 
-/** The words that an event tells of, by the line it names. */
+/** The words of an event, by the line it names. */
 function isAfter(native: Native | undefined, kept: readonly LoggedEvent[]): boolean {
   if (native === undefined) return false;
   const reached = kept.flatMap((event) => (event.native?.source === native.source ? [event.native?.line ?? 0] : []));
@@ -219,7 +219,7 @@ describe.each(Object.keys(DIALECTS))("a log of the translation %s", (first) => {
       if (first === second) {
         expect(lines).toEqual(whole.lines);
       } else if (warnings.length === 0) {
-        // Nobody can see a difference: what was logged is how the new translation begins.
+        // No reader sees a difference: what was logged is how the new translation begins.
         expect(lines).toEqual(alone.lines);
       } else {
         expect(alone.lines.slice(0, cut), "no warning without a difference").not.toEqual(kept);

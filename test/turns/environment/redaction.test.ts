@@ -104,7 +104,11 @@ test("turnd replay prints no secret of its environment, whatever else is wrong w
     const call = stdout
       .trimEnd()
       .split("\n")
-      .map((line) => LoggedEvent.parse(JSON.parse(line)));
+      .map((line) => {
+        const { recording: named, ...event } = JSON.parse(line);
+        expect(named).toBe(recording);
+        return LoggedEvent.parse(event);
+      });
     expect(call.find(({ type }) => type === "tool.started")?.data).toMatchObject({
       input: { size: 10485760, text: "[redacted]", word: "word-5c1e9a77" },
     });

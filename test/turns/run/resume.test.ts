@@ -63,7 +63,7 @@ test("a session that does not match is killed before anything of it is passed on
   writeFileSync(join(home, "answer-as"), "01a1fd18-0000-7000-8000-000000000000");
   const result = await turnd.run({
     session_id: "session-1",
-    input: "secret of a stranger\nhang",
+    input: "secret of another session\nhang",
     resume_policy: "fail",
   });
   expect(result).toMatchObject({ status: "failed", failure: { code: "resume_degraded" }, exit: { signal: "SIGKILL" } });

@@ -66,7 +66,7 @@ test.runIf(IS_ROOT)("a state directory that becomes read-only refuses turns, and
   expect((await turnd.request("POST", `/v1/turns/${running.turn_id}/cancel`)).body.status).toBe("cancelled");
 });
 
-/** Starts a command in a directory, and tells what that failure means for a turn. */
+/** Starts a command in a directory, and returns what that failure means for a turn. */
 async function failureOfStart(directory: string, keeperPath: string) {
   writeFileSync(join(directory, "prompt.txt"), "");
   const kept = { keeperPath, directory, command: ["/bin/true"], env: {}, cwd: "/", runAs: CLI_USER };

@@ -57,7 +57,7 @@ function countRuns(witness: string): number {
   }
 }
 
-/** Turns on the disk that no client was told of. */
+/** Turns on the disk that no client received. */
 export function faultsOfState(turnd: TestDaemon, admitted: readonly Admitted[]): string[] {
   const known = new Set(admitted.map((turn) => turn.turnId));
   const sessions = join(turnd.state, "sessions");

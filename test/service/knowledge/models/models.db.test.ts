@@ -60,7 +60,7 @@ async function startModels() {
     takeAtMost: (length: number): void => void (most = length),
     embedder: createEmbedder({ baseUrl, key: "key-of-the-test", models: ["m-1", "m-2"], batch: 2 }),
     reranker: createReranker({ baseUrl, key: undefined, model: "r-1" }),
-    /** Nobody listens there. */
+    /** Nothing listens there. */
     absent: createReranker({ baseUrl: "http://127.0.0.1:9/v1", key: undefined, model: "r-1" }),
   };
 }
