@@ -5,7 +5,7 @@ import { TurnStatus } from "../protocol/turns.ts";
 import type { CommonOptions, Context } from "./context.ts";
 import { EXIT, EXIT_CODES, type ExitCode } from "./exit-codes.ts";
 import { addCommonOptions, addDeny, addLostAfter } from "./options.ts";
-import { runClientCommand, type Process } from "./run-command.ts";
+import type { Process } from "./run-command.ts";
 import type { RunOptions } from "./run-turn.ts";
 import type { CreateSessionOptions } from "./sessions.ts";
 import type { TailOptions } from "./tail-turn.ts";
@@ -25,7 +25,12 @@ export function defineClientCommands(program: Command, perform: Perform): void {
     options: CommonOptions,
     command: (context: Context) => Promise<ExitCode>,
     readerGone: ExitCode = EXIT.done,
-  ): Promise<void> => perform((self) => runClientCommand(self, { common: options, readerGone }, command));
+  ): Promise<void> =>
+    // Loaded when one of them runs: no other command of the program pays for the client.
+    perform(async (self) => {
+      const { runClientCommand } = await import("./run-command.ts");
+      return runClientCommand(self, { common: options, readerGone }, command);
+    });
   addRun(program, run);
   addTurns(program, run);
   addSessions(program, run);

@@ -1,5 +1,4 @@
 import { Argument, type Command } from "commander";
-import { completeIds } from "../../../client-commands/complete-ids.ts";
 import {
   completeLine,
   completionScript,
@@ -41,5 +40,6 @@ async function valuesOf(place: CompletionPlace, host: Host): Promise<readonly st
   }
   if (option === "--token-file" || option === "--workspace") return [FILES];
   if (option === undefined && TAKES_FILES.has(command)) return [FILES];
+  const { completeIds } = await import("../../../client-commands/complete-ids.ts");
   return completeIds(host.env, place);
 }
