@@ -14,6 +14,9 @@ test("openapi.json is that of the sources; `node scripts/generate/openapi.ts` wr
   expect(readFileSync(OPENAPI_PATH, "utf8")).toBe(await renderOpenApi());
 });
 
+/** Schemas of routes that the description leaves out, since only turnd's own pages call them. */
+const OF_PAGES = ["BrowserLogin", "BrowserSession", "BrowserState"];
+
 test("every wire schema with an id is a component, once", async () => {
   const { components } = Document.parse(JSON.parse(await renderOpenApi()));
   const ids = Object.values(protocol).flatMap((value) => {
@@ -21,7 +24,9 @@ test("every wire schema with an id is a component, once", async () => {
     return id === undefined ? [] : [id];
   });
   expect(ids.length).toBeGreaterThan(20);
-  expect(Object.keys(components.schemas)).toEqual(expect.arrayContaining(ids));
+  const names = Object.keys(components.schemas);
+  expect(names).toEqual(expect.arrayContaining(ids.filter((id) => !OF_PAGES.includes(id))));
+  expect(names.filter((name) => OF_PAGES.includes(name))).toEqual([]);
   expect(new Set(ids).size).toBe(ids.length);
 });
 

@@ -1,13 +1,10 @@
-import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
+import { makeClients, runClient } from "../../harness/generated-client.ts";
 import { REPOSITORY, temporaryDirectory } from "../../harness/temporary.ts";
 import { freshService } from "../harness/service.ts";
 
-const PINS = join(REPOSITORY, "test/pins/node_modules");
-const TSC = join(REPOSITORY, "node_modules/.bin/tsc");
 const DOCUMENT = join(REPOSITORY, "openapi.service.json");
 
 /** What a user of a generated client writes: every path, body and answer is typed. */
@@ -66,46 +63,17 @@ console.log(JSON.stringify({ choices, hasUsage: usage !== null, status: answer.s
 
 test("clients made of openapi.service.json, and OpenAI's own, compile and call a running service", async () => {
   const directory = temporaryDirectory(onTestFinished);
-  symlinkSync(PINS, join(directory, "node_modules"));
-  // Without the flag what has a default would have to be written in every body.
-  const generate = [DOCUMENT, "--default-non-nullable", "false", "-o", join(directory, "schema.ts")];
-  await execa(process.execPath, [join(PINS, ".bin/openapi-typescript"), ...generate], {
-    env: { REDOCLY_TELEMETRY: "off" },
-  });
-  writeFileSync(join(directory, "package.json"), '{"type":"module"}');
-  writeFileSync(join(directory, "generated.ts"), GENERATED);
-  writeFileSync(join(directory, "openai.ts"), OPENAI);
-  writeFileSync(
-    join(directory, "tsconfig.json"),
-    JSON.stringify({
-      compilerOptions: {
-        strict: true,
-        noEmit: true,
-        target: "es2024",
-        module: "nodenext",
-        skipLibCheck: true,
-        allowImportingTsExtensions: true,
-        lib: ["es2024", "dom", "dom.iterable"],
-        types: ["node"],
-        typeRoots: [join(REPOSITORY, "node_modules/@types")],
-      },
-      files: ["generated.ts", "openai.ts"],
-    }),
-  );
-  const { exitCode, all } = await execa(TSC, ["-p", directory], { all: true, reject: false });
-  expect([exitCode, all]).toEqual([0, ""]);
+  await makeClients(directory, DOCUMENT, { "generated.ts": GENERATED, "openai.ts": OPENAI });
 
   const service = await freshService("postgres", { turndUrl: (await fakeDaemon()).url });
   const env = { SVC_URL: service.url, SVC_TOKEN: service.authorization().slice("Bearer ".length) };
-  const run = async (program: string): Promise<unknown> =>
-    JSON.parse((await execa(process.execPath, [join(directory, program)], { env })).stdout);
-  expect(await run("generated.ts")).toEqual({
+  expect(JSON.parse(await runClient(directory, "generated.ts", env))).toEqual({
     username: "root",
     status: "completed",
     code: "run_not_found",
     wrong: "cli-b",
   });
-  expect(await run("openai.ts")).toMatchObject({
+  expect(JSON.parse(await runClient(directory, "openai.ts", env))).toMatchObject({
     status: "completed",
     choices: [{ index: 0, finish_reason: "stop", logprobs: null, message: { role: "assistant", refusal: null } }],
   });

@@ -2,8 +2,9 @@ import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
+import { nameOnce } from "../../../http-server/openapi/components.ts";
+import { Document, type JsonSchema } from "../../../http-server/openapi/document.ts";
 import { CliName, ExecutorName, REPLAY, RequestedExecutor } from "../../../protocol/index.ts";
-import { nameOnce, type ApiDocument } from "./components.ts";
 
 const DESCRIPTION =
   "Runs turns of two coding command-line tools inside a sandbox and serves what they do as one durable, resumable, " +
@@ -36,7 +37,7 @@ export async function registerDocs(
   executors: readonly string[],
   aliases: readonly string[] = [],
 ): Promise<void> {
-  let document: ApiDocument | undefined;
+  let document: Document | undefined;
   let text: string | undefined;
   app.get("/openapi.json", { ...open, schema: { hide: true } }, async (_request, reply) => {
     // Rendered once: rendering takes longer than the rest of the request.
@@ -68,14 +69,14 @@ export function describeApi(
   app: FastifyInstance,
   executors: readonly string[],
   aliases: readonly string[] = [],
-): ApiDocument {
-  return listExecutors(nameOnce(app.swagger()), executors, aliases);
+): Document {
+  return listExecutors(nameOnce(Document.parse(app.swagger())), executors, aliases);
 }
 
 /** The schemas on the wire take any id of the right form; which ids there are, the daemon's registry decides. */
-function listExecutors(api: ApiDocument, executors: readonly string[], aliases: readonly string[]): ApiDocument {
+function listExecutors(api: Document, executors: readonly string[], aliases: readonly string[]): Document {
   const { schemas } = api.components;
-  const listed = {
+  const listed: Record<string, JsonSchema> = {
     CliName: { type: "string", enum: [...executors], description: CliName.description },
     RequestedExecutor: {
       type: "string",

@@ -1,9 +1,13 @@
 import { PROBLEM_STATUS, type ProblemCode } from "../../api/problems.ts";
 import { describeCodes, readCodes } from "../refusals.ts";
-import { tidySchemas } from "./components.ts";
-import { exampleOf } from "./examples.ts";
+import { nameOnce } from "../../../http-server/openapi/components.ts";
+import { describeDefaults } from "../../../http-server/openapi/defaults.ts";
+import { addDiscriminators } from "../../../http-server/openapi/discriminators.ts";
+import { Document, type Operation } from "../../../http-server/openapi/document.ts";
+import { createExamples, type ExampleOf } from "../../../http-server/openapi/examples.ts";
+import { mapOperations } from "../../../http-server/openapi/map-document.ts";
+import { EXAMPLE_VALUES } from "./example-values.ts";
 import { IDEMPOTENT, OPERATIONS } from "./operations.ts";
-import { Document, type Operation, type Schemas } from "./schema.ts";
 
 const JSON_TYPE = "application/json";
 const STREAM_TYPE = "text/event-stream";
@@ -15,32 +19,28 @@ const BODY_CODES: readonly ProblemCode[] = ["invalid_json", "unsupported_media_t
 
 /** Completes what the routes declare: ids, texts, problems by code, headers and examples. */
 export function completeDocument(made: object): object {
-  const document = tidySchemas(Document.parse(made));
-  const { schemas } = document.components;
-  const paths = Object.entries(document.paths).map(([path, operations]): [string, Record<string, Operation>] => [
-    path,
-    Object.fromEntries(
-      Object.entries(operations).map(([method, operation]) => {
-        const route = `${method.toUpperCase()} ${path}`;
-        return [method, completeOperation(route, operation, schemas)];
-      }),
-    ),
-  ]);
-  return { ...document, paths: Object.fromEntries(paths) };
+  const document = addDiscriminators(nameOnce(Document.parse(made)));
+  const exampleOf = createExamples(document.components.schemas, EXAMPLE_VALUES);
+  // The last step: an example has the default where there is one.
+  return describeDefaults(
+    mapOperations(document, (operation, route) => completeOperation(route, operation, exampleOf)),
+  );
 }
 
-function completeOperation(route: string, operation: Operation, schemas: Schemas): Operation {
+function completeOperation(route: string, operation: Operation, exampleOf: ExampleOf): Operation {
   const text = OPERATIONS[route];
   const withProblems = { ...operation, responses: addProblems(route, operation) };
   return {
     ...withProblems,
     ...(text === undefined ? {} : { operationId: text.id, description: text.about }),
     ...describeParameters(route, operation),
-    ...(operation.requestBody === undefined ? {} : { requestBody: showRequest(route, operation.requestBody, schemas) }),
+    ...(operation.requestBody === undefined
+      ? {}
+      : { requestBody: showRequest(route, operation.requestBody, exampleOf) }),
     responses: Object.fromEntries(
       Object.entries(withProblems.responses).map(([status, response]) => [
         status,
-        showResponse(status, response, schemas),
+        showResponse(status, response, exampleOf),
       ]),
     ),
   };
@@ -93,10 +93,10 @@ function addProblems(route: string, { responses, security, requestBody }: Operat
   return result;
 }
 
-function showRequest(route: string, body: NonNullable<Operation["requestBody"]>, schemas: Schemas) {
+function showRequest(route: string, body: NonNullable<Operation["requestBody"]>, exampleOf: ExampleOf) {
   const json = body.content[JSON_TYPE];
   if (json?.schema === undefined) return body;
-  const shown = { ...json, example: exampleOf(json.schema, schemas) };
+  const shown = { ...json, example: exampleOf(json.schema) };
   const isForm = route === "POST /api/auth/token";
   return {
     ...body,
@@ -104,7 +104,7 @@ function showRequest(route: string, body: NonNullable<Operation["requestBody"]>,
   };
 }
 
-function showResponse(status: string, response: Response, schemas: Schemas): Response {
+function showResponse(status: string, response: Response, exampleOf: ExampleOf): Response {
   const { content } = response;
   if (content === undefined) return response;
   const codes = readCodes(response.description);
@@ -112,7 +112,7 @@ function showResponse(status: string, response: Response, schemas: Schemas): Res
     if (type === STREAM_TYPE) return [type, { ...each, example: STREAM_EXAMPLE }];
     if (type !== JSON_TYPE || each.schema === undefined) return [type, each];
     if (codes.length > 0) return [type, { ...each, examples: problemExamples(status, codes) }];
-    return [type, { ...each, example: exampleOf(each.schema, schemas) }];
+    return [type, { ...each, example: exampleOf(each.schema) }];
   });
   const description = response.description === "Default Response" ? "The answer." : response.description;
   return { ...response, description, content: Object.fromEntries(media) };
