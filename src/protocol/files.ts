@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { SessionPath } from "./requests.ts";
+import { queryFlag, SessionPath } from "./requests.ts";
 
 /** What stands at a path of a workspace. Links are shown, never followed. */
 export const FileType = z.enum(["file", "directory", "link", "other"]).meta({
@@ -49,8 +49,6 @@ export const FilePath = z.strictObject({
   }),
 });
 
-const flag = z.enum(["true", "false"]).optional();
-
 /** Query of `GET /v1/sessions/{session_id}/files`, and of a directory below it. */
 export const FilesQuery = z.strictObject({
   archive: z
@@ -73,12 +71,15 @@ export const FilesQuery = z.strictObject({
 
 /** Query of `PUT /v1/sessions/{session_id}/files/{path}`. */
 export const FileWriteQuery = z.strictObject({
-  executable: flag.meta({ description: "`true` makes the new file executable (mode 755 instead of 644)." }),
+  executable: queryFlag()
+    .optional()
+    .meta({ type: "boolean", description: "`true` makes the new file executable (mode 755 instead of 644)." }),
 });
 
 /** Query of `DELETE /v1/sessions/{session_id}/files/{path}`. */
 export const FileRemovalQuery = z.strictObject({
-  recursive: flag.meta({
+  recursive: queryFlag().optional().meta({
+    type: "boolean",
     description: "`true` removes a directory with all below it; links in it, not their targets.",
   }),
 });

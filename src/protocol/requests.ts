@@ -38,13 +38,14 @@ export const TurnsQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(100).describe("How many, the newest ones first."),
 });
 
-/** `true` or `false` in a query. */
-const flag = () => z.stringbool({ truthy: ["true"], falsy: ["false"], case: "sensitive", error: "true or false" });
+/** `true` or `false` in a query, nothing else. */
+export const queryFlag = () =>
+  z.stringbool({ truthy: ["true"], falsy: ["false"], case: "sensitive", error: "true or false" });
 /** A number in a query whose own refusal (`bad_cursor`) names what it must be. */
 const CURSOR = { type: "integer", minimum: 0 } as const;
 
 /** `named` of every stream of server-sent events. */
-export const Named = flag()
+export const Named = queryFlag()
   .optional()
   .meta({
     type: "boolean",
@@ -55,7 +56,7 @@ export const Named = flag()
 
 /** Query of `GET /v1/turns/{turn_id}/result`. */
 export const ResultQuery = z.strictObject({
-  explain: flag()
+  explain: queryFlag()
     .optional()
     .meta({ type: "boolean", description: "`true` adds `decision.tried`: every rule that was tried, in order." }),
 });
@@ -76,11 +77,11 @@ export const EventsQuery = z.strictObject({
       ...CURSOR,
       description: "Send the events with a greater `seq`. The header `Last-Event-ID` wins over it.",
     }),
-  follow: flag()
+  follow: queryFlag()
     .optional()
     .meta({ type: "boolean", description: "NDJSON only: go on until the turn has ended. SSE always does." }),
   named: Named,
-  verbose: flag().optional().meta({
+  verbose: queryFlag().optional().meta({
     type: "boolean",
     description:
       "`false` sends slim events: no `native`, long fields cut and named in `truncated`, frames up to 64 KiB.",

@@ -144,7 +144,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
     }
     const { isNew, entry } = path.namesDirectory
       ? await files.make(where, path)
-      : await files.write(where, path, raw, { ...condition, isExecutable: query.executable === "true" });
+      : await files.write(where, path, raw, { ...condition, isExecutable: query.executable === true });
     if (entry.etag !== undefined) void reply.header("etag", entry.etag);
     return reply.code(isNew ? 201 : 200).send(entry);
   });
@@ -167,7 +167,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
     async ({ params, headers, query, originalUrl }, reply) => {
       const where = workspaceOf(params.session_id);
       const path = readPath(readFilePath(originalUrl));
-      await files.remove(where, path, { ...readCondition(headers), isRecursive: query.recursive === "true" });
+      await files.remove(where, path, { ...readCondition(headers), isRecursive: query.recursive === true });
       return reply.code(204).send();
     },
   );
