@@ -12,7 +12,7 @@ const TSC = join(REPOSITORY, "node_modules/.bin/tsc");
  *
  * The generator gets no flag: what its users get by default has to be right.
  * @param directory - an empty one
- * @param document - path of the description
+ * @param document - path or URL of the description
  * @param programs - by the names of their files; they may import `openapi-fetch` and `openai`
  */
 export async function makeClients(

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { OPERATIONS } from "../../src/service/http/describe/operations.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 
 const BIN = join(REPOSITORY, "test/pins/node_modules/.bin");
 const RULES = join(REPOSITORY, "test/openapi");
-const DOCUMENT = join(REPOSITORY, "openapi.service.json");
+const SERVICE_DOCUMENT = join(REPOSITORY, "openapi.service.json");
 
 /** Nothing leaves this machine: telemetry is off, and what would go out anyway meets a closed port. */
 const OFFLINE = {
@@ -27,25 +27,20 @@ async function lint(program: string, args: readonly string[]): Promise<{ code: n
   return { code: exitCode, out: all };
 }
 
-test("redocly finds no fault and no warning in openapi.service.json", async () => {
-  const args = [
-    "lint",
-    "--config",
-    join(RULES, "redocly.yaml"),
-    "--format",
-    "stylish",
-    "--max-problems",
-    "50",
-    DOCUMENT,
-  ];
-  const { code, out } = await lint("redocly", args);
-  expect(out).not.toMatch(/^\s+\d+:\d+\s+(error|warning)/m);
-  expect([code, out]).toEqual([0, expect.stringContaining("valid")]);
-});
+describe.each(["openapi.json", "openapi.service.json"])("%s", (name) => {
+  const document = join(REPOSITORY, name);
 
-test("spectral finds no fault and no warning in openapi.service.json", async () => {
-  const args = ["lint", "--ruleset", join(RULES, "spectral.yaml"), "--fail-severity", "hint", "-f", "text", DOCUMENT];
-  expect(await lint("spectral", args)).toMatchObject({ code: 0, out: expect.stringContaining("No results") });
+  test("redocly finds no fault and no warning", async () => {
+    const rules = ["--config", join(RULES, "redocly.yaml"), "--format", "stylish", "--max-problems", "50"];
+    const { code, out } = await lint("redocly", ["lint", ...rules, document]);
+    expect(out).not.toMatch(/^\s+\d+:\d+\s+(error|warning)/m);
+    expect([code, out]).toEqual([0, expect.stringContaining("valid")]);
+  });
+
+  test("spectral finds no fault and no warning", async () => {
+    const args = ["lint", "--ruleset", join(RULES, "spectral.yaml"), "--fail-severity", "hint", "-f", "text", document];
+    expect(await lint("spectral", args)).toMatchObject({ code: 0, out: expect.stringContaining("No results") });
+  });
 });
 
 interface Described {
@@ -60,9 +55,9 @@ interface Described {
   >;
 }
 
-test("every operation has a row of text, and an example for each body, answer and problem", () => {
+test("every operation of the service has a row of text, and an example for each body, answer and problem", () => {
   const document: { paths: Record<string, Record<string, Described>>; security?: unknown } = JSON.parse(
-    readFileSync(DOCUMENT, "utf8"),
+    readFileSync(SERVICE_DOCUMENT, "utf8"),
   );
   expect(document.security).toEqual([{ bearer: [] }]);
   const faults: string[] = [];

@@ -1,4 +1,4 @@
-import { PROBLEM_STATUS, Problem, type ProblemCode } from "../../protocol/index.ts";
+import { PROBLEM_STATUS, Problem, ProblemCode } from "../../protocol/index.ts";
 
 type StatusOf<C extends ProblemCode> = (typeof PROBLEM_STATUS)[C];
 
@@ -23,4 +23,12 @@ export function refusals(...codes: readonly ProblemCode[]): Record<number, Refus
       { description: all.map((code) => `\`${code}\``).join(", "), content },
     ]),
   );
+}
+
+/** The codes that the description of such an answer names; none for an answer that refuses nothing. */
+export function readCodes(description: string): ProblemCode[] {
+  return [...description.matchAll(/`(\w+)`/g)].flatMap(([, code]) => {
+    const parsed = ProblemCode.safeParse(code);
+    return parsed.success ? [parsed.data] : [];
+  });
 }

@@ -3,12 +3,27 @@ import swaggerUi from "@fastify/swagger-ui";
 import type { FastifyInstance } from "fastify";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
 import { nameOnce } from "../../../http-server/openapi/components.ts";
+import { describeDefaults } from "../../../http-server/openapi/defaults.ts";
+import { addDiscriminators } from "../../../http-server/openapi/discriminators.ts";
 import { Document, type JsonSchema } from "../../../http-server/openapi/document.ts";
 import { CliName, ExecutorName, REPLAY, RequestedExecutor } from "../../../protocol/index.ts";
+import { addExamples } from "./examples.ts";
 
 const DESCRIPTION =
   "Runs turns of two coding command-line tools inside a sandbox and serves what they do as one durable, resumable, " +
   'classified stream of events. A refusal is `{"detail":{"code","message",…}}`; in paths a `:` of an id is `%3A`.';
+
+/** The groups of routes. */
+const TAGS: Readonly<Record<string, string>> = {
+  turns: "Turns: submit, follow, cancel, and read what they have left.",
+  sessions: "Conversations that survive turns and restarts.",
+  replays: "Recordings of turns, and turns that play them.",
+  files: "The workspace of a session.",
+  executors: "The CLIs that run turns.",
+  tickets: "One request without the token, for a browser's EventSource.",
+  sandbox: "The machine, its health, readiness and metrics.",
+  shell: "Shells in a terminal.",
+};
 
 /** The page may load from its own origin only. It sets styles and data: images itself. */
 const CSP = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
@@ -21,8 +36,18 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
   await app.register(swagger, {
     openapi: {
       openapi: "3.1.0",
-      info: { title: "turnd", version, description: DESCRIPTION },
-      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      info: {
+        title: "turnd",
+        version,
+        description: DESCRIPTION,
+        contact: { name: "The operators of this turnd" },
+        license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      },
+      servers: [{ url: "/", description: "Where this description comes from" }],
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      components: {
+        securitySchemes: { token: { type: "http", scheme: "bearer", description: "`TURND_TOKEN`, where one is set." } },
+      },
       security: [{ token: [] }],
     },
     convertConstToEnum: false,
@@ -70,7 +95,10 @@ export function describeApi(
   executors: readonly string[],
   aliases: readonly string[] = [],
 ): Document {
-  return listExecutors(nameOnce(Document.parse(app.swagger())), executors, aliases);
+  const named = nameOnce(Document.parse(app.swagger()));
+  const document = addDiscriminators(listExecutors(named, executors, aliases));
+  // The last step: an example has the default where there is one.
+  return describeDefaults(addExamples(document));
 }
 
 /** The schemas on the wire take any id of the right form; which ids there are, the daemon's registry decides. */

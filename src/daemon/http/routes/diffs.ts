@@ -7,6 +7,7 @@ import { refusals } from "../refusals.ts";
 
 const schema = {
   tags: ["turns"],
+  operationId: "getTurnDiff",
   summary: "Read what an ended turn changed",
   description:
     "A patch for `git apply`, against what was in the workspace when the turn started: changed, new and removed files, " +

@@ -28,6 +28,7 @@ export interface EventRoutesOptions {
 
 const schema = {
   tags: ["turns"],
+  operationId: "readTurnEvents",
   summary: "Read a turn's events",
   description:
     "Server-sent events with `Accept: text/event-stream`, following the turn to its end: `id` is the event's `seq`, " +
@@ -51,6 +52,7 @@ const schema = {
 
 const sessionSchema = {
   tags: ["sessions"],
+  operationId: "readSessionEvents",
   summary: "Read the events of all turns of a session",
   description:
     "As for a turn, one turn after the other in the order of their admission; `id` is `<turn_id>:<seq>`. " +

@@ -11,11 +11,18 @@ const tags = ["executors"];
 
 /** `/v1/executors`. */
 export const executorRoutes: FastifyPluginAsyncZod<ExecutorRoutesOptions> = async (app, { service }) => {
-  const list = { tags, summary: "List executors", response: { 200: ExecutorList, ...refusals("shutting_down") } };
+  const list = {
+    tags,
+    operationId: "listExecutors",
+    summary: "List executors",
+    description: "Each with what `GET /v1/executors/{executor_id}` answers.",
+    response: { 200: ExecutorList, ...refusals("shutting_down") },
+  };
   app.get("/v1/executors", { schema: list }, async () => ({ executors: await service.listExecutors() }));
 
   const get = {
     tags,
+    operationId: "getExecutor",
     summary: "Look at an executor",
     description:
       "Available or why not, versions, capabilities, and the effective configuration with secrets masked. A CLI that does not " +

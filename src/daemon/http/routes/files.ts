@@ -70,6 +70,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
 
   const root = {
     tags,
+    operationId: "listFiles",
     summary: "List a session's workspace",
     description: `A page of the workspace's own directory, or with \`archive=zip\` all of it. ${NOTE}`,
     params: SessionPath,
@@ -86,6 +87,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
 
   const read = {
     tags,
+    operationId: "readFile",
     summary: "Read a file, or list a directory",
     description:
       "A file is sent as bytes, with an ETag; `Range` takes a part of it. A directory is answered as a page of its " +
@@ -95,19 +97,32 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
     querystring: FilesQuery,
     response: found,
   } as const;
-  app.route({
-    method: ["GET", "HEAD"],
-    url: "/v1/sessions/:session_id/files/:path",
-    schema: read,
-    exposeHeadRoute: false,
-    async handler({ params, query, raw, originalUrl, method }, reply) {
-      const open = await files.find(workspaceOf(params.session_id), readPath(readFilePath(originalUrl)));
-      return sendFound(reply, open, { headers: raw.headers, query, method });
-    },
-  });
+  const look = {
+    ...read,
+    operationId: "lookAtFile",
+    summary: "Look at a file",
+    description: `The headers of a \`GET\`: length, ETag, type and time of its last change. ${NOTE}`,
+  } as const;
+  for (const [method, schema] of [
+    ["GET", read],
+    ["HEAD", look],
+  ] as const) {
+    app.route({
+      // A list: @fastify/swagger leaves a route of the one method `HEAD` out.
+      method: [method],
+      url: "/v1/sessions/:session_id/files/:path",
+      schema,
+      exposeHeadRoute: false,
+      async handler({ params, query, raw, originalUrl }, reply) {
+        const open = await files.find(workspaceOf(params.session_id), readPath(readFilePath(originalUrl)));
+        return sendFound(reply, open, { headers: raw.headers, query, method });
+      },
+    });
+  }
 
   const write = {
     tags,
+    operationId: "writeFile",
     summary: "Write a file, or make a directory",
     description:
       "Replaces the file as a whole, or makes it, with its parents. Until all of the body has arrived and is on the " +
@@ -151,6 +166,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
 
   const remove = {
     tags,
+    operationId: "removeFile",
     summary: "Remove a file, link or directory",
     description: "A link is removed, and not what it leads to. `If-Match` removes that version of a file alone.",
     params: FilePath,

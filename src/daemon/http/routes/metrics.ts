@@ -147,7 +147,9 @@ export const metricsRoutes: FastifyPluginAsyncZod<MetricsRoutesOptions> = async 
   metrics.observeLoad(() => ({ ...service.load(), streams: openStreams() }));
   const schema = {
     tags: ["sandbox"],
+    operationId: "getMetrics",
     summary: "Read turnd's metrics, as Prometheus text",
+    description: "docs/reference.md lists them. No label holds an id.",
     response: {
       200: { description: "The figures.", content: { "text/plain": { schema: z.string() } } },
       ...refusals(),

@@ -13,6 +13,7 @@ export interface RecordingRoutesOptions {
 
 const schema = {
   tags: ["replays"],
+  operationId: "exportRecording",
   summary: "Export an ended turn's recording",
   description:
     "Everything needed to play the turn again, secrets taken out, for `POST /v1/replays` and `turnd replay`. It is " +

@@ -14,6 +14,7 @@ import { readTraceId } from "../trace-id.ts";
 
 const schema = {
   tags: ["replays"],
+  operationId: "replayRecording",
   summary: "Replay a recording",
   description:
     "Plays what `GET /v1/turns/{turn_id}/recording` exported as a turn of executor `replay`: the same events but for " +

@@ -24,19 +24,29 @@ const open = { config: { isPublic: true } };
 export const sandboxRoutes: FastifyPluginAsyncZod<SandboxRoutesOptions> = async (app, options) => {
   const { service, version, uptimeMs, isShuttingDown } = options;
 
-  const sandbox = { tags, summary: "Look at the sandbox", response: { 200: SandboxEnvelope, ...refusals() } };
+  const sandbox = {
+    tags,
+    operationId: "getSandbox",
+    summary: "Look at the sandbox",
+    description: "Versions, directories, users and limits of the machine that turnd runs in.",
+    response: { 200: SandboxEnvelope, ...refusals() },
+  };
   app.get("/v1/sandbox", { schema: sandbox }, async () => ({ success: true, message: "ok", data: service.sandbox() }));
 
   const token = {
     tags,
+    operationId: "checkToken",
     summary: "Ask whether the token is right",
+    description: "204 with the right token, or where none is needed; otherwise 401.",
     response: { 204: z.undefined().describe("It is, or none is needed."), ...refusals() },
   };
   app.get("/v1/token", { schema: token }, async (_request, reply) => reply.code(204).send());
 
   const health = {
     tags,
+    operationId: "getHealth",
     summary: "Ask whether the daemon answers",
+    description: "For a probe of liveness. Needs no token, and looks at nothing else.",
     security: [],
     response: { 200: Health, ...refusals() },
   };
@@ -46,11 +56,16 @@ export const sandboxRoutes: FastifyPluginAsyncZod<SandboxRoutesOptions> = async 
 
   const ready = {
     tags,
+    operationId: "getReadiness",
     summary: "Ask whether a turn could run now",
+    description: "For a probe of readiness. Needs no token. 503 while turnd shuts down as well.",
     security: [],
     response: {
       200: Readiness,
-      503: { description: "Not now; `checks` has the reason.", content: { "application/json": { schema: Readiness } } },
+      503: {
+        description: "Not now; `checks` has the reason.",
+        content: { "application/json": { schema: Readiness } },
+      },
       ...refusals(),
     },
   };

@@ -18,7 +18,10 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async 
 
   const create = {
     tags,
+    operationId: "createSession",
     summary: "Make a session",
+    description:
+      "A turn with a new `session_id` makes one as well; here it gets what all its turns have: a workspace, permissions, MCP servers, instructions.",
     body: SessionRequest,
     response: {
       201: Session,
@@ -33,12 +36,20 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async 
     return reply.code(201).send(await service.createSession(request.body));
   });
 
-  const list = { tags, summary: "List sessions", response: { 200: SessionList, ...refusals() } };
+  const list = {
+    tags,
+    operationId: "listSessions",
+    summary: "List sessions",
+    description: "All sessions that have not been deleted.",
+    response: { 200: SessionList, ...refusals() },
+  };
   app.get("/v1/sessions", { schema: list }, async () => ({ sessions: service.listSessions() }));
 
   const get = {
     tags,
+    operationId: "getSession",
     summary: "Look at a session",
+    description: "What it was made with, its turns, and the one that runs.",
     params: SessionPath,
     response: { 200: Session, ...refusals("session_not_found") },
   };
@@ -46,6 +57,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async 
 
   const remove = {
     tags,
+    operationId: "deleteSession",
     summary: "Delete a session",
     description: "Cancels its turns, ends what is left of their processes, and removes its state.",
     params: SessionPath,

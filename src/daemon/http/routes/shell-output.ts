@@ -24,6 +24,7 @@ const FRAME_BYTES = 32_768;
 
 const schema = {
   tags: ["shell"],
+  operationId: "readShellOutput",
   summary: "Read a shell's output",
   description:
     "JSON of the output so far from an offset on; with `Accept: text/event-stream` server-sent events to the shell's end, " +

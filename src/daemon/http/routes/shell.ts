@@ -25,6 +25,7 @@ const bodies = ["invalid_json", "body_too_large", "unsupported_media_type"] as c
 export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app, { terminal }) => {
   const url = {
     tags,
+    operationId: "getTerminalUrl",
     summary: "Get the URL of a terminal",
     description:
       "Of a new terminal, whose URL opens it without a token; or, with `session_id`, of a turn session's, which needs the token.",
@@ -41,6 +42,7 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
 
   const create = {
     tags,
+    operationId: "createShell",
     summary: "Start a shell",
     description: "201 for a new one; 200 where the `session_id` has one that runs, which is left as it is.",
     body: ShellRequest.default({ cols: 80, rows: 24 }),
@@ -65,12 +67,20 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
     return reply.code(isNew ? 201 : 200).send(session);
   });
 
-  const list = { tags, summary: "List shells", response: { 200: ShellList, ...refusals() } };
+  const list = {
+    tags,
+    operationId: "listShells",
+    summary: "List shells",
+    description: "Those that run, and some that have ended.",
+    response: { 200: ShellList, ...refusals() },
+  };
   app.get("/v1/shell/sessions", { schema: list }, async () => ({ sessions: terminal.list() }));
 
   const get = {
     tags,
+    operationId: "getShell",
     summary: "Look at a shell",
+    description: "Whether it runs, its size, and the offsets of its output.",
     params: SessionPath,
     response: { 200: ShellSession, ...refusals("shell_not_found") },
   };
@@ -78,7 +88,9 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
 
   const input = {
     tags,
+    operationId: "typeIntoShell",
     summary: "Type into a shell",
+    description: "The text is written to its terminal as it is. Read what follows from `next_offset` on.",
     params: SessionPath,
     body: ShellInput,
     response: { 200: ShellInputReceipt, ...refusals(...bodies, "shell_not_found", "shell_ended", "shell_busy") },
@@ -89,7 +101,9 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
 
   const resize = {
     tags,
+    operationId: "resizeShell",
     summary: "Resize a shell's terminal",
+    description: "Of several viewers, the last one that reported its size decides.",
     params: SessionPath,
     body: TerminalSize,
     response: { 200: ShellSession, ...refusals(...bodies, "shell_not_found", "shell_ended") },
@@ -100,6 +114,7 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
 
   const close = {
     tags,
+    operationId: "closeShell",
     summary: "Close a shell",
     description: "Answers when no process that it started is left.",
     params: SessionPath,

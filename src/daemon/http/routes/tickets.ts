@@ -9,6 +9,7 @@ export interface TicketRoutesOptions {
 
 const schema = {
   tags: ["tickets"],
+  operationId: "createTicket",
   summary: "Make a ticket for one request without the token",
   description:
     "For a browser's EventSource, which can send no `Authorization`: open the answer's `url` within its time. A ticket is " +

@@ -29,6 +29,7 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
 
   const admit = {
     tags,
+    operationId: "submitTurn",
     summary: "Admit a turn",
     description:
       "202 for a new turn, 200 for a repeated `request_id`. With `wait_ms` 200 and the result of a turn that has ended by " +
@@ -60,7 +61,14 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
     return answerAdmission(admitted, options, { reply, waitMs: request.query.wait_ms });
   });
 
-  const list = { tags, summary: "List turns", querystring: TurnsQuery, response: { 200: TurnList, ...refusals() } };
+  const list = {
+    tags,
+    operationId: "listTurns",
+    summary: "List turns",
+    description: "The newest first, of every session or of one.",
+    querystring: TurnsQuery,
+    response: { 200: TurnList, ...refusals() },
+  };
   app.get("/v1/turns", { schema: list }, async ({ query: { session_id: sessionId, status, limit } }) => ({
     turns: service.listTurns({
       ...(sessionId === undefined ? {} : { sessionId }),
@@ -71,7 +79,9 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
 
   const get = {
     tags,
+    operationId: "getTurn",
     summary: "Look at a turn",
+    description: "Where it stands now. Cheap: safe to ask often; its events are better followed than polled.",
     params: TurnPath,
     response: { 200: TurnSnapshot, ...refusals("turn_not_found") },
   };
@@ -79,6 +89,7 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
 
   const result = {
     tags,
+    operationId: "getTurnResult",
     summary: "Get an ended turn's result",
     description:
       "The data of `turn.ended`, and `decision`: the rule that decided it, with `explain=true` all that were tried.",
@@ -95,6 +106,7 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
 
   const input = {
     tags,
+    operationId: "getTurnInput",
     summary: "Get a turn's input",
     description: "The text that the turn was asked, whole, secrets taken out.",
     params: TurnPath,
@@ -104,6 +116,7 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
 
   const records = {
     tags,
+    operationId: "getTurnRecords",
     summary: "Read a turn's raw output",
     description:
       "Lines of what the CLI has printed so far, with the numbers that an event's `native` names, secrets taken out. A line " +
@@ -118,6 +131,7 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
 
   const cancel = {
     tags,
+    operationId: "cancelTurn",
     summary: "Cancel a turn",
     description:
       "Answers when no process of the turn is left, with a receipt of what was ended. Safe to repeat. Where the turn had " +
@@ -130,7 +144,9 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
 
   const find = {
     tags,
+    operationId: "getTurnOfRequest",
     summary: "Find the turn of a request",
+    description: "For a client that has lost the answer to its `POST /v1/turns`: the turn that has this `request_id`.",
     params: RequestPath,
     response: { 200: TurnSnapshot, ...refusals("request_not_found", "session_not_found") },
   };
