@@ -92,6 +92,6 @@ test("a CLI that is not there is reported as missing, and ends with 1", async ()
 });
 
 test("wrong arguments end with 2", async () => {
-  expect(await probe(CLI_B, ["cli-c"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("'cli-c'") });
+  expect(await probe(CLI_B, ["cli-c"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('"cli-c"') });
   expect(await probe(CLI_B, ["--yaml"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--yaml") });
 });
