@@ -191,7 +191,7 @@ describeImage("the port header with an allow-list", () => {
   });
 
   test("names in TURND_HOSTS may be asked", async () => {
-    const target = "GET / HTTP/1.1\r\nHost: sandbox.example:8080\r\nConnection: close\r\n";
+    const target = "GET /none HTTP/1.1\r\nHost: sandbox.example:8080\r\nConnection: close\r\n";
     expect(await sendRaw(sandbox(), `${target}X-Aio-Proxy-Port: 3000\r\nX-Turnd-Token: ${TOKEN}\r\n\r\n`)).toMatch(
       /^HTTP\/1.1 502/,
     );
