@@ -12,7 +12,7 @@ describeImage("the front", () => {
   const sandbox = shareSandbox(() => ({ env: { TURND_MAX_BODY_BYTES: "100000", ...model.env } }));
 
   test("an unknown path is a problem", async () => {
-    for (const path of ["/", "/v2", "/v1x", "/terminals", "/.proxy", "/metrics/x"]) {
+    for (const path of ["/none", "/v2", "/v1x", "/terminals", "/.proxy", "/metrics/x"]) {
       expectProblem(await sandbox().request("GET", path), "route_not_found");
     }
   });
