@@ -205,10 +205,10 @@ export function createFakeService(): FakeService {
     async getResult(turnId, { isExplained = false } = {}) {
       const state = stateOf(turnId);
       if (!state.hasEnded) throw new ProblemError("turn_not_ended", "the turn runs", { turn: getTurn(turnId) });
-      const result = turnResult(turnId, state);
-      const { rule, verdict, on } = result.decision;
+      const ended = turnResult(turnId, state);
+      const { rule, verdict, on } = ended.decision;
       const tried = [{ rule, verdict, on, outcome: "won" as const }];
-      return isExplained ? { ...result, decision: { ...result.decision, tried } } : result;
+      return isExplained ? { ...ended, decision: { ...ended.decision, tried } } : ended;
     },
     async waitForEnd(turnId, signal) {
       const state = stateOf(turnId);
