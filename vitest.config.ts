@@ -1,7 +1,10 @@
 import { defineConfig } from "vitest/config";
 import { SkipReporter } from "./test/harness/report-skips.ts";
 
-/** Tests that start whole daemons and wait for turns, shells and time limits, or replay what is larger than memory. */
+/**
+ * Tests that start whole daemons, browsers or linters and wait for turns, shells and time limits, or replay what is larger
+ * than memory: `npm run check` stays below two minutes without them.
+ */
 const DAEMON_TESTS = [
   "test/turns/**/*.test.ts",
   "test/terminal/**/*.test.ts",
@@ -11,6 +14,11 @@ const DAEMON_TESTS = [
   "test/client-commands/**/*.test.ts",
   "test/packages/**/*.test.ts",
   "test/replay/flat.test.ts",
+  "test/replay/command-stops.test.ts",
+  "test/commands/completion.test.ts",
+  "test/http/browser.test.ts",
+  "test/openapi/lint.test.ts",
+  "test/scripts/soak.test.ts",
 ];
 
 /** Tests that start the programs that read documents. */
