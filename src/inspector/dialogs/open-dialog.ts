@@ -21,8 +21,8 @@ export function tellFault(error: unknown): void {
   show({ text: error instanceof Error ? error.message : String(error), isFault: true });
 }
 
-function show(said: { readonly text: string; readonly isFault: boolean }): void {
-  notice.value = said;
+function show(shown: { readonly text: string; readonly isFault: boolean }): void {
+  notice.value = shown;
   clearTimeout(timer);
   timer = setTimeout(() => {
     notice.value = undefined;
