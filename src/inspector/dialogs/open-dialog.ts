@@ -12,12 +12,12 @@ const SHOWN_MS = 6_000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Shows what was done. */
-export function tell(text: string): void {
+export function showNotice(text: string): void {
   show({ text, isFault: false });
 }
 
 /** Shows what went wrong. */
-export function tellFault(error: unknown): void {
+export function showFault(error: unknown): void {
   show({ text: error instanceof Error ? error.message : String(error), isFault: true });
 }
 

@@ -1,7 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { TurnSnapshot } from "../../protocol/turns.ts";
 import { turnd } from "../connection.ts";
-import { tellFault } from "../dialogs/open-dialog.ts";
+import { showFault } from "../dialogs/open-dialog.ts";
 import { refreshList } from "../list/turn-list.ts";
 import { goTo } from "../route.ts";
 
@@ -24,7 +24,7 @@ export function Composer({ turn }: { readonly turn: TurnSnapshot }) {
       await refreshList();
       goTo(admitted.turn_id);
     } catch (error) {
-      tellFault(error);
+      showFault(error);
     }
     setBusy(false);
   }

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { TerminalUrlEnvelope } from "../../protocol/shell.ts";
 import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
 import { fetchRaw, turnd } from "../connection.ts";
-import { tell, tellFault } from "../dialogs/open-dialog.ts";
+import { showNotice, showFault } from "../dialogs/open-dialog.ts";
 import { refreshList } from "../list/turn-list.ts";
 import { isWebAddress } from "../text/visible.ts";
 import { curlOf, type CurlCall } from "./curl.ts";
@@ -71,13 +71,13 @@ async function cancelTurn(turnId: string): Promise<void> {
   try {
     const receipt = await turnd.cancel(turnId);
     const count = receipt.ended.length;
-    tell(
+    showNotice(
       receipt.already_ended
         ? "The turn had ended already."
         : `Cancelled: ${count} ${count === 1 ? "process" : "processes"} ended in ${receipt.duration_ms} ms.`,
     );
   } catch (error) {
-    tellFault(error);
+    showFault(error);
   }
   await refreshList();
 }
@@ -94,7 +94,7 @@ async function openTerminal(sessionId: string): Promise<void> {
     tab.location.replace(data);
   } catch (error) {
     tab?.close();
-    tellFault(error);
+    showFault(error);
   }
 }
 
@@ -111,18 +111,18 @@ async function save({ turn_id: id }: TurnSnapshot, what: keyof typeof EXPORTS): 
     if (!answer.ok) throw new Error(`turnd answered ${answer.status}`);
     saveAs(`${id}.${ending}`, await answer.blob());
   } catch (error) {
-    tellFault(error);
+    showFault(error);
   }
 }
 
 async function copyCurl(call: CurlCall, turn: TurnSnapshot, input: TurnInputText | undefined): Promise<void> {
   try {
     await navigator.clipboard.writeText(curlOf(call, turn, input));
-    tell("Copied. It reads the token from the variable TURND_TOKEN.");
+    showNotice("Copied. It reads the token from the variable TURND_TOKEN.");
   } catch {
     // Only pages by HTTPS or of loopback may use the clipboard.
     saveAs("turnd-curl.sh", new Blob([`${curlOf(call, turn, input)}\n`], { type: "text/plain" }));
-    tell("The browser allows no clipboard here: saved as a file.");
+    showNotice("The browser allows no clipboard here: saved as a file.");
   }
 }
 
