@@ -4,7 +4,7 @@ import { placeVariables } from "../../src/daemon/commands/render.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { listChecks } from "../../src/daemon/doctor/checks.ts";
 import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
-import { SettingsSchema } from "../../src/daemon/settings.ts";
+import { SettingsSchema } from "../../src/daemon/settings-schema.ts";
 import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS, WARNINGS } from "../../src/protocol/index.ts";
 import { OPENAPI_PATH } from "./openapi.ts";
 import { bodyFields, eventFields } from "./reference-fields.ts";

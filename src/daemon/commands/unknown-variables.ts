@@ -1,6 +1,7 @@
 import { nearest } from "../../command-line/nearest.ts";
 import type { Executor } from "../executors/contract/executor.ts";
-import { SettingsSchema, type Settings } from "../settings.ts";
+import type { Settings } from "../settings.ts";
+import { SettingsSchema } from "../settings-schema.ts";
 
 /** Variables of other programs that are given the same environment: the image's start and its front, turnd's clients. */
 const OTHERS = [
