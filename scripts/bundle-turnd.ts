@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { build, type Plugin } from "esbuild";
+import type { Plugin } from "esbuild";
+import { bundleProgram } from "./bundle-program.ts";
 
 const ROOT = dirname(import.meta.dirname);
 
@@ -11,40 +12,17 @@ export const BUNDLE = "dist/daemon/main.mjs";
  * Makes turnd one file of JavaScript, which starts faster than its source and is what the image runs; `bin/turnd` runs it
  * while it is newer than the source.
  *
- * @param target - the directory that gets `dist/daemon/main.mjs`; the file is replaced in one step: others may run it
- *   meanwhile. What cannot be part of one file is looked for in `node_modules/` there
+ * @param target - the directory that gets `dist/daemon/main.mjs`. What cannot be part of one file is looked for in
+ *   `node_modules/` there
  */
 export async function bundleTurnd(target: string): Promise<void> {
-  const file = join(target, BUNDLE);
-  await mkdir(dirname(file), { recursive: true });
-  const unfinished = join(dirname(file), `${process.pid}.mjs`);
-  try {
-    await build({
-      entryPoints: [join(ROOT, "src/daemon/main.ts")],
-      outfile: unfinished,
-      bundle: true,
-      platform: "node",
-      target: "node22",
-      format: "esm",
-      // Whole names: a stack in a log is to be read.
-      minifySyntax: true,
-      minifyWhitespace: true,
-      legalComments: "inline",
-      // Its other form, for CommonJS, asks for its own parts in a way that cannot be bundled.
-      alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
-      // Not swagger-ui: only its files are shipped, its code is bundled.
-      external: ["@xterm/*"],
-      plugins: [filesBesidePackage("@fastify/swagger-ui")],
-      // Packages written for CommonJS ask for Node's modules by `require`.
-      banner: {
-        js: 'import { createRequire as createBundleRequire } from "node:module"; const require = createBundleRequire(import.meta.url);',
-      },
-      logLevel: "warning",
-    });
-    await rename(unfinished, file);
-  } finally {
-    await rm(unfinished, { force: true });
-  }
+  await bundleProgram("src/daemon/main.ts", join(target, BUNDLE), {
+    // Its other form, for CommonJS, asks for its own parts in a way that cannot be bundled.
+    alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
+    // Not swagger-ui: only its files are shipped, its code is bundled.
+    external: ["@xterm/*"],
+    plugins: [filesBesidePackage("@fastify/swagger-ui")],
+  });
 }
 
 /** Lets a bundled CommonJS package find files beside itself where they are shipped. */
