@@ -92,8 +92,9 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/harness/provide-turnd.ts", "test/harness/provide-clis.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          // A turn of CLI A 1.18.33 takes 5 s of two idle cores, and 50 s where much else runs.
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
       {

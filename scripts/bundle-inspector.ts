@@ -48,4 +48,4 @@ export async function bundleInspector(target: string): Promise<void> {
   }
 }
 
-if (process.argv[1] === import.meta.filename) await bundleInspector(join(ROOT, "dist/inspector"));
+if (import.meta.main) await bundleInspector(join(ROOT, "dist/inspector"));

@@ -29,7 +29,7 @@ export async function bundleParser(file: string): Promise<void> {
   });
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (import.meta.main) {
   const [file, ...rest] = process.argv.slice(2);
   if (file === undefined || rest.length > 0) {
     console.error("usage: node scripts/bundle-parser.ts <file>");

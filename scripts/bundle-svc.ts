@@ -12,4 +12,4 @@ export async function bundleSvc(file: string): Promise<void> {
   await bundleProgram("src/svc/main.ts", file);
 }
 
-if (process.argv[1] === import.meta.filename) await bundleSvc(join(ROOT, "dist/svc/main.mjs"));
+if (import.meta.main) await bundleSvc(join(ROOT, "dist/svc/main.mjs"));

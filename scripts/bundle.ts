@@ -31,7 +31,7 @@ export async function bundle(target: string): Promise<void> {
   }
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (import.meta.main) {
   const [target, ...rest] = process.argv.slice(2);
   if (target === undefined || rest.length > 0) {
     console.error("usage: node scripts/bundle.ts <directory>");

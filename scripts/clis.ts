@@ -28,29 +28,49 @@ export interface ProvideOptions {
   readonly directory: string;
   readonly uid: number;
   readonly gid: number;
-  /** CLI A in the version of the image (`sandbox/`) or the older one that only tests use (`test/pins/`). */
-  readonly pins?: "sandbox" | "test/pins";
+  /** The repository, for a program that is not in it as this file is. */
+  readonly root?: string;
 }
 
 const ROOT = dirname(import.meta.dirname);
 const VENDOR = "vendor/x86_64-unknown-linux-musl";
+const CLI_A_PROGRAM = "bin/opencode";
+const CLI_B_PROGRAM = `${VENDOR}/bin/codex`;
 
 /**
- * Provides both CLIs to a user, from the pinned packages of this repository.
+ * Provides both CLIs to a user, in the versions of the image (`sandbox/package.json`).
  *
  * Where a folder above them is closed to that user, as in a clone below a directory of mode 0700, the package trees are
  * linked or copied whole: CLI B finds its sandbox helper beside itself.
  * @throws if a package is not installed
  */
-export async function provideClis({ directory, uid, gid, pins = "sandbox" }: ProvideOptions): Promise<Clis> {
-  const variant = (await hasAvx2()) ? "opencode-linux-x64" : "opencode-linux-x64-baseline";
-  const reach = (tree: string): Promise<string> => provideTree(join(ROOT, tree), directory, { uid, gid });
-  const cliA = await reach(`${pins}/node_modules/${variant}`);
-  const cliB = await reach("sandbox/node_modules/codex-linux-x64");
+export async function provideClis({ directory, uid, gid, root = ROOT }: ProvideOptions): Promise<Clis> {
+  const reach = (name: string): Promise<string> =>
+    provideTree(join(root, "sandbox/node_modules", name), directory, { uid, gid });
+  const cliA = await reach(`opencode-linux-x64${await buildOfCliA()}`);
+  const cliB = await reach("codex-linux-x64");
   return {
-    binaries: { "cli-a": join(cliA, "bin/opencode"), "cli-b": join(cliB, VENDOR, "bin/codex") },
+    binaries: { "cli-a": join(cliA, CLI_A_PROGRAM), "cli-b": join(cliB, CLI_B_PROGRAM) },
     toolsDirectory: join(cliB, VENDOR, "codex-path"),
   };
+}
+
+/**
+ * Provides one other version of a CLI to a user.
+ *
+ * @param packages - where it is installed, by its name and version
+ * @returns its native binary
+ * @throws if that version is not pinned there, or not installed
+ */
+export async function provideVersion(
+  cli: "opencode" | "codex",
+  version: string,
+  { directory, uid, gid }: ProvideOptions,
+  packages = join(ROOT, "sandbox/versions"),
+): Promise<string> {
+  const name = cli === "opencode" ? `opencode-${version}${await buildOfCliA()}` : `codex-${version}`;
+  const tree = await provideTree(join(packages, "node_modules", name), directory, { uid, gid });
+  return join(tree, cli === "opencode" ? CLI_A_PROGRAM : CLI_B_PROGRAM);
 }
 
 interface User {
@@ -141,8 +161,8 @@ async function makeOpenDirectory(path: string): Promise<void> {
 }
 
 /** The usual build of CLI A needs AVX2 and crashes with an illegal instruction without. */
-async function hasAvx2(): Promise<boolean> {
-  return /\bavx2\b/.test(await readFile("/proc/cpuinfo", "utf8"));
+async function buildOfCliA(): Promise<"" | "-baseline"> {
+  return /\bavx2\b/.test(await readFile("/proc/cpuinfo", "utf8")) ? "" : "-baseline";
 }
 
 async function exists(path: string): Promise<boolean> {

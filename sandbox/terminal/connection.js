@@ -1,5 +1,7 @@
 // One terminal's connection: a ticket, a WebSocket, and both again when it breaks. Does not know the page.
 
+import { loginHeaders } from "./login.js";
+
 /** Close codes of the data plane; see src/daemon/terminal/viewer.ts. */
 const NORMAL = 1000;
 const REFUSED = 4002;
@@ -29,7 +31,6 @@ export class RefusedError extends Error {
  * @param {() => {cols: number, rows: number}} size what a connection opens with
  */
 export function connect(sessionId, on, size) {
-  let token;
   let socket;
   /** Set while the next try is waited for. */
   let timer;
@@ -45,7 +46,7 @@ export function connect(sessionId, on, size) {
     socket?.close();
     socket = undefined;
     try {
-      const { ticket, session_id: opened } = await fetchTicket(sessionId, token);
+      const { ticket, session_id: opened } = await fetchTicket(sessionId);
       if (mine !== attempt) return;
       sessionId = opened;
       on.opened(opened);
@@ -96,7 +97,7 @@ export function connect(sessionId, on, size) {
   }
 
   return {
-    /** Connects for the first time. */
+    /** Connects, for the first time or after a login. */
     open: () => void open(),
     /** @param {Uint8Array} bytes */
     type(bytes) {
@@ -108,10 +109,13 @@ export function connect(sessionId, on, size) {
       wantsRestart = true;
       void open();
     },
-    /** Tries again, with a token. The token is kept in memory only. */
-    authorize(given) {
-      token = given;
-      void open();
+    /** Ends it for good, until it is opened again. */
+    close() {
+      attempt += 1;
+      clearTimeout(timer);
+      timer = undefined;
+      socket?.close();
+      socket = undefined;
     },
     /** Tries again now, if it waits to. */
     hurry() {
@@ -120,13 +124,10 @@ export function connect(sessionId, on, size) {
   };
 }
 
-async function fetchTicket(sessionId, token) {
+async function fetchTicket(sessionId) {
   const answer = await fetch("/terminal/tickets", {
     method: "POST",
-    headers: {
-      "content-type": "application/json",
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
+    headers: { "content-type": "application/json", ...loginHeaders() },
     body: JSON.stringify({ session_id: sessionId }),
     signal: AbortSignal.timeout(TICKET_MS),
   });

@@ -5,6 +5,7 @@ import { Unicode11Addon } from "./addon-unicode11.mjs";
 import { Terminal } from "./xterm.mjs";
 import { connect } from "./connection.js";
 import { connectKeys, copyText } from "./keys.js";
+import { isLoggedIn, logIn, logOut, takeHandOver } from "./login.js";
 
 const THEME = {
   background: "#16181d",
@@ -18,8 +19,7 @@ const MAX_TITLE_CHARACTERS = 200;
 /** An id that turnd made. */
 const LINK = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const DEAD_LINK =
-  "This link opens no shell any more: it was not used for long, or turnd was started again. " +
-  "turnd's token opens a new shell; it is kept in this page only.";
+  "This link opens no shell any more: it was not used for long, or turnd was started again. Log in for a new shell.";
 
 const sessionId = new URLSearchParams(location.search).get("session_id") ?? "";
 const place = document.querySelector("#terminal");
@@ -28,6 +28,7 @@ const ask = document.querySelector("#ask");
 const token = document.querySelector("#token");
 const start = document.querySelector("#new");
 const why = document.querySelector("#why");
+const leave = document.querySelector("#log-out");
 
 const terminal = new Terminal({
   cursorBlink: true,
@@ -53,8 +54,6 @@ let isLive = false;
 let hasEnded = false;
 /** The shell that was shown last, by when it was started: another one after a restart of turnd. */
 let shellStartedAt;
-/** Set where the shell is gone and only the token opens another. */
-let needsToken = false;
 /** Set from the page's own wish for a new shell until it is there. */
 let isNewWanted = false;
 /** What stands in the status while connected. */
@@ -78,7 +77,7 @@ const connection = connect(
       generation += 1;
       const isAnother = shellStartedAt !== undefined && shellStartedAt !== message.created_at && !isNewWanted;
       shellStartedAt = message.created_at;
-      hasEnded = needsToken = isNewWanted = false;
+      hasEnded = isNewWanted = false;
       document.title = TITLE;
       isLive = false;
       terminal.reset();
@@ -90,6 +89,11 @@ const connection = connect(
       say(notice);
       ask.hidden = start.hidden = true;
       if (replayLeft === 0) afterReplay();
+      void isLoggedIn().then(
+        (is) => (leave.hidden = !is),
+        // Not known, so not offered.
+        () => (leave.hidden = true),
+      );
     },
     output(bytes) {
       terminal.write(bytes);
@@ -118,10 +122,10 @@ const connection = connect(
       isLive = false;
       if (error.code === "unauthorized" && shellStartedAt !== undefined && ask.hidden && !isNewWanted) {
         // It was open: its shell went with the turnd that had given the link.
-        hasEnded = needsToken = true;
+        hasEnded = true;
         say("The shell has ended, with turnd. Press Enter for a new one.", "over");
       } else if (error.code === "unauthorized") {
-        say(token.value === "" ? "Locked" : "That token is not right.", "over");
+        say("Not logged in", "over");
         askForToken();
       } else {
         say(`${error.message} (${error.code})`, "over");
@@ -161,9 +165,7 @@ terminal.onData((keys) => {
 
 function openNew() {
   isNewWanted = true;
-  if (!needsToken) return connection.restart();
-  say("Locked", "over");
-  askForToken();
+  connection.restart();
 }
 // Mouse reports of old programs: one byte per character.
 terminal.onBinary((keys) => {
@@ -206,19 +208,53 @@ window.addEventListener("online", () => connection.hurry());
 
 ask.addEventListener("submit", (event) => {
   event.preventDefault();
-  connection.authorize(token.value);
+  void submitToken();
 });
+
+async function submitToken() {
+  const given = token.value;
+  token.value = "";
+  say("Logging in …");
+  try {
+    if (await logIn(given)) connection.open();
+    else say("That token is not right.", "over");
+  } catch {
+    token.value = given;
+    say("turnd does not answer.", "over");
+  }
+}
+
+leave.addEventListener("click", () => void leaveLogin());
+
+async function leaveLogin() {
+  try {
+    await logOut();
+  } catch {
+    say("turnd does not answer: you are still logged in.");
+    return;
+  }
+  connection.close();
+  isLive = false;
+  terminal.reset();
+  leave.hidden = true;
+  say("Logged out", "over");
+  askForToken();
+}
 
 start.addEventListener("submit", (event) => {
   event.preventDefault();
   connection.open();
 });
 
+// Everything that the page needs is here.
+document.querySelector("#loading").remove();
 if (sessionId === "") {
   say("No shell yet", "over");
   document.querySelector("#start").focus();
   start.hidden = false;
 } else {
+  say("Connecting …");
+  await takeHandOver();
   connection.open();
 }
 

@@ -14,7 +14,7 @@ export const FAILURES_PATH = new URL("../../docs/failures.md", import.meta.url);
 export function renderFailures(): string {
   return `${[
     "# Failures",
-    "Made from the source by `node scripts/generate/failures.ts`; a test fails when it is stale.",
+    "Made from the source by `npm exec -- node scripts/generate/failures.ts`; a test fails when it is stale.",
     "Every turn that does not complete has one code of a closed list. The code says whether a retry can help (`retryable`) and who has to act (`user_action`); `message` says in a sentence what happened and what to do; `evidence` quotes the lines that decided, with file and number.",
     "## How an end is decided",
     "Rules are tried in order, and the first that matches wins. `GET /v1/turns/{turn_id}/result` names it in `decision`, with `?explain=true` all that were tried; `turnd replay --explain <dir>…` shows the same for a recording. What the CLI left behind is tried rule by rule, in the order of its table below: fields of its records, then how it ended, then its stderr, and last what only guesses.",

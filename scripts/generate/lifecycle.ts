@@ -7,7 +7,7 @@ import { table } from "./reference-tables.ts";
 /** The document that shows the life of a turn, between two marks. */
 export const ARCHITECTURE_PATH = new URL("../../ARCHITECTURE.md", import.meta.url);
 
-const BEGIN = "<!-- Made by `node scripts/generate/lifecycle.ts`; a test fails when it is stale. -->";
+const BEGIN = "<!-- Made by `npm exec -- node scripts/generate/lifecycle.ts`; a test fails when it is stale. -->";
 const END = "<!-- End of what is made. -->";
 
 /** A document with the life of a turn as the table has it now. @throws {Error} if it lacks the two marks */

@@ -2,12 +2,18 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { compareRecordings } from "./matrix/compare.ts";
+import { compareRecordings, compareScenes } from "./matrix/compare.ts";
 import { CASES, startProviders, type Case } from "./matrix/provider.ts";
+import { recordScene } from "./matrix/record-scene.ts";
 import { recordRun, type Cli } from "./matrix/run-cli.ts";
+import type { Scene } from "./matrix/scene.ts";
+import type { Stage } from "./matrix/scene-home.ts";
+import { ANSWERED } from "./matrix/scenes/answered.ts";
+import { CLI_FAILS } from "./matrix/scenes/cli-fails.ts";
+import { PROVIDER_FAILS } from "./matrix/scenes/provider-fails.ts";
 
 const USAGE =
-  "usage: node scripts/generate/matrix.ts --executor cli-a|cli-b --version <x.y.z> --binary <path> [--at-once <n>] <directory> [case…]";
+  "usage: node scripts/generate/matrix.ts --executor cli-a|cli-b --version <x.y.z> --binary <path> [--at-once <n>] [--tools <directory of rg>] [--scenes] <directory> [case…]";
 /** A CLI takes seconds to start, and on a loaded machine many. */
 const LIMIT_MS = 120_000;
 
@@ -18,20 +24,14 @@ const LIMIT_MS = 120_000;
  * @returns how many are not what the table of answers says
  */
 async function runMatrix(cli: Cli, directory: string, cases: readonly Case[], atOnce: number): Promise<number> {
-  const providers = await startProviders();
   const root = join(directory, cli.executor, cli.version);
-  const queue = cases.values();
-  const work = async (): Promise<void> => {
-    for (const entry of queue) {
-      const target = join(root, entry.name);
-      if (existsSync(join(target, "turn.json"))) continue;
+  const providers = await startProviders();
+  try {
+    await recordAll(root, cases, atOnce, (entry, target) => {
       const { host } = new URL(providers.origin);
       const baseUrl = entry.baseUrl.replace("{origin}", providers.origin).replace("{host}", host);
-      await recordRun({ cli, case: entry, baseUrl, directory: target, limitMs: LIMIT_MS });
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: atOnce }, work));
+      return recordRun({ cli, case: entry, baseUrl, directory: target, limitMs: LIMIT_MS });
+    });
   } finally {
     await providers.close();
   }
@@ -49,11 +49,61 @@ async function runMatrix(cli: Cli, directory: string, cases: readonly Case[], at
   return wrong.length;
 }
 
+/**
+ * Plays the scenes, each a run whose end is known beforehand, and leaves labelled recordings: fixtures, once a person has
+ * looked through them.
+ *
+ * @returns how many turnd reads otherwise than their labels
+ */
+async function runScenes(
+  stage: Omit<Stage, "origin">,
+  directory: string,
+  scenes: readonly Scene[],
+  atOnce: number,
+): Promise<number> {
+  const { cli } = stage;
+  const root = join(directory, cli.executor, cli.version);
+  const providers = await startProviders();
+  try {
+    await recordAll(root, scenes, atOnce, (scene, target) =>
+      recordScene({ ...stage, origin: providers.origin }, scene, target),
+    );
+  } finally {
+    await providers.close();
+  }
+  const wrong = await compareScenes(root, scenes);
+  for (const line of wrong) console.log(`! ${line}`);
+  console.log(`${scenes.length} scenes below ${root}, ${wrong.length} not as their labels say`);
+  return wrong.length;
+}
+
+/** One that is there stays, so that a run can be continued. */
+async function recordAll<Entry extends { readonly name: string }>(
+  root: string,
+  entries: readonly Entry[],
+  atOnce: number,
+  record: (entry: Entry, target: string) => Promise<void>,
+): Promise<void> {
+  const queue = entries.values();
+  const work = async (): Promise<void> => {
+    for (const entry of queue) {
+      const target = join(root, entry.name);
+      if (!existsSync(join(target, "turn.json"))) await record(entry, target);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+}
+
 function chooseCases({ executor }: Cli, named: readonly string[]): readonly Case[] {
   const isSpoken = ({ name }: Case): boolean => executor === "cli-a" || !/^(?:chat|messages)-/.test(name);
   return CASES.filter(
     (entry) => isSpoken(entry) && (named.length === 0 || named.some((word) => entry.name.startsWith(word))),
   );
+}
+
+function chooseScenes({ executor }: Cli, named: readonly string[]): readonly Scene[] {
+  const scenes = executor === "cli-a" ? [...ANSWERED, ...PROVIDER_FAILS, ...CLI_FAILS] : [];
+  return scenes.filter(({ name }) => named.length === 0 || named.some((word) => name.startsWith(word)));
 }
 
 const { values, positionals } = parseArgs({
@@ -63,6 +113,8 @@ const { values, positionals } = parseArgs({
     version: { type: "string" },
     binary: { type: "string" },
     "at-once": { type: "string", default: "2" },
+    tools: { type: "string" },
+    scenes: { type: "boolean", default: false },
   },
 });
 /** The CLIs that `matrix/run-cli.ts` can drive without turnd. */
@@ -75,6 +127,17 @@ if (executor === undefined || version === undefined || binary === undefined || d
   process.exitCode = 2;
 } else {
   const cli = { executor, version, binary };
-  const wrong = await runMatrix(cli, directory, chooseCases(cli, named), Number(values["at-once"]));
-  process.exitCode = wrong === 0 ? 0 : 1;
+  const atOnce = Number(values["at-once"]);
+  const stage = { cli, ...(values.tools === undefined ? {} : { toolsDirectory: values.tools }) };
+  const scenes = values.scenes ? chooseScenes(cli, named) : [];
+  const cases = values.scenes ? [] : chooseCases(cli, named);
+  if (scenes.length + cases.length === 0) {
+    console.error(`no case of ${executor} begins with ${named.join(" or ")}`);
+    process.exitCode = 2;
+  } else {
+    const wrong = values.scenes
+      ? await runScenes(stage, directory, scenes, atOnce)
+      : await runMatrix(cli, directory, cases, atOnce);
+    process.exitCode = wrong === 0 ? 0 : 1;
+  }
 }

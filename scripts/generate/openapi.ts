@@ -4,7 +4,6 @@ import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { createApp } from "../../src/daemon/http/app.ts";
 import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
 import { aliasesOf } from "../../src/daemon/turns/readiness/executor-names.ts";
-import { describeApi } from "../../src/daemon/http/openapi/openapi.ts";
 import { createTestFiles } from "../../test/harness/file-service.ts";
 import { createFakeService } from "../../test/http/fake-service.ts";
 import { createFakeTerminal } from "../../test/http/fake-terminal.ts";
@@ -17,6 +16,7 @@ export async function renderOpenApi(): Promise<string> {
   const app = await createApp({
     service: createFakeService(),
     executors: EXECUTORS.map(({ id }) => id),
+    executorAliases: aliasesOf(EXECUTORS),
     terminal: createFakeTerminal(),
     files: createTestFiles(),
     maxFileBytes: 1,
@@ -31,18 +31,9 @@ export async function renderOpenApi(): Promise<string> {
     uptimeMs: () => 0,
     isShuttingDown: () => false,
   });
-  await app.ready();
-  const text = `${JSON.stringify(
-    describeApi(
-      app,
-      EXECUTORS.map(({ id }) => id),
-      aliasesOf(EXECUTORS),
-    ),
-    null,
-    2,
-  )}\n`;
+  const document: unknown = (await app.inject("/openapi.json")).json();
   await app.close();
-  return text;
+  return `${JSON.stringify(document, null, 2)}\n`;
 }
 
 function readVersion(): string {

@@ -5,6 +5,7 @@ import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { listChecks } from "../../src/daemon/doctor/checks.ts";
 import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
 import { SettingsSchema } from "../../src/daemon/settings-schema.ts";
+import { OTEL_VARIABLES } from "../../src/daemon/tracing/otel-variables.ts";
 import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS, WARNINGS } from "../../src/protocol/index.ts";
 import { OPENAPI_PATH } from "./openapi.ts";
 import { bodyFields, eventFields } from "./reference-fields.ts";
@@ -27,7 +28,7 @@ const JsonSchema = z.looseObject({
 export function renderReference(): string {
   return `${[
     "# Reference",
-    "Made from the source by `node scripts/generate/reference.ts`; a test fails when it is stale. Shapes of bodies: `openapi.json`.",
+    "Made from the source by `npm exec -- node scripts/generate/reference.ts`; a test fails when it is stale. Shapes of bodies: `openapi.json`.",
     "## Settings",
     "All from the environment, checked once at the start. A bad value stops turnd with its name, its value and what is allowed. An empty variable counts as not set.",
     settingTable(SettingsSchema.extend(placeVariables(EXECUTORS).shape)),
@@ -35,6 +36,12 @@ export function renderReference(): string {
     table(
       ["variable", "meaning"],
       EXECUTORS.flatMap(({ variables }) => variables.map(({ name, meaning }) => [`\`${name}\``, meaning])),
+    ),
+    "### Spans",
+    "Standard variables of OpenTelemetry ([observability.md](observability.md)). Each `OTEL_EXPORTER_OTLP_…` has a form for traces alone, such as `OTEL_EXPORTER_OTLP_TRACES_HEADERS`, which goes before it. They are not passed to the CLIs.",
+    table(
+      ["variable", "meaning"],
+      Object.entries(OTEL_VARIABLES).map(([name, meaning]) => [`\`${name}\``, meaning]),
     ),
     "## Routes",
     routeTable(OPENAPI_PATH),

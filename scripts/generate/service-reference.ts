@@ -13,7 +13,7 @@ const OPENAPI_PATH = new URL("../../openapi.service.json", import.meta.url);
 export function renderServiceReference(): string {
   return `${[
     "# Reference of the agent service",
-    "Made from the source by `node scripts/generate/service-reference.ts`; a test fails when it is stale. Shapes of bodies and answers: `openapi.service.json`, and `/docs` of a running service.",
+    "Made from the source by `npm exec -- node scripts/generate/service-reference.ts`; a test fails when it is stale. Shapes of bodies and answers: `openapi.service.json`, and `/docs` of a running service.",
     "## Settings",
     "All from the environment, checked once at the start. A bad value stops the service with its name, its value and what is allowed; values of secrets are not shown. An empty variable counts as not set. A variable `SERVICE_…` that is not in this table is logged at the start, with the nearest name that is.",
     settingTable(SettingsSchema),

@@ -15,7 +15,7 @@ export function shapesPath(id: string): string {
   return join(ROOT, `src/daemon/executors/${id}/shapes.json`);
 }
 
-/** The text of `shapes.json` as the record schema and the recordings of the pinned version have it now. */
+/** The text of `shapes.json` as the record schema and the recordings of the contract's version and later ones have it now. */
 export async function renderShapes(executor: Executor, recordings = join(ROOT, "fixtures")): Promise<string> {
   const { id, contractVersion, records, shapeSource: source } = executor;
   const version = source.pin === undefined ? contractVersion : await pinnedVersion(source.pin);
@@ -26,13 +26,14 @@ export async function renderShapes(executor: Executor, recordings = join(ROOT, "
     return kind;
   };
   for (const [name, fields] of listReadFields(source.reads, source.readsWithin, records)) find(name).marks = fields;
-  for (const record of await readRecords(join(recordings, id, version))) {
+  const known = await listVersions(join(recordings, id), contractVersion);
+  for (const record of (await Promise.all(known.map((name) => readRecords(join(recordings, id, name))))).flat()) {
     const name = kindOf(record, records);
     if (name === undefined) continue;
     const { seen, marks } = find(name);
-    const known: Record<string, string> = Object.fromEntries(source.open.map((path) => [path, "- open"]));
-    for (const [path, names] of marks) known[path] ??= `- ${[...names].join(" ")}`;
-    collectFields(record, known, seen);
+    const paths: Record<string, string> = Object.fromEntries(source.open.map((path) => [path, "- open"]));
+    for (const [path, names] of marks) paths[path] ??= `- ${[...names].join(" ")}`;
+    collectFields(record, paths, seen);
   }
   for (const [name = "", path = ""] of source.documented.map((line) => line.split(" "))) {
     if (!find(name).seen.has(path)) find(name).seen.set(path, new Set(["documented"]));
@@ -58,6 +59,12 @@ function renderKind({ seen, marks }: Kind, open: readonly string[]): Record<stri
       return [path, [types, ...new Set(names.toSorted())].join(" ")];
     }),
   );
+}
+
+/** What is recorded of that version and of newer ones. */
+async function listVersions(directory: string, oldest: string): Promise<string[]> {
+  const isKnown = (name: string): boolean => name.localeCompare(oldest, "en", { numeric: true }) >= 0;
+  return (await readdir(directory)).filter(isKnown).toSorted();
 }
 
 async function readRecords(directory: string): Promise<Fields[]> {

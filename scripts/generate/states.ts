@@ -9,8 +9,8 @@ export const STATES_PATH = join(import.meta.dirname, "../../docs/states.md");
 export function describeStates(): string {
   const head = `# States of the agent service
 
-Made by \`node scripts/generate/states.ts\` from \`src/service/api/state-machines.ts\`. A row never takes another step: a test
-lets PostgreSQL record every change of a status while runs are played, and compares.
+Made by \`npm exec -- node scripts/generate/states.ts\` from \`src/service/api/state-machines.ts\`. A row never takes
+another step: a test lets PostgreSQL record every change of a status while runs are played, and compares.
 `;
   return [head, ...STATE_MACHINES.map(describeMachine)].join("\n");
 }

@@ -1,9 +1,13 @@
 import { availableParallelism, loadavg, totalmem } from "node:os";
+import { parseArgs } from "node:util";
 import { benchCancel } from "./bench/cancel.ts";
 import { benchIdleMemory, benchStart } from "./bench/daemon.ts";
-import { showFigures, type Figure } from "./bench/figures.ts";
+import { listFigures, showFigures, type Figure } from "./bench/figures.ts";
+import { benchHistory } from "./bench/history.ts";
 import { benchLatency } from "./bench/latency.ts";
+import { benchBesidePeer } from "./bench/peer/beside-peer.ts";
 import { benchPeakMemory } from "./bench/peak-memory.ts";
+import { benchReaders } from "./bench/readers.ts";
 import { benchReplay } from "./bench/replay.ts";
 import { benchEventLatency } from "./bench/service/event-latency.ts";
 import { benchAtRest } from "./bench/service/at-rest.ts";
@@ -33,11 +37,14 @@ const MEASURES: Readonly<Record<string, (directory: string) => Promise<Figure | 
   "replay-2gb-a": (directory) => benchPeakMemory("cli-a", directory, 2_000_000_000),
   "replay-2gb-b": (directory) => benchPeakMemory("cli-b", directory, 2_000_000_000),
   latency: (directory) => withDaemon(directory, warm(benchLatency)),
+  readers: (directory) => withDaemon(directory, warm(benchReaders)),
   burst: (directory) => withDaemon(directory, warm(benchBurst)),
   turn: (directory) => withDaemon(directory, warm(benchTrivialTurn)),
   cancel: (directory) => withDaemon(directory, warm(benchCancel)),
   start: benchStart,
-  memory: (directory) => withDaemon(directory, benchIdleMemory),
+  memory: benchIdleMemory,
+  peer: benchBesidePeer,
+  history: benchHistory,
   ...onEngines("service-submission", (engine, directory) => withService(engine, directory, benchSubmission)),
   ...onEngines("service-dispatch", (engine, directory) => withService(engine, directory, benchDispatch)),
   ...onEngines("service-events", (engine, directory) => withService(engine, directory, benchEventLatency)),
@@ -81,7 +88,7 @@ async function withInstantTurnd(
 const DEFAULT_LEASE = { SERVICE_LEASE_MS: "20000" };
 
 /** Minutes and gigabytes, or another program: only where they are asked for by name. */
-const ON_DEMAND = /^(replay-2gb-|service-|knowledge-)/;
+const ON_DEMAND = /^(replay-2gb-|history$|peer$|service-|knowledge-)/;
 
 /** The first turn of a daemon compiles what all later ones use. */
 function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promise<T> {
@@ -91,14 +98,18 @@ function warm<T>(measure: (stage: Stage) => Promise<T>): (stage: Stage) => Promi
   };
 }
 
-/** Runs the measures named on the command line, or all but the long ones, and prints one table. */
-async function main(named: readonly string[]): Promise<void> {
+/** Runs the measures named on the command line, or all but the long ones, and prints one table, or one document. */
+async function main(named: readonly string[], isJson: boolean): Promise<void> {
   // A beginning names all that begin so: "service", "service-dispatch".
   const isNamed = (name: string): boolean => named.some((each) => name === each || name.startsWith(`${each}-`));
   const unknown = named.find(
     (each) => !Object.keys(MEASURES).some((name) => name === each || name.startsWith(`${each}-`)),
   );
-  if (unknown !== undefined) throw new Error(`no measure "${unknown}"; there are ${Object.keys(MEASURES).join(" ")}`);
+  if (unknown !== undefined) {
+    console.error(`bench: no measure "${unknown}"; there are ${Object.keys(MEASURES).join(" ")}`);
+    process.exitCode = 2;
+    return;
+  }
   const figures: Figure[] = [];
   for (const [name, measure] of Object.entries(MEASURES)) {
     if (named.length === 0 ? ON_DEMAND.test(name) : !isNamed(name)) continue;
@@ -106,12 +117,20 @@ async function main(named: readonly string[]): Promise<void> {
     figures.push(...[await withDirectory("turnd-bench", measure)].flat());
     console.error(`${name}: ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`);
   }
-  const memoryGiB = (totalmem() / 2 ** 30).toFixed(0);
-  const [load = 0] = loadavg();
-  console.log(
-    `${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores, ${memoryGiB} GiB, ` +
-      `Node ${process.versions.node}, load ${load.toFixed(1)}\n\n${showFigures(figures)}`,
-  );
+  const machine = {
+    date: new Date().toISOString().slice(0, 10),
+    cores: availableParallelism(),
+    memory_gib: Math.round(totalmem() / 2 ** 30),
+    node: process.versions.node,
+    load: Number((loadavg()[0] ?? 0).toFixed(1)),
+  };
+  if (isJson) {
+    console.log(JSON.stringify({ ...machine, figures: listFigures(figures) }, null, 2));
+    return;
+  }
+  const { date, cores, memory_gib: memory, node, load } = machine;
+  console.log(`${date}, ${cores} cores, ${memory} GiB, Node ${node}, load ${load}\n\n${showFigures(figures)}`);
 }
 
-await main(process.argv.slice(2));
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: "boolean" } } });
+await main(positionals, values.json === true);

@@ -9,6 +9,7 @@ const FILES = ["bin/turnd", "CHANGELOG.md", "LICENSE", "README.md"] as const;
 /** What of `sandbox/` is for the image alone; turnd reads the rest. */
 const OF_THE_IMAGE = new Set([
   "README.md",
+  "cors-headers.conf",
   "deploy",
   "directories",
   "hold-ports",
@@ -20,6 +21,7 @@ const OF_THE_IMAGE = new Set([
   "render-front",
   "supervise",
   "turnd",
+  "versions",
 ]);
 
 /**

@@ -1,11 +1,11 @@
-import type { CancelReceipt } from "../protocol/index.ts";
+import type { CancelReceipt, Tolerant } from "../protocol/index.ts";
 import { count, safeLine } from "../command-line/text.ts";
 import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { formatDuration } from "./show-end.ts";
 
 /** Cancels a turn, and reports the receipt on stderr: which processes were ended. */
-export async function cancelTurn({ client, terminal }: Context, turnId: string): Promise<CancelReceipt> {
+export async function cancelTurn({ client, terminal }: Context, turnId: string): Promise<Tolerant<CancelReceipt>> {
   terminal.notice(`turnd: cancelling turn ${turnId}; again to leave at once`);
   const receipt = await client.cancel(turnId);
   terminal.notice(`turnd: ${describeReceipt(receipt)}`);
@@ -21,7 +21,13 @@ export async function cancel(context: Context, turnId: string): Promise<ExitCode
   return EXIT.done;
 }
 
-function describeReceipt({ turn_id: id, status, already_ended: isOld, ended, duration_ms: durationMs }: CancelReceipt) {
+function describeReceipt({
+  turn_id: id,
+  status,
+  already_ended: isOld,
+  ended,
+  duration_ms: durationMs,
+}: Tolerant<CancelReceipt>) {
   if (isOld) return `turn ${id} had ended already: ${status}`;
   const processes = ended.map(({ pid, command, signal }) => `\n  ${pid} ${safeLine(command)} (${signal})`).join("");
   const what = `${count(ended.length, "process", "processes")} ended in ${formatDuration(durationMs)}`;

@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import { nearest } from "../command-line/nearest.ts";
 import { wholeNumber } from "../command-line/whole-number.ts";
 import { Mode } from "../protocol/executors.ts";
 import { TurnStatus } from "../protocol/turns.ts";
@@ -9,6 +10,7 @@ import type { Process } from "./run-command.ts";
 import type { RunOptions } from "./run-turn.ts";
 import type { CreateSessionOptions } from "./sessions.ts";
 import type { TailOptions } from "./tail-turn.ts";
+import type { PagesOptions } from "./read-pages.ts";
 import type { TurnsOptions } from "./list-turns.ts";
 
 /** Runs what a command does, once its arguments are known to be right. */
@@ -83,7 +85,8 @@ function addTurns(program: Command, run: Run): void {
       .description("list turns, the newest first")
       .option("--session <id>", "of this session alone")
       .addOption(new Option("--status <status>", "in this state alone").choices(TurnStatus.options))
-      .option("--limit <number>", "how many", wholeNumber(1, 1_000), 20),
+      .option("--limit <number>", "how many", wholeNumber(1, 1_000_000), 20)
+      .option("--all", "as many as there are"),
   )
     .addHelpText("after", TARGET_HINT)
     .action((options: TurnsOptions & CommonOptions) =>
@@ -116,11 +119,21 @@ function addTurns(program: Command, run: Run): void {
 
 function addSessions(program: Command, run: Run): void {
   const sessions = program.command("sessions").description("list, create and delete sessions");
-  addCommonOptions(sessions.command("list", { isDefault: true }).description("list the sessions"))
+  addCommonOptions(
+    sessions
+      .command("list", { isDefault: true })
+      .description("list the sessions, the newest first")
+      // Checked below: what follows `sessions` may be a command that there is not.
+      .allowExcessArguments()
+      .option("--limit <number>", "how many", wholeNumber(1, 1_000_000), 100)
+      .option("--all", "as many as there are"),
+  )
     .addHelpText("after", TARGET_HINT)
-    .action((options: CommonOptions) =>
-      run(options, async (context) => (await import("./sessions.ts")).listSessions(context)),
-    );
+    .action((options: PagesOptions & CommonOptions, list: Command) => {
+      const [first] = list.args;
+      if (first !== undefined) refuseArgument(sessions, first);
+      return run(options, async (context) => (await import("./sessions.ts")).listSessions(context, options));
+    });
   const create = sessions
     .command("create")
     .description("make a session and print its id")
@@ -138,4 +151,14 @@ function addSessions(program: Command, run: Run): void {
     .action((sessionId: string, options: CommonOptions) =>
       run(options, async (context) => (await import("./sessions.ts")).deleteSession(context, sessionId)),
     );
+}
+
+/** Refuses what stands behind a command that has commands of its own, and a default. */
+function refuseArgument(parent: Command, argument: string): never {
+  const names = parent.commands.map((command) => command.name());
+  if (names.includes(parent.args[0] ?? "")) {
+    return parent.error(`error: ${parent.name()} ${parent.args[0]} takes no argument, got '${argument}'`);
+  }
+  const hint = nearest(argument, names) ?? names.join(", ");
+  return parent.error(`error: unknown command '${parent.name()} ${argument}' (there is ${hint})`);
 }

@@ -1,5 +1,5 @@
 import { TurndHistoryError, TurndProtocolError, TurndUnreachable } from "../client/errors.ts";
-import { PROBLEM_STATUS, ProblemError } from "../protocol/index.ts";
+import { ProblemError } from "../protocol/index.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 
 /** A fault that ends a command, in words for the person who typed it. */
@@ -51,7 +51,7 @@ function explainProblem(error: ProblemError, url: string, hasToken: boolean): Cl
     const what = hasToken ? `${url} refuses the token` : `${url} asks for a token`;
     return new ClientFailure(code, `${what}: set TURND_TOKEN, or name its file with --token-file`, EXIT.unauthorized);
   }
-  return new ClientFailure(code, message, PROBLEM_STATUS[code] === 404 ? EXIT.notFound : exitCodeOf(code), error);
+  return new ClientFailure(code, message, error.status === 404 ? EXIT.notFound : exitCodeOf(code), error);
 }
 
 function exitCodeOf(code: ProblemError["code"]): ExitCode {

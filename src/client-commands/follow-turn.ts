@@ -1,6 +1,6 @@
 import { TurndUnreachable } from "../client/errors.ts";
 import type { Following } from "../client/follow.ts";
-import type { TurnEndedData } from "../protocol/index.ts";
+import { lookUp, type Tolerant, type TurnEndedData } from "../protocol/index.ts";
 import { safeLine } from "../command-line/text.ts";
 import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
@@ -27,7 +27,7 @@ const REDRAW_MS = 250;
  * @returns how the turn ended
  * @throws {ClientFailure} unreachable, with the command that goes on where this one stopped
  */
-export async function followTurn(context: Context, options: FollowTurnOptions): Promise<TurnEndedData> {
+export async function followTurn(context: Context, options: FollowTurnOptions): Promise<Tolerant<TurnEndedData>> {
   const { client, isJson, isQuiet } = context;
   const { turnId, after, lostAfterMs, signal } = options;
   const style = createStyle(context.stdout, context.env);
@@ -51,8 +51,8 @@ export async function followTurn(context: Context, options: FollowTurnOptions): 
 }
 
 /** What a turn's end is to the caller of the process. */
-export function exitCodeOfEnd({ status }: Pick<TurnEndedData, "status">): ExitCode {
-  return { completed: EXIT.done, failed: EXIT.failed, cancelled: EXIT.cancelled }[status];
+export function exitCodeOfEnd({ status }: Pick<Tolerant<TurnEndedData>, "status">): ExitCode {
+  return lookUp({ completed: EXIT.done, cancelled: EXIT.cancelled }, status) ?? EXIT.failed;
 }
 
 function explainLost(error: unknown, turnId: string, { afterSeq }: Following): unknown {

@@ -1,19 +1,24 @@
 import type { TurnStatus } from "../protocol/index.ts";
 import { table } from "../command-line/text.ts";
 import type { Context } from "./context.ts";
+import { readPages } from "./read-pages.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 
 export interface TurnsOptions {
   readonly session?: string;
   readonly status?: TurnStatus;
   readonly limit: number;
+  readonly all?: true;
 }
 
 /** `turnd turns`: the newest first. */
 export async function listTurns(context: Context, options: TurnsOptions): Promise<ExitCode> {
   const { client, signal } = context;
-  const { session: sessionId, status, limit } = options;
-  const turns = await client.turns({ sessionId, status, limit, signal });
+  const { session: sessionId, status } = options;
+  const turns = await readPages(options, async (page) => {
+    const { turns: items, next_cursor: next } = await client.turnPage({ sessionId, status, ...page, signal });
+    return { items, next };
+  });
   if (context.isJson) for (const turn of turns) await context.printJson(turn);
   else if (context.isQuiet) for (const turn of turns) await context.print(`${turn.turn_id}\n`);
   else if (turns.length === 0) context.terminal.notice("turnd: there are no such turns");

@@ -40,7 +40,10 @@ export async function runClientCommand(
     });
   }
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") exit(EXIT.failed);
+    if (error.code !== "EPIPE") {
+      process.stderr.write(`turnd: the output cannot be written: ${error.message}\n`);
+      exit(EXIT.failed);
+    }
     if (readerGone !== EXIT.done && warning() !== "") process.stderr.write(`turnd: warning: ${warning()}\n`);
     exit(readerGone);
   });

@@ -2,7 +2,7 @@ import { text as readAll } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { newRequestId } from "../client/request-id.ts";
 import type { TurnRequestBody } from "../client/turnd-client.ts";
-import type { TurnAdmission } from "../protocol/index.ts";
+import type { Tolerant, TurnAdmission } from "../protocol/index.ts";
 import { safeLine } from "../command-line/text.ts";
 import { cancelTurn } from "./cancel-turn.ts";
 import type { Context } from "./context.ts";
@@ -117,7 +117,7 @@ async function chooseExecutor({ client, signal }: Context): Promise<string> {
 }
 
 /** Submits, and does not let go of a submission that is under way: it may have become a turn. */
-async function submit(context: Context, request: TurnRequestBody): Promise<TurnAdmission> {
+async function submit(context: Context, request: TurnRequestBody): Promise<Tolerant<TurnAdmission>> {
   const leaving = new AbortController();
   const submission = context.client.submit(request, { signal: leaving.signal });
   const late = whenAborted(context.signal).then(() => delay(SUBMISSION_MS, undefined, { ref: false }));

@@ -1,11 +1,16 @@
 import { table } from "../command-line/text.ts";
 import type { Context } from "./context.ts";
+import { readPages, type PagesOptions } from "./read-pages.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { Permission } from "./options.ts";
 
 /** `turnd sessions`. */
-export async function listSessions(context: Context): Promise<ExitCode> {
-  const sessions = await context.client.sessions({ signal: context.signal });
+export async function listSessions(context: Context, options: PagesOptions): Promise<ExitCode> {
+  const { client, signal } = context;
+  const sessions = await readPages(options, async (page) => {
+    const { sessions: items, next_cursor: next } = await client.sessionPage({ ...page, signal });
+    return { items, next };
+  });
   if (context.isJson) for (const session of sessions) await context.printJson(session);
   else if (context.isQuiet) for (const session of sessions) await context.print(`${session.session_id}\n`);
   else if (sessions.length === 0) context.terminal.notice("turnd: there are no sessions");
@@ -13,7 +18,7 @@ export async function listSessions(context: Context): Promise<ExitCode> {
     const rows = sessions.map((session) => [
       session.session_id,
       session.executor,
-      String(session.turns.length),
+      String(session.turn_count ?? session.turns.length),
       session.running_turn === undefined ? "" : "running",
       session.created_at,
       session.workspace,

@@ -1,11 +1,11 @@
 import { count, safeLine } from "../command-line/text.ts";
-import type { TurnEndedData, Usage, UserAction } from "../protocol/index.ts";
+import { lookUp, type Tolerant, type TurnEndedData, type Usage, type UserAction } from "../protocol/index.ts";
 import type { Style } from "./style.ts";
 
 /** How a turn ended, what it took, and for a failure what decided it and who has to act. */
-export function showEnd(data: TurnEndedData, style: Style): string {
+export function showEnd(data: Tolerant<TurnEndedData>, style: Style): string {
   const { status, cancelled_by: by, failure, usage, cost_usd: cost, counts, duration_ms: durationMs } = data;
-  const paint = { completed: style.good, failed: style.bad, cancelled: style.notice }[status];
+  const paint = lookUp({ completed: style.good, failed: style.bad }, status) ?? style.notice;
   const what = failure === undefined ? (by === undefined ? status : `${status} (${by})`) : `${status}: ${failure.code}`;
   const facts = [
     formatDuration(durationMs),
@@ -17,11 +17,11 @@ export function showEnd(data: TurnEndedData, style: Style): string {
   return [`${paint(what)} ${style.dim(`in ${facts.join(", ")}`)}`, ...explainFailure(data, style), ""].join("\n");
 }
 
-function explainFailure({ failure }: TurnEndedData, style: Style): string[] {
+function explainFailure({ failure }: Tolerant<TurnEndedData>, style: Style): string[] {
   if (failure === undefined) return [];
   return [
     `  ${safeLine(failure.message)}`,
-    `  ${failure.retryable ? "a retry may help" : "a retry alone does not help"}${ADVICE[failure.user_action]}`,
+    `  ${failure.retryable ? "a retry may help" : "a retry alone does not help"}${lookUp(ADVICE, failure.user_action) ?? ""}`,
     ...failure.evidence.map(({ source, line: number, text }) =>
       style.dim(`  ${source}${number === undefined ? "" : `:${number}`}  ${safeLine(text)}`),
     ),

@@ -1,4 +1,5 @@
 import type { ReadEvent } from "../client/parse-event.ts";
+import { lookUp } from "../protocol/index.ts";
 import { safeLine, safeText } from "../command-line/text.ts";
 import { indent, line, withoutReturns, type ShowOptions } from "./lines.ts";
 import { showEnd } from "./show-end.ts";
@@ -33,7 +34,9 @@ export function showEvent(event: ReadEvent, options: ShowOptions): string {
     case "tool.ended":
       return showToolEnd(event.data, options);
     case "plan.updated":
-      return event.data.entries.map(({ status, content }) => line(`  ${MARKS[status]} ${safeLine(content)}`)).join("");
+      return event.data.entries
+        .map(({ status, content }) => line(`  ${lookUp(MARKS, status) ?? "[?]"} ${safeLine(content)}`))
+        .join("");
     case "retry": {
       const { attempt, max, code, message } = event.data;
       const of = max === undefined ? "" : ` of ${max}`;
@@ -45,6 +48,8 @@ export function showEvent(event: ReadEvent, options: ShowOptions): string {
       return line(style.notice(safeLine(`! ${event.data.code}: ${event.data.message}`)));
     case "record.unknown":
       return line(style.dim(safeLine(`? ${event.data.reason}: ${event.data.line.slice(0, MOST_UNKNOWN)}`)));
+    case "unknown":
+      return line(style.dim(safeLine(`? ${event.event_type}: ${JSON.stringify(event.data).slice(0, MOST_UNKNOWN)}`)));
     case "unreadable":
       return line(style.dim(safeLine(`? event ${event.seq}, ${event.reason}: ${event.line.slice(0, MOST_UNKNOWN)}`)));
     case "turn.ended":

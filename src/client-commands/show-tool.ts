@@ -1,15 +1,17 @@
-import type { LoggedEvent } from "../protocol/index.ts";
+import type { ReadEvent } from "../client/parse-event.ts";
+import { lookUp } from "../protocol/index.ts";
 import { count, formatBytes, safeLine } from "../command-line/text.ts";
 import { indent, line, type ShowOptions } from "./lines.ts";
 import type { Style } from "./style.ts";
 
-type ToolStarted = Extract<LoggedEvent, { type: "tool.started" }>["data"];
-type ToolEnded = Extract<LoggedEvent, { type: "tool.ended" }>["data"];
+type ToolStarted = Extract<ReadEvent, { type: "tool.started" }>["data"];
+type ToolEnded = Extract<ReadEvent, { type: "tool.ended" }>["data"];
 
 /** Of a tool's output or of a diff, what is shown without `--full`. */
 const MOST_LINES = 40;
 const MOST_CHARACTERS = 8_000;
 const MOST_TITLE = 200;
+const CHANGES = { add: "added", update: "changed", delete: "deleted" } as const;
 
 /** What a tool call is about, on one line: `execute: sh sum.sh`. */
 export function toolTitle({ kind, name, title, input, locations }: ToolStarted): string {
@@ -24,7 +26,7 @@ export function showToolEnd(data: ToolEnded, { style, isFull }: ShowOptions): st
   const { kind, status, output, exit_code: exitCode, changes = [], error } = data;
   const limit = (text: string): string => (isFull ? text : shorten(text));
   const shown = changes.map(({ path, change, diff }) => {
-    const what = { add: "added", update: "changed", delete: "deleted" }[change];
+    const what = lookUp(CHANGES, change) ?? change;
     return line(`  ${what} ${safeLine(path)}`) + (diff === undefined ? "" : showDiff(limit(diff), style));
   });
   // What an edit prints repeats what it changed.

@@ -1,4 +1,4 @@
-import type { TurnResult, TurnSnapshot } from "../protocol/index.ts";
+import type { Tolerant, TurnResult, TurnSnapshot } from "../protocol/index.ts";
 import { safeLine, safeText } from "../command-line/text.ts";
 import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
@@ -17,7 +17,11 @@ export async function showTurn(context: Context, turnId: string): Promise<ExitCo
   return EXIT.done;
 }
 
-function describe(turn: TurnSnapshot, result: TurnResult | undefined, { stdout, env }: Context): string {
+function describe(
+  turn: Tolerant<TurnSnapshot>,
+  result: Tolerant<TurnResult> | undefined,
+  { stdout, env }: Context,
+): string {
   const { metadata = {} } = turn;
   const rows: readonly (readonly [string, string | undefined])[] = [
     ["turn", turn.turn_id],

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { takesColors } from "../command-line/colors.ts";
 
 /** Emphasis of a text that is safe already. */
 export interface Style {
@@ -10,9 +11,9 @@ export interface Style {
   heading(text: string): string;
 }
 
-/** Colours for a stream: none where it is no terminal, or `NO_COLOR` is set. */
+/** Colours for a stream that takes them. */
 export function createStyle(stream: NodeJS.WriteStream, env: Readonly<Record<string, string | undefined>>): Style {
-  const isPlain = !stream.isTTY || (env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb";
+  const isPlain = !takesColors(stream, env);
   const by =
     (format: Parameters<typeof styleText>[0]) =>
     (text: string): string =>

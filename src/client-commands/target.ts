@@ -46,7 +46,7 @@ export function configFile(env: Env): string {
 export async function chooseTarget(env: Env, options: TargetOptions): Promise<Target> {
   const config = await readConfig(configFile(env));
   const given = options.url ?? set(env["TURND_URL"]);
-  const { url, isExposed } = acceptUrl(given ?? config.url ?? `http://127.0.0.1:${set(env["TURND_PORT"]) ?? 8091}`);
+  const { url, isExposed } = acceptUrl(given ?? config.url ?? `http://127.0.0.1:${readPort(env)}`);
   if (isExposed && options.insecure !== true) {
     const message = `${url} would get the token and the prompts unencrypted: use https, or say --insecure`;
     throw new ClientFailure("insecure_url", message, EXIT.usage);
@@ -75,6 +75,12 @@ async function readTokenFile(path: string): Promise<string> {
     throw usageFailure(`the token's file cannot be read: ${reason}`);
   });
   return checkToken(text.trim(), path);
+}
+
+function readPort(env: Env): string {
+  const port = set(env["TURND_PORT"]) ?? "8091";
+  if (/^\d{1,5}$/.test(port)) return port;
+  throw usageFailure(`TURND_PORT is ${JSON.stringify(port)}: must be a port of a turnd that serves`);
 }
 
 /** Nothing else can stand in a header. */

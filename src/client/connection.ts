@@ -4,13 +4,12 @@ import { describe, readAnswer, refusal, send, type Endpoint } from "./exchange.t
 import type { SentLine } from "./parse-event.ts";
 import { chunksOf, type Incoming } from "./transport.ts";
 
-/** One connection that reads a turn's events. */
+/** One connection that reads events. */
 export interface ConnectionOptions {
-  readonly afterSeq: number;
-  /** `stream` follows the turn; `poll` asks for what is there. */
+  /** Of the last event that was read; undefined: from the beginning. */
+  readonly lastEventId: string | undefined;
+  /** `stream` follows; `poll` asks for what is there. */
   readonly how: "stream" | "poll";
-  /** Without `native`, and with long fields cut. */
-  readonly isSlim: boolean;
   /** Longest wait for a byte. */
   readonly silentAfterMs: number;
   readonly signal: AbortSignal | undefined;
@@ -27,19 +26,19 @@ const HEAD_MS = 10_000;
 /**
  * The lines of one connection as they come; an empty batch says that a byte came.
  *
+ * @param path - of a turn's or a session's events, with its query
  * @throws what turnd refuses, what the connection broke with, or the signal's reason
  */
 export async function* readConnection(
   endpoint: Endpoint,
-  turnId: string,
+  path: string,
   options: ConnectionOptions,
 ): AsyncGenerator<SentLine[]> {
-  const { afterSeq, how, isSlim, silentAfterMs, signal, connection } = options;
+  const { lastEventId, how, silentAfterMs, signal, connection } = options;
   const both = signal === undefined ? connection.signal : AbortSignal.any([connection.signal, signal]);
-  const path = `/v1/turns/${encodeURIComponent(turnId)}/events${isSlim ? "?verbose=false" : ""}`;
   const call = { method: "GET", path } as const;
   const type = how === "stream" ? "text/event-stream" : "application/x-ndjson";
-  const headers = { accept: type, ...(afterSeq === 0 ? {} : { "last-event-id": String(afterSeq) }) };
+  const headers = { accept: type, ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }) };
   const headMs = Math.min(HEAD_MS, silentAfterMs);
   const answer = await within(headMs, "no answer", connection, () => send(endpoint, { ...call, headers }, both));
   if (answer.status === 204) {

@@ -19,16 +19,26 @@ export function readPosition(after: string | number | undefined, isVerified: boo
   const seq = Number(seqText);
   if (!isVerified) return { seq, digest: undefined };
   if (state === undefined) return { seq, digest: seq === 0 ? createSha256() : undefined };
-  try {
-    return { seq, digest: createSha256(decode(state)) };
-  } catch (error) {
-    throw new TypeError("not a cursor of a turn: its digest cannot be read", { cause: error });
-  }
+  return { seq, digest: readDigest(state) };
 }
 
 /** The text that {@link readPosition} reads. */
 export function writePosition({ seq, digest }: Position): string {
-  return digest === undefined || seq === 0 ? String(seq) : `${seq}.${encode(digest.save())}`;
+  return digest === undefined || seq === 0 ? String(seq) : `${seq}.${writeDigest(digest)}`;
+}
+
+/** A digest that is continued. @throws {TypeError} */
+export function readDigest(state: string): Sha256 {
+  try {
+    return createSha256(decode(state));
+  } catch (error) {
+    throw new TypeError("not a cursor: its digest cannot be read", { cause: error });
+  }
+}
+
+/** The text that {@link readDigest} reads. */
+export function writeDigest(digest: Sha256): string {
+  return encode(digest.save());
 }
 
 /** URL-safe base64, which both platforms have only in parts. */

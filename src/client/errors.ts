@@ -1,3 +1,12 @@
+import {
+  isProblemCode,
+  PROBLEM_STATUS,
+  ProblemError,
+  type NewerWord,
+  type ProblemCode,
+  type ProblemExtras,
+} from "../protocol/index.ts";
+
 /** turnd did not answer: no process listens, the connection broke, it answered 5xx, or it was silent for too long. */
 export class TurndUnreachable extends Error {
   /** What the answer asks to wait before the next try, where it does. */
@@ -39,5 +48,25 @@ export class TurndHistoryError extends TurndProtocolError {
     this.name = "TurndHistoryError";
     this.reason = reason;
     this.afterSeq = afterSeq;
+  }
+}
+
+/** A refusal as it was answered: with a code of this version's list, or with one that a newer turnd has added. */
+export class AnsweredProblem extends ProblemError {
+  override readonly code: ProblemCode | NewerWord;
+  override readonly status: number;
+
+  constructor(
+    code: ProblemCode | NewerWord,
+    message: string,
+    answer: {
+      readonly status: number;
+      readonly extras: Partial<ProblemExtras>;
+      readonly retryAfterSeconds: number | undefined;
+    },
+  ) {
+    super(isProblemCode(code) ? code : "internal_error", message, answer.extras, answer.retryAfterSeconds);
+    this.code = code;
+    this.status = isProblemCode(code) ? PROBLEM_STATUS[code] : answer.status;
   }
 }

@@ -1,9 +1,9 @@
 import type * as z from "zod";
-import { Problem, ProblemError } from "../protocol/index.ts";
-import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
+import { Problem, type Tolerant } from "../protocol/index.ts";
+import { AnsweredProblem, TurndProtocolError, TurndUnreachable } from "./errors.ts";
 import { readRetryAfter } from "./retry-after.ts";
 import { parseTolerant } from "./tolerant.ts";
-import type { Incoming, Transport } from "./transport.ts";
+import type { Incoming, OutgoingBody, Transport } from "./transport.ts";
 
 /** Where turnd is and how it is asked. */
 export interface Endpoint {
@@ -19,7 +19,7 @@ export interface Call {
   readonly path: string;
   readonly body?: unknown;
   /** Sent as they are, in place of a body. */
-  readonly bytes?: string | Uint8Array<ArrayBuffer>;
+  readonly bytes?: OutgoingBody;
   readonly headers?: Readonly<Record<string, string>>;
   /** Longest wait for the whole answer. */
   readonly timeoutMs: number;
@@ -87,7 +87,7 @@ export async function send(
 }
 
 /** Reads the body of an answer that is as it should be. @throws {TurndProtocolError} for one of another shape */
-export function read<T extends z.ZodType>(schema: T, { status, body }: Answer, call: CallName): z.output<T> {
+export function read<T extends z.ZodType>(schema: T, { status, body }: Answer, call: CallName): Tolerant<z.output<T>> {
   const parsed = parseTolerant(schema, body);
   if (parsed.success) return parsed.data;
   throw new TurndProtocolError(`${describe(call)}: ${status} with a body of another shape`, parsed.error);
@@ -95,11 +95,12 @@ export function read<T extends z.ZodType>(schema: T, { status, body }: Answer, c
 
 /** What turnd refused, ready to be thrown. */
 export function refusal({ status, body, retryAfterMs }: Answer, call: CallName): Error {
-  const parsed = Problem.safeParse(body);
+  const parsed = parseTolerant(Problem, body);
   if (parsed.success) {
-    const { code, message, fields, ...extras } = parsed.data.detail;
-    const seconds = retryAfterMs === undefined ? undefined : retryAfterMs / 1_000;
-    return new ProblemError(code, message, { ...extras, ...(fields === undefined ? {} : { fields }) }, seconds);
+    const { code, message, fields, ...rest } = parsed.data.detail;
+    const retryAfterSeconds = retryAfterMs === undefined ? undefined : retryAfterMs / 1_000;
+    const extras = { ...rest, ...(fields === undefined ? {} : { fields }) };
+    return new AnsweredProblem(code, message, { status, extras, retryAfterSeconds });
   }
   const quoted = JSON.stringify(body)?.slice(0, QUOTED) ?? "nothing";
   const message = `${describe(call)}: ${status} ${quoted}`;

@@ -1,4 +1,5 @@
-import { FileEntry, FileList } from "../protocol/index.ts";
+import { FileEntry, FileList, type Tolerant } from "../protocol/index.ts";
+import { toBody, watchForStall, type FileContent } from "./file-content.ts";
 import { exchange, read, readAnswer, refusal, send, type Call, type Endpoint } from "./exchange.ts";
 import type { Incoming } from "./transport.ts";
 
@@ -24,20 +25,23 @@ export interface FilesClient {
     sessionId: string,
     directory: FileAt,
     options?: FileCallOptions & { readonly limit?: number; readonly after?: string | undefined },
-  ): Promise<FileList>;
+  ): Promise<Tolerant<FileList>>;
   /** Its body is the file's bytes, still to be read; the signal ends it. @param options.range - such as `bytes=0-1023` */
   readFile(
     sessionId: string,
     file: FileAt,
     options?: FileCallOptions & { readonly range?: string | undefined },
   ): Promise<Incoming>;
-  /** Writes a file as a whole, and makes its parents. */
+  /**
+   * Writes a file as a whole, and makes its parents. A stream is sent as it comes and ended where the write fails; it is thrown
+   * what the stream fails with, and then nothing is written. Browsers that send no streams over HTTP/1.1 take a `Blob`.
+   */
   writeFile(
     sessionId: string,
     file: FileAt,
-    content: string | Uint8Array<ArrayBuffer>,
+    content: FileContent,
     options?: FileWriteOptions,
-  ): Promise<FileEntry>;
+  ): Promise<Tolerant<FileEntry>>;
   removeFile(
     sessionId: string,
     file: FileAt,
@@ -47,11 +51,15 @@ export interface FilesClient {
   diff(turnId: string, options?: FileCallOptions): Promise<{ readonly patch: string; readonly isTruncated: boolean }>;
 }
 
-/** Longest wait for an answer that is not a stream: a file may be large. */
+/** Longest wait for an answer about a file, and for a stream to move. */
 const TIMEOUT_MS = 600_000;
+/** The slowest line that all of a large content has the time for: 64 bytes a millisecond. */
+const SLOWEST_BYTES_PER_MS = 64;
+/** The longest that a timer can take: what an upload waits for is watched otherwise. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 export function createFilesClient(endpoint: Endpoint): FilesClient {
-  async function once(call: Omit<Call, "timeoutMs">) {
+  async function once(call: Omit<Call, "timeoutMs"> & { readonly timeoutMs?: number }) {
     const answer = await exchange(endpoint, { timeoutMs: TIMEOUT_MS, ...call });
     if (answer.status < 200 || answer.status > 299) throw refusal(answer, call);
     return answer;
@@ -84,8 +92,18 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
         ...(ifMatch === undefined ? {} : { "if-match": ifMatch }),
         ...(isNew === true ? { "if-none-match": "*" } : {}),
       };
-      const call = { method: "PUT", path, bytes: content, headers, signal } as const;
-      return read(FileEntry, await once(call), call);
+      const watch = watchForStall(`turnd PUT ${path}`, timeoutOf(content));
+      const body = toBody(content, watch.moved);
+      const until = signal === undefined ? watch.signal : AbortSignal.any([signal, watch.signal]);
+      const call = { method: "PUT", path, bytes: body.bytes, headers, signal: until, timeoutMs: LONGEST_MS } as const;
+      try {
+        return read(FileEntry, await once(call), call);
+      } catch (error) {
+        throw body.fault()?.error ?? error;
+      } finally {
+        watch.stop();
+        body.release();
+      }
     },
     async removeFile(sessionId, file, { isRecursive, signal } = {}) {
       const path = `${pathOf(sessionId, file)}${isRecursive === true ? "?recursive=true" : ""}`;
@@ -96,6 +114,17 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
       return { patch: await answer.text(), isTruncated: answer.headers.get("x-turnd-truncated") === "true" };
     },
   };
+}
+
+/** How long a write may take without a sign that it moves: of what the platform sends by itself there is none. */
+function timeoutOf(content: FileContent): number {
+  return Math.min(LONGEST_MS, TIMEOUT_MS + sizeOf(content) / SLOWEST_BYTES_PER_MS);
+}
+
+function sizeOf(content: FileContent): number {
+  if (typeof content === "string") return content.length;
+  if (content instanceof Uint8Array) return content.byteLength;
+  return content instanceof Blob ? content.size : 0;
 }
 
 function pathOf(sessionId: string, file: FileAt): string {

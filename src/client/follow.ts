@@ -1,22 +1,15 @@
-import { PROBLEM_STATUS, ProblemError } from "../protocol/index.ts";
-import { NOTHING_MORE, readConnection } from "./connection.ts";
-import { readPosition, writePosition, type Position } from "./cursor.ts";
-import { delay } from "./delay.ts";
-import { TurndHistoryError, TurndProtocolError, TurndUnreachable } from "./errors.ts";
-import { describeCause, type Endpoint } from "./exchange.ts";
+import { ProblemError } from "../protocol/index.ts";
+import { readPosition, writePosition } from "./cursor.ts";
+import { TurndHistoryError } from "./errors.ts";
+import type { Endpoint } from "./exchange.ts";
 import { parseEvent, type ReadEvent } from "./parse-event.ts";
+import { readFollowed, type Followed, type FollowingOptions } from "./read-followed.ts";
+import type { Sha256 } from "./sha256.ts";
 
 /** How a turn is followed. */
-export interface FollowOptions {
+export interface FollowOptions extends FollowingOptions {
   /** The cursor of an earlier following, or the last `seq` the caller has; absent: the beginning. */
   readonly after?: string | number | undefined;
-  /** Give up when turnd has sent nothing for so long, connections made again included; two minutes. */
-  readonly lostAfterMs?: number | undefined;
-  /** A connection without a byte for so long is made again: turnd sends a comment every 15 s; 45 s. */
-  readonly silentAfterMs?: number | undefined;
-  /** Whether the digest of what was read is compared with the turn's own at its end; true. */
-  readonly verify?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** A turn's events, in order, each once, until `turn.ended`. To iterate it again goes on after the last event taken. */
@@ -31,16 +24,6 @@ export interface Following extends AsyncIterable<ReadEvent> {
    */
   readonly isProved: boolean;
 }
-
-const LOST_MS = 120_000;
-const SILENT_MS = 45_000;
-const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 5_000;
-/** Longest wait that an answer may ask for. */
-const LONGEST_ASKED_MS = 30_000;
-const POLL_MS = 1_000;
-/** How often a reader asks again for what it could not read: something in between may have broken it. */
-const MOST_REREADS = 2;
 
 /**
  * Follows a turn. Nothing is asked before it is iterated.
@@ -65,20 +48,20 @@ export function followTurn(
   const isVerified = options.verify !== false && options.isSlim !== true;
   let position = readPosition(options.after, isVerified);
   let isProved = false;
-
-  function take(line: string, event: ReadEvent): void {
-    const { digest } = position;
-    if (event.type === "turn.ended" && digest !== undefined) {
-      const found = digest.digest();
-      if (found !== event.data.digest) {
-        const message = `the digest of ${position.seq} events is ${found}, and the turn's is ${event.data.digest}`;
-        throw new TurndHistoryError("changed", position.seq, message);
-      }
-      isProved = true;
-    }
-    digest?.update(encoder.encode(`${line}\n`));
-    position = { seq: event.seq, digest };
-  }
+  const followed: Followed = {
+    path: `/v1/turns/${encodeURIComponent(turnId)}/events${options.isSlim === true ? "?verbose=false" : ""}`,
+    lastEventId: () => (position.seq === 0 ? undefined : String(position.seq)),
+    read(sent) {
+      const event = parseEvent(sent, position.seq + 1);
+      const take = (): void => {
+        isProved = addToDigest(position.digest, sent.line, event);
+        position = { seq: event.seq, digest: position.digest };
+      };
+      return { event, take };
+    },
+    isLast: ({ type }) => type === "turn.ended",
+    explain: (error) => explainRefusal(error, position.seq),
+  };
 
   return {
     get cursor() {
@@ -90,97 +73,33 @@ export function followTurn(
     get isProved() {
       return isProved;
     },
-    [Symbol.asyncIterator]: () => readEvents(endpoint, turnId, { ...options, position: () => position, take }),
+    [Symbol.asyncIterator]: () => readFollowed(endpoint, followed, options),
   };
 }
 
 const encoder = new TextEncoder();
 
-interface Reading extends FollowOptions {
-  readonly isSlim?: boolean;
-  readonly position: () => Position;
-  /** Moves the position behind an event. */
-  readonly take: (line: string, event: ReadEvent) => void;
-}
-
-async function* readEvents(endpoint: Endpoint, turnId: string, reading: Reading): AsyncGenerator<ReadEvent, undefined> {
-  const { lostAfterMs = LOST_MS, silentAfterMs = SILENT_MS, isSlim = false, signal, position, take } = reading;
-  let heardAt = performance.now();
-  let failures = 0;
-  let rereads = 0;
-  let isPolling = false;
-  let isMute = false;
-  for (;;) {
-    signal?.throwIfAborted();
-    let lost: unknown = new Error("the connection was closed");
-    const connection = new AbortController();
-    const how: "poll" | "stream" = isPolling || isMute ? "poll" : "stream";
-    isMute = false;
-    let hasHeard = false;
-    try {
-      const options = { afterSeq: position().seq, how, isSlim, silentAfterMs, signal, connection } as const;
-      for await (const lines of readConnection(endpoint, turnId, options)) {
-        heardAt = performance.now();
-        hasHeard = true;
-        for (const sent of lines) {
-          const event = parseEvent(sent, position().seq + 1);
-          if (event.type === "unreadable" && rereads < MOST_REREADS)
-            throw new TurndProtocolError(`event ${event.seq} cannot be read: ${event.reason}`);
-          take(sent.line, event);
-          failures = 0;
-          yield event;
-          if (event.type === "turn.ended") return undefined;
-          // The caller may have held the event for long; that was no silence of turnd's.
-          heardAt = performance.now();
-          // What the stream should have brought was there all the time.
-          isPolling ||= how === "poll";
-        }
-      }
-      if (connection.signal.reason === NOTHING_MORE) return undefined;
-      if (how === "poll") heardAt = performance.now();
-    } catch (error) {
-      const isReread = error instanceof TurndProtocolError && rereads < MOST_REREADS;
-      if (isReread) rereads += 1;
-      else if (isFinal(error)) throw explainFinal(error, position().seq);
-      signal?.throwIfAborted();
-      // Nothing came, and it was us who ended it: something in between may keep the stream back.
-      isMute = how === "stream" && !hasHeard && connection.signal.aborted;
-      lost = error;
-    } finally {
-      connection.abort();
-    }
-    const silentMs = performance.now() - heardAt;
-    if (silentMs >= lostAfterMs) {
-      throw new TurndUnreachable(`turnd sent nothing for ${Math.round(silentMs)} ms: ${describeCause(lost)}`, lost);
-    }
-    const waitMs = how === "poll" && isPolling ? POLL_MS : waitBefore(lost, failures);
-    failures += 1;
-    await delay(Math.min(waitMs, lostAfterMs - silentMs), signal);
+/**
+ * Adds an event to the digest of those before it.
+ *
+ * @returns whether it is the turn's end, and proves what was read
+ * @throws {TurndHistoryError} `changed` when the turn's end has another digest
+ */
+export function addToDigest(digest: Sha256 | undefined, line: string, event: ReadEvent): boolean {
+  if (digest === undefined) return false;
+  if (event.type === "turn.ended") {
+    const found = digest.digest();
+    if (found === event.data.digest) return true;
+    const read = event.seq - 1;
+    const message = `the digest of ${read} events is ${found}, and the turn's is ${event.data.digest}`;
+    throw new TurndHistoryError("changed", read, message);
   }
-}
-
-/** How long to wait before the next connection: what the answer asks for, or longer and longer. */
-function waitBefore(lost: unknown, failures: number): number {
-  const ownMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.5 + Math.random() / 2);
-  return Math.max(ownMs, Math.min(askedWaitMs(lost) ?? 0, LONGEST_ASKED_MS));
-}
-
-function askedWaitMs(error: unknown): number | undefined {
-  if (error instanceof TurndUnreachable) return error.retryAfterMs;
-  if (!(error instanceof ProblemError) || error.retryAfterSeconds === undefined) return undefined;
-  return error.retryAfterSeconds * 1_000;
-}
-
-/** Whether asking again cannot help. */
-function isFinal(error: unknown): boolean {
-  if (error instanceof TurndProtocolError) return true;
-  if (!(error instanceof ProblemError)) return false;
-  const status = PROBLEM_STATUS[error.code];
-  return status < 500 && status !== 429;
+  digest.update(encoder.encode(`${line}\n`));
+  return false;
 }
 
 /** What a refusal means to a reader that has read some of the turn. */
-function explainFinal(error: unknown, afterSeq: number): unknown {
+function explainRefusal(error: unknown, afterSeq: number): unknown {
   if (!(error instanceof ProblemError)) return error;
   if (error.code === "cursor_beyond_end") return new TurndHistoryError("shorter", afterSeq, error.message, error);
   const isGone = error.code === "turn_not_found" || error.code === "session_not_found";

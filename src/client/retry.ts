@@ -1,4 +1,4 @@
-import { PROBLEM_STATUS, ProblemError } from "../protocol/index.ts";
+import { ProblemError } from "../protocol/index.ts";
 import { delay } from "./delay.ts";
 import { TurndUnreachable } from "./errors.ts";
 
@@ -43,6 +43,6 @@ export async function repeatedly<T>(
 /** How long a fault asks to wait; undefined for one that does not pass. */
 function askedWaitMs(error: unknown): number | undefined {
   if (error instanceof TurndUnreachable) return error.retryAfterMs ?? 0;
-  if (!(error instanceof ProblemError) || !PASSING.has(PROBLEM_STATUS[error.code])) return undefined;
+  if (!(error instanceof ProblemError) || !PASSING.has(error.status)) return undefined;
   return (error.retryAfterSeconds ?? 0) * 1_000;
 }

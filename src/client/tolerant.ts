@@ -1,26 +1,68 @@
 import type * as z from "zod";
+import { isWord, type Tolerant } from "../protocol/newer-words.ts";
+
+/** What came of reading an answer tolerantly. */
+export type TolerantResult<T> =
+  | { readonly success: true; readonly data: Tolerant<T> }
+  | { readonly success: false; readonly error: z.ZodError };
+
+type Path = readonly PropertyKey[];
+type Issue = z.core.$ZodIssue;
 
 /**
- * Parses what a turnd of another version may have sent: fields that this version does not know are left out.
+ * Parses what a turnd of another version may have sent: fields that this version does not know are left out, and words of
+ * closed lists that it does not know are kept as they are.
  *
- * Schemas of the protocol are strict, so that turnd itself sends nothing that is not declared.
+ * Schemas of the protocol are strict and their lists are closed, so that turnd itself sends nothing that is not declared.
  */
-export function parseTolerant<T extends z.ZodType>(schema: T, value: unknown): z.ZodSafeParseResult<z.output<T>> {
+export function parseTolerant<T extends z.ZodType>(schema: T, value: unknown): TolerantResult<z.output<T>> {
   const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed;
-  const unknown = parsed.error.issues.flatMap((issue) =>
-    issue.code === "unrecognized_keys" ? issue.keys.map((key) => JSON.stringify([...issue.path, key])) : [],
+  if (parsed.success) return accepted(parsed.data);
+  const changes = parsed.error.issues.flatMap((issue) => changesFor(issue, value));
+  if (changes.length === 0) return parsed;
+  const known = schema.safeParse(
+    changes.reduce<unknown>((changed, { path, known: put }) => set(changed, path, put), value),
   );
-  return unknown.length === 0 ? parsed : schema.safeParse(without(value, new Set(unknown), []));
+  if (!known.success) return known;
+  const words = changes.filter(({ word }) => word !== undefined);
+  return accepted(words.reduce<unknown>((changed, { path, word }) => set(changed, path, word), known.data));
 }
 
-/** A copy without the fields at these paths. */
-function without(value: unknown, paths: ReadonlySet<string>, at: readonly PropertyKey[]): unknown {
-  if (Array.isArray(value)) return value.map((each: unknown, index) => without(each, paths, [...at, index]));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => !paths.has(JSON.stringify([...at, key])))
-      .map(([key, each]) => [key, without(each, paths, [...at, key])]),
+/** Only words that {@link Tolerant} allows were put in what the schema has accepted. */
+function accepted<T>(data: unknown): { success: true; data: Tolerant<T> } {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a word that no list has can be given its type in no other way
+  return { success: true, data: data as Tolerant<T> };
+}
+
+/** What is put at a place, so that this version can read the rest. */
+interface Change {
+  readonly path: Path;
+  /** Undefined: the field is left out. */
+  readonly known: unknown;
+  /** What is put there again afterwards. */
+  readonly word?: string;
+}
+
+function changesFor(issue: Issue, value: unknown): Change[] {
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({ path: [...issue.path, key], known: undefined }));
+  if (issue.code !== "invalid_value" || issue.values.length < 2) return [];
+  const word = get(value, issue.path);
+  return isWord(word) ? [{ path: issue.path, known: issue.values[0], word }] : [];
+}
+
+function get(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? Reflect.get(at, key) : undefined),
+    value,
   );
+}
+
+/** A copy with another value at a path, or without it. */
+function set(value: unknown, [key, ...rest]: Path, put: unknown): unknown {
+  if (key === undefined) return put;
+  if (Array.isArray(value)) return value.map((each: unknown, index) => (index === key ? set(each, rest, put) : each));
+  if (typeof value !== "object" || value === null) return value;
+  if (rest.length > 0 || put !== undefined) return { ...value, [key]: set(Reflect.get(value, key), rest, put) };
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
 }

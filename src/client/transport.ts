@@ -1,8 +1,12 @@
+/** What a request carries. */
+export type OutgoingBody = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
+
 /** A request as it goes out. */
 export interface Outgoing {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
+  /** A stream is read as it is sent; one that is not read to its end is cancelled. */
+  readonly body?: OutgoingBody | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -27,8 +31,8 @@ export type Transport = (url: string, outgoing: Outgoing) => Promise<Incoming>;
  * @param credentials - when a browser sends its cookies; absent: to the page's own origin
  */
 export function createFetchTransport(credentials?: "omit" | "same-origin" | "include"): Transport {
-  return (url, { method, headers, body, signal }) =>
-    fetch(url, {
+  return async (url, { method, headers, body, signal }) => {
+    const answer = await fetch(url, {
       method,
       headers,
       signal,
@@ -36,7 +40,54 @@ export function createFetchTransport(credentials?: "omit" | "same-origin" | "inc
       redirect: "error",
       ...(credentials === undefined ? {} : { credentials }),
       ...(body === undefined ? {} : { body }),
+      // The only way that a stream can be sent: the answer is not read before it has gone.
+      ...(body instanceof ReadableStream ? { duplex: "half" as const } : {}),
     });
+    return answer.body === null ? answer : new Response(endWith(answer.body, signal), answer);
+  };
+}
+
+/**
+ * A body whose reading the signal ends.
+ *
+ * In the `fetch` of Node 22 the signal reaches the body through the request, which nothing holds any more once the answer is
+ * there: after the next garbage collection an abort would end nothing, and who reads would wait for ever.
+ */
+function endWith(body: ReadableStream<Uint8Array>, signal: AbortSignal): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let stop = (): void => undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const abort = (): void => {
+          controller.error(signal.reason);
+          // Closes the connection; what has failed already has none.
+          reader.cancel(signal.reason).catch(() => undefined);
+        };
+        stop = () => signal.removeEventListener("abort", abort);
+        if (signal.aborted) abort();
+        else signal.addEventListener("abort", abort, { once: true });
+      },
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (signal.aborted) return;
+          if (!done) return controller.enqueue(value);
+          stop();
+          controller.close();
+        } catch (error) {
+          stop();
+          throw error;
+        }
+      },
+      cancel(reason) {
+        stop();
+        return reader.cancel(reason);
+      },
+    },
+    // Nothing is read ahead.
+    { highWaterMark: 0 },
+  );
 }
 
 /** The chunks of a body, in browsers whose streams cannot be iterated too. Ending the iteration early cancels the body. */

@@ -19,6 +19,7 @@ import {
   type ReplayRequest,
   type SandboxInfo,
   type SessionRequest,
+  type Tolerant,
   type TurnRequest,
   type TurnStatus,
 } from "../protocol/index.ts";
@@ -26,6 +27,7 @@ import { readBaseUrl } from "./base-url.ts";
 import { exchange, read, refusal, type Answer, type Call, type Endpoint } from "./exchange.ts";
 import { createFilesClient, type FilesClient } from "./files.ts";
 import { followTurn, type Following, type FollowOptions } from "./follow.ts";
+import { followSession, type SessionFollowing, type SessionFollowOptions } from "./follow-session.ts";
 import { newRequestId } from "./request-id.ts";
 import { repeatedly, type RetryOptions } from "./retry.ts";
 import { createFetchTransport, type Transport } from "./transport.ts";
@@ -34,7 +36,10 @@ import { waitForResult, type WaitOptions } from "./wait.ts";
 /** What a caller writes; turnd fills in the defaults. */
 export type TurnRequestBody = z.input<typeof TurnRequest>;
 export type SessionRequestBody = z.input<typeof SessionRequest>;
-export type ReplayRequestBody = z.input<typeof ReplayRequest>;
+export type ReplayRequestBody = Omit<z.input<typeof ReplayRequest>, "recording"> & {
+  /** As `recording` answers it, or a file holds it. */
+  readonly recording: Tolerant<z.input<typeof ReplayRequest>["recording"]>;
+};
 
 /** Where turnd is, how callers prove who they are, and how calls are repeated. */
 export interface TurndClientOptions extends RetryOptions {
@@ -63,6 +68,16 @@ export interface TurnsOptions extends CallOptions {
   readonly status?: TurnStatus | undefined;
   /** Up to 1000; 100. */
   readonly limit?: number | undefined;
+  /** `next_cursor` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** Which sessions are listed; the newest come first. */
+export interface SessionsOptions extends CallOptions {
+  /** Up to 1000, which it is. */
+  readonly limit?: number | undefined;
+  /** `next_cursor` of the page before. */
+  readonly cursor?: string | undefined;
 }
 
 /** Which lines of which file; absent: the first hundred of stdout. */
@@ -83,38 +98,46 @@ export interface RecordsOptions extends CallOptions {
  */
 export interface TurndClient extends FilesClient {
   /** Admits a turn. The same `request_id` and body are the same turn; one without `request_id` gets a new id here. */
-  submit(request: TurnRequestBody, options?: SubmitOptions): Promise<TurnAdmission>;
+  submit(request: TurnRequestBody, options?: SubmitOptions): Promise<Tolerant<TurnAdmission>>;
   /** See {@link followTurn}. */
   follow(turnId: string, options?: FollowOptions): Following;
+  /** Follows all turns of a session, those that are still to come too. See {@link followSession}. */
+  followSession(sessionId: string, options?: SessionFollowOptions): SessionFollowing;
   /** The result of a turn as soon as it has ended. */
-  wait(turnId: string, options?: WaitOptions): Promise<TurnResult>;
+  wait(turnId: string, options?: WaitOptions): Promise<Tolerant<TurnResult>>;
   /** Answers when no process of the turn is left; a repeat says `already_ended`. */
-  cancel(turnId: string, options?: CallOptions): Promise<CancelReceipt>;
-  turn(turnId: string, options?: CallOptions): Promise<TurnSnapshot>;
-  turns(options?: TurnsOptions): Promise<readonly TurnSnapshot[]>;
+  cancel(turnId: string, options?: CallOptions): Promise<Tolerant<CancelReceipt>>;
+  turn(turnId: string, options?: CallOptions): Promise<Tolerant<TurnSnapshot>>;
+  /** One page of turns. */
+  turns(options?: TurnsOptions): Promise<readonly Tolerant<TurnSnapshot>[]>;
+  /** The same with what the next page is read with. */
+  turnPage(options?: TurnsOptions): Promise<Tolerant<TurnList>>;
   /** The turn a request was admitted as; undefined when turnd has none. That of a deleted session is `session_not_found`. */
-  turnOfRequest(requestId: string, options?: CallOptions): Promise<TurnSnapshot | undefined>;
+  turnOfRequest(requestId: string, options?: CallOptions): Promise<Tolerant<TurnSnapshot> | undefined>;
   /** @param options.explain - with every rule that was tried */
-  result(turnId: string, options?: CallOptions & { readonly explain?: boolean }): Promise<TurnResult>;
-  createSession(request: SessionRequestBody, options?: CallOptions): Promise<Session>;
-  session(sessionId: string, options?: CallOptions): Promise<Session>;
-  sessions(options?: CallOptions): Promise<readonly Session[]>;
+  result(turnId: string, options?: CallOptions & { readonly explain?: boolean }): Promise<Tolerant<TurnResult>>;
+  createSession(request: SessionRequestBody, options?: CallOptions): Promise<Tolerant<Session>>;
+  session(sessionId: string, options?: CallOptions): Promise<Tolerant<Session>>;
+  /** One page of sessions. */
+  sessions(options?: SessionsOptions): Promise<readonly Tolerant<Session>[]>;
+  /** The same with what the next page is read with. */
+  sessionPage(options?: SessionsOptions): Promise<Tolerant<SessionList>>;
   /** Ends the session's turns and removes it. */
   deleteSession(sessionId: string, options?: CallOptions): Promise<void>;
   /** What a turn was asked. */
-  input(turnId: string, options?: CallOptions): Promise<TurnInputText>;
+  input(turnId: string, options?: CallOptions): Promise<Tolerant<TurnInputText>>;
   /** Lines of what a turn's CLI has printed so far, with the numbers that events' `native` has. */
-  records(turnId: string, options?: RecordsOptions): Promise<RawRecords>;
+  records(turnId: string, options?: RecordsOptions): Promise<Tolerant<RawRecords>>;
   /** An ended turn as a document that `replay` takes. */
-  recording(turnId: string, options?: CallOptions): Promise<RecordingDocument>;
+  recording(turnId: string, options?: CallOptions): Promise<Tolerant<RecordingDocument>>;
   /** Plays a recording as a turn; ids as for `submit`. */
-  replay(request: ReplayRequestBody, options?: SubmitOptions): Promise<TurnAdmission>;
-  executors(options?: CallOptions): Promise<readonly ExecutorInfo[]>;
-  executor(executorId: string, options?: CallOptions): Promise<ExecutorInfo>;
+  replay(request: ReplayRequestBody, options?: SubmitOptions): Promise<Tolerant<TurnAdmission>>;
+  executors(options?: CallOptions): Promise<readonly Tolerant<ExecutorInfo>[]>;
+  executor(executorId: string, options?: CallOptions): Promise<Tolerant<ExecutorInfo>>;
   /** Whether a turn could run now; a `no` is an answer too. */
-  ready(options?: CallOptions): Promise<Readiness>;
-  health(options?: CallOptions): Promise<Health>;
-  sandbox(options?: CallOptions): Promise<SandboxInfo>;
+  ready(options?: CallOptions): Promise<Tolerant<Readiness>>;
+  health(options?: CallOptions): Promise<Tolerant<Health>>;
+  sandbox(options?: CallOptions): Promise<Tolerant<SandboxInfo>>;
 }
 
 const ANSWER_MS = 30_000;
@@ -136,10 +159,14 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
     if (answer.status < 200 || answer.status > 299) throw refusal(answer, call);
     return answer;
   }
-  function ask<T extends z.ZodType>(schema: T, call: Asked): Promise<z.output<T>> {
+  function ask<T extends z.ZodType>(schema: T, call: Asked): Promise<Tolerant<z.output<T>>> {
     return repeatedly(options, call.signal, async () => read(schema, await once(call), call));
   }
-  function get<T extends z.ZodType>(schema: T, path: string, { signal }: CallOptions = {}): Promise<z.output<T>> {
+  function get<T extends z.ZodType>(
+    schema: T,
+    path: string,
+    { signal }: CallOptions = {},
+  ): Promise<Tolerant<z.output<T>>> {
     return ask(schema, { method: "GET", path, signal });
   }
   function admit(path: string, body: { request_id?: string | undefined }, how: SubmitOptions = {}) {
@@ -157,6 +184,7 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
     ...createFilesClient(endpoint),
     submit: (body, how) => admit("/v1/turns", body, how),
     follow: (id, how) => followTurn(endpoint, id, how),
+    followSession: (id, how) => followSession(endpoint, id, how),
     wait: (id, how = {}) =>
       waitForResult(endpoint, id, how, {
         turn: (signal) => client.turn(id, { signal }),
@@ -165,9 +193,10 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
     cancel: (id, { signal } = {}) =>
       ask(CancelReceipt, { method: "POST", path: `${turnPath(id)}/cancel`, timeoutMs: LONG_ANSWER_MS, signal }),
     turn: (id, how) => get(TurnSnapshot, turnPath(id), how),
-    async turns({ sessionId, status, limit, signal } = {}) {
-      const query = toQuery({ session_id: sessionId, status, limit });
-      return (await get(TurnList, `/v1/turns${query}`, { signal })).turns;
+    turns: async (page) => (await client.turnPage(page)).turns,
+    turnPage({ sessionId, status, limit, cursor, signal } = {}) {
+      const query = toQuery({ session_id: sessionId, status, limit, cursor });
+      return get(TurnList, `/v1/turns${query}`, { signal });
     },
     async turnOfRequest(id, how) {
       try {
@@ -183,7 +212,9 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
       return read(Session, await once(call), call);
     },
     session: (id, how) => get(Session, sessionPath(id), how),
-    sessions: async (how) => (await get(SessionList, "/v1/sessions", how)).sessions,
+    sessions: async (page) => (await client.sessionPage(page)).sessions,
+    sessionPage: ({ limit, cursor, signal } = {}) =>
+      get(SessionList, `/v1/sessions${toQuery({ limit, cursor })}`, { signal }),
     async deleteSession(id, { signal } = {}) {
       await once({ method: "DELETE", path: sessionPath(id), timeoutMs: LONG_ANSWER_MS, signal });
     },

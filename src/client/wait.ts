@@ -1,4 +1,4 @@
-import type { TurnResult, TurnSnapshot } from "../protocol/index.ts";
+import { TurnStatusAtEnd, type Tolerant, type TurnResult, type TurnSnapshot } from "../protocol/index.ts";
 import { followTurn, type FollowOptions } from "./follow.ts";
 import type { Endpoint } from "./exchange.ts";
 
@@ -7,9 +7,11 @@ export type WaitOptions = Pick<FollowOptions, "lostAfterMs" | "silentAfterMs" | 
 
 /** What waiting asks of turnd besides the events. */
 export interface WaitCalls {
-  readonly turn: (signal: AbortSignal | undefined) => Promise<TurnSnapshot>;
-  readonly result: (signal: AbortSignal | undefined) => Promise<TurnResult>;
+  readonly turn: (signal: AbortSignal | undefined) => Promise<Tolerant<TurnSnapshot>>;
+  readonly result: (signal: AbortSignal | undefined) => Promise<Tolerant<TurnResult>>;
 }
+
+const ENDED: ReadonlySet<string> = new Set(TurnStatusAtEnd.options);
 
 /** Follows what is still to come of a turn, in short, and then asks for its result. */
 export async function waitForResult(
@@ -17,10 +19,11 @@ export async function waitForResult(
   turnId: string,
   options: WaitOptions,
   calls: WaitCalls,
-): Promise<TurnResult> {
+): Promise<Tolerant<TurnResult>> {
   const { signal } = options;
   const { status, last_seq: after } = await calls.turn(signal);
-  if (status === "queued" || status === "running") {
+  // One that a newer turnd has added may be of a turn that goes on; of one that has ended nothing more is sent.
+  if (!ENDED.has(status)) {
     const rest = followTurn(endpoint, turnId, { ...options, after, isSlim: true });
     // Only its end matters.
     for await (const { type } of rest) if (type === "turn.ended") break;

@@ -1,3 +1,4 @@
+import { takesColors } from "./colors.ts";
 import { safeJson } from "./text.ts";
 
 /** The process around a command; a test gives its own. */
@@ -41,7 +42,7 @@ export interface TerminalOptions {
 export function createTerminal({ env, stdin, stdout, stderr }: Environment, options: TerminalOptions): Terminal {
   const isJson = options.json === true;
   const isQuiet = options.quiet === true;
-  const hasColors = stdout.isTTY && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
+  const hasColors = takesColors(stdout, env);
   const hasStatus = stderr.isTTY && !isQuiet && env["TERM"] !== "dumb";
   let hasDrawn = false;
 

@@ -32,7 +32,9 @@ export const SettingsSchema = z.object({
     description:
       "Unix socket that `/v1` listens on too, with connections and streams counted apart from the port's; open to its owner and to the group of its directory",
   }),
-  TURND_STATE_DIR: path("/var/lib/turnd").meta({ description: "Directory of sessions and turns; a volume" }),
+  TURND_STATE_DIR: path("/var/lib/turnd").meta({
+    description: "Directory of sessions and turns, which the CLIs' user must be able to enter; a volume",
+  }),
   TURND_HOME: path("/home/sandbox").meta({ description: "Home of the CLI processes" }),
   TURND_RUN_AS: z
     .string()
@@ -102,6 +104,14 @@ export const SettingsSchema = z.object({
   TURND_MIN_FREE_BYTES: integer(33_554_432, 0).meta({
     description: "Free space on the disk of the state directory below which no turn is admitted; 0 is off",
   }),
+  TURND_RETENTION_DAYS: integer(0, 0, 36_500).meta({
+    description:
+      "Days after its last turn that an ended session is deleted; one with a turn or an open terminal is kept; 0 keeps all",
+  }),
+  TURND_RETENTION_BYTES: integer(0, 0).meta({
+    description:
+      "What all sessions may take on the disk: beyond it the ended ones longest left alone are deleted; 0 keeps all",
+  }),
   TURND_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({ description: "A request's body" }),
   TURND_MAX_STREAMS: integer(1_000, 1).meta({
     description: "Event streams at once, on the port and again on `TURND_SOCKET`",
@@ -142,8 +152,8 @@ export const SettingsSchema = z.object({
   TURND_TERMINAL_SOCKET: socket.meta({ description: "The same for that port, where it is on" }),
   TURND_TERMINAL_URL: origin.optional().meta({
     description:
-      "Where people reach the page, the front's `http://127.0.0.1:8080` in the image; begins the URLs that turnd gives, " +
-      "and pages from there may connect. Absent: the address of `TURND_TERMINAL_PORT`",
+      "Where people reach the page; begins the URLs that turnd gives, and pages from there may connect. Absent: the name " +
+      "and port that the front was asked at, in the image; elsewhere the address of `TURND_TERMINAL_PORT`",
   }),
   TURND_TERMINAL_ORIGINS: origins.meta({
     description: "Further origins the page is reached at, separated by commas or spaces",
@@ -165,6 +175,10 @@ export const SettingsSchema = z.object({
   TURND_CHECK_PROVIDER: z.enum(["on", "off"]).default("on").meta({
     description:
       "Whether CLI B's provider is asked, before a turn, if it has the Responses API: an empty request that costs no tokens",
+  }),
+  TURND_ALLOW_WORKSPACE_PLUGINS: z.enum(["0", "1"]).default("0").meta({
+    description:
+      "`1`: CLI A's turns run without turnd's guard against code of the workspace, so that 1.18.33 and later run the plugins that a repository brings; also lets a binary run in which the guard does not work",
   }),
   TURND_SESSION_SECRETS: z
     .string()

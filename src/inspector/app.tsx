@@ -1,14 +1,15 @@
 import { useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { login, logOut, lookAtLogin, version } from "./connection.ts";
+import { login, lookAtLogin, version } from "./connection.ts";
+import { CommandDialog } from "./dialogs/command-dialog.tsx";
 import { HelpDialog } from "./dialogs/help-dialog.tsx";
 import { NewTurnDialog } from "./dialogs/new-turn-dialog.tsx";
 import { isDialogOpen, notice } from "./dialogs/open-dialog.ts";
-import { RecordingDialog } from "./dialogs/recording-dialog.tsx";
+import { listenToDrops, RecordingDialog } from "./dialogs/recording-dialog.tsx";
 import { listenToKeys } from "./keyboard/shortcuts.ts";
 import { ListView } from "./list/list-view.tsx";
-import { turns, watchList } from "./list/turn-list.ts";
-import { LoginPage } from "./login.tsx";
+import { listState, turns, watchList } from "./list/turn-list.ts";
+import { leave, LoginDialog, LoginPage } from "./login.tsx";
 import { route } from "./route.ts";
 import { TurnPage } from "./turn/turn-page.tsx";
 
@@ -22,6 +23,7 @@ export function App() {
       return <Unreachable />;
     case "needed":
       return <LoginPage />;
+    case "expired":
     case "open":
     case "done":
       return <Inspector />;
@@ -45,6 +47,7 @@ function Unreachable() {
 function Inspector() {
   useEffect(watchList, []);
   useEffect(listenToKeys, []);
+  useEffect(listenToDrops, []);
   useSignalEffect(showTitle);
   const { turnId } = route.value;
   return (
@@ -67,11 +70,12 @@ function Inspector() {
           ?
         </button>
         {login.value === "done" && (
-          <button type="button" class="quiet" onClick={() => void logOut()}>
+          <button type="button" class="quiet" onClick={leave}>
             Log out
           </button>
         )}
       </header>
+      <Faults />
       <ListView />
       {turnId === undefined ? (
         <main class="turn nothing">
@@ -88,7 +92,19 @@ function Inspector() {
       <HelpDialog />
       <NewTurnDialog />
       <RecordingDialog />
+      <CommandDialog />
+      {login.value === "expired" && <LoginDialog />}
     </div>
+  );
+}
+
+/** What keeps the page from being up to date. */
+function Faults() {
+  const { fault } = listState.value;
+  return (
+    <p role="alert" class="banner">
+      {fault}
+    </p>
   );
 }
 

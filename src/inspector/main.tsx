@@ -7,4 +7,5 @@ import "./style.css";
 
 const page = document.querySelector("#page");
 if (page === null) throw new Error("the page has no place for its content");
+document.querySelector("#loading")?.remove();
 render(<App />, page);

@@ -3,10 +3,16 @@ import * as z from "zod";
 /** The header that a page sends with its cookie: programs of other ports are sent the cookie, and never this. */
 export const SESSION_KEY_HEADER = "x-turnd-session-key";
 
-/** Body of `POST /inspector/session`. */
+/** What a page that is logged in gives to the page of another port: `POST /inspector/session/ticket`. */
+export const BrowserHandOver = z
+  .strictObject({ ticket: z.string().max(100).describe("Good once, for half a minute.") })
+  .meta({ id: "BrowserHandOver", description: "Logs the page of another port of this turnd in." });
+export type BrowserHandOver = z.infer<typeof BrowserHandOver>;
+
+/** Body of `POST /inspector/session` and of `POST /terminal/session`. */
 export const BrowserLogin = z
-  .strictObject({ token: z.string().max(4_096).describe("turnd's token.") })
-  .meta({ id: "BrowserLogin", description: "A login of the inspector." });
+  .union([z.strictObject({ token: z.string().max(4_096).describe("turnd's token.") }), BrowserHandOver])
+  .meta({ id: "BrowserLogin", description: "A login of a page of turnd." });
 export type BrowserLogin = z.infer<typeof BrowserLogin>;
 
 /** What a login of the inspector gives besides its cookie. */

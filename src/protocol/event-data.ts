@@ -154,7 +154,18 @@ export const EVENT_DATA = {
           requested: z.string().optional().describe("The native session to continue; absent for a new conversation."),
         })
         .describe("Which conversation the CLI was asked to continue."),
-      trace_id: z.string().optional().describe("The trace of the request's `traceparent`."),
+      trace_id: z
+        .string()
+        .optional()
+        .describe(
+          "The trace the turn belongs to: of the request's `traceparent`, or turnd's own where it sends spans.",
+        ),
+      traceparent: z
+        .string()
+        .optional()
+        .describe(
+          "W3C Trace Context: names the turn's span, or the caller's where turnd sends none. The CLI gets the same.",
+        ),
     })
     .describe(CARRIED),
   "session.bound": z

@@ -7,6 +7,8 @@ export * from "./executors.ts";
 export * from "./failures.ts";
 export * from "./files.ts";
 export * from "./mcp-servers.ts";
+export * from "./newer-words.ts";
+export * from "./output-origin.ts";
 export * from "./permissions.ts";
 export * from "./problems.ts";
 export * from "./recordings.ts";

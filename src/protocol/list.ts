@@ -11,9 +11,6 @@ const MAX_WRONG = 50;
  * @param most - elements
  */
 export function listOf<T extends z.ZodType>(element: T, most: number) {
-  const id = z.globalRegistry.get(element)?.id;
-  const { $schema: _dialect, ...inline } = z.toJSONSchema(element);
-  const items = id === undefined ? inline : { $ref: `#/components/schemas/${id}` };
   return z
     .custom<readonly z.output<T>[]>()
     .superRefine((list, context) => {
@@ -33,5 +30,19 @@ export function listOf<T extends z.ZodType>(element: T, most: number) {
         if (wrong >= MAX_WRONG) return;
       }
     })
-    .meta({ type: "array", items, ...(most === Infinity ? {} : { maxItems: most }) });
+    .meta({
+      type: "array",
+      // Described when the API is: each start would pay for it.
+      get items() {
+        return describe(element);
+      },
+      ...(most === Infinity ? {} : { maxItems: most }),
+    });
+}
+
+function describe(element: z.ZodType): Readonly<Record<string, unknown>> {
+  const id = z.globalRegistry.get(element)?.id;
+  if (id !== undefined) return { $ref: `#/components/schemas/${id}` };
+  const { $schema: _dialect, ...inline } = z.toJSONSchema(element);
+  return inline;
 }

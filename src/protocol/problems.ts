@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { NewerWord } from "./newer-words.ts";
 
 /** Why a request was refused: the closed list. Source: docs/design.md §5. */
 export const ProblemCode = z
@@ -108,6 +109,11 @@ export const PROBLEM_STATUS = {
   terminal_unavailable: 503,
 } as const satisfies Readonly<Record<ProblemCode, number>>;
 
+/** Whether a code is of the list. */
+export function isProblemCode(code: string): code is ProblemCode {
+  return Object.hasOwn(PROBLEM_STATUS, code);
+}
+
 /** What is wrong with one field of a request. */
 const ProblemField = z.strictObject({
   path: z.string().describe("The field: its path in the body, or after `query.`, `path.` or `header.`."),
@@ -143,7 +149,10 @@ export interface ProblemExtras extends Omit<Problem["detail"], "code" | "message
 
 /** A refusal on its way to the client: thrown by the rooms that decide it, rendered in one place in `http/`. */
 export class ProblemError extends Error {
-  readonly code: ProblemCode;
+  /** One of the closed list, where turnd itself refuses; a client may be refused by a newer turnd. */
+  readonly code: ProblemCode | NewerWord;
+  /** The HTTP status. */
+  readonly status: number;
   readonly extras: Partial<ProblemExtras>;
   /** Seconds, for `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
@@ -152,6 +161,7 @@ export class ProblemError extends Error {
     super(message);
     this.name = "ProblemError";
     this.code = code;
+    this.status = PROBLEM_STATUS[code];
     this.extras = extras;
     this.retryAfterSeconds = retryAfterSeconds;
   }

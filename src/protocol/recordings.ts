@@ -40,6 +40,10 @@ export const RecordedTurn = z
       .optional()
       .meta({ description: "The native session that the process was asked to resume." }),
     ended_by: TurnEndedBy.nullable().optional().describe("What turnd itself did to end it; null for nothing."),
+    output_alone: z.literal(true).optional().meta({
+      description:
+        "Nothing but output was kept: with `exit` null, how the process ended is not known, and records alone decide.",
+    }),
     usage_before: Usage.optional().describe("The session's total before this turn, where the CLI prints totals."),
     degraded: z
       .strictObject({
@@ -59,6 +63,7 @@ export const RecordedTurn = z
     turn_id: text.optional().describe("Its id where it ran."),
     session_id: text.optional().describe("Its session there."),
     trace_id: text.optional().describe("The trace it belonged to."),
+    traceparent: text.optional().describe("What its CLI was given of that trace."),
     created_at: z.iso.datetime().optional().describe("When it was admitted, UTC."),
     started_at: z.iso
       .datetime()

@@ -31,11 +31,24 @@ export const AdmitHeaders = z.looseObject({
   }),
 });
 
+/** Where a page of a list goes on. A wrong one is refused as `bad_cursor`, which names it. */
+const PageCursor = z
+  .string()
+  .max(1_000)
+  .meta({ description: "`next_cursor` of the page before; without it the first page." });
+
 /** Query of `GET /v1/turns`. */
 export const TurnsQuery = z.strictObject({
   session_id: PathId.optional().describe("Turns of this session alone."),
   status: TurnStatus.optional().describe("Turns of this status alone."),
   limit: z.coerce.number().int().min(1).max(1000).default(100).describe("How many, the newest ones first."),
+  cursor: PageCursor.optional(),
+});
+
+/** Query of `GET /v1/sessions`. */
+export const SessionsQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1000).default(1000).describe("How many, the newest ones first."),
+  cursor: PageCursor.optional(),
 });
 
 /** `true` or `false` in a query, nothing else. */

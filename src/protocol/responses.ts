@@ -4,13 +4,15 @@ import { SandboxInfo } from "./sandbox.ts";
 import { Session } from "./sessions.ts";
 import { TurnSnapshot } from "./turns.ts";
 
+const NextCursor = z.string().optional().meta({ description: "`cursor` of the next page; absent on the last one." });
+
 export const TurnList = z
-  .strictObject({ turns: z.array(TurnSnapshot).describe("Newest first.") })
+  .strictObject({ turns: z.array(TurnSnapshot).describe("Newest first."), next_cursor: NextCursor })
   .meta({ id: "TurnList", description: "Turns." });
 export type TurnList = z.infer<typeof TurnList>;
 
 export const SessionList = z
-  .strictObject({ sessions: z.array(Session).describe("All of them.") })
+  .strictObject({ sessions: z.array(Session).describe("Newest first."), next_cursor: NextCursor })
   .meta({ id: "SessionList", description: "Sessions." });
 export type SessionList = z.infer<typeof SessionList>;
 

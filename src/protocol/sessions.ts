@@ -61,7 +61,8 @@ export const Session = z
     metadata: Metadata.optional(),
     native_session_id: z.string().optional().describe("The CLI's own id of the conversation, once it has named one."),
     created_at: z.iso.datetime().describe("When it was made, UTC."),
-    turns: z.array(z.string()).meta({ description: "Ids of its turns, oldest first." }),
+    turns: z.array(z.string()).meta({ description: "Ids of its newest turns, at most 1000, oldest first." }),
+    turn_count: z.int().nonnegative().optional().meta({ description: "How many turns it has in all." }),
     running_turn: z.string().optional().describe("Id of the turn that runs now."),
   })
   .meta({ id: "Session", description: "A conversation that survives turns, restarts and sandbox rebuilds." });

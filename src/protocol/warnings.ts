@@ -8,7 +8,8 @@ export const WARNINGS = {
   cli_warning: "CLI B's own warning, in its words",
   configuration_removed: "a configuration file in the session's home that is not turnd's was removed before the turn",
   context_compacted: "the CLI summarised the conversation to make room; the summary is a `message`",
-  history_not_saved: "CLI B could not write its own history: a later resume may be degraded",
+  history_not_saved:
+    "CLI B could not write its own history: the session's next turn does not resume it, is given the history by turnd and is `degraded`",
   limit_reached:
     "the turn came to its own limit of processes or memory (`TURND_TURN_MAX_PROCESSES`, `TURND_TURN_MEMORY_MB`): " +
     "something of it was killed or could not be started; the message counts",

@@ -56,6 +56,7 @@ const ENVIRONMENT = [
   ["SVC_URL", "address of the service; a stored key goes only to the address it was stored for"],
   ["SVC_API_KEY", "key to use instead of a login"],
   ["NO_COLOR", "no emphasis"],
+  ["FORCE_COLOR", "emphasis also where the output is no terminal"],
   ["XDG_CONFIG_HOME", "directory of svc/config.toml, the logins (mode 0600); otherwise ~/.config"],
   ["XDG_STATE_HOME", "directory of svc/uploads, what uploads have done; otherwise ~/.local/state"],
 ] as const;

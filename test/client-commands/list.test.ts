@@ -72,9 +72,22 @@ test.each([
   [["run", "--exectuor", "cli-b", "x"], 2, /--executor/],
   [["turns", "--limit", "0"], 2, /whole number/],
   [["sessions", "create"], 2, /--executor/],
-  [["sessions", "remove", "x"], 2, /remove|arguments/],
+  [["sessions", "remove", "x"], 2, /^turnd: unknown command 'sessions remove' \(there is list, create, delete\)$/m],
+  [["sessions", "lst"], 2, /^turnd: unknown command 'sessions lst' \(there is list\)$/m],
+  [["sessions", "list", "x"], 2, /^turnd: sessions list takes no argument, got 'x'$/m],
 ])("`turnd %j` ends with %i", async (args, code, why) => {
   const { exitCode, stdout, stderr } = await runCommand(turnd.url, args);
   expect([exitCode, stdout]).toEqual([code, ""]);
   expect(stderr).toMatch(why);
+});
+
+test("lists go over as many pages as are asked for", async () => {
+  for (let at = 0; at < 3; at += 1)
+    await turnd.run({ executor: "cli-b", input: "hello", session_id: `session-page-${at}` });
+  const count = async (...args: string[]): Promise<number> =>
+    (await runCommand(turnd.url, [...args, "-q"])).stdout.trim().split("\n").length;
+  expect(await count("turns", "--limit", "2")).toBe(2);
+  expect(await count("turns", "--all")).toBe((await turnd.request("GET", "/v1/turns?limit=1000")).body.turns.length);
+  expect(await count("sessions", "--limit", "2")).toBe(2);
+  expect(await count("sessions", "--all")).toBe((await turnd.request("GET", "/v1/sessions")).body.sessions.length);
 });

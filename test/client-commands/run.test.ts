@@ -76,6 +76,17 @@ test("nothing that a model writes steers the terminal; colours are for terminals
   expect(plain.stdout).toContain("completed in");
   // oxlint-disable-next-line no-control-regex -- these are what must not be there
   expect(plain.stdout).not.toMatch(/\u001b\[\d+m/);
+  const { turn_id } = await newestTurn();
+  for (const [env, hasColors] of [
+    [{}, false],
+    [{ FORCE_COLOR: "1" }, true],
+    [{ FORCE_COLOR: "0" }, false],
+  ] as const) {
+    for (const command of ["tail", "show"]) {
+      const { stdout, stderr } = await runCommand(turnd.url, [command, turn_id], env);
+      expect([command, env, stdout.includes("\u001b["), stderr]).toEqual([command, env, hasColors, ""]);
+    }
+  }
 });
 
 test("Ctrl-C cancels the turn and waits for its receipt", async () => {

@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { execa } from "execa";
+import { expect, inject, onTestFinished, test } from "vitest";
 import { fakeDaemon } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { runCommand } from "./commands.ts";
@@ -72,4 +73,25 @@ test.each([
   const { exitCode, stderr } = await runCommand(url, ["turns"]);
   expect([exitCode, stderr]).toEqual([code, expect.stringMatching(why)]);
   expect(stderr.split("\n")).toHaveLength(1);
+});
+
+test("a variable that is misspelt, or no port, is named", async () => {
+  const { url } = await fakeDaemon();
+  const misspelt = await runCommand(url, ["turns"], { TURND_TOKN: "not-shown", CLI_B_MODLE: "not-shown" });
+  const warning = "turnd: warning: TURND_TOKN is no variable of turnd and has no effect: did you mean TURND_TOKEN?";
+  expect([misspelt.exitCode, misspelt.stderr.split("\n")[0]]).toEqual([0, warning]);
+  expect(misspelt.stderr).not.toMatch(/not-shown|CLI_B/);
+  const port = await runCommand("", ["turns"], { TURND_PORT: "80a" });
+  expect([port.exitCode, port.stderr]).toEqual([
+    2,
+    'turnd: TURND_PORT is "80a": must be a port of a turnd that serves',
+  ]);
+});
+
+test("an output that takes nothing more is named, and is no success", async () => {
+  const { url } = await fakeDaemon();
+  expect(await runCommand(url, ["run", "--detach", "--executor", "cli-b", "hello"])).toMatchObject({ exitCode: 0 });
+  const turns = `"${process.execPath}" "${inject("turnd")}" turns > /dev/full`;
+  const { exitCode, stderr } = await execa("sh", ["-c", turns], { reject: false, env: { TURND_URL: url } });
+  expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^turnd: the output cannot be written: ENOSPC/)]);
 });

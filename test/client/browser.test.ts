@@ -43,6 +43,7 @@ test("with the globals of a browser alone, a turn is followed by a relative addr
     AbortController,
     AbortSignal,
     ReadableStream,
+    Response,
     TextDecoder,
     TextEncoder,
     URL,

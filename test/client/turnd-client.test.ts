@@ -188,10 +188,12 @@ test("a turnd that does not answer is lost after the given time, and reported as
 });
 
 test("5xx and too many streams are tried again, other refusals are not", async () => {
-  const answers = [503, 429, 502];
+  const answers = [503, 429, 502, 504];
   const url = await answering((_request, response) => {
     const status = answers.shift() ?? 404;
-    const code = { 503: "shutting_down", 429: "too_many_streams", 404: "turn_not_found" }[status];
+    const code = { 503: "shutting_down", 429: "too_many_streams", 504: "upstream_timeout", 404: "turn_not_found" }[
+      status
+    ];
     response.writeHead(status, { "content-type": "application/json" });
     response.end(code === undefined ? "<html>Bad gateway</html>" : JSON.stringify({ detail: { code, message: "no" } }));
   });

@@ -1,7 +1,7 @@
 import { expectTypeOf, test } from "vitest";
 import type { ReadEvent } from "../../src/client/parse-event.ts";
 import type { TurndClient, TurnRequestBody } from "../../src/client/turnd-client.ts";
-import type { FailureCode, TurnEndedData } from "../../src/protocol/index.ts";
+import type { FailureCode, NewerWord, Tolerant, TurnEndedData, TurnStatus } from "../../src/protocol/index.ts";
 
 /** Compiles only while each kind of event is narrowed by its `type`, and none is left out. */
 function describe(event: ReadEvent): string {
@@ -34,6 +34,8 @@ function describe(event: ReadEvent): string {
       return event.data.line;
     case "turn.ended":
       return event.data.status;
+    case "unknown":
+      return event.event_type;
     case "unreadable":
       return event.line;
   }
@@ -41,9 +43,19 @@ function describe(event: ReadEvent): string {
 
 test("events are narrowed by their type", () => {
   expectTypeOf(describe).returns.toBeString();
-  expectTypeOf<Extract<ReadEvent, { type: "turn.ended" }>["data"]>().toEqualTypeOf<TurnEndedData>();
-  expectTypeOf<Extract<ReadEvent, { type: "retry" }>["data"]["code"]>().toEqualTypeOf<FailureCode>();
+  expectTypeOf<Extract<ReadEvent, { type: "turn.ended" }>["data"]>().toEqualTypeOf<Tolerant<TurnEndedData>>();
+  expectTypeOf<Extract<ReadEvent, { type: "retry" }>["data"]["code"]>().toEqualTypeOf<FailureCode | NewerWord>();
   expectTypeOf<ReadEvent>().not.toHaveProperty("data");
+});
+
+test("a word of a closed list may be one of a newer turnd, and nothing else is widened", () => {
+  expectTypeOf<Awaited<ReturnType<TurndClient["turn"]>>["status"]>().toEqualTypeOf<TurnStatus | NewerWord>();
+  type Result = Awaited<ReturnType<TurndClient["result"]>>;
+  expectTypeOf<NonNullable<Result["failure"]>["code"]>().toEqualTypeOf<FailureCode | NewerWord>();
+  expectTypeOf<Result["output"]>().toEqualTypeOf<string | null>();
+  expectTypeOf<Result["exit"]>().toEqualTypeOf<TurnEndedData["exit"]>();
+  expectTypeOf<FailureCode>().toExtend<NonNullable<Result["failure"]>["code"]>();
+  expectTypeOf<NewerWord>().not.toExtend<FailureCode>();
 });
 
 test("a request needs its input alone; defaults are turnd's, and a wrong word does not compile", () => {

@@ -66,13 +66,42 @@ const FAULTS: readonly (readonly [
     { "cli-a": /^fault: .*missing or not executable/, "cli-a-configuration": /^warn: cannot be asked/ },
   ],
   [
-    "a CLI of a version that was not measured",
+    "a CLI that is newer than any measured version",
+    ({ directory }) => {
+      const path = join(directory, "bin/newer");
+      fakeCli(path, "2.0.0", READS, `echo "turnd: this CLI loads no code but its own" >&2`);
+      return { CLI_A_BIN: path };
+    },
+    {
+      "cli-a": /^warn: .*2\.0\.0 is newer than any measured version \(1\.\d+\.\d+ is the newest\)/,
+    },
+  ],
+  [
+    "a CLI that is older than any measured version",
+    ({ directory }) => {
+      const path = join(directory, "bin/older");
+      fakeCli(path, "1.0.9", READS);
+      return { CLI_A_BIN: path };
+    },
+    { "cli-a": /^warn: .*1\.0\.9 is older than any measured version \(1\.3\.2 is the oldest\)/ },
+  ],
+  [
+    "a CLI A that would run plugins of a workspace",
     ({ directory }) => {
       const path = join(directory, "bin/newer");
       fakeCli(path, "2.0.0", READS);
       return { CLI_A_BIN: path };
     },
-    { "cli-a": /^warn: .*2\.0\.0 was never measured \(1\.3\.2 to 1\.14\.34 was\)/ },
+    { "cli-a": /^fault: .*2\.0\.0 would run plugins of the workspace: it ignores turnd's guard/ },
+  ],
+  [
+    "a CLI A that may run plugins of a workspace",
+    ({ directory }) => {
+      const path = join(directory, "bin/newer");
+      fakeCli(path, "2.0.0", READS);
+      return { CLI_A_BIN: path, TURND_ALLOW_WORKSPACE_PLUGINS: "1" };
+    },
+    { "cli-a": /^warn: .*2\.0\.0 runs plugins that a workspace brings/ },
   ],
   [
     "a Node wrapper without its native package",

@@ -80,8 +80,9 @@ case "$line" in "{turnd:"*) echo "Error: not valid JSON" >&2; exit 1 ;; esac
 exit 0`;
 
 /** A program that prints its version, and otherwise does what the test chooses. */
-export function fakeCli(path: string, version: string, otherwise: string): void {
-  writeFileSync(path, `#!/bin/sh\n[ "$1" = --version ] && echo "fake ${version}" && exit 0\n${otherwise}\n`);
+export function fakeCli(path: string, version: string, otherwise: string, first = ""): void {
+  const answer = `[ "$1" = --version ] && echo "fake ${version}" && exit 0`;
+  writeFileSync(path, `#!/bin/sh\n${first}\n${answer}\n${otherwise}\n`);
   chmodSync(path, 0o755);
 }
 

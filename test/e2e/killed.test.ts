@@ -4,7 +4,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { TestDaemon } from "../harness/daemon.ts";
-import { PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { LIGHT_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** Asserts that a turn of so many calls is reported whole: no event missing, none twice, the digest right. */
@@ -27,7 +27,7 @@ async function expectWhole(turnd: TestDaemon, directory: string, turnId: string,
   });
 }
 
-describe.each(PINNED_CLIS)("$executor $version", (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 

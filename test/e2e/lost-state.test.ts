@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { CLI_A, REAL_CLIS, shareStage, type Stage } from "../harness/real-daemon.ts";
+import { afterAll, describe, expect, inject, test } from "vitest";
+import { CLI_A, LIGHT_CLI_A, NEWEST_CLI_A, REAL_CLIS, shareStage, type Stage } from "../harness/real-daemon.ts";
+import { temporaryDirectory } from "../harness/temporary.ts";
 
 /** Directory, below a session's home, of what a CLI needs to resume. */
 const NATIVE_STATE = { "cli-a": "data/opencode", "cli-b": "codex/sessions" } as const;
@@ -79,5 +80,44 @@ describe.each(CLI_A)("$executor $version", (cli) => {
 
     const next = await turnd.run({ session_id, input: "@@text@@" });
     expect(next).toMatchObject({ resumed: true, degraded: false, native_session_id: result.native_session_id });
+  });
+});
+
+/** A CLI A that can be replaced by another version, as by an upgrade. */
+function makeReplaceable(version: string) {
+  const link = join(temporaryDirectory(afterAll), "cli");
+  const install = (next: string): void => {
+    rmSync(link, { force: true });
+    symlinkSync(inject("clis").binaries[next] ?? `no ${next}`, link);
+  };
+  install(version);
+  return { link, install };
+}
+
+describe("a home of 1.14.34", () => {
+  const { link, install } = makeReplaceable("1.14.34");
+  const stage = shareStage(LIGHT_CLI_A, { env: { CLI_A_BIN: link } });
+
+  test("goes on with all of its history in 1.18.33", async () => {
+    const { session_id, native } = await startSession(stage(), "cli-a", "medlar");
+    install("1.18.33");
+    const next = await stage().turnd.run({ session_id, input: "@@recall@@" });
+    expect(next).toMatchObject({ status: "completed", resumed: true, degraded: false, native_session_id: native });
+    expect(next.output).toContain("My word is medlar.");
+    expect((await stage().turnd.events(next.turn_id))[0]?.data).toMatchObject({ cli: { version: "1.18.33" } });
+  });
+});
+
+describe("a home of 1.18.33", () => {
+  const { link, install } = makeReplaceable("1.18.33");
+  const stage = shareStage(NEWEST_CLI_A, { env: { CLI_A_BIN: link } });
+
+  test("which 1.14.34 cannot read is a lost session, kept beside a fresh one", async () => {
+    const { session_id, home } = await startSession(stage(), "cli-a", "damson");
+    install("1.14.34");
+    const fresh = await stage().turnd.run({ session_id, input: "@@recall@@" });
+    expect(fresh).toMatchObject({ status: "completed", resumed: false, degraded: true });
+    expect(fresh.output).toContain("My word is damson.");
+    expect(readdirSync(join(home, "data/opencode"))).toContain("opencode.db.aside-1");
   });
 });

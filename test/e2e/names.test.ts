@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { PINNED_CLIS, realEnv, shareStage, type RealCli } from "../harness/real-daemon.ts";
+import { binaryOf, LIGHT_CLIS, realEnv, shareStage, type RealCli } from "../harness/real-daemon.ts";
 import { CLI_USER, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 
 /** A name that the real binaries know nothing of. */
@@ -29,7 +29,7 @@ async function examine({ executor }: RealCli, env: Readonly<Record<string, strin
   return checks.find(({ name }) => name === `${executor}-configuration`);
 }
 
-describe.each(PINNED_CLIS)("$executor $version by another name", (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version by another name", (cli) => {
   const stage = shareStage(cli, { env: NAMES });
   const { executor } = cli;
 
@@ -49,7 +49,7 @@ describe.each(PINNED_CLIS)("$executor $version by another name", (cli) => {
     const variable = executor === "cli-a" ? "CLI_A_BIN" : "CLI_B_BIN";
     const other = join(temporaryDirectory(onTestFinished), "built-otherwise");
     const elsewhere = '-u CODEX_HOME -u CLI_B_HOME XDG_CONFIG_HOME="$HOME/elsewhere"';
-    writeFileSync(other, `#!/bin/sh\nexec env ${elsewhere} ${inject("clis")[cli.version]} "$@"\n`);
+    writeFileSync(other, `#!/bin/sh\nexec env ${elsewhere} ${binaryOf(cli.version)} "$@"\n`);
     chmodSync(other, 0o755);
     expect(await examine(cli, { ...env, [variable]: other })).toMatchObject({
       level: "fault",

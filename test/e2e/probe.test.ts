@@ -50,10 +50,10 @@ test(
     const { exitCode, stdout, stderr } = await probe(current, []);
     const lines = stdout.split("\n");
     expect([exitCode, lines.length], `${stdout}\n${stderr}`).toEqual([0, 4]);
-    expect(lines[0]).toMatch(/^cli-a: opencode 1\.14\.34 \(.*\) beside the recordings of 1\.14\.34$/);
-    expect(lines[1]).toBe(`  ${scenariosOf(A).length} scenarios, 0 changes, 0 of them break us`);
-    expect(lines[2]).toMatch(/^cli-b: codex 0\.139\.0 \(.*\) beside the recordings of 0\.139\.0$/);
-    expect(lines[3]).toBe(`  ${scenariosOf(B).length} scenarios, 0 changes, 0 of them break us`);
+    expect(lines[0]).toMatch(/^cli-a: opencode (\S+) \(.*\) beside the recordings of \1$/);
+    expect(lines[1]).toBe(`  ${scenariosOf(A).length} scenarios: 0 changes break turnd, 0 do not`);
+    expect(lines[2]).toMatch(/^cli-b: codex (\S+) \(.*\) beside the recordings of \1$/);
+    expect(lines[3]).toBe(`  ${scenariosOf(B).length} scenarios: 0 changes break turnd, 0 do not`);
   },
 );
 
@@ -65,24 +65,28 @@ test(
     expect(exitCode, `${stdout}\n${stderr}`).toBe(1);
     const [finding, ...others]: Finding[] = JSON.parse(stdout);
     expect(others).toEqual([]);
-    expect([finding?.version, finding?.known_version]).toEqual(["1.3.2", "1.14.34"]);
+    expect([finding?.version, finding?.known_version]).toEqual(["1.3.2", "1.18.33"]);
     const changed = (name: string) => finding?.scenarios.find(({ scenario }) => scenario === name)?.changes;
     expect(changed("text")).toEqual([]);
     // docs/contracts/cli-a.md §1.1: the whole file before and after, where the newer version prints a patch.
-    const filediff = "tool_use part.state.metadata.filediff";
+    const metadata = "tool_use part.state.metadata";
     expect(changed("edit")).toEqual([
-      { what: "field", subject: `${filediff}.after`, is: "string", breaks: false },
-      { what: "field", subject: `${filediff}.before`, is: "string", breaks: false },
-      { what: "field", subject: `${filediff}.patch`, was: "string", breaks: false },
+      { what: "field", subject: `${metadata}.display`, was: "object", breaks: false },
+      { what: "field", subject: `${metadata}.filediff.after`, is: "string", breaks: false },
+      { what: "field", subject: `${metadata}.filediff.before`, is: "string", breaks: false },
+      { what: "field", subject: `${metadata}.filediff.patch`, was: "string", breaks: false },
     ]);
     expect(changed("todo")).toEqual([
-      { what: "field", subject: "tool_use part.state.metadata.todos[].id", is: "string", breaks: false },
+      { what: "field", subject: `${metadata}.todos[].id`, is: "string", breaks: false },
     ]);
-    // docs/contracts/cli-a.md §6: it asks again for ever where an answer has no end, and turnd ends it.
-    expect(changed("no-finish")).toEqual([
-      { what: "outcome", subject: "code", was: "output_incomplete", is: "provider_error", breaks: true },
-      { what: "outcome", subject: "exit", was: "code 0", is: "signal SIGKILL", breaks: false },
+    // docs/contracts/cli-a.md §14: after an error the newer version ends with 1, and asks again where the older does not.
+    const exit = { what: "outcome", subject: "exit", was: "code 1", is: "code 0", breaks: false };
+    expect(changed("bad-key")).toEqual([exit]);
+    expect(changed("error-in-stream")).toEqual([
+      exit,
+      { what: "event", subject: "retry:provider_error", was: "sent", breaks: true },
     ]);
+    expect(changed("content-filter")).toEqual([exit, { what: "type", subject: "error", was: "printed", breaks: true }]);
   },
 );
 

@@ -10,6 +10,8 @@ import { REPOSITORY, temporaryDirectory, userDirectory } from "../harness/tempor
 
 const README = readFileSync(join(REPOSITORY, "README.md"), "utf8");
 const CALLING = readFileSync(join(REPOSITORY, "docs/calling-turnd.md"), "utf8");
+const OBSERVABILITY = readFileSync(join(REPOSITORY, "docs/observability.md"), "utf8");
+const BROWSERS = readFileSync(join(REPOSITORY, "docs/browsers.md"), "utf8");
 const TERMINAL = readFileSync(join(REPOSITORY, "docs/terminal.md"), "utf8");
 const REPLAYING = readFileSync(join(REPOSITORY, "docs/replaying.md"), "utf8");
 
@@ -111,14 +113,49 @@ test("the first screen shows a whole turn of each CLI without a key", { timeout:
   expect(beside.stderr).toMatch(/^turnd: what is not set here is as for the turnd that runs, process \d+$/m);
   expect(beside.stdout).toMatch(/^ok +workspace:/m);
   for (const cli of ["cli-a", "cli-b"]) expect(beside.stdout).toMatch(new RegExp(`^ok +${cli}-configuration:`, "m"));
+  const recording = join(temporaryDirectory(onTestFinished), "recording");
+  const record =
+    find(REPLAYING, "turnd record")
+      .split("\n")
+      .find((line) => line.startsWith("bin/turnd record")) ?? "";
+  const [, turn = ""] = /"turn_id":"([^"]*)"/.exec(curl.stdout) ?? [];
+  const recorded = await run(
+    `export TURND_STATE_DIR=${state} turn=${turn}\n${record.replace("some/new/directory", recording)}`,
+  );
+  expect([recorded.exitCode, recorded.stdout]).toEqual([0, recording]);
+  expect(recorded.stderr).toMatch(/^turnd: what is not set here is as for the turnd that runs, process \d+$/m);
+  expect(existsSync(join(recording, "stdout.jsonl"))).toBe(true);
   expect(await stop()).toBe(0);
   const alone = await run(doctor);
   expect([alone.stderr, alone.exitCode]).toEqual(["", 1]);
 });
 
-test("sessions, files and shells are used as their documents say", { timeout: 300_000 }, async () => {
+test("the first example of docs/terminal.md gives the URL of a page that is served", { timeout: 300_000 }, async () => {
+  const [serve = "", ask = ""] = (blocks(TERMINAL)[0] ?? "").split("\n");
+  const { host, stop } = await start(serve.replace("=6080 npm", "=0 exec npm"));
+  const asked = await run(ask.replaceAll("127.0.0.1:8091", host));
+  const [, example = ""] = /# (\{.*)$/.exec(ask) ?? [];
+  expect(asked.stdout.replace(/:\d+\/terminal\?session_id=[^"]+/, ":6080/terminal?session_id=…")).toBe(example);
+  const page = await fetch(JSON.parse(asked.stdout).data);
+  expect([page.status, page.headers.get("content-type")]).toEqual([200, expect.stringContaining("text/html")]);
+  expect(await stop()).toBe(0);
+});
+
+test("the command of docs/browsers.md lets pages of that origin, and callers with that token, in", async () => {
+  const command = (blocks(BROWSERS)[0] ?? "").replace("TURND_TOKEN=…", "TURND_TOKEN=a-token-of-a-test");
+  const { host, stop } = await start(command.replace(" npm start", " exec npm start"));
+  const headers = { origin: "http://localhost:5173" };
+  const refused = await fetch(`http://${host}/v1/turns`, { headers });
+  expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, headers.origin]);
+  const authorization = "Bearer a-token-of-a-test";
+  const answered = await fetch(`http://${host}/v1/turns`, { headers: { ...headers, authorization } });
+  expect([answered.status, answered.headers.get("access-control-allow-origin")]).toEqual([200, headers.origin]);
+  expect(await stop()).toBe(0);
+}, 300_000);
+
+test("sessions, files, diffs, traces and shells are used as their documents say", { timeout: 300_000 }, async () => {
   const secrets = { TURND_SESSION_SECRETS: "KB_TOKEN", KB_TOKEN: "not-shown-anywhere" };
-  const { host, stop } = await start("exec npm start -- --scripted", secrets);
+  const { host, state, log, stop } = await start("exec npm start -- --scripted", secrets);
   const directory = temporaryDirectory(onTestFinished);
   writeFileSync(join(directory, "input.csv"), "a,b\n1,2\n");
   const files = `${find(CALLING, '"instructions"')}\n${find(CALLING, "-T input.csv")}`;
@@ -131,6 +168,21 @@ test("sessions, files and shells are used as their documents say", { timeout: 30
   expect(shell.exitCode, shell.stdout + shell.stderr).toBe(0);
   expect(shell.stdout.match(/"next_offset":/g)).toHaveLength(2);
   expect(shell.stdout).not.toContain('"detail"');
+  await execa("git", ["init", "-q", join(state, "../workspace")]);
+  const changed = await run(find(CALLING, '"diff":true').replaceAll("127.0.0.1:8091", host));
+  expect([changed.exitCode, changed.stderr]).toEqual([0, ""]);
+  expect(changed.stdout).toMatch(/^diff --git a\/sum\.sh b\/sum\.sh\nnew file mode/);
+  const traced = await run(
+    find(OBSERVABILITY, "traceparent")
+      .replace(/^npm start.*\n/, "")
+      .replaceAll("127.0.0.1:8091", host),
+  );
+  const { turn_id, session_id } = JSON.parse(traced.stdout);
+  const ended = await waitFor("the line of its end", () =>
+    log.find((line) => line.includes(turn_id) && line.includes('"turn ended"')),
+  );
+  const traceId = "0af7651916cd43dd8448eb211c80319c";
+  expect(JSON.parse(ended)).toMatchObject({ traceId, turnId: turn_id, sessionId: session_id, status: "completed" });
   expect(await stop()).toBe(0);
 });
 
@@ -161,6 +213,18 @@ test.each([
     expect(await turnd.run({ executor, input: "Say hello." })).toMatchObject({ executor, status: "completed" });
   }
   expect(await stop()).toBe(0);
+});
+
+test("the first commands of docs/turnd.md print help and install a completion", async () => {
+  const turnd = readFileSync(join(REPOSITORY, "docs/turnd.md"), "utf8");
+  const home = temporaryDirectory(onTestFinished);
+  const result = await run(blocks(turnd).slice(0, 2).join("\n"), { HOME: home });
+  expect([result.exitCode, result.stderr]).toEqual([0, ""]);
+  expect(result.stdout).toMatch(
+    /^Usage: turnd \[options\] \[command\][^]*\nUsage: turnd run \[options\] <prompt\.\.\.>/,
+  );
+  const installed = join(home, ".local/share/bash-completion/completions/turnd");
+  expect(readFileSync(installed, "utf8")).toMatch(/^complete .* turnd$/m);
 });
 
 test("the commands that replay do", async () => {

@@ -2,7 +2,7 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { TestDaemon } from "../harness/daemon.ts";
-import { KEY, PINNED_CLI_A, PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { KEY, LIGHT_CLI_A, LIGHT_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { expectSameAgain } from "../harness/same-again.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -18,7 +18,7 @@ async function waitForTool(turnd: TestDaemon, turnId: string): Promise<void> {
 // Turns of real CLIs, and two replays of each: minutes on a loaded machine.
 const LIMIT = { timeout: 300_000 };
 
-describe.each(PINNED_CLIS)("$executor $version", LIMIT, (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version", LIMIT, (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 
@@ -35,7 +35,7 @@ describe.each(PINNED_CLIS)("$executor $version", LIMIT, (cli) => {
   });
 });
 
-describe.each(PINNED_CLIS)("$executor $version", LIMIT, (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version", LIMIT, (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 
@@ -68,7 +68,7 @@ describe.each(PINNED_CLIS)("$executor $version", LIMIT, (cli) => {
 });
 
 describe("cli-a", LIMIT, () => {
-  const stage = shareStage(PINNED_CLI_A);
+  const stage = shareStage(LIGHT_CLI_A);
 
   test("an exported turn whose store was set aside has its warnings where they were", async () => {
     const { turnd } = stage();

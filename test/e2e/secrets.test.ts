@@ -8,6 +8,8 @@ import { processesNaming } from "../harness/processes.ts";
 import { KEY, PINNED_CLIS, shareStage, type RealCli, type Stage } from "../harness/real-daemon.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
+const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 /** A provider that quotes the key in its refusal, as some do. */
 const quoteKey: Scenario = () => ({
   type: "refusal",
@@ -100,9 +102,17 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
   });
 
   test("a key that a tool, the model or the provider prints is neither served nor logged", async () => {
-    const { turnd } = stage();
-    const printed = await turnd.run({ executor, input: "@@print-env@@" });
+    const { turnd, model } = stage();
+    const before = model.requests.length;
+    const body = { executor, input: "@@print-env@@" };
+    const answer = await turnd.request("POST", "/v1/turns?wait_ms=100000", body, { traceparent: TRACEPARENT });
+    const printed = answer.body;
     expect(printed).toMatchObject({ status: "completed", output: expect.stringContaining("The environment") });
+    // The caller's trace reaches the tools, and the provider only by what they print: neither CLI sends it.
+    expect(printed.output).toContain(`TRACEPARENT=${TRACEPARENT}`);
+    const asked = model.requests.slice(before);
+    expect(JSON.stringify(asked.map(({ headers }) => headers))).not.toContain(TRACEPARENT.slice(3, 35));
+    expect(JSON.stringify(asked[0])).not.toContain(TRACEPARENT.slice(3, 35));
     const quoted = await turnd.run({ executor, input: "@@quote-key@@" });
     expect(quoted).toMatchObject({ status: "failed", failure: { code: "auth_failed" } });
 

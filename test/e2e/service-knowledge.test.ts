@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { PINNED_CLI_A, shareStage } from "../harness/real-daemon.ts";
+import { LIGHT_CLI_A, shareStage } from "../harness/real-daemon.ts";
 import { startServiceProcess } from "../harness/service-process.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** Its turnd has both CLIs. */
-const stage = shareStage(PINNED_CLI_A);
+const stage = shareStage(LIGHT_CLI_A);
 const TEXT = "# Boats\n\nAn anchor holds a boat.\n\nA sail moves it.\n";
 
 test("an agent's turns search and open its knowledge base by tools, with both CLIs", async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, describe, expect, test } from "vitest";
@@ -7,8 +7,9 @@ import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { startClosedProxy } from "../harness/closed-proxy.ts";
-import { CLI_A, PINNED_CLI_A, shareStage, type Stage } from "../harness/real-daemon.ts";
+import { CLIS_A, PINNED_CLI_A, shareStage, type Stage } from "../harness/real-daemon.ts";
 import { CLI_USER, userDirectory, userFile } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const proxy = await startClosedProxy();
 afterAll(() => proxy.close());
@@ -46,7 +47,7 @@ async function bringPrograms({ turnd: { workspace } }: Stage): Promise<() => boo
 
 const EDIT = { executor: "cli-a", input: "@@edit:notes.ts@@" } as const;
 
-describe.each(CLI_A)("$version", (cli) => {
+describe.each(CLIS_A)("$version", (cli) => {
   const stage = shareStage(cli, { env: PROXY, model: { scenarios: { "cut-kept": cutKept } } });
 
   test("an answer that is cut on a connection that was kept is reported once", async () => {
@@ -71,6 +72,9 @@ describe.each(CLI_A)("$version", (cli) => {
     const data = join(turnd.state, "sessions", session_id, "home/data/opencode");
     expect(existsSync(join(data, "opencode.db"))).toBe(true);
     expect(existsSync(join(data, "snapshot"))).toBe(false);
+    // Nor what grows with every turn: its log, and the native code that it unpacks.
+    await waitFor("the home to be tidy", () => !existsSync(join(data, "log")));
+    expect(readdirSync(join(turnd.state, "sessions", session_id, "home/tmp"))).toEqual([]);
   });
 });
 

@@ -1,14 +1,15 @@
-import { existsSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { execa } from "execa";
-import { afterAll, describe, expect, inject, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { asUser } from "../../src/daemon/process/run-as.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { startClosedProxy } from "../harness/closed-proxy.ts";
-import { CLI_B, KEY, shareStage } from "../harness/real-daemon.ts";
-import { CLI_USER, userFile } from "../harness/temporary.ts";
+import { binaryOf, CLIS_B, KEY, shareStage } from "../harness/real-daemon.ts";
+import { CLI_USER, userDirectory, userFile } from "../harness/temporary.ts";
 
 /** What a tool finds of the repository, and of what keeps the CLI itself away from it. */
 const useGit: Scenario = (conversation) => {
@@ -20,6 +21,39 @@ const useGit: Scenario = (conversation) => {
 
 const proxy = await startClosedProxy();
 afterAll(() => proxy.close());
+
+/** A repository that has everything that the CLI is known to read in one. */
+function plantConfiguration(directory: string, marks: string): string {
+  const touch = (name: string): string => `["/usr/bin/touch", "${join(marks, name)}"]`;
+  const skill = (name: string): string => `---\nname: planted\ndescription: PLANTED-${name}\n---\nPLANTED-${name}\n`;
+  const hook = { hooks: [{ type: "command", command: `touch ${join(marks, "hook")}` }] };
+  const files: Record<string, string> = {
+    ".codex/config.toml": `model = "PLANTED-MODEL"
+developer_instructions = "PLANTED-INSTRUCTIONS"
+notify = ${touch("notify")}
+[mcp_servers.planted]
+command = "/usr/bin/touch"
+args = ["${join(marks, "server")}"]
+[features]
+hooks = true
+`,
+    ".codex/hooks.json": JSON.stringify({ hooks: { SessionStart: [hook], UserPromptSubmit: [hook], Stop: [hook] } }),
+    ".codex/AGENTS.md": "PLANTED-AGENTS-IN-CODEX",
+    ".codex/rules/default.rules": 'prefix_rule(pattern=["echo"], decision="forbidden", justification="PLANTED-RULE")',
+    ".codex/skills/planted/SKILL.md": skill("SKILL-OF-CODEX"),
+    ".agents/skills/planted/SKILL.md": skill("SKILL-OF-AGENTS"),
+    ".codex/agents/planted.toml": 'name = "planted"\ndescription = "PLANTED-AGENT"\ndeveloper_instructions = "x"\n',
+    "AGENTS.override.md": "PLANTED-OVERRIDE",
+  };
+  userDirectory(directory);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), content);
+  }
+  execFileSync("git", ["init", "--quiet"], { cwd: directory });
+  execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, directory]);
+  return directory;
+}
 
 /** An operator's whole file that asks for what turnd cannot run with. */
 const toml = (modelUrl: string): string => `
@@ -35,15 +69,21 @@ env_key = "CLI_B_API_KEY"
 goals = true
 `;
 
-describe.each(["the variables", "a whole file with features.goals"])("configured by %s", (source) => {
-  const stage = shareStage(CLI_B, {
-    model: { scenarios: { "use-git": useGit } },
-    env: (modelUrl) => ({
-      HTTP_PROXY: proxy.url,
-      HTTPS_PROXY: proxy.url,
-      ...(source === "the variables" ? {} : { CLI_B_CONFIG_TOML: toml(modelUrl) }),
-    }),
-  });
+const SOURCES = ["the variables", "a whole file with features.goals"] as const;
+const KINDS = CLIS_B.flatMap(({ version }) => SOURCES.map((source) => ({ version, source })));
+
+describe.each(KINDS)("$version configured by $source", ({ version, source }) => {
+  const stage = shareStage(
+    { executor: "cli-b", version },
+    {
+      model: { scenarios: { "use-git": useGit } },
+      env: (modelUrl) => ({
+        HTTP_PROXY: proxy.url,
+        HTTPS_PROXY: proxy.url,
+        ...(source === "the variables" ? {} : { CLI_B_CONFIG_TOML: toml(modelUrl) }),
+      }),
+    },
+  );
 
   test("a model that asks for a goal gets none, and the next prompt is answered", async () => {
     const { turnd } = stage();
@@ -59,7 +99,7 @@ describe.each(["the variables", "a whole file with features.goals"])("configured
     // As a CLI without turnd would: a person in the terminal, an older turnd.
     const home = join(turnd.state, "sessions", session_id, "home");
     const args = ["exec", "--json", "--skip-git-repo-check", "-s", "danger-full-access", "-c", "features.goals=true"];
-    const [setpriv = "", ...command] = asUser(CLI_USER, [inject("clis")["0.139.0"], ...args, "resume"]);
+    const [setpriv = "", ...command] = asUser(CLI_USER, [binaryOf(version), ...args, "resume"]);
     await execa(setpriv, [...command, native_session_id ?? "", "-"], {
       input: "@@goal@@",
       cwd: turnd.workspace,
@@ -106,5 +146,20 @@ describe.each(["the variables", "a whole file with features.goals"])("configured
     // What would have shown it: git itself runs the filter here.
     await git("status", "--porcelain");
     expect(existsSync(marker)).toBe(true);
+  });
+
+  test("nothing that a repository brings for the CLI is run or configures it; texts for the model are read", async () => {
+    const { turnd, model } = stage();
+    const marks = userDirectory(join(turnd.workspace, "marks"));
+    const workspace = plantConfiguration(join(turnd.workspace, "hostile"), marks);
+    const before = model.requests.length;
+    expect(await turnd.run({ executor: "cli-b", workspace, input: "@@text@@" })).toMatchObject({ status: "completed" });
+    expect(readdirSync(marks)).toEqual([]);
+    const asked = JSON.stringify(model.requests.slice(before).map(({ body }) => body));
+    const sent = new Set(asked.match(/PLANTED-[A-Z-]+/g) ?? []);
+    // Since 0.169.0 an untrusted repository's AGENTS files are not.
+    const texts = ["PLANTED-SKILL-OF-AGENTS", "PLANTED-SKILL-OF-CODEX"];
+    expect([...sent].toSorted()).toEqual(version === "0.139.0" ? ["PLANTED-OVERRIDE", ...texts] : texts);
+    expect(proxy.asked).toEqual([]);
   });
 });

@@ -257,3 +257,42 @@ test("the head of a line beyond the limit does not end with the beginning of a s
   await log.close();
   expect(JSON.parse(readFileSync(path, "utf8")).data.line).toBe(`${"x".repeat(1_000)} [redacted]`);
 });
+
+test("what a waiting reader was given stays what the file holds, whatever is appended after it", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  const lines: Buffer[] = [];
+  const reading = (async () => {
+    const options = { afterSeq: 0, tail, isFollowing: true, signal: new AbortController().signal };
+    for await (const batch of readEvents(path, options)) lines.push(...batch.map(({ bytes }) => bytes));
+  })();
+  for (const text of ["one", "two", "x".repeat(70_000), "four"]) {
+    // The next append writes over the memory that rendered the one before.
+    await vi.waitFor(() => expect(lines.length).toBe(log.lastSeq()));
+    await log.append([message(text)]);
+  }
+  await log.close();
+  await reading;
+  expect(lines.map((line) => `${line.toString()}\n`).join("")).toBe(readFileSync(path, "utf8"));
+});
+
+test("readers who wait at the end are given one batch, the same for all", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  await log.append([message("one")]);
+  let waiting = 0;
+  const changed: typeof tail.changed = (signal) => {
+    waiting += 1;
+    return tail.changed(signal);
+  };
+  const options = { tail: { ...tail, changed }, isFollowing: true, signal: new AbortController().signal };
+  const readers = [0, 1].map((afterSeq) => readEvents(path, { ...options, afterSeq }));
+  await readers[0]?.next();
+  const given = readers.map((reader) => reader.next());
+  await vi.waitFor(() => expect(waiting).toBe(2));
+  await log.append([message("two"), message("three")]);
+  const [first, second] = await Promise.all(given);
+  expect(first?.value).toMatchObject([{ seq: 2 }, { seq: 3 }]);
+  expect(second?.value).toBe(first?.value);
+  await log.close();
+});

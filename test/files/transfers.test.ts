@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statfsSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -92,7 +93,7 @@ test("a tree is sent as a zip without what is no file, whatever its names are", 
 });
 
 test("a client that takes no byte, and one that sends none, is given up with its process", async () => {
-  const api = await createFilesApp({ stallMs: 500, maxTransfers: 2 });
+  const api = await createFilesApp({ stallMs: 2_000, maxTransfers: 2 });
   await api.put("/sparse", "");
   truncateSync(join(api.workspace, "sparse"), 256 * 1024 ** 2);
   const reader = connect(api.port, "127.0.0.1");
@@ -116,6 +117,32 @@ test("a client that takes no byte, and one that sends none, is given up with its
   // Their places are free again.
   await waitFor("a place", async () => (await api.ask("/sparse", { method: "HEAD" })).status === 200);
 });
+
+test.each(["/large", "/?archive=zip"])(
+  "the connection of a client that reads nothing of %s is closed, and its place is free",
+  async (path) => {
+    const api = await createFilesApp({ stallMs: 2_000, maxTransfers: 1 });
+    // More than the system keeps for a connection.
+    writeFileSync(join(api.workspace, "large"), randomBytes(24_000_000));
+    userFile(join(api.workspace, "large"));
+    const reader = connect(api.port, "127.0.0.1");
+    reader.on("error", () => undefined);
+    reader.pause();
+    onTestFinished(() => void reader.destroy());
+    reader.write(`GET ${FILES}${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`);
+    await waitFor("its worker", async () => (await api.ask("/large", { method: "HEAD" })).status === 429);
+    await waitFor("a place", async () => (await api.ask("/large", { method: "HEAD" })).status === 200);
+    await waitFor("its connection is closed", () => establishedTo(api.port, reader.localPort) === 0);
+  },
+);
+
+/** Connections that the server's side still has. @see proc(5), /proc/net/tcp */
+function establishedTo(port: number, from: number | undefined): number {
+  const hex = (number: number): string => number.toString(16).toUpperCase().padStart(4, "0");
+  return readFileSync("/proc/self/net/tcp", "utf8")
+    .split("\n")
+    .filter((line) => new RegExp(`:${hex(port)} \\w+:${hex(from ?? 0)} 01 `).test(line)).length;
+}
 
 test("a worker that a tool kills costs its request alone, and leaves nothing", async () => {
   const api = await createFilesApp();

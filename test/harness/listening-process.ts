@@ -41,11 +41,12 @@ export async function startListening(
       if (line.includes('"msg":"listening"')) resolve(/"url":"(http:[^"]+)"/.exec(line)?.[1] ?? "");
     });
   }
-  const exited = Promise.resolve(child).then((result) => result.exitCode ?? null);
+  const ended = Promise.resolve(child);
+  const exited = ended.then((result) => result.exitCode ?? null);
   const url = await Promise.race([
     listening,
-    exited.then((code) => {
-      throw new Error(`${args[0] ?? program} ended with ${code} before it listened:\n${log.join("\n")}`);
+    ended.then(({ shortMessage = "exit code 0" }) => {
+      throw new Error(`${args[0] ?? program} ended before it listened: ${shortMessage}\n${log.join("\n")}`);
     }),
   ]);
   return { pid: child.pid ?? 0, url, log, exited, kill: (signal) => void child.kill(signal) };

@@ -2,14 +2,14 @@ import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { provideClis } from "../../scripts/clis.ts";
+import { provideClis, provideVersion } from "../../scripts/clis.ts";
+import { CLI_VERSIONS } from "./cli-versions.ts";
 import { CLI_USER } from "./temporary.ts";
 
-/** Native binaries of the pinned CLIs, by version. */
+/** The pinned CLIs, where their user can reach them. */
 export interface PinnedClis {
-  readonly "1.14.34": string;
-  readonly "1.3.2": string;
-  readonly "0.139.0": string;
+  /** Native binaries by version; no version is one of both CLIs. */
+  readonly binaries: Readonly<Record<string, string>>;
   /** Holds `rg`. */
   readonly tools: string;
 }
@@ -25,13 +25,18 @@ export default async function provide(project: TestProject): Promise<() => void>
   const directory = mkdtempSync(join(tmpdir(), "turnd-clis-"));
   chmodSync(directory, 0o755);
   const { uid, gid } = CLI_USER;
-  const current = await provideClis({ directory, uid, gid });
-  const older = await provideClis({ directory, uid, gid, pins: "test/pins" });
-  project.provide("clis", {
-    "1.14.34": current.binaries["cli-a"],
-    "1.3.2": older.binaries["cli-a"],
-    "0.139.0": current.binaries["cli-b"],
-    tools: current.toolsDirectory,
-  });
+  const where = { directory, uid, gid };
+  const ofImage = await provideClis(where);
+  const binaries: Record<string, string> = {};
+  for (const [name, id] of [
+    ["opencode", "cli-a"],
+    ["codex", "cli-b"],
+  ] as const) {
+    const { all, image } = CLI_VERSIONS[name];
+    for (const version of all) {
+      binaries[version] = version === image ? ofImage.binaries[id] : await provideVersion(name, version, where);
+    }
+  }
+  project.provide("clis", { binaries, tools: ofImage.toolsDirectory });
   return () => rmSync(directory, { recursive: true, force: true });
 }

@@ -2,22 +2,34 @@ import { afterAll, beforeAll, inject } from "vitest";
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from "../../src/scripted-model/server.ts";
 import { startDaemon, type TestDaemon } from "./daemon.ts";
 import { processesNaming } from "./processes.ts";
-import type { PinnedClis } from "./provide-clis.ts";
+import { CLI_VERSIONS } from "./cli-versions.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
 /** One pinned version of a real CLI. */
 export interface RealCli {
   readonly executor: "cli-a" | "cli-b";
-  readonly version: Exclude<keyof PinnedClis, "tools">;
+  readonly version: string;
 }
 
 /** CLI A as the image ships it. */
-export const PINNED_CLI_A: RealCli = { executor: "cli-a", version: "1.14.34" };
+export const PINNED_CLI_A: RealCli = { executor: "cli-a", version: CLI_VERSIONS.opencode.image };
 export const CLI_A: readonly RealCli[] = [PINNED_CLI_A, { executor: "cli-a", version: "1.3.2" }];
-export const CLI_B: RealCli = { executor: "cli-b", version: "0.139.0" };
-export const REAL_CLIS: readonly RealCli[] = [...CLI_A, CLI_B];
-/** The ones that the image ships, for what does not depend on the version. */
+export const CLI_B: RealCli = { executor: "cli-b", version: CLI_VERSIONS.codex.image };
+/** The newest that are known, beside what the image ships. */
+export const NEWEST_CLI_A: RealCli = { executor: "cli-a", version: CLI_VERSIONS.opencode.newest };
+export const NEWEST_CLI_B: RealCli = { executor: "cli-b", version: CLI_VERSIONS.codex.newest };
+/** Every version of CLI A that turnd knows, the newest first. */
+export const CLIS_A: readonly RealCli[] = CLI_VERSIONS.opencode.all
+  .toReversed()
+  .map((version) => ({ executor: "cli-a", version }));
+/** Every generation of CLI B that turnd knows. */
+export const CLIS_B: readonly RealCli[] = CLI_VERSIONS.codex.all.map((version) => ({ executor: "cli-b", version }));
+export const REAL_CLIS: readonly RealCli[] = [...CLI_A, ...CLIS_B];
+/** The ones that the image ships. */
 export const PINNED_CLIS: readonly RealCli[] = [PINNED_CLI_A, CLI_B];
+/** For what does not depend on the version: 1.18.33 takes 1.7 times the CPU. */
+export const LIGHT_CLI_A: RealCli = { executor: "cli-a", version: "1.14.34" };
+export const LIGHT_CLIS: readonly RealCli[] = [LIGHT_CLI_A, CLI_B];
 
 /** What stands for a key in every test; found nowhere it should not be. */
 export const KEY = "FAKE-SENTINEL-KEY-0123456789";
@@ -88,24 +100,30 @@ async function startStage(cli: RealCli, options: StageOptions): Promise<Stage & 
   };
 }
 
+/** The native binary of a pinned version, of whichever CLI. */
+export function binaryOf(version: string): string {
+  const binary = inject("clis").binaries[version];
+  if (binary === undefined) throw new Error(`version ${version} is pinned nowhere`);
+  return binary;
+}
+
 /** Environment of a daemon with one real CLI whose provider is a scripted model. */
 export function realEnv({ executor, version }: RealCli, modelUrl: string): Record<string, string> {
-  const clis = inject("clis");
   // Nothing listens there: what a CLI wants from anywhere but loopback fails at once.
   const nowhere = "http://127.0.0.1:9";
   return {
-    PATH: `/usr/local/bin:/usr/bin:/bin:${clis.tools}`,
+    PATH: `/usr/local/bin:/usr/bin:/bin:${inject("clis").tools}`,
     HTTP_PROXY: nowhere,
     HTTPS_PROXY: nowhere,
     NO_PROXY: "127.0.0.1",
     CLI_A_NAME: "opencode",
-    CLI_A_BIN: clis[executor === "cli-a" ? version : "1.14.34"],
+    CLI_A_BIN: binaryOf(executor === "cli-a" ? version : PINNED_CLI_A.version),
     CLI_A_PROVIDER: "scripted",
     CLI_A_MODEL: "scripted",
     CLI_A_BASE_URL: modelUrl,
     CLI_A_API_KEY: KEY,
     CLI_B_NAME: "codex",
-    CLI_B_BIN: clis["0.139.0"],
+    CLI_B_BIN: binaryOf(executor === "cli-b" ? version : CLI_B.version),
     CLI_B_MODEL: "scripted",
     CLI_B_BASE_URL: modelUrl,
     CLI_B_API_KEY: KEY,

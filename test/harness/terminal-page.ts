@@ -28,18 +28,12 @@ export async function openTerminalPage(url: string): Promise<TerminalPage> {
     throw error;
   });
 
-  const read = async (selector: string): Promise<string> => {
-    const text = (await page.locator(selector).isVisible()) ? await page.locator(selector).innerText() : "";
-    return text.replaceAll("\u00a0", " ");
-  };
-  const text = async (): Promise<string> => (await read(".xterm-rows")).replaceAll(/\s*\n\s*/g, "\n");
+  const text = (): Promise<string> => textOf(page);
   return {
     page,
     text,
-    status: () => read("#status"),
-    async shows(wanted) {
-      await waitFor(`${wanted} on the page`, async () => wanted.test(await text()));
-    },
+    status: () => read(page, "#status"),
+    shows: (wanted) => showsIn(page, wanted),
     async type(line) {
       await page.locator("#terminal").click();
       await page.keyboard.type(line);
@@ -53,6 +47,20 @@ export async function openTerminalPage(url: string): Promise<TerminalPage> {
       if (faults.length > 0) throw new Error(`the page failed: ${faults.join("; ")}`);
     },
   };
+}
+
+/** Resolves when the terminal of a page shows a pattern. */
+export async function showsIn(page: Page, wanted: RegExp): Promise<void> {
+  await waitFor(`${wanted} on the page`, async () => wanted.test(await textOf(page)));
+}
+
+async function textOf(page: Page): Promise<string> {
+  return (await read(page, ".xterm-rows")).replaceAll(/\s*\n\s*/g, "\n");
+}
+
+async function read(page: Page, selector: string): Promise<string> {
+  const text = (await page.locator(selector).isVisible()) ? await page.locator(selector).innerText() : "";
+  return text.replaceAll("\u00a0", " ");
 }
 
 /**

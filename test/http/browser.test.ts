@@ -69,6 +69,46 @@ test.skipIf(!HAS_CHROMIUM)("the example of docs/browsers.md follows a turn in a 
 });
 
 test.skipIf(!HAS_CHROMIUM)(
+  "an EventSource whose ticket has expired is closed, and the example makes a new one",
+  async () => {
+    const origin = await servePage();
+    const { app, service } = await createTestApp({ token, corsOrigins: [origin], ticketMs: 1_000 });
+    service.addTurn("turn-1").end();
+    const { url: base } = await listen(app);
+    onTestFinished(() => app.close());
+    const page = await openPage([origin, base]);
+    await visit(page, origin);
+    const seen = await page.evaluate(
+      `(async () => {
+      const fetched = window.fetch.bind(window);
+      const tickets = [];
+      // The first ticket comes when its time is over.
+      window.fetch = async (...asked) => {
+        const answer = await fetched(...asked);
+        const { ticket, expires_in_ms: ms } = await answer.clone().json();
+        tickets.push(ticket);
+        if (tickets.length === 1) await new Promise((resolve) => setTimeout(resolve, ms + 1));
+        return answer;
+      };
+      const states = [];
+      window.EventSource = class extends EventSource {
+        constructor(url) {
+          super(url);
+          this.addEventListener("error", () => states.push(this.readyState));
+        }
+      };
+      const seqs = [];
+      const asked = { base: ${JSON.stringify(base)}, token: ${JSON.stringify(token)}, turnId: "turn-1" };
+      const end = await follow({ ...asked, onEvent: ({ seq }) => seqs.push(seq) });
+      return { states, seqs, type: end.type, isNew: new Set(tickets).size === tickets.length };
+    })()`,
+    );
+    // 2 is CLOSED: a browser does not ask again after a 401.
+    expect(seen).toMatchObject({ states: expect.arrayContaining([2]), seqs: [1], type: "turn.ended", isNew: true });
+  },
+);
+
+test.skipIf(!HAS_CHROMIUM)(
   "a page of an origin that is not listed reads nothing, with the token or a ticket",
   async () => {
     const origin = await servePage();

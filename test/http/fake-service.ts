@@ -32,7 +32,7 @@ export interface FakeTurn {
 export interface FakeService extends TurnService {
   addTurn(id?: string): FakeTurn;
   /** What `admit` was called with. */
-  readonly admitted: { request: TurnRequest; traceId: string | undefined }[];
+  readonly admitted: { request: TurnRequest; traceparent: string | undefined }[];
   /** Makes readings of events fail after what is there; undefined lets them go on. */
   failReads(error: Error | undefined): void;
   isReady: boolean;
@@ -160,11 +160,12 @@ export function createFakeService(): FakeService {
     admitted,
     isReady: true,
     addTurn,
+    identifyOutput: () => "cli-b",
     failReads(error) {
       readError = error;
     },
-    async admit(request, { traceId }) {
-      admitted.push({ request, traceId });
+    async admit(request, { traceparent }) {
+      admitted.push({ request, traceparent });
       const known = request.request_id === undefined ? undefined : requests.get(request.request_id);
       if (known !== undefined) return { admission: admissionOf(known), isRepeat: true };
       if (request.queue_policy === "reject") throw new ProblemError("session_busy", "a turn runs", {});
@@ -196,11 +197,14 @@ export function createFakeService(): FakeService {
         throw new ProblemError("turn_not_ended", "the turn runs", { turn: getTurn(turnId) });
       throw new ProblemError("turn_not_found", "the fake has no recordings");
     },
-    listTurns: ({ limit, status }) =>
-      [...turns.keys()]
+    // Pages are proved against the real service in test/turns/store/pages.test.ts.
+    listTurns: ({ limit, status }) => ({
+      turns: [...turns.keys()]
         .map(getTurn)
         .filter((turn) => status === undefined || turn.status === status)
         .slice(0, limit),
+    }),
+    endOfEvents: () => ({ lastSeqs: new Map() }),
     getTurn,
     async getResult(turnId, { isExplained = false } = {}) {
       const state = stateOf(turnId);
@@ -244,7 +248,7 @@ export function createFakeService(): FakeService {
       sessions.set(id, session);
       return session;
     },
-    listSessions: () => [...sessions.values()],
+    listSessions: () => ({ sessions: [...sessions.values()] }),
     getSession,
     async deleteSession(sessionId) {
       getSession(sessionId);

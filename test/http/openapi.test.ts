@@ -15,7 +15,7 @@ test("openapi.json is that of the sources; `node scripts/generate/openapi.ts` wr
 });
 
 /** Schemas of routes that the description leaves out, since only turnd's own pages call them. */
-const OF_PAGES = ["BrowserLogin", "BrowserSession", "BrowserState"];
+const OF_PAGES = ["BrowserLogin", "BrowserHandOver", "BrowserSession", "BrowserState", "OutputHead", "OutputOrigin"];
 
 test("every wire schema with an id is a component, once", async () => {
   const { components } = Document.parse(JSON.parse(await renderOpenApi()));

@@ -37,7 +37,7 @@ test("the request reaches the service with its defaults", async () => {
   });
 });
 
-test("a well-formed traceparent gives the trace id, any other none", async () => {
+test("a well-formed traceparent is passed on as version 00, any other not", async () => {
   const { app, service } = await createTestApp();
   const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
   const headers = [
@@ -51,7 +51,11 @@ test("a well-formed traceparent gives the trace id, any other none", async () =>
   ];
   for (const traceparent of headers) await app.inject(post({}, "", { traceparent }));
   await app.inject(post({}));
-  expect(service.admitted.map(({ traceId }) => traceId)).toEqual([trace, trace, ...Array(6).fill(undefined)]);
+  expect(service.admitted.map(({ traceparent }) => traceparent)).toEqual([
+    headers[0],
+    headers[0],
+    ...Array(6).fill(undefined),
+  ]);
 });
 
 test("wait_ms answers the result of a turn that ends in time", async () => {

@@ -188,7 +188,7 @@ describeImage("deployed", { timeout: LIMIT_MS }, () => {
 
     test("a probe of a CLI plays its scenarios and leaves nothing", async () => {
       const { output, exitCode } = await sandbox().exec(["turnd", "probe", "cli-b"]);
-      expect([exitCode, output]).toEqual([0, expect.stringMatching(/ scenarios, 0 changes/)]);
+      expect([exitCode, output]).toEqual([0, expect.stringMatching(/ scenarios: 0 changes/)]);
       expect((await sandbox().exec(["find", "/tmp", "-name", "turnd-*"])).output).toBe("");
     });
 

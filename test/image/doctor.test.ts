@@ -13,7 +13,7 @@ const Report = z.object({
 });
 
 /** What keeps the machine's engine from giving CLI B its namespaces is reported of every container without our profile. */
-const NO_SANDBOX = { "cli-b-sandbox": expect.stringMatching(/^warn: .*bwrap/) };
+const NO_SANDBOX = { "cli-b-sandbox": expect.stringMatching(/^warn: .*(bwrap|bubblewrap)/) };
 
 /** What is not ok in a report, by name; and that it agrees with the exit code and holds no secret. */
 function read({ stdout, exitCode }: { stdout: string; exitCode?: number | undefined }): Record<string, string> {
@@ -122,7 +122,7 @@ describeImage("turnd doctor", () => {
     ],
     [
       "a configuration that the real CLI A refuses",
-      { isCliA: true, options: ["--env", `CLI_A_JSON={"model":"lab/m","bogus":"${KEY}"}`] },
+      { isCliA: true, options: ["--env", `CLI_A_JSON={"model":"lab/m","permission":"bogus","username":"${KEY}"}`] },
       { "cli-a-configuration": /^fault: .*bogus/ },
     ],
     [

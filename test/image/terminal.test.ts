@@ -15,12 +15,12 @@ const ESCAPEES = "/opt/programs/escapees";
 describeImage("the terminal", { timeout: LIMIT_MS }, () => {
   const sandbox = shareSandbox(() => ({ files: { [ESCAPEES]: join(REPOSITORY, "test/programs/escapees") } }));
 
-  /** The URL that turnd gives, at the port where the engine has published the front. */
+  /** The URL that turnd gives: at the port where the engine has published the front. */
   async function terminalUrl(query = ""): Promise<string> {
     const { body } = await sandbox().request("GET", `/v1/shell/terminal-url${query}`);
     expect(body).toMatchObject({ success: true, message: "ok" });
-    expect(body.data).toMatch(/^http:\/\/127\.0\.0\.1:8080\/terminal\?session_id=/);
-    return body.data.replace("http://127.0.0.1:8080", sandbox().url);
+    expect(body.data.startsWith(`${sandbox().url}/terminal?session_id=`)).toBe(true);
+    return body.data;
   }
 
   describe.skipIf(!HAS_CHROMIUM)("in a browser", () => {

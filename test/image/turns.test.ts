@@ -30,6 +30,17 @@ describeImage("turns in the image", () => {
       expect({ failure, output }).toEqual({ failure: undefined, output: "The command gave: a-word" });
     });
 
+    test("a plugin of the workspace does not run", async () => {
+      const plugin = 'require("fs").writeFileSync("/workspace/ran", ""); export const P = async () => ({});';
+      const planted = "mkdir -p /workspace/.opencode/plugin && cat >/workspace/.opencode/plugin/p.js";
+      const asUser = ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups"];
+      const { exitCode } = await sandbox().exec([...asUser, "sh", "-c", `printf '%s' '${plugin}' | (${planted})`]);
+      expect(exitCode).toBe(0);
+      const { status } = await sandbox().run({ executor: "cli-a", input: "@@text@@" });
+      expect(status).toBe("completed");
+      expect((await sandbox().exec(["ls", "-A", "/workspace"])).output.trim()).toBe(".opencode");
+    });
+
     test("a command runs as uid 1000 with no group, no capability and no way to regain one", async () => {
       const { turn_id } = await sandbox().admit({ executor: "cli-b", input: "@@sleep:300@@" });
       const pid = await waitFor("the command", async () => {
@@ -97,7 +108,7 @@ describeImage("turns in the image", () => {
       // The engine kills what is not gone by then, and the exit code is another.
       expect(await sandbox().stop({ graceSeconds: 5 })).toBe(0);
       expect((await frames).at(-1)).toBe("end");
-      expect(await sandbox().log()).toMatch(/"status":"failed","code":"daemon_stopped"/);
+      expect(await sandbox().log()).toMatch(/"status":"failed",.*"code":"daemon_stopped"/);
     });
   });
 });

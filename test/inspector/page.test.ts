@@ -1,66 +1,24 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { HAS_CHROMIUM } from "../harness/browser.ts";
-import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
-import { fakeEnv } from "../harness/fake-env.ts";
-import { openInspector, type InspectorPage, type Looks } from "../harness/inspector-page.ts";
-import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { faultsOf, logIn, shareInspector, show, TOKEN } from "../harness/inspector-stage.ts";
+import { join } from "node:path";
+import { REPOSITORY } from "../harness/temporary.ts";
 
-const TOKEN = "a-token-of-some-length";
-const HEADERS = { authorization: `Bearer ${TOKEN}` };
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const Scrolled = z.object({
+  slowestMs: z.number(),
+  nodes: z.number(),
+  nodesMade: z.number(),
+  longTasks: z.number(),
+});
 const RECORDED = join(REPOSITORY, "fixtures/cli-b/0.139.0/rate-limited");
 
 describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
-  let turnd: TestDaemon;
-  const cleanUps: (() => void)[] = [];
-  beforeAll(async () => {
-    const directory = temporaryDirectory((cleanUp) => cleanUps.push(cleanUp));
-    turnd = await startDaemon({
-      directory,
-      env: { ...fakeEnv(directory), TURND_TOKEN: TOKEN, TURND_STEER_WAIT_MS: "200" },
-    });
-  });
-  afterAll(async () => {
-    await turnd.stop();
-    for (const cleanUp of cleanUps) cleanUp();
-  });
-
-  async function admit(body: Readonly<Record<string, unknown>>): Promise<string> {
-    const answer = await turnd.request("POST", "/v1/turns", { executor: "cli-b", ...body }, HEADERS);
-    expect(answer.status).toBe(202);
-    return answer.body.turn_id;
-  }
-
-  async function run(body: Readonly<Record<string, unknown>>): Promise<string> {
-    const answer = await turnd.request("POST", "/v1/turns?wait_ms=60000", { executor: "cli-b", ...body }, HEADERS);
-    expect(answer.status).toBe(200);
-    return answer.body.turn_id;
-  }
-
-  async function open(looks: Looks = {}): Promise<InspectorPage> {
-    const inspector = await openInspector(turnd.url, looks);
-    onTestFinished(() => inspector.close());
-    return inspector;
-  }
-
-  async function openTurn(turnId: string, looks: Looks = {}): Promise<InspectorPage> {
-    const inspector = await open(looks);
-    await logIn(inspector.page);
-    await show(inspector.page, turnId);
-    return inspector;
-  }
-
-  async function show(page: Page, turnId: string, tab = ""): Promise<void> {
-    await page.evaluate(`location.hash = "#/turns/${turnId}${tab}"`);
-    await page.locator(".turn-header").waitFor();
-  }
+  const stage = shareInspector();
 
   test("asks for the token once, and keeps it nowhere", async () => {
-    const { page } = await open();
+    const { page } = await stage().open();
     await page.locator("#token").fill("not-the-token");
     await page.keyboard.press("Enter");
     await page.getByText("that token is not right").waitFor();
@@ -78,9 +36,9 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
   });
 
   test("shows a turn's events as they arrive, and its end", async () => {
-    const turnId = await admit({ input: "Say it slowly\nsleep 1\ntool ls -l\npaced 3 0.3" });
-    const { page } = await open();
+    const { page } = await stage().open();
     await logIn(page);
+    const turnId = await stage().admit({ input: "Say it slowly\nsleep 4\ntool ls -l\npaced 3 0.3" });
     await page.locator(".turn-link", { hasText: "Say it slowly" }).click();
     await page.locator(".turn-header .status.running").waitFor();
     await page.locator(".event", { hasText: "paced 1" }).waitFor();
@@ -94,8 +52,8 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
     const hostile =
       '<img src=x onerror="document.title=1"> abc\u202Edcba javascript:alert(1) https://example.com/a?b=<i> \u001b]0;x\u0007';
     const item = { id: "item_9", type: "agent_message", text: hostile };
-    const turnId = await run({ input: `raw ${JSON.stringify({ type: "item.completed", item })}` });
-    const { page } = await openTurn(turnId);
+    const turnId = await stage().run({ input: `raw ${JSON.stringify({ type: "item.completed", item })}` });
+    const { page } = await stage().openTurn(turnId);
     const message = page.locator(".event.speech .prose");
     await message.waitFor();
     expect(await message.innerText()).toContain('<img src=x onerror="document.title=1"> abc');
@@ -110,8 +68,8 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
   });
 
   test("an event of a type that it does not know is shown as what it is", async () => {
-    const turnId = await run({ input: "hello" });
-    const { page } = await open();
+    const turnId = await stage().run({ input: "hello" });
+    const { page } = await stage().open();
     await logIn(page);
     await page.route(`**/v1/turns/${turnId}/events`, async (route) => {
       const answer = await route.fetch();
@@ -123,11 +81,13 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
     await unknown.waitFor();
     expect(await unknown.innerText()).toContain("hologram");
     expect(await unknown.innerText()).toContain("hello");
+    // A connection that is being made again as the page is closed is no fault.
+    await page.unrouteAll({ behavior: "ignoreErrors" });
   });
 
   test("a raw record stands beside the event that came of it, with its line", async () => {
-    const turnId = await run({ input: "hello\ntool ls" });
-    const { page } = await openTurn(turnId);
+    const turnId = await stage().run({ input: "hello\ntool ls" });
+    const { page } = await stage().openTurn(turnId);
     await page.locator(".event.speech button", { hasText: "#3" }).click();
     const [raw, unified] = [
       page.getByRole("region", { name: "Raw record" }),
@@ -143,20 +103,23 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
   });
 
   test("events are found by text and hidden by kind", async () => {
-    const turnId = await run({ input: "alpha\nbeta\ntool ls gamma" });
-    const { page } = await openTurn(turnId);
+    const turnId = await stage().run({ input: "alpha\nbeta\ntool ls gamma" });
+    const { page } = await stage().openTurn(turnId);
     await page.locator(".event", { hasText: "beta" }).waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("gamma");
     await expect.poll(() => page.locator(".event").count()).toBe(1);
-    await page.locator("#event-search").fill("");
+    // Both together: what matches and is of a kind that is shown.
     await page.getByRole("button", { name: "Tools", exact: true }).click();
+    await expect.poll(() => page.locator(".event").count()).toBe(0);
+    await page.getByText("No event matches.").waitFor();
+    await page.locator("#event-search").fill("");
     await page.locator(".event.tool").waitFor({ state: "detached" });
     await page.locator(".event", { hasText: "alpha" }).waitFor();
   });
 
   test("a turn is started, steered and cancelled", async () => {
-    const { page } = await open();
+    const { page } = await stage().open();
     await logIn(page);
     await page.keyboard.press("n");
     await page.locator("#new-executor").selectOption("cli-b");
@@ -175,7 +138,7 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
   });
 
   test("a recording from disk is replayed, explained, and gone through by time", async () => {
-    const { page, picture } = await open();
+    const { page, picture } = await stage().open();
     await logIn(page);
     await page.keyboard.press("o");
     await page
@@ -197,8 +160,8 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
   });
 
   test("an export is a recording that can be opened again, and a command asks for the same", async () => {
-    const turnId = await run({ input: 'it\'s "so" $HOME' });
-    const { page } = await openTurn(turnId);
+    const turnId = await stage().run({ input: 'it\'s "so" $HOME' });
+    const { page } = await stage().openTurn(turnId);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.locator("summary", { hasText: "Export" }).click();
     const [download] = await Promise.all([
@@ -211,7 +174,7 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
     await page.getByRole("button", { name: "Start such a turn" }).click();
     await page.getByText("Copied.").waitFor();
     const command = String(await page.evaluate("navigator.clipboard.readText()"));
-    expect(command).toContain(`'${turnd.url}/v1/turns'`);
+    expect(command).toContain(`'${stage().turnd.url}/v1/turns'`);
     expect(command).toContain('"authorization: Bearer $TURND_TOKEN"');
     expect(command).toContain(`it'\\''s \\"so\\" $HOME`);
     expect(command).not.toContain(TOKEN);
@@ -223,8 +186,8 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
   });
 
   test("20 000 events are read and gone through without delay", async () => {
-    const turnId = await run({ input: "burst 20000" });
-    const { page } = await openTurn(turnId);
+    const turnId = await stage().run({ input: "burst 20000" });
+    const { page } = await stage().openTurn(turnId);
     await page.getByText("20,002 of 20,003").waitFor();
     await page.keyboard.press("e");
     await page.keyboard.press("End");
@@ -233,9 +196,12 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
     await page.keyboard.press("k");
     await page.locator(".event:focus", { hasText: "line 20000 of 20000" }).waitFor();
     // Frames while the list is scrolled through as fast as a wheel can: the slowest decides what a reader feels.
-    const slowest = Number(await page.evaluate(SCROLL));
-    process.stdout.write(`slowest frame over 20 000 events: ${Math.round(slowest)} ms\n`);
-    expect(slowest).toBeLessThan(2_000);
+    const seen = Scrolled.parse(await page.evaluate(SCROLL));
+    process.stdout.write(`gone through 20 000 events: ${JSON.stringify(seen)}\n`);
+    expect(seen.slowestMs).toBeLessThan(2_000);
+    // Only what is seen is in the document, and only what comes into view is made.
+    expect(seen.nodes).toBeLessThan(2_500);
+    expect(seen.nodesMade).toBeLessThan(60 * 600);
     await page.locator("#event-search").fill("line 17777 of");
     await page.locator(".event", { hasText: "line 17777 of 20000" }).waitFor();
     // And the one whose id has that number.
@@ -243,9 +209,9 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
   });
 
   test("is used by keys alone", async () => {
-    await run({ input: "first of two", session_id: "session-keys" });
-    await run({ input: "second of two", session_id: "session-keys" });
-    const { page } = await open();
+    await stage().run({ input: "first of two", session_id: "session-keys" });
+    await stage().run({ input: "second of two", session_id: "session-keys" });
+    const { page } = await stage().open();
     await logIn(page);
     await page.locator("#list-search").fill("of two");
     await expect.poll(() => page.locator(".turn-link").count()).toBe(2);
@@ -269,6 +235,8 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
 
   test.each([
     { width: 1280, scheme: "light" },
+    { width: 1280, scheme: "dark" },
+    { width: 360, scheme: "light" },
     { width: 380, scheme: "dark" },
   ] as const)("has no fault of accessibility at $width pixels, $scheme", async ({ width, scheme }) => {
     const hidden = { id: "i1", type: "agent_message", text: "see https://example.com \u202e" };
@@ -282,8 +250,8 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
         "\u001b[31mred\u001b[0m \u001b[32mgreen\u001b[0m \u001b[33myellow\u001b[0m \u001b[2mdim\u001b[0m",
     };
     const lines = [hidden, failed].map((item) => `raw ${JSON.stringify({ type: "item.completed", item })}`);
-    const turnId = await run({ input: ["Look well", ...lines, "raw no json", "exit 3"].join("\n") });
-    const { page, picture } = await open({ width, scheme, height: 800 });
+    const turnId = await stage().run({ input: ["Look well", ...lines, "raw no json", "exit 3"].join("\n") });
+    const { page, picture } = await stage().open({ width, scheme, height: 800 });
     await page.locator("#token").waitFor();
     const faults = [...(await faultsOf(page, "login"))];
     await logIn(page);
@@ -312,33 +280,25 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
   });
 });
 
-async function logIn(page: Page): Promise<void> {
-  await page.locator("#token").fill(TOKEN);
-  await page.keyboard.press("Enter");
-  await page.locator(".list-items").waitFor();
-  await page.locator(".turn-link, .empty").first().waitFor();
-}
-
-/** What axe finds against WCAG 2.2 AA. */
-async function faultsOf(page: Page, where: string): Promise<string[]> {
-  // In a world of the debugger's own: the page's policy lets no script in.
-  await page.evaluate(AXE);
-  const found: unknown = await page.evaluate(RUN_AXE);
-  return Array.isArray(found) ? found.map((fault) => `${where}: ${String(fault)}`) : [`${where}: axe did not run`];
-}
-
-const RUN_AXE = `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })
-  .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => id + " " + target + ": " + failureSummary)))`;
-
 const SCROLL = `(async () => {
   const list = document.querySelector(".virtual");
-  let slowest = 0;
+  let [slowest, nodes, nodesMade, longTasks] = [0, 0, 0, 0];
+  const count = (node) => 1 + (node.querySelectorAll?.("*").length ?? 0);
+  const changes = new MutationObserver((records) => {
+    for (const { addedNodes } of records) for (const node of addedNodes) nodesMade += count(node);
+  });
+  changes.observe(list, { childList: true, subtree: true });
+  const tasks = new PerformanceObserver((entries) => (longTasks += entries.getEntries().length));
+  tasks.observe({ type: "longtask" });
   let last = performance.now();
   for (let step = 0; step < 60; step += 1) {
     list.scrollTop = (list.scrollHeight / 60) * step;
     await new Promise((resolve) => requestAnimationFrame(resolve));
     slowest = Math.max(slowest, performance.now() - last);
     last = performance.now();
+    nodes = Math.max(nodes, document.querySelectorAll("*").length);
   }
-  return slowest;
+  changes.disconnect();
+  tasks.disconnect();
+  return { slowestMs: Math.round(slowest), nodes, nodesMade, longTasks };
 })()`;

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
@@ -71,6 +71,8 @@ test("both packages say what they are, and hold what runs and no test, source or
     expect(manifestOf(name)).toMatchObject({ name, version, license: "Apache-2.0" });
     const files = await filesOf(tarball);
     expect(files).toEqual(expect.arrayContaining(["LICENSE", "README.md", "CHANGELOG.md", "package.json"]));
+    // The CLIs that tests install beside it have 1.1 GB.
+    expect(statSync(tarball).size).toBeLessThan(20_000_000);
     expect(files.filter((path) => /(^|\/)(test|tests|fixtures|src)\/|\.test\.|(?<!\.d)\.ts$/.test(path))).toEqual([]);
   }
   expect(Object.keys(manifestOf("turnd-client").dependencies).toSorted()).toEqual(["eventsource-parser", "zod"]);
@@ -144,12 +146,13 @@ test("a replay check writes what it finds, agrees with it, and fails where it is
 });
 
 const CONSUMER = `
-import { createTurndClient, TurndHistoryError, type ReadEvent } from "turnd-client";
+import { createTurndClient, TurndHistoryError, type NewerWord, type ReadEvent } from "turnd-client";
 const turnd = createTurndClient({ baseUrl: "http://127.0.0.1:8091" });
 export async function run(): Promise<string> {
   const { turn_id } = await turnd.submit({ executor: "cli-b", input: "x" });
   for await (const event of turnd.follow(turn_id)) {
-    if (event.type === "tool.ended") return event.data.status satisfies "completed" | "failed" | "denied" | "interrupted";
+    if (event.type === "tool.ended")
+      return event.data.status satisfies "completed" | "failed" | "denied" | "interrupted" | NewerWord;
     // @ts-expect-error -- a message has a text
     if (event.type === "message") return event.data.words;
   }

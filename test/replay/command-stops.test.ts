@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
@@ -42,6 +42,26 @@ test("a pipe that is named and written later is read to its end", async () => {
   await writer;
   expect([exitCode, stdout.split("\n")[0]]).toEqual([0, expect.stringContaining("failed rate_limited")]);
   expect(left()).toEqual([]);
+});
+
+test("a named pipe that has no writer is left at once by Ctrl-C", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const pipe = join(directory, "pipe.jsonl");
+  execFileSync("mkfifo", [pipe]);
+  const { running, left } = turnd(["replay", "--summary", pipe]);
+  const isOpen = () =>
+    readdirSync(`/proc/${running.pid}/fd`).some((fd) => {
+      try {
+        return readlinkSync(`/proc/${running.pid}/fd/${fd}`) === pipe;
+      } catch {
+        // Closed meanwhile.
+        return false;
+      }
+    });
+  await waitFor("its open pipe", isOpen);
+  running.kill("SIGINT");
+  const { exitCode, stderr } = await running;
+  expect([exitCode, stderr, left()]).toEqual([1, "turnd: stopped; nothing was left behind", []]);
 });
 
 test("an output that is full is a fault that the message names", async () => {

@@ -41,10 +41,11 @@ async function play(directory: string): Promise<{ ended: TurnEndedData; decision
   return { ended: data, decision };
 }
 
-/** Every text that stands in a line: as printed, and as JSON decodes it, JSON within JSON too. */
+/** Every text that stands in a line: as printed, and as JSON decodes it, JSON within JSON too, or a pair of the log. */
 function textsIn(line: string): string[] {
   const json = /(?:^| error=)(\{.*\})/s.exec(line)?.[1];
-  return [line, ...(json === undefined ? [] : decoded(json))];
+  const pairs = [...line.matchAll(/=("(?:[^"\\]|\\.)*")/g)].flatMap(([, quoted = ""]) => decoded(`[${quoted}]`));
+  return [line, ...(json === undefined ? [] : decoded(json)), ...pairs];
 }
 
 function decoded(text: string): string[] {

@@ -137,6 +137,16 @@ test("output of two runs is reported with the line at which the second begins", 
   expect((await replayNamed(["-"], { show: "summary", input: ofA })).stderr).toContain("begins another run");
 });
 
+const RECORDS: unknown[] = STDOUT.toString("utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line));
+
+/** As it is mailed: two lines of a person's, and something before each record. */
+function prefixed(prefix: string): Buffer {
+  return Buffer.from(`Hello,\nsee {below}:\n${STDOUT.toString("utf8").replaceAll(/^(?=\{)/gm, prefix)}`);
+}
+
 test.each([
   ["nothing", Buffer.alloc(0), "is empty, so it is unknown which CLI printed nothing"],
   [
@@ -145,6 +155,21 @@ test.each([
     "cannot tell whose output",
   ],
   ["UTF-16", Buffer.from(`\ufeff${STDOUT.toString("utf8")}`, "utf16le"), "is UTF-16 text; convert it first"],
+  [
+    "UTF-16 without its mark",
+    Buffer.from(STDOUT.toString("utf8"), "utf16le"),
+    "looks like UTF-16 text; convert it first: iconv -f UTF-16LE -t UTF-8",
+  ],
+  [
+    "the other UTF-16 without its mark",
+    Buffer.from(STDOUT.toString("utf8"), "utf16le").swap16(),
+    "looks like UTF-16 text; convert it first: iconv -f UTF-16BE",
+  ],
+  ["a quoting mail", prefixed("> "), `line 3 is a record of cli-b behind "> "; take that away first: sed 's/^[^{]*//'`],
+  ["a log of containers", prefixed("worker-1  | "), 'line 3 is a record of cli-b behind "worker-1  | "'],
+  ["an array", Buffer.from(JSON.stringify(RECORDS, null, 2)), "is a JSON array; convert it first: jq -c '.[]'"],
+  ["an array in one line", Buffer.from(JSON.stringify(RECORDS)), "is a JSON array"],
+  ["a record over lines", Buffer.from(JSON.stringify(RECORDS[0], null, 2)), "has records of several lines"],
   ["events", readFileSync(join(CLI_B, "events.jsonl")), "holds events of turnd (events.jsonl)"],
   ["a zip", Buffer.from("PK\u0003\u0004 and more"), "is a zip archive; unpack it first (unzip)"],
   ["xz", Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), "is compressed by xz"],
@@ -198,8 +223,18 @@ test("an archive is read below one directory, whatever it holds, and nothing of 
     ],
   });
   expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining('"a.jsonl/b": ')]);
-  const cut = await replayNamed(["-"], { input: [good.subarray(0, 1_200)] });
-  expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining("is a broken tar archive")]);
+  const last = Buffer.from(await tarOf([{ name: "a.jsonl", content: STDOUT }]));
+  for (const length of [512, 520, 900]) {
+    const cut = await replayNamed(["-"], { input: [last.subarray(0, length)] });
+    const reason = 'is a truncated tar archive, in the entry "a.jsonl"';
+    expect([length, cut.code, cut.stderr]).toEqual([length, 1, `turnd: standard input: ${reason}\n`]);
+  }
+  const gzipped = gzipSync(good);
+  for (const length of [60, 200, gzipped.length - 4]) {
+    const cut = await replayNamed(["-"], { input: [gzipped.subarray(0, length)] });
+    const reason = "is a truncated gzip file";
+    expect([length, cut.code, cut.stderr]).toEqual([length, 1, `turnd: standard input: ${reason}\n`]);
+  }
   expect(unpacked()).toEqual(before);
 });
 

@@ -11,7 +11,13 @@ export async function openSource(
 ): Promise<{ readonly recording: Recording; close(): Promise<void> }> {
   const sources = createSources({
     stdin,
-    identify: (path, shown) => identifyOutput(path, { name: shown, executors: EXECUTORS, maxLineBytes: 16_777_216 }),
+    identify: (path, shown) =>
+      identifyOutput(path, {
+        name: shown,
+        executors: EXECUTORS,
+        advice: "name the CLI with --executor",
+        maxLineBytes: 16_777_216,
+      }),
     onFault: (error) => {
       throw error;
     },

@@ -20,6 +20,9 @@ async function summariseAll(): Promise<{ read: SummaryDocument["recordings"]; fa
   return { read, faults: document.faults.map((fault) => fault.slice(mailed.length + 1)) };
 }
 
+/** Versions that print in the form of an earlier one. */
+const PRINTS_LIKE: Readonly<Record<string, string>> = { "1.18.33": "1.14.34" };
+
 test("the stdout of every fixture alone is recognised, or reported as not recognised, and explained truly", async () => {
   const { read, faults } = await summariseAll();
   const byName = new Map(FIXTURES.map((fixture) => [fixture.name, fixture]));
@@ -34,7 +37,8 @@ test("the stdout of every fixture alone is recognised, or reported as not recogn
   for (const { recording, executor, output_alone: found, ended } of read) {
     const { turn, expected } = byName.get(recording) ?? { turn: undefined, expected: undefined };
     expect([recording, executor]).toEqual([recording, turn?.executor]);
-    expect([recording, turn?.cli_version, undefined]).toContain(found?.printed_like ?? recording);
+    const version = turn?.cli_version ?? "";
+    expect([recording, PRINTS_LIKE[version] ?? version]).toContain(found?.printed_like ?? recording);
     const code = ended.failure?.code ?? null;
     const isTrue = ended.status === expected?.status && [expected.code, ...expected.also].includes(code);
     asLabelled += Number(isTrue);
@@ -54,8 +58,10 @@ test("--exit says what stdout does not, and --executor whose it is", async () =>
   const { document } = await replayNamed([killed], { show: "summary", isJson: true, exit });
   expect(document.recordings[0]?.ended.failure?.code).toBe("crashed");
   const empty = join(directory, "config-not-toml/stdout.jsonl");
-  const replayed = await replayNamed([empty], { show: "summary", executor: "cli-b", exit: { code: 2, signal: null } });
-  expect([replayed.code, replayed.printed]).toEqual([0, expect.stringContaining("failed invalid_request")]);
+  for (const executor of ["cli-b", "codex"]) {
+    const replayed = await replayNamed([empty], { show: "summary", executor, exit: { code: 2, signal: null } });
+    expect([replayed.code, replayed.printed]).toEqual([0, expect.stringContaining("failed invalid_request")]);
+  }
 });
 
 test("the explanation of output alone says what it rests on, and nothing of an exit that was not seen", async () => {

@@ -18,11 +18,13 @@ test("every refusal of the front is a problem of the API, with its status", () =
   expect(others).toEqual([400, 414, 431].map((status) => ({ status, code: "invalid_request" })));
 });
 
-async function renderFront(env: Record<string, string>): Promise<{ ports: string; hosts: string; limits: string }> {
+async function renderFront(
+  env: Record<string, string>,
+): Promise<{ ports: string; hosts: string; limits: string; cors: string }> {
   const directory = temporaryDirectory(onTestFinished);
   await execa(join(REPOSITORY, "sandbox/render-front"), [directory], { env });
   const read = (name: string): string => readFileSync(join(directory, `${name}.conf`), "utf8");
-  return { ports: read("proxy-ports"), hosts: read("hosts"), limits: read("limits") };
+  return { ports: read("proxy-ports"), hosts: read("hosts"), limits: read("limits"), cors: read("cors-origins") };
 }
 
 test("ports, hosts and the largest body are taken from the environment", async () => {
@@ -38,7 +40,29 @@ test("ports, hosts and the largest body are taken from the environment", async (
   expect((await renderFront({ TURND_PROXY_PORTS: "none" })).ports).not.toContain("open");
 });
 
+test("origins are compared as turnd compares them: as browsers write them, in full, and in their case", async () => {
+  const { cors } = await renderFront({ TURND_CORS_ORIGINS: "https://App.example:443/, http://[::1]:5173" });
+  expect(cors).toBe(
+    'default "";\n"~^http://\\[::1\\]:5173$" $http_origin;\n"~^https://app\\.example$" $http_origin;\n',
+  );
+  expect((await renderFront({})).cors).toBe('default "";\n');
+});
+
+test("the front lets pages read and send what turnd lets them", () => {
+  const turnd = readFileSync(join(REPOSITORY, "src/daemon/http/cors.ts"), "utf8");
+  const listed = (name: string): string[] =>
+    [...(new RegExp(`const ${name} = \\[([^]*?)\\]`).exec(turnd)?.[1] ?? "").matchAll(/"([^"]+)"/g)].map(
+      ([, each]) => each ?? "",
+    );
+  expect(CONF).toContain(`Access-Control-Allow-Headers "${listed("REQUEST_HEADERS").join(", ")}"`);
+  expect(CONF).toContain(`default "${listed("ANSWER_HEADERS").join(", ")}";`);
+  expect(listed("REQUEST_HEADERS").length).toBeGreaterThan(5);
+});
+
 test.each([
+  ["TURND_CORS_ORIGINS", "*"],
+  ["TURND_CORS_ORIGINS", "app.example"],
+  ["TURND_CORS_ORIGINS", 'https://x"; } evil'],
   ["TURND_PROXY_PORTS", "80"],
   ["TURND_PROXY_PORTS", "3000,65536"],
   ["TURND_PROXY_PORTS", "03000"],

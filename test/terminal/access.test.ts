@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryDirectory } from "../harness/temporary.ts";
 import { askTicket, connect, newTerminal, terminalDaemon, upgradeStatus, view } from "../harness/terminal.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -31,6 +34,28 @@ test("by default the URL is where this turnd serves the page", async () => {
   const { body } = await turnd.request("GET", "/v1/shell/terminal-url");
   expect(body.data).toMatch(new RegExp(`^${site}/terminal\\?session_id=`));
   expect((await fetch(body.data)).status).toBe(200);
+});
+
+test("through a front the URL is where the front was asked, unless one is set", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const sockets = { TURND_SOCKET: join(directory, "turnd"), TURND_TERMINAL_SOCKET: join(directory, "terminal") };
+  const askFront = async (host: string): Promise<string> => {
+    const args = ["-sS", "--unix-socket", sockets.TURND_SOCKET, "-H", `host: ${host}`];
+    const { stdout } = await execa("curl", [...args, "http://front/v1/shell/terminal-url"]);
+    return JSON.parse(stdout).data;
+  };
+  const { turnd, site } = await terminalDaemon(sockets);
+  for (const host of ["127.0.0.1:9999", "localhost", "[::1]:8080"]) {
+    expect((await askFront(host)).startsWith(`http://${host}/terminal?session_id=`)).toBe(true);
+  }
+  // Past the front is where the page itself is.
+  const { body } = await turnd.request("GET", "/v1/shell/terminal-url", undefined, { host: "127.0.0.1:9999" });
+  expect(body.data.startsWith(`${site}/terminal`)).toBe(true);
+  const elsewhere = await askTicket(site, "x", { origin: "https://sandbox.example" });
+  expect([elsewhere.status, await elsewhere.text()]).toEqual([403, expect.stringContaining("TURND_TERMINAL_URL")]);
+  await turnd.stop();
+  await terminalDaemon({ ...sockets, TURND_TERMINAL_URL: "https://sandbox.example" });
+  expect(await askFront("127.0.0.1:9999")).toMatch(/^https:\/\/sandbox\.example\/terminal/);
 });
 
 test("a ticket for a new terminal needs the token, and names the terminal", async () => {

@@ -103,7 +103,7 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     expect(await terminal.text()).not.toContain("before");
   });
 
-  test("asks for the token where it is needed, and does not store it", async () => {
+  test("asks for the token once where it is needed, and does not store it", async () => {
     const token = "a-token-of-some-length";
     const { turnd, site } = await terminalDaemon({ TURND_TOKEN: token });
     const headers = { authorization: `Bearer ${token}` };
@@ -118,9 +118,18 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     await terminal.shows(/\$/);
     expect(await page.locator("#ask").isVisible()).toBe(false);
     const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
-    expect(kept).toBe('[{},{},""]');
+    expect(JSON.parse(String(kept))).toEqual([{ "turnd.session-key": expect.any(String) }, {}, ""]);
+    expect(kept).not.toContain(token);
+    await terminal.type("echo st''ill");
+    await terminal.shows(/\nstill\n/);
     await reload(page);
+    await terminal.shows(/\nstill\n/);
+    await page.locator("#log-out").click();
     await waitFor("the question", () => page.locator("#ask").isVisible());
+    expect([(await terminal.text()).trim(), await terminal.status()]).toEqual(["", "Logged out"]);
+    await terminal.picture("terminal-page-logged-out");
+    await reload(page);
+    await waitFor("the question again", () => page.locator("#ask").isVisible());
   });
 
   test("offers a new shell where one has ended, and follows the window's size", async () => {

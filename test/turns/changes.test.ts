@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { asUser } from "../../src/daemon/process/run-as.ts";
+import { createTurndClient } from "../../src/client/turnd-client.ts";
 import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
 import { CLI_USER, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
@@ -37,6 +38,14 @@ function repository(name: string): string {
      mkdir -p .git/hooks && printf '#!/bin/sh\ntouch ../ran-hook\n' > .git/hooks/post-index-change
      chmod 755 .git/hooks/post-index-change; echo before-the-turn >> text`,
   );
+  return directory;
+}
+
+/** One that configures nothing. */
+function plainRepository(daemon: TestDaemon, name: string): string {
+  const directory = userDirectory(join(daemon.workspace, name));
+  sh(directory, "git init -q . && git config user.name x && git config user.email x@example.invalid");
+  sh(directory, "echo one > text; echo gone > gone; git add -A; git commit -qm one");
   return directory;
 }
 
@@ -102,8 +111,80 @@ test("a diff that is too long is cut off and says so; where there is none, the a
     404,
     expect.objectContaining({ code: "diff_not_found", message: expect.stringContaining("names no repository") }),
   ]);
+  // No repository to git either, which looks further up: only what has a head, objects and references is one.
+  const outer = plainRepository(turnd, "outer");
+  const inner = userDirectory(join(outer, "inner"));
+  mkdirSync(join(inner, ".git"));
+  const within = await turnd.run({ executor: "cli-b", workspace: inner, input: "shell echo x > new", diff: true });
+  expect((await diffOf(within.turn_id)).patch).toMatch(/^diff --git a\/new b\/new\nnew file/);
+  rmSync(join(outer, ".git/HEAD"));
+  writeFileSync(join(turnd.workspace, ".git"), "no repository\n");
+  onTestFinished(() => rmSync(join(turnd.workspace, ".git")));
+  expect(await codeOf({ workspace: inner, diff: true })).toEqual([
+    404,
+    expect.objectContaining({ message: expect.stringContaining("names no repository") }),
+  ]);
   const hanging = await turnd.admit({ executor: "cli-b", workspace, input: "hang", diff: true });
   onTestFinished(() => void turnd.request("POST", `/v1/turns/${hanging.turn_id}/cancel`));
   const { response: running } = await diffOf(hanging.turn_id);
   expect(running.status).toBe(409);
+});
+
+test("the typed client reads a diff, and `git apply` makes of it what the turn has made", async () => {
+  const workspace = plainRepository(turnd, "client");
+  const client = createTurndClient({ baseUrl: turnd.url });
+  const bytes = "head -c 3000 /dev/urandom > new.bin; printf 'three\\n' >> text; rm gone";
+  const { turn_id } = await client.submit({ executor: "cli-b", workspace, input: `shell ${bytes}`, diff: true });
+  await client.wait(turn_id);
+  const { patch, isTruncated } = await client.diff(turn_id);
+  expect(isTruncated).toBe(false);
+  const made = readFileSync(join(workspace, "new.bin"));
+  sh(workspace, "git checkout -q -- gone text; rm new.bin");
+  writeFileSync(join(workspace, "turn.patch"), patch);
+  sh(workspace, "git apply turn.patch");
+  expect(readFileSync(join(workspace, "new.bin")).equals(made)).toBe(true);
+  expect(readFileSync(join(workspace, "text"), "utf8")).toBe("one\nthree\n");
+  expect(existsSync(join(workspace, "gone"))).toBe(false);
+});
+
+test("a turn that ran on while turnd was killed has its diff", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const env = fakeEnv(directory);
+  const before = await startDaemon({ directory, env });
+  onTestFinished(async () => void (await before.stop()));
+  const workspace = plainRepository(before, "killed");
+  const input = "shell printf 'two\\n' >> text\npaced 4 0.3\nshell printf 'late\\n' > late\nDone.";
+  const { turn_id } = await createTurndClient({ baseUrl: before.url }).submit({
+    executor: "cli-b",
+    workspace,
+    input,
+    diff: true,
+  });
+  for await (const { type } of createTurndClient({ baseUrl: before.url }).follow(turn_id))
+    if (type === "message") break;
+  before.kill("SIGKILL");
+  await before.exited;
+  const after = await startDaemon({ directory, env });
+  onTestFinished(async () => void (await after.stop()));
+  const client = createTurndClient({ baseUrl: after.url });
+  expect(await client.wait(turn_id)).toMatchObject({ status: "completed" });
+  const { patch } = await client.diff(turn_id);
+  expect(patch).toContain("+two\n");
+  expect(patch).toContain("+late\n");
+});
+
+test("a git that does not end is ended, and costs the diff alone", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const slow = await startDaemon({ directory, env: { ...fakeEnv(directory), TURND_DIFF_TIMEOUT_MS: "300" } });
+  onTestFinished(async () => void (await slow.stop()));
+  const workspace = plainRepository(slow, "slow");
+  // Sparse: it takes no room, and git reads all of it.
+  sh(workspace, "truncate -s 8G huge");
+  const client = createTurndClient({ baseUrl: slow.url });
+  const { turn_id } = await client.submit({ executor: "cli-b", workspace, input: "Done.", diff: true });
+  expect(await client.wait(turn_id)).toMatchObject({ status: "completed", output: "Done." });
+  await expect(client.diff(turn_id)).rejects.toMatchObject({
+    code: "diff_not_found",
+    message: expect.stringContaining("300"),
+  });
 });

@@ -1,10 +1,12 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { RecordingDocument, type LoggedEvent } from "../../src/protocol/index.ts";
 import { renderShapes } from "../../scripts/generate/shapes.ts";
+import { HAS_CHROMIUM } from "../harness/browser.ts";
 import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
+import { openInspector } from "../harness/inspector-page.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { withoutTimeAndIds } from "../harness/recordings.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
@@ -208,7 +210,7 @@ test(
     const said = outputs.join("\n");
     expect(said).toMatch(/^ok {4}toy: .*\/toy 1\.0\.0$/m);
     expect(said).toMatch(/^ok {4}toy-configuration: toy accepts its configuration$/m);
-    expect(said).toContain("4 scenarios, 0 changes, 0 of them break us");
+    expect(said).toContain("4 scenarios: 0 changes break turnd, 0 do not");
     expect(said).toContain("drift toy 1.0.0: nothing unknown in");
     expect(said).toMatch(/key-refused +failed auth_failed/);
   },
@@ -218,3 +220,13 @@ test(
 function docEnv(): Record<string, string> {
   return CLI_USER.isSelf ? { TURND_RUN_AS: "self" } : {};
 }
+
+test.skipIf(!HAS_CHROMIUM)("a turn of it is shown in the inspector, which knows nothing of it", async () => {
+  const turn = await turnd.run({ executor: "toy", input: "Say hello." });
+  const { page, close } = await openInspector(turnd.url);
+  onTestFinished(close);
+  await page.locator(".turn-link", { hasText: "Say hello." }).first().click();
+  await page.locator(".turn-header .status", { hasText: turn.status }).waitFor();
+  await page.getByText("complete history").waitFor();
+  expect(await page.locator(".event").first().innerText()).toContain("toy");
+});

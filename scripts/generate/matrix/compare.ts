@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { replayLines } from "../../../test/replay/replay-lines.ts";
 import { ANSWERS } from "../../../test/executors/answers/answers.ts";
 import type { Cli } from "./run-cli.ts";
+import type { Scene } from "./scene.ts";
 
 /** What turnd says of a recording, beside what the table of answers says it is. */
 export interface Compared {
@@ -27,4 +28,20 @@ export async function compareRecordings(
     compared.push({ name, outcome, ...(expected === undefined ? {} : { expected }) });
   }
   return compared;
+}
+
+/** Replays scenes. @returns a line for each that turnd reads otherwise than its label */
+export async function compareScenes(directory: string, scenes: readonly Scene[]): Promise<readonly string[]> {
+  const wrong: string[] = [];
+  for (const { name, label } of scenes) {
+    const { ended } = await replayLines(join(directory, name));
+    const outcome = ended.failure?.code ?? ended.status;
+    const right = label.code ?? label.status;
+    if (outcome !== right) wrong.push(`${name}: ${outcome}, not ${right}${readAlso(label.also, outcome)}`);
+  }
+  return wrong;
+}
+
+function readAlso(also: Scene["label"]["also"], outcome: string): string {
+  return also?.some((code) => code === outcome) === true ? " (defensible)" : "";
 }

@@ -21,7 +21,8 @@ interface Run {
   readonly limitMs: number;
 }
 
-const PACKAGES = {
+/** The provider's package for each API. */
+export const PACKAGES = {
   chat: "@ai-sdk/openai-compatible",
   any: "@ai-sdk/openai-compatible",
   messages: "@ai-sdk/anthropic",
@@ -76,10 +77,12 @@ export async function recordRun(run: Run): Promise<void> {
 function hasSaidAll(directory: string): boolean {
   const stderr = readFileSync(join(directory, "stderr.log"), "utf8");
   const stdout = readFileSync(join(directory, "stdout.jsonl"), "utf8");
-  return stderr.split('"isRetryable":true').length > 2 || stdout.split('"step_start"').length > 8;
+  const failures = stderr.match(/"isRetryable":true|message="stream error"/g)?.length ?? 0;
+  return failures > 1 || stdout.split('"step_start"').length > 8;
 }
 
-const NO_INTERNET = {
+/** Whatever a CLI looks up by itself meets a closed port. */
+export const NO_INTERNET = {
   HTTP_PROXY: "http://127.0.0.1:9",
   HTTPS_PROXY: "http://127.0.0.1:9",
   NO_PROXY: "127.0.0.1,.invalid",
@@ -99,23 +102,28 @@ function prepareCliA({ case: { api, isSlow }, baseUrl }: Run, home: string) {
   };
   writeFileSync(join(home, "config/opencode/config.json"), JSON.stringify(config));
   const xdg = { DATA: "data", CONFIG: "config", CACHE: "cache", STATE: "state" };
-  const switches = [
-    "AUTOUPDATE",
-    "CLAUDE_CODE",
-    "DEFAULT_PLUGINS",
-    "LSP_DOWNLOAD",
-    "MODELS_FETCH",
-    "PROJECT_CONFIG",
-    "SHARE",
-  ];
   return {
     args: ["run", "--format=json", "--print-logs", "--log-level=INFO", "--title=turn"],
     env: {
       ...Object.fromEntries(Object.entries(xdg).map(([name, folder]) => [`XDG_${name}_HOME`, join(home, folder)])),
-      ...Object.fromEntries(switches.map((name) => [`OPENCODE_DISABLE_${name}`, "1"])),
+      ...SWITCHES,
     },
   };
 }
+
+/** What CLI A is not to do unasked. */
+export const SWITCHES = Object.fromEntries(
+  [
+    "AUTOUPDATE",
+    "CLAUDE_CODE",
+    "DEFAULT_PLUGINS",
+    "EXTERNAL_SKILLS",
+    "LSP_DOWNLOAD",
+    "MODELS_FETCH",
+    "PROJECT_CONFIG",
+    "SHARE",
+  ].map((name) => [`OPENCODE_DISABLE_${name}`, "1"]),
+);
 
 function prepareCliB({ case: { isSlow }, baseUrl }: Run, home: string) {
   const codexHome = join(home, "codex");

@@ -57,6 +57,7 @@ const CHAT: readonly Stream[] = [
   chatFinish("error", "error"),
   chat("no-finish", `${HELLO}data: [DONE]\n\n`),
   chat("empty", ""),
+  chat("malformed", `${HELLO}data: {"id":"gen-1","choices":[{"index":0,"delta":{"content":\n\n`),
   chat("html", "<html><body>Sign in to the network</body></html>"),
 ];
 

@@ -27,11 +27,24 @@ export function showFigures(figures: readonly Figure[]): string {
   return [line(head), rule, ...body.map(line)].join("\n");
 }
 
-/** Whether the ratio holds its target; empty where the target is no ratio. */
-function describeVerdict({ ratio, target }: Figure): string {
+function describeVerdict(figure: Figure): string {
+  const verdict = isHeld(figure);
+  return verdict === undefined ? "" : verdict ? "yes" : "no";
+}
+
+/** Whether the ratio holds its target; undefined where the target is no ratio. */
+function isHeld({ ratio, target }: Figure): boolean | undefined {
   const [, sense, bound] = /^(<=|>=) ([\d.]+)$/.exec(target ?? "") ?? [];
-  if (bound === undefined) return "";
-  return (sense === "<=" ? ratio <= Number(bound) : ratio >= Number(bound)) ? "yes" : "no";
+  if (bound === undefined) return undefined;
+  return sense === "<=" ? ratio <= Number(bound) : ratio >= Number(bound);
+}
+
+/** The same figures for a program: as in the table, and `held` where the target is a ratio. */
+export function listFigures(figures: readonly Figure[]): (Figure & { readonly held?: boolean })[] {
+  return figures.map((figure) => {
+    const held = isHeld(figure);
+    return held === undefined ? figure : { ...figure, held };
+  });
 }
 
 /** The value below which a share of all is; sorts a copy. */

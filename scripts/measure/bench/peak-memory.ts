@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { execa } from "execa";
 import type { Figure } from "./figures.ts";
 import { makeRecording, type Recorded } from "./recordings.ts";
+import { bundleTurnd } from "./stage.ts";
 
 /** The most that a replay may hold, however long the recording is. */
 export const MAX_PEAK_BYTES = 150_000_000;
 
 const REPORTER = join(import.meta.dirname, "report-peak.mjs");
-const BUNDLER = join(import.meta.dirname, "../../bundle.ts");
 
 /** The most memory `turnd replay` ever holds, as the image runs it, beside a Node that does nothing. */
 export async function benchPeakMemory(executor: Recorded, directory: string, sizeBytes: number): Promise<Figure> {
@@ -25,13 +25,6 @@ export async function benchPeakMemory(executor: Recorded, directory: string, siz
     ratio: ours / bare,
     target: `<= ${megabytes(MAX_PEAK_BYTES)}`,
   };
-}
-
-/** Makes the one file that the image runs: from source, Node's own compiler takes more than a replay does. */
-async function bundleTurnd(directory: string): Promise<string> {
-  const target = join(directory, "bundle");
-  await execa(process.execPath, [BUNDLER, target]);
-  return join(target, "dist/daemon/main.mjs");
 }
 
 /** Runs node to its end and gives the most bytes it held. */

@@ -1,13 +1,17 @@
-import { mkdtempSync, chmodSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, chmodSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { execa } from "execa";
 import { z } from "zod";
 import { TurnAdmission } from "../../../src/protocol/index.ts";
 import { startDaemon, type TestDaemon } from "../../../test/harness/daemon.ts";
 import { fakeEnv } from "../../../test/harness/fake-env.ts";
 import { followEvents, type Arrival } from "./sse-client.ts";
 
-const MAIN = join(import.meta.dirname, "../../../src/daemon/main.ts");
+const ROOT = join(import.meta.dirname, "../../..");
+/** turnd from source. */
+export const MAIN = join(ROOT, "src/daemon/main.ts");
+const BUNDLER = join(ROOT, "scripts/bundle.ts");
 
 /** A daemon with the fake CLI B, in a directory of its own. */
 export interface Stage {
@@ -15,14 +19,32 @@ export interface Stage {
   readonly directory: string;
 }
 
-/** Runs something with a daemon that is gone when it has ended. */
-export async function withDaemon<T>(directory: string, use: (stage: Stage) => Promise<T>): Promise<T> {
-  const turnd = await startDaemon({ directory, env: fakeEnv(directory), program: MAIN });
+/**
+ * Runs something with a daemon that is gone when it has ended.
+ *
+ * @param program - its `main`; absent: the source
+ */
+export async function withDaemon<T>(
+  directory: string,
+  use: (stage: Stage) => Promise<T>,
+  program: string = MAIN,
+): Promise<T> {
+  const turnd = await startDaemon({ directory, env: fakeEnv(directory), program });
   try {
     return await use({ turnd, directory });
   } finally {
     await turnd.stop();
   }
+}
+
+/** Makes, once in a directory, the tree that the image runs. @returns its `main` */
+export async function bundleTurnd(directory: string): Promise<string> {
+  const target = join(directory, "bundle");
+  if (!existsSync(target)) {
+    await execa(process.execPath, [BUNDLER, target]);
+    symlinkSync(join(ROOT, "sandbox"), join(target, "sandbox"));
+  }
+  return join(target, "dist/daemon/main.mjs");
 }
 
 /** Runs something with a directory that the CLIs' user can enter, removed when it has ended. */

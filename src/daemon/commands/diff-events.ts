@@ -37,6 +37,7 @@ const IGNORED = new Set([
   "turn_id",
   "session_id",
   "trace_id",
+  "traceparent",
   "message_id",
   "tool_call_id",
   "native_session_id",

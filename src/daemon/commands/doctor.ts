@@ -157,6 +157,7 @@ async function describeSubject(
         withTemporaryHome,
         redact: (text) => text,
         isProviderChecked: false,
+        allowsWorkspaceCode: values.TURND_ALLOW_WORKSPACE_PLUGINS === "1",
         now: () => new Date(),
         ...(explicitBinary === undefined ? {} : { explicitBinary }),
       }),

@@ -17,6 +17,8 @@ export interface Host {
   readonly sandboxDirectory: string;
   /** The CLIs that are driven. Called once at most, by a command that needs them. */
   loadExecutors(): Promise<readonly Executor[]>;
+  /** Why code is compiled anew and not taken from the disk; absent where it is taken, or that was not tried. */
+  readonly whyNoCompileCache?: string;
 }
 
 /** The CLIs that are driven. @throws for a registry that contradicts itself */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { pino } from "pino";
+import { createRedactor } from "../event-log/redact.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import { startScriptedModel } from "../../scripted-model/server.ts";
 import { readConfigurations } from "./render.ts";
@@ -13,8 +14,10 @@ import { probe, type Finding } from "../probe/probe.ts";
 import { formatFinding, isBroken } from "../probe/report.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";
+import { writeRecording } from "../replay/write-recording.ts";
 import { readSettings, type Identity, type Settings } from "../settings.ts";
 import type { TurnObserver } from "../turns/contract/observer.ts";
+import { PASSING_ON } from "../turns/contract/tracer.ts";
 import { createSecretBook } from "../turns/store/secret-book.ts";
 import { startTurnService } from "../turns/create-turn-service.ts";
 
@@ -28,6 +31,8 @@ export interface ProbeOptions {
   readonly sandboxDirectory: string;
   /** Findings as one JSON document instead of lines. */
   readonly isJson: boolean;
+  /** Gets a recording of each scenario, as `<executor>/<scenario>`. */
+  readonly keepIn?: string;
   readonly out: Writable;
   readonly err: Writable;
   /** Ends the turns that run and removes everything. */
@@ -40,16 +45,20 @@ export interface ProbeOptions {
  * @returns 0, or 1 when a change breaks turnd, or a CLI cannot be run
  */
 export async function printProbe(probed: readonly Executor[], options: ProbeOptions): Promise<0 | 1> {
+  const { keepIn } = options;
+  const redact = createRedactor(secretsInEnvironment(options.env));
   const findings: Finding[] = [];
   await withProbeStage(options, async (stage) => {
     for (const executor of probed) {
-      const finding = await probe(stage, executor, (scenario) => {
+      const finding = await probe(stage, executor, async (scenario, turnDirectory) => {
         if (!options.isJson) options.err.write(`turnd: played ${executor.id} ${scenario}\n`);
+        if (keepIn !== undefined) await writeRecording(turnDirectory, join(keepIn, executor.id, scenario), redact);
       });
       findings.push(finding);
       if (!options.isJson) options.out.write(formatFinding(finding));
     }
   });
+  if (keepIn !== undefined) options.err.write(`turnd: recordings of the scenarios are in ${keepIn}\n`);
   if (options.isJson) options.out.write(`${JSON.stringify(findings, null, 2)}\n`);
   return findings.some(isBroken) ? 1 : 0;
 }
@@ -97,13 +106,14 @@ async function play(
       secrets: createSecretBook(secretsInEnvironment(env)),
     },
     readConfigurations(settings, executors),
-    UNOBSERVED,
+    { observer: UNOBSERVED, tracer: PASSING_ON },
   );
   const service = await startTurnService(parts);
   try {
     await use({ service, stateDirectory: values.TURND_STATE_DIR, workspaces, owner: runAs, signal });
   } finally {
     await service.shutDown();
+    parts.index.close();
   }
 }
 
@@ -147,5 +157,6 @@ const UNOBSERVED: TurnObserver = {
   eventsSkipped() {},
   firstEvent() {},
   processesSwept() {},
+  sessionRetired() {},
   turnEnded() {},
 };

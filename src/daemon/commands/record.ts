@@ -4,7 +4,7 @@ import { TurnPath } from "../../protocol/index.ts";
 import { RecordingError } from "../replay/recording-error.ts";
 import { writeRecording } from "../replay/write-recording.ts";
 import { redactTurns } from "../turns/store/read-turn-secrets.ts";
-import { readEnd } from "../turns/store/turn-store.ts";
+import { readEnd } from "../turns/store/load-turn.ts";
 import type { Redact } from "../event-log/redact.ts";
 
 export interface RecordOptions {

@@ -7,6 +7,7 @@ import { isPlaceholder, secretsInEnvironment } from "../executors/secrets/secret
 import type { RunAs } from "../process/run-as.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";
 import { makeDirectories } from "../storage/directories.ts";
+import { secretsOfOtel } from "../tracing/otel-variables.ts";
 import { changeHome } from "../process/user-files/change-home.ts";
 import { readSettings, readVariables, SettingsError, type Identity, type Settings } from "../settings.ts";
 
@@ -71,6 +72,7 @@ export function secretsOf(settings: Settings, executors: readonly Executor[]): s
     ...keysOf(settings, executors),
     ...Object.values(settings.sessionSecrets),
     ...secretsInEnvironment(settings.env),
+    ...secretsOfOtel(settings.env),
   ];
 }
 

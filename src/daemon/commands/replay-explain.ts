@@ -24,12 +24,16 @@ export function formatExplanation(source: RecordingSource, ended: TurnEndedData,
       (line) => `  ${toPrintable(line)}`,
     ),
     "  decided by",
-    ...decision.evidence.map((evidence) => `    ${place(evidence)}  ${toPrintable(evidence.text)}`),
+    ...(decision.evidence.length === 0 ? ["    nothing that was printed"] : decision.evidence.map(toLine)),
     "  rules, in the order they were tried",
     ...align([HEAD, ...(decision.tried ?? []).map(toRow)]).map((line) => `    ${line}`),
     "",
     "",
   ].join("\n");
+}
+
+function toLine(evidence: Decision["evidence"][number]): string {
+  return `    ${place(evidence)}  ${toPrintable(evidence.text)}`;
 }
 
 function toRow({ rule, verdict, on, outcome, seen_in: seenIn = "", evidence }: TriedRule): readonly string[] {

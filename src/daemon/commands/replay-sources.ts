@@ -15,7 +15,7 @@ export interface ReplaySourcesOptions {
   readonly redact: Redact;
   /** What `-` stands for. */
   readonly stdin: Readable;
-  /** Ids of executors; in the place of the recorded or found one. */
+  /** An executor's id, or what its program is called; in the place of the recorded or found one. */
   readonly executor?: string | undefined;
   /** In the place of the recorded one. */
   readonly exit?: Exit | undefined;
@@ -36,16 +36,19 @@ export interface ReplaySources {
 }
 
 const MAX_LINE_BYTES = 16_777_216;
+const ADVICE = "name the CLI with --executor";
 
 /** Prepares to replay recordings; nothing is opened yet. */
 export function createReplaySources(options: ReplaySourcesOptions): ReplaySources {
-  const { executors, executor, exit, stdin, onFault } = options;
+  const { executors, exit, stdin, onFault } = options;
+  const named = executors.find(({ id, builtAs }) => options.executor === id || options.executor === builtAs);
+  const executor = named?.id ?? options.executor;
   const takenIds = new Set<string>();
   const sources = createSources({
     stdin,
     ...(executor === undefined ? {} : { executor }),
     ...(exit === undefined ? {} : { exit }),
-    identify: (path, name) => identifyOutput(path, { name, executors, maxLineBytes: MAX_LINE_BYTES }),
+    identify: (path, name) => identifyOutput(path, { name, executors, maxLineBytes: MAX_LINE_BYTES, advice: ADVICE }),
     onFault,
   });
 

@@ -5,6 +5,7 @@ import type { Executor } from "../executors/contract/executor.ts";
 import { PERL } from "../process/keeper/keeper.ts";
 import { runTool } from "../process/run-tool.ts";
 import type { ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
+import { describeUnguarded } from "../turns/readiness/unguarded.ts";
 import { changeHome } from "../process/user-files/change-home.ts";
 import { fault, ok, warn, worst, type Check, type Subject, type Verdict } from "./check.ts";
 
@@ -39,18 +40,31 @@ function find(subject: Subject, id: Executor["id"]): ExecutorRuntime {
   return runtime;
 }
 
-async function checkBinary({ executor, cliName, locate }: ExecutorRuntime, signal: AbortSignal): Promise<Verdict> {
-  const located = await locate(signal);
+async function checkBinary(runtime: ExecutorRuntime, signal: AbortSignal): Promise<Verdict> {
+  const { executor, cliName } = runtime;
+  const located = await runtime.locate(signal);
   if (!located.ok) {
     return fault(located.reason, `install ${cliName}, or name its binary in ${executor.variablePrefix}_BIN`);
+  }
+  const unguarded = describeUnguarded(executor, cliName, located);
+  if (unguarded !== undefined) return fault(unguarded.message, unguarded.remedy);
+  if (runtime.allowsWorkspaceCode && executor.codeGuard?.isNeeded(located.version) === true) {
+    return warn(
+      `${located.path} ${located.version} runs plugins that a workspace brings: TURND_ALLOW_WORKSPACE_PLUGINS is 1`,
+      "unset it where workspaces are not all your own",
+    );
   }
   const [oldest, newest] = executor.measuredVersions;
   const message = `${located.path} ${located.version}`;
   if (located.warning !== undefined) return warn(located.warning, `name the native binary of ${cliName} instead`);
-  const isMeasured = compareVersions(located.version, oldest) >= 0 && compareVersions(located.version, newest) <= 0;
-  if (isMeasured) return ok(message);
-  const range = oldest === newest ? oldest : `${oldest} to ${newest}`;
-  return warn(`${message} was never measured (${range} was)`, "install a measured version, or replay its recordings");
+  const remedy = `\`turnd probe ${executor.id}\` reports in minutes what breaks; or install ${newest}`;
+  if (compareVersions(located.version, newest) > 0) {
+    return warn(`${message} is newer than any measured version (${newest} is the newest)`, remedy);
+  }
+  if (compareVersions(located.version, oldest) < 0) {
+    return warn(`${message} is older than any measured version (${oldest} is the oldest)`, remedy);
+  }
+  return ok(message);
 }
 
 /** By their numbers; what follows them does not count. */
@@ -75,7 +89,8 @@ async function checkConfiguration(subject: Subject, runtime: ExecutorRuntime): P
   if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `fix ${executor.id} first`);
   const home = join(subject.scratch, executor.id);
   const turn = { permissions: {}, mode: "execute" as const, cliVersion: located.version };
-  const plan = executor.planHome({ home, cliName, configuration, ...turn });
+  const { features } = located;
+  const plan = executor.planHome({ home, cliName, configuration, ...turn, ...(features && { cliFeatures: features }) });
   const check = executor.checkConfiguration(configuration);
   const prefix = executor.variablePrefix;
   const judge = async (files: readonly ConfigFile[]): Promise<ConfigurationFault | undefined> => {

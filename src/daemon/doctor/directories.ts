@@ -2,6 +2,7 @@ import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ProblemError } from "../../protocol/index.ts";
 import type { RunAs } from "../process/run-as.ts";
+import { findClosed } from "../process/user-files/find-closed.ts";
 import { runTool } from "../process/run-tool.ts";
 import { checkWorkspace } from "../turns/readiness/workspace.ts";
 import { describeOwner, fault, ok, warn, type Subject, type Verdict } from "./check.ts";
@@ -44,6 +45,14 @@ async function listForeign(home: string, runAs: RunAs): Promise<string[]> {
 export async function checkState({ stateDirectory, runAs }: Subject): Promise<Verdict> {
   const self = process.getuid?.() ?? 0;
   const found = await stat(stateDirectory).catch(() => undefined);
+  const closed = await findClosed(stateDirectory, runAs);
+  if (closed !== undefined) {
+    const remedy = "let it enter that directory (chmod o+x), or name another in TURND_STATE_DIR";
+    return fault(
+      `the homes of sessions are in ${stateDirectory}, and uid ${runAs.uid} may not enter ${closed}`,
+      remedy,
+    );
+  }
   if (found === undefined) return ok(`${stateDirectory} does not exist yet; turnd makes it when it starts`);
   const modes = await listWrong(stateDirectory, { self, user: runAs.uid });
   if (!found.isDirectory()) return fault(`${stateDirectory} is no directory`, "name a directory in TURND_STATE_DIR");

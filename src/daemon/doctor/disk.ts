@@ -30,7 +30,8 @@ async function look(path: string): Promise<Verdict> {
 export function judgeDisk(path: string, free: { readonly bytes: number; readonly inodes: number }): Verdict {
   const inodes = free.inodes === Infinity ? "" : ` and ${free.inodes} inodes`;
   const message = `${path} has ${Math.floor(free.bytes / MEBIBYTE)} MiB${inodes} free`;
-  const remedy = "delete sessions that are not needed any more, or give it a larger volume";
+  const remedy =
+    "delete sessions that are not needed any more, by TURND_RETENTION_DAYS or TURND_RETENTION_BYTES too, or give it a larger volume";
   if (free.bytes < LEAST.bytes || free.inodes < LEAST.inodes) return fault(message, remedy);
   return free.bytes < LITTLE.bytes || free.inodes < LITTLE.inodes ? warn(message, remedy) : ok(message);
 }

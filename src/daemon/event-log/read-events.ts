@@ -1,15 +1,8 @@
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
+import { findLine, type LineStart } from "./find-line.ts";
+import { readLines, type LoggedLine } from "./logged-lines.ts";
 import type { LogTail } from "./tail.ts";
-
-/** One line of a log, without its newline; `seq` is its place, which is also its 1-based line number. */
-export interface LoggedLine {
-  readonly seq: number;
-  readonly type: string;
-  readonly bytes: Buffer;
-  /** What a client comes back with, where that is not `seq`. */
-  readonly id?: string;
-}
 
 export interface ReadOptions {
   /** Lines with a greater seq are read. */
@@ -22,10 +15,10 @@ export interface ReadOptions {
 }
 
 const CHUNK_BYTES = 65_536;
-const NEWLINE = 0x0a;
 
 /**
- * Reads a log from a place in it: the one way every reader, live or late, gets its events (law 2).
+ * Reads a log from a place in it: the one way every reader, live or late, gets its events (law 2). A reader who waits at
+ * the end is given the lines that were just written, which are in the file by then; all who wait are given the same batch.
  *
  * Shape: batches of whole lines, in order; one chunk of the file, or one longer line, is held at a time, so a slow
  * reader costs a chunk, and other readers nothing. Ends quietly when the signal aborts.
@@ -34,12 +27,19 @@ export async function* readEvents(path: string, options: ReadOptions): AsyncGene
   // A pipe in its place fails the read, and does not hold up its opening.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    let [offset, seq] = [0, 0];
+    let { offset, seq } = await startOf(file, options);
     let rest: Buffer = Buffer.alloc(0);
     while (!options.signal.aborted) {
       // Asked before the read: an end that comes meanwhile is then seen by the next look.
       const isComplete = options.tail === undefined || options.tail.isEnded();
       const limit = options.tail?.size() ?? Infinity;
+      const fresh = options.tail?.freshAt(offset);
+      if (fresh !== undefined) {
+        offset += fresh.sizeBytes;
+        seq += fresh.lines.length;
+        yield seq - fresh.lines.length >= options.afterSeq ? fresh.lines : after(options.afterSeq, fresh.lines);
+        continue;
+      }
       // A chunk grows with the line it belongs to, so that a long line is not copied once for each small chunk.
       const chunk = await readChunk(file, offset, Math.min(Math.max(CHUNK_BYTES, rest.length), limit - offset));
       if (chunk.length === 0) {
@@ -51,19 +51,23 @@ export async function* readEvents(path: string, options: ReadOptions): AsyncGene
       }
       offset += chunk.length;
       const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      const lines: LoggedLine[] = [];
-      let start = 0;
-      for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-        seq += 1;
-        if (seq > options.afterSeq) lines.push(toLine(seq, bytes.subarray(start, end)));
-        start = end + 1;
-      }
-      rest = bytes.subarray(start);
+      const read = readLines(bytes, seq);
+      rest = read.rest;
+      seq += read.lines.length;
+      const lines = after(options.afterSeq, read.lines);
       if (lines.length > 0) yield lines;
     }
   } finally {
     await file.close();
   }
+}
+
+/** Where to read from, and the `seq` before it. */
+async function startOf(file: FileHandle, { afterSeq, tail }: ReadOptions): Promise<LineStart> {
+  if (afterSeq === 0) return { offset: 0, seq: 0 };
+  const sizeBytes = tail?.size() ?? (await file.stat()).size;
+  const { offset, seq } = await findLine(file, afterSeq + 1, sizeBytes);
+  return { offset, seq: seq - 1 };
 }
 
 async function readChunk(file: FileHandle, offset: number, wanted: number): Promise<Buffer> {
@@ -73,9 +77,7 @@ async function readChunk(file: FileHandle, offset: number, wanted: number): Prom
   return buffer.subarray(0, bytesRead);
 }
 
-function toLine(seq: number, bytes: Buffer): LoggedLine {
-  // The envelope comes first and its other values hold no quotes, so the type is found without parsing the data.
-  const type = /"type":"([a-z._]+)"/.exec(bytes.toString("latin1", 0, 512))?.[1];
-  if (type === undefined) throw new Error(`line ${seq} of the event log has no type`);
-  return { seq, type, bytes };
+function after(afterSeq: number, lines: readonly LoggedLine[]): readonly LoggedLine[] {
+  const [first] = lines;
+  return first === undefined || first.seq > afterSeq ? lines : lines.filter(({ seq }) => seq > afterSeq);
 }

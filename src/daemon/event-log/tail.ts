@@ -1,3 +1,17 @@
+import { readLines, type LoggedLine } from "./logged-lines.ts";
+
+/** What was just written, and where in the log. */
+export interface FreshBytes {
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
+/** The lines of it: the same ones for every reader. */
+export interface FreshLines {
+  readonly sizeBytes: number;
+  readonly lines: readonly LoggedLine[];
+}
+
 /** Where the whole lines of a log end at this moment, and the sign that it has grown. */
 export interface LogTail {
   /** Bytes that are whole lines. */
@@ -7,18 +21,28 @@ export interface LogTail {
   isEnded(): boolean;
   /** Resolves at the next change, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>;
+  /**
+   * What was last written, for a reader who has read all before it: it need not be read back from the disk. Undefined for
+   * any other reader.
+   */
+  freshAt(offset: number): FreshLines | undefined;
 }
 
 /** The writer's side. */
 export interface WritableTail extends LogTail {
-  advance(size: number, lastSeq: number): void;
+  /** @param fresh - what is in the log now and was not before; its bytes may change after this call */
+  advance(size: number, lastSeq: number, fresh?: FreshBytes): void;
   end(): void;
 }
+
+/** A turn holds no more than this for its readers; longer pieces are read from the disk. */
+const MAX_FRESH_BYTES = 65_536;
 
 /** Makes the tail of a log with so many bytes and events. */
 export function createTail(initialSize: number, initialSeq: number): WritableTail {
   let [size, lastSeq, isEnded] = [initialSize, initialSeq, false];
   let waiting = new Set<() => void>();
+  let latest: (FreshLines & { readonly offset: number }) | undefined;
 
   function wakeAll(): void {
     const woken = waiting;
@@ -42,13 +66,22 @@ export function createTail(initialSize: number, initialSeq: number): WritableTai
         signal.addEventListener("abort", wake, { once: true });
       });
     },
-    advance(newSize, newSeq) {
-      [size, lastSeq] = [newSize, newSeq];
+    freshAt: (offset) => (latest?.offset === offset ? latest : undefined),
+    advance(newSize, newSeq, fresh) {
+      const isKept = fresh !== undefined && waiting.size > 0 && fresh.bytes.length <= MAX_FRESH_BYTES;
+      latest = isKept ? keep(fresh, lastSeq) : undefined;
+      size = newSize;
+      lastSeq = newSeq;
       wakeAll();
     },
     end() {
       isEnded = true;
+      latest = undefined;
       wakeAll();
     },
   };
+}
+
+function keep({ offset, bytes }: FreshBytes, seqBefore: number): FreshLines & { readonly offset: number } {
+  return { offset, sizeBytes: bytes.length, lines: readLines(Buffer.from(bytes), seqBefore).lines };
 }

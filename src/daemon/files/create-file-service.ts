@@ -63,12 +63,13 @@ function found(
   worker: FileWorker,
   path: WorkspacePath,
   entry: FileEntry,
-  { maxArchiveEntries }: FileServiceOptions,
+  { maxArchiveEntries, stallMs }: FileServiceOptions,
 ): FoundFile {
   const command = (text: string): Promise<void> => worker.write(Buffer.from(`${text}\n`));
   let closing: Promise<unknown> | undefined;
   return {
     entry,
+    stallMs,
     async *read(offset, length) {
       await command(`read ${offset} ${length}`);
       for (let left = length; left > 0;) {

@@ -5,6 +5,8 @@ import type { WorkspacePath } from "./file-path.ts";
 /** A file, directory or link that was found, and a process of the CLIs' user that has it open. */
 export interface FoundFile {
   readonly entry: FileEntry;
+  /** How long a reader may take no byte. */
+  readonly stallMs: number;
   /** Bytes of a file, at the reader's speed. Ends with an error where the file became shorter meanwhile. */
   read(offset: number, length: number): AsyncIterable<Buffer>;
   /** A page of a directory. */

@@ -4,6 +4,7 @@ import { ZipFile } from "yazl";
 import { untilDrained, WorkerError, type FileWorker } from "../process/user-files/file-worker.ts";
 import { dateOf } from "./entry-line.ts";
 import { zipName } from "./file-path.ts";
+import { watchEntries } from "./zip-entries.ts";
 
 const ENTRY = /^(?:(directory|file) (-?\d{1,20}\.\d{3}) ([0-7]{1,4})|skipped ([a-z]{1,16})) ([0-9a-f]*)$/;
 const LENGTH_BYTES = 4;
@@ -37,10 +38,12 @@ export function zipTree(worker: FileWorker): Readable {
 
 async function addEntries(zip: ZipFile, worker: FileWorker, output: Readable): Promise<void> {
   const skipped = new Map<string, number>();
+  const entries = watchEntries(zip, () => !output.destroyed);
   for (let line = await worker.readLine(); line !== "end"; line = await worker.readLine()) {
     const [, kind, seconds, mode, reason, hex = ""] = ENTRY.exec(line ?? "") ?? [];
     const name = zipName(Buffer.from(hex, "hex"));
     const options = { mtime: within(dateOf(Number(seconds))), mode: Number.parseInt(mode ?? "0", 8) };
+    await entries.makeRoom();
     if (reason !== undefined) skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
     else if (kind === "directory") zip.addEmptyDirectory(name, { ...options, mode: options.mode | 0o040_000 });
     else if (kind === "file") {
@@ -57,6 +60,7 @@ async function addEntries(zip: ZipFile, worker: FileWorker, output: Readable): P
       output.off("close", giveUp);
     } else throw new WorkerError("its answer is not that of a tree");
   }
+  entries.putBack();
   zip.end({ comment: describe(skipped), forceZip64Format: false });
 }
 

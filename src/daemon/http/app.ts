@@ -13,10 +13,10 @@ import { executorRoutes } from "./routes/executors.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { metricsRoutes, type Metrics } from "./routes/metrics.ts";
 import type { RedactText } from "./problem.ts";
-import { createBrowserSessions } from "./inspector/browser-sessions.ts";
+import { createBrowserSessions, type BrowserSessions } from "./inspector/browser-sessions.ts";
 import { inspectorSite } from "./inspector/inspector-site.ts";
 import { createOpenStreams } from "./streaming/open-streams.ts";
-import { registerDocs, registerOpenApi } from "./openapi/openapi.ts";
+import { registerDocs } from "./openapi/openapi.ts";
 import { recordingRoutes } from "./routes/recordings.ts";
 import { replayRoutes } from "./routes/replays.ts";
 import { sandboxRoutes } from "./routes/sandbox.ts";
@@ -60,6 +60,8 @@ export interface AppOptions {
   readonly metrics: Metrics;
   /** Where the built page of the inspector is; absent: nowhere. */
   readonly inspectorDirectory?: string;
+  /** The logins of browsers, where the terminal's page has them too. */
+  readonly browserSessions?: BrowserSessions;
   readonly version: string;
   readonly uptimeMs: () => number;
   /** Once true, no turn is admitted and `/v1/ready` answers 503; everything else is still answered. */
@@ -94,14 +96,19 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const tickets = createUrlTickets(app, options.ticketMs ?? TICKET_MS);
   registerHostGuard(app, options);
   await registerCors(app, options.corsOrigins ?? []);
-  const sessions = createBrowserSessions();
+  const sessions = options.browserSessions ?? createBrowserSessions();
   registerTokenGuard(app, { token: options.token, tickets, isLoggedIn: sessions.isTrusted });
   const refuseWhenStopping = (): void => {
     if (!isShuttingDown() && !streams.closing.aborted) return;
     throw new ProblemError("shutting_down", "turnd is shutting down; try again later", {}, RETRY_AFTER_SECONDS);
   };
 
-  await registerOpenApi(app, options.version);
+  registerDocs(app, {
+    createBareApp: () => createBareApp(options),
+    version: options.version,
+    executors: options.executors,
+    aliases: options.executorAliases ?? [],
+  });
   await app.register(turnRoutes, { service, closing: streams.closing, refuseWhenStopping });
   await app.register(eventRoutes, { service, streams, heartbeatMs: options.heartbeatMs, metrics: options.metrics });
   await app.register(diffRoutes, { service });
@@ -117,11 +124,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(metricsRoutes, { service, metrics: options.metrics, openStreams: streams.count });
   await app.register(inspectorSite, {
     ...(options.inspectorDirectory === undefined ? {} : { pageDirectory: options.inspectorDirectory }),
+    service,
     sessions,
     token: options.token,
     version: options.version,
   });
-  await registerDocs(app, options.executors, options.executorAliases);
   return app;
 }
 

@@ -85,7 +85,8 @@ export function createHostCheck(rules: HostRules): HostCheck {
     }
     if (origin !== undefined && !isSameHost(origin, host) && !listed.has(origin)) {
       // Only the terminal's page can have addresses of its own.
-      const settings = origins.length === 0 ? "TURND_CORS_ORIGINS" : "TURND_TERMINAL_URL or TURND_TERMINAL_ORIGINS";
+      const settings =
+        rules.origins === undefined ? "TURND_CORS_ORIGINS" : "TURND_TERMINAL_URL or TURND_TERMINAL_ORIGINS";
       throw new ProblemError(
         "forbidden_origin",
         `Origin must be the request's host or one that ${settings} names, got ${quoteHeader(origin)}`,

@@ -36,6 +36,7 @@ export function createBareApp({ logger, redact, maxBodyBytes, closeMs }: BareApp
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: createRoutingRefusal(redact),
     clientErrorHandler: createConnectionRefusal("invalid_request"),
+    schemaController: { compilersFactory: { buildValidator: refuseToCompile, buildSerializer: refuseToCompile } },
   });
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(serializerCompiler);
@@ -44,6 +45,11 @@ export function createBareApp({ logger, redact, maxBodyBytes, closeMs }: BareApp
   registerJsonBody(app, (code, message) => new ProblemError(code, message));
   endConnectionsOnClose(app, closeMs);
   return app;
+}
+
+/** In place of Fastify's own compilers, so that they are not loaded: every route has those that are set. */
+function refuseToCompile(): never {
+  throw new Error("a schema was to be compiled before the compilers were set");
 }
 
 /** The Authorization header is masked wherever it occurs. */

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import { readFastifyRefusal } from "../../http-server/fastify-refusals.ts";
-import { PROBLEM_STATUS, ProblemError, type Problem } from "../../protocol/index.ts";
+import { isProblemCode, ProblemError, type Problem } from "../../protocol/index.ts";
 import { loggedPath, pathOf } from "./request-path.ts";
 
 /** Takes secrets out of a text (law 8). */
@@ -11,7 +11,8 @@ export function renderProblem(problem: ProblemError, redact: RedactText): Proble
   const { fields, ...extras } = problem.extras;
   return {
     detail: {
-      code: problem.code,
+      // Another code is that of another turnd.
+      code: isProblemCode(problem.code) ? problem.code : "internal_error",
       message: redact(problem.message),
       ...extras,
       ...(fields === undefined
@@ -66,7 +67,7 @@ function sendProblem(
   }
   if (problem.code === "unauthorized") void reply.header("www-authenticate", 'Bearer realm="turnd"');
   if (problem.retryAfterSeconds !== undefined) void reply.header("retry-after", problem.retryAfterSeconds);
-  void reply.code(PROBLEM_STATUS[problem.code]).send(renderProblem(problem, redact));
+  void reply.code(problem.status).send(renderProblem(problem, redact));
 }
 
 const METHODS: readonly HTTPMethods[] = ["GET", "POST", "PUT", "DELETE"];

@@ -23,16 +23,11 @@ export interface ScenarioFinding {
   readonly changes: readonly Change[];
 }
 
-/**
- * Plays every scenario with the installed CLI and compares each with what the known version did in it.
- *
- * @param onPlayed - called with each scenario when it is done
- */
-export async function probe(
-  stage: ProbeStage,
-  executor: Executor,
-  onPlayed: (scenario: string) => void,
-): Promise<Finding> {
+/** Called with each scenario when it is done, while its turn is still on disk. */
+export type OnPlayed = (scenario: string, turnDirectory: string) => void | Promise<void>;
+
+/** Plays every scenario with the installed CLI and compares each with what the known version did in it. */
+export async function probe(stage: ProbeStage, executor: Executor, onPlayed: OnPlayed): Promise<Finding> {
   const { id, contractVersion } = executor;
   const { name, version, binary, unavailable } = await lookAtCli(stage, id);
   const about = { executor: id, name };
@@ -62,7 +57,7 @@ export async function probe(
 export async function observeScenarios(
   stage: ProbeStage,
   { id, probe: plan, records }: Executor,
-  onPlayed: (scenario: string) => void = () => {},
+  onPlayed: OnPlayed = () => {},
 ): Promise<Record<string, Observation>> {
   if (plan === undefined) return {};
   const observed = await Promise.all(
@@ -70,7 +65,7 @@ export async function observeScenarios(
       const { result, events } = await playScenario(stage, { executor: id, plan }, scenario);
       const turn = join(stage.stateDirectory, "sessions", result.session_id, "turns", result.turn_id);
       const observation = await observe(result, events, join(turn, "stdout.jsonl"), records);
-      onPlayed(scenario.name);
+      await onPlayed(scenario.name, turn);
       return [scenario.name, observation] as const;
     }),
   );

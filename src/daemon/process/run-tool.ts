@@ -2,6 +2,7 @@ import { execa } from "execa";
 import { throwIfExhausted } from "./exhausted.ts";
 import { childrenOf, scanForChildren } from "./keeper/process-table.ts";
 import { asUser, type RunAs } from "./run-as.ts";
+import { startTimeLimit } from "./time-limit.ts";
 
 /** How a short helper command ended; output is cut at 64 KiB. */
 export interface ToolResult {
@@ -41,8 +42,19 @@ const LAST_OUTPUT_MS = 500;
 export async function runTool(command: readonly string[], options: ToolOptions): Promise<ToolResult> {
   options.signal?.throwIfAborted();
   const [file = "", ...args] = asUser(options.runAs, command);
-  const timeout = AbortSignal.timeout(options.timeoutMs);
-  const limit = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  const limit = startTimeLimit(options.timeoutMs, options.signal);
+  try {
+    return await runWithin(limit.signal, [file, ...args], options);
+  } finally {
+    limit.release();
+  }
+}
+
+async function runWithin(
+  limit: AbortSignal,
+  [file, ...args]: readonly [string, ...string[]],
+  options: ToolOptions,
+): Promise<ToolResult> {
   const running = execa(file, args, {
     reject: false,
     cleanup: false,

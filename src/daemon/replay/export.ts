@@ -46,7 +46,7 @@ async function* renderDocument(
 }
 
 /** The facts of a recorded turn, as a document has them. */
-export function toRecordedTurn({ turn: { v: _version, ...turn } }: Recording): RecordedTurn {
+export function toRecordedTurn({ turn: { v: _version, replay: _replay, ...turn } }: Recording): RecordedTurn {
   return turn;
 }
 

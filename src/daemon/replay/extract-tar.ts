@@ -18,18 +18,24 @@ export async function extractTar(
   chunks: AsyncGenerator<Buffer>,
   { name, directory }: { readonly name: string; readonly directory: string },
 ): Promise<void> {
-  const [{ extract }, { Readable }] = await Promise.all([import("tar-stream"), import("node:stream")]);
-  const archive = extract();
+  const [{ default: tar }, { Readable }] = await Promise.all([import("tar-stream"), import("node:stream")]);
+  const archive = tar.extract();
   const source = Readable.from(chunks);
-  // Its error ends the loop below.
-  source.on("error", (error) => archive.destroy(error));
+  let fault: Error | undefined;
+  // It ends the loop below, which may see only that the archive is closed.
+  source.on("error", (error) => {
+    fault = error;
+    archive.destroy(error);
+  });
   source.pipe(archive);
   let entries = 0;
+  let within = "";
   try {
     for await (const entry of archive) {
       entries += 1;
       if (entries > MAX_ENTRIES) throw new RecordingError(name, `has more than ${MAX_ENTRIES} entries`);
       const { header } = entry;
+      within = `, in the entry ${JSON.stringify(header.name.slice(0, 200))}`;
       if (header.type === "file" || header.type === "contiguous-file") {
         const path = join(directory, checkName(header.name, name));
         await writeEntry(path, entry, `${name}: ${JSON.stringify(header.name)}`);
@@ -38,10 +44,15 @@ export async function extractTar(
       }
     }
   } catch (error) {
+    if (fault instanceof RecordingError) throw fault;
     if (error instanceof RecordingError) throw error;
+    const said = error instanceof Error ? error.message : String(error);
+    // An entry whose archive ended says the second one. What follows an entry names none: it may be the next one's header.
+    if (/^(Unexpected end of data|Stream was destroyed)$/.test(said))
+      throw new RecordingError(name, `is a truncated tar archive${within}`);
     throw new RecordingError(
       name,
-      `is a broken tar archive: ${error instanceof Error ? error.message : String(error)}`,
+      `is a broken tar archive: ${said}${within === "" ? "" : `, after${within.slice(", in".length)}`}`,
     );
   } finally {
     source.destroy();

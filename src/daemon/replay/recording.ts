@@ -24,15 +24,19 @@ const RecordingFile = z.object({
   model: z.string().optional(),
   requested_session: z.string().nullable().default(null),
   ended_by: TurnEndedBy.nullable().default(null),
+  output_alone: z.literal(true).optional(),
   usage_before: Usage.optional(),
   degraded: z.object({ requested: z.string(), reason: z.string() }).optional(),
   halted: z.object({ code: FailureCode, message: z.string(), remedy: z.string().optional() }).optional(),
   turn_id: z.string().optional(),
   session_id: z.string().optional(),
   trace_id: z.string().optional(),
+  traceparent: z.string().optional(),
   created_at: z.iso.datetime().optional(),
   started_at: z.iso.datetime().optional(),
   note: z.string().optional(),
+  /** Of a turn that is a replay itself. */
+  replay: z.object({ is_played: z.boolean() }).optional(),
 });
 
 /** A recorded run: how it was started and ended, and where its output is. */
@@ -68,9 +72,10 @@ export async function openRecording(directory: string): Promise<Recording> {
     directory,
     turn,
     exit,
+    isExitUnrecorded: turn.output_alone === true && exit === null,
     stdoutPath,
     stderrPath,
-    timeline: await readTimeline(directory),
+    timeline: await readTimeline(directory, { isPlayed: turn.replay?.is_played === true }),
   };
 }
 

@@ -6,6 +6,7 @@ import type { CliName, Exit } from "../../protocol/index.ts";
 import { openBytes } from "./decompress.ts";
 import { extractTar } from "./extract-tar.ts";
 import { openWriter } from "./file-writer.ts";
+import { openNamed } from "./open-named.ts";
 import { openRecording, isThere, readExit, toRecording, type Recording } from "./recording.ts";
 import { RecordingError } from "./recording-error.ts";
 import { unpackDocument } from "./unpack.ts";
@@ -180,7 +181,7 @@ export function createSources(options: SourceOptions): Sources {
       if (name === "-") yield* openFile(options.stdin, { name: "standard input" });
       else if (await isDirectory(name))
         yield* openBelow(name.replace(/(?<=.)\/+$/, ""), name.replace(/(?<=.)\/+$/, ""));
-      else yield* openFile(createReadStream(name), { path: name, name });
+      else yield* openFile(await openNamed(name), { path: name, name });
     },
     async close() {
       await Promise.all([...workshops].map(closeMade));

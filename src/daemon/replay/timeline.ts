@@ -14,12 +14,16 @@ export const TIMELINE_FILE = "timeline.jsonl";
 /**
  * Finds where a directory's timeline can be read: in its events, or in what came with a document.
  *
+ * @param isPlayed - it is a replay that has come to its end: its recording's times count, not its own
  * @returns undefined when it has neither
  */
-export async function readTimeline(directory: string): Promise<Timeline | undefined> {
-  const events = join(directory, "events.jsonl");
+export async function readTimeline(
+  directory: string,
+  { isPlayed = false }: { readonly isPlayed?: boolean } = {},
+): Promise<Timeline | undefined> {
+  const [events, entries] = [join(directory, "events.jsonl"), join(directory, TIMELINE_FILE)];
+  if (isPlayed && (await hasContent(entries))) return () => fromEntries(entries);
   if (await hasContent(events)) return () => fromEvents(events);
-  const entries = join(directory, TIMELINE_FILE);
   return (await hasContent(entries)) ? () => fromEntries(entries) : undefined;
 }
 

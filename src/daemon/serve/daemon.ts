@@ -13,20 +13,23 @@ import { assertPlaces, assertStateIsOurs } from "./places.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
 import { createTemporaryHomes, removeTemporaryHomes } from "../process/user-files/temporary-home.ts";
 import { tryKeeper, type KeeperState } from "../process/keeper/keeper-check.ts";
+import { createStarter, type Starter } from "../process/starter/starter.ts";
+import { openStateIndex } from "../state-index/state-index.ts";
 import { openSessionStore } from "../sessions/session-store.ts";
 import type { Settings } from "../settings.ts";
 import { checkDirectories } from "./start-directories.ts";
 import { openGroups } from "./turn-groups.ts";
 import { reportExecutors } from "./report-executors.ts";
 import { stopWithin } from "./stop.ts";
+import { createBrowserSessions } from "../http/inspector/browser-sessions.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
 import { aliasesOf } from "../turns/readiness/executor-names.ts";
 import { makeGitDirectory } from "../turns/changes/git-directory.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
 import { HomeError } from "../process/user-files/change-home.ts";
-import type { TurnObserver } from "../turns/contract/observer.ts";
 import type { SecretBook } from "../turns/store/secret-book.ts";
 import { startTurnService, type TurnServiceParts } from "../turns/create-turn-service.ts";
+import { startTracing } from "../tracing/start-tracing.ts";
 import { VERSION } from "../version.ts";
 
 /** A daemon that serves. */
@@ -72,23 +75,38 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   assertStateIsOurs(settings);
   const lock = await holdLock(join(values.TURND_STATE_DIR, "lock"), `pid ${process.pid}`);
   let terminal: WiredTerminal | undefined;
+  let made: TurnServiceParts | undefined;
+  let starter: Starter | undefined;
   let hasTurns = false;
   try {
     const metrics = createMetrics();
     addProcessMetrics(metrics);
-    const parts = await createTurnParts(options, configured, metrics.observer);
+    const tracing = await startTracing(settings, VERSION, logger);
+    const parts = await createTurnParts(options, configured, { observer: metrics.observer, tracer: tracing.tracer });
+    made = parts;
     for (const warning of parts.warnings) logger.warn(warning);
-    terminal = await wireTerminal({ ...options, parts });
+    const browserSessions = createBrowserSessions();
+    terminal = await wireTerminal({ ...options, parts, browserSessions });
     const { service: shells, site, close: closeTerminal } = terminal;
     if (site !== undefined) logger.info({ url: describeAddress(site) }, "terminal listening");
     hasTurns = true;
-    const service = await startTurnService(parts);
+    starter = await createStarter({
+      program: join(options.sandboxDirectory, "starter"),
+      directory: join(values.TURND_STATE_DIR, "starter"),
+      logger,
+    });
+    const service = await startTurnService({
+      ...parts,
+      starter,
+      isInUse: (sessionId) => shells.list().some(({ session_id: id, exit }) => id === sessionId && exit === undefined),
+    });
     let isShuttingDown = false;
     const app = await createApp({
       service,
       executors: options.executors.map(({ id }) => id),
       executorAliases: aliasesOf(options.executors),
       terminal: shells,
+      browserSessions,
       files: createFileService({
         program: await readFile(join(options.sandboxDirectory, "work-on-files"), "utf8"),
         runAs: settings.runAs,
@@ -124,6 +142,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     await reportExecutors(parts.executors, logger);
     const url = describeAddress(app);
     logger.info({ url, pid: process.pid }, "listening");
+    // The first turn does not wait for it.
+    starter.begin();
     return {
       url,
       async stop() {
@@ -132,7 +152,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
         try {
           await stopWithin({
             ends: [service.shutDown, shells.shutDown],
-            closes: [() => app.close(), closeTerminal],
+            closes: [() => app.close(), closeTerminal, tracing.stop],
             boundMs,
             lastMs: LAST_MS,
             onLate(what) {
@@ -142,7 +162,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
             },
           });
         } finally {
+          await starter?.stop();
           parts.groups.groups?.removeEmpty();
+          parts.index.close();
           await lock.release();
         }
       },
@@ -151,6 +173,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     // A page that was waiting for turnd may have reconnected already.
     await terminal?.service.shutDown();
     await terminal?.close();
+    await starter?.stop();
+    made?.index.close();
     // Resumed turns go on as long as this process: a turnd that took the lock now would log them twice (law 3).
     if (!hasTurns) await lock.release();
     throw error;
@@ -161,7 +185,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 export async function createTurnParts(
   { settings, sandboxDirectory, logger, secrets }: Omit<DaemonOptions, "executors">,
   configured: readonly ConfiguredExecutor[],
-  observer: TurnObserver,
+  { observer, tracer }: Pick<TurnServiceParts, "observer" | "tracer">,
 ): Promise<TurnServiceParts> {
   const { values, runAs } = settings;
   const stateDirectory = values.TURND_STATE_DIR;
@@ -173,15 +197,27 @@ export async function createTurnParts(
   const withTemporaryHome = createTemporaryHomes({ places: [stateDirectory, tmpdir()], runAs, onLeft });
   const groups = await openGroups(settings, keeperPath);
   if (groups.reason !== undefined) logger.info({ reason: groups.reason }, "turns have no limits of their own");
-  const keeper = await tryKeeper(keeperPath, stateDirectory, runAs);
+  // Each waits for a process of its own.
+  const [keeper, notRendered, gitDirectory] = await Promise.all([
+    tryKeeper(keeperPath, stateDirectory, runAs),
+    renderAtStart(configured, { home: values.TURND_HOME, runAs, homeWriter }),
+    makeGitDirectory(stateDirectory),
+  ]);
   const warnings = [
     ...configured.flatMap(({ configuration }) => configuration.warnings),
     ...describeKeeper(keeper, runAs.isSelf),
-    ...(await renderAtStart(configured, { home: values.TURND_HOME, runAs, homeWriter })),
+    ...notRendered,
   ];
   const baseEnv = { SHELL: "/bin/bash", ...settings.passedEnv };
+  const index = openStateIndex({
+    path: join(stateDirectory, "index.db"),
+    sessionsDirectory: join(stateDirectory, "sessions"),
+    onFault: (error) =>
+      logger.warn({ err: error }, "index of the state is kept in memory; the next start makes it again"),
+  });
   const sessions = await openSessionStore({
     stateDirectory,
+    index,
     owner: runAs,
     removeTree: (path, bounds) => removeDirectory(path, { runAs, ...bounds }),
     onUnreadable: (path, reason) => logger.error({ path, reason }, "session cannot be read and is left alone"),
@@ -201,6 +237,7 @@ export async function createTurnParts(
         withTemporaryHome,
         redact: secrets.redact,
         isProviderChecked: values.TURND_CHECK_PROVIDER === "on",
+        allowsWorkspaceCode: values.TURND_ALLOW_WORKSPACE_PLUGINS === "1",
         now: () => new Date(),
         ...(explicitBinary === undefined ? {} : { explicitBinary }),
       }),
@@ -232,7 +269,7 @@ export async function createTurnParts(
     sessionSecrets: settings.sessionSecrets,
     changes: {
       program: await readFile(join(sandboxDirectory, "track-changes"), "utf8"),
-      gitDirectory: await makeGitDirectory(stateDirectory),
+      gitDirectory,
       timeoutMs: values.TURND_DIFF_TIMEOUT_MS,
       maxBytes: values.TURND_MAX_DIFF_BYTES,
       isDefault: values.TURND_TURN_DIFF === "on",
@@ -241,12 +278,16 @@ export async function createTurnParts(
     hasSubreaper: keeper.works && keeper.isSubreaper,
     warnings,
     sessions,
+    index,
+    retention: { days: values.TURND_RETENTION_DAYS, bytes: values.TURND_RETENTION_BYTES },
+    isInUse: () => false,
     executors,
     redact: secrets.redact,
     secrets,
     now: () => new Date(),
     logger,
     observer,
+    tracer,
   };
 }
 

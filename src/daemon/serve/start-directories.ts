@@ -1,14 +1,16 @@
 import { stat } from "node:fs/promises";
+import { findClosed } from "../process/user-files/find-closed.ts";
 import { makeDirectories } from "../storage/directories.ts";
 import { SettingsError, type Settings } from "../settings.ts";
 
 /**
- * Makes the state directory, and checks whether the other directories of the settings can be directories.
+ * Makes the state directory, and checks whether the CLIs' user can enter it and whether the other directories of the
+ * settings can be directories.
  *
  * A directory of the CLIs' user that does not exist yet is no fault here: it is made later, or readiness reports it.
  * @throws {SettingsError} that names each wrong variable, its value and the reason
  */
-export async function checkDirectories({ values }: Pick<Settings, "values">): Promise<void> {
+export async function checkDirectories({ values, runAs }: Pick<Settings, "values" | "runAs">): Promise<void> {
   const faults = await Promise.all([
     findFault("TURND_STATE_DIR", values.TURND_STATE_DIR, async (path) => {
       await makeDirectories(path, 0o711);
@@ -18,6 +20,11 @@ export async function checkDirectories({ values }: Pick<Settings, "values">): Pr
     findFault("TURND_WORKSPACE", values.TURND_WORKSPACE, isDirectoryOrMissing),
   ]);
   const found = faults.flatMap((fault) => fault ?? []);
+  const closed = found.length === 0 ? await findClosed(values.TURND_STATE_DIR, runAs) : undefined;
+  if (closed !== undefined) {
+    const user = `uid ${runAs.uid}, which runs the CLIs (TURND_RUN_AS)`;
+    found.push(`TURND_STATE_DIR is "${values.TURND_STATE_DIR}": ${user}, may not enter ${closed}`);
+  }
   if (found.length > 0) throw new SettingsError(found);
 }
 

@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
+import type { BrowserSessions } from "../http/inspector/browser-sessions.ts";
 import { createTerminalSite } from "../http/terminal/terminal-site.ts";
 import { SettingsError, type Settings } from "../settings.ts";
 import { startTerminal, type RunningTerminal } from "../terminal/terminal.ts";
 import type { TurnServiceParts } from "../turns/create-turn-service.ts";
+import { VERSION } from "../version.ts";
 import { checkWorkspace } from "../turns/readiness/workspace.ts";
 
 /** The terminal of a daemon. */
@@ -22,6 +24,8 @@ export interface TerminalWiring {
   readonly sandboxDirectory: string;
   readonly parts: Pick<TurnServiceParts, "keeperPath" | "groups" | "sessions" | "workspaceRoots" | "redact">;
   readonly logger: Logger;
+  /** The inspector's: a login there is one here. */
+  readonly browserSessions: BrowserSessions;
 }
 
 /**
@@ -34,6 +38,7 @@ export async function wireTerminal({
   sandboxDirectory,
   parts,
   logger,
+  browserSessions,
 }: TerminalWiring): Promise<WiredTerminal> {
   const { values, runAs, token } = settings;
   const { TURND_TERMINAL_PORT: port, TURND_TERMINAL_HOST: host, TURND_TERMINAL_URL: baseUrl } = values;
@@ -48,7 +53,10 @@ export async function wireTerminal({
     workspace: values.TURND_WORKSPACE,
     runAs,
     baseEnv: settings.shellEnv,
-    baseUrl: () => (port === "off" ? undefined : (baseUrl ?? listeningAt)),
+    baseUrl(askedAt) {
+      if (port === "off" || baseUrl !== undefined) return port === "off" ? undefined : baseUrl;
+      return socket === undefined || askedAt === undefined ? listeningAt : `http://${askedAt}`;
+    },
     groups: parts.groups.groups,
     limits: {
       maxShells: values.TURND_MAX_SHELLS,
@@ -71,6 +79,8 @@ export async function wireTerminal({
     pageDirectory: join(sandboxDirectory, "terminal"),
     logger,
     redact: parts.redact,
+    sessions: browserSessions,
+    version: VERSION,
     host,
     hosts: values.TURND_HOSTS,
     token,

@@ -1,4 +1,4 @@
-import { chmod, lstat, readdir, stat } from "node:fs/promises";
+import { chmod, lstat, opendir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { restrictToOwner } from "../storage/restrict-to-owner.ts";
@@ -8,25 +8,26 @@ import { isDirectory, isMissing } from "./entries.ts";
 import { SessionFile } from "./session-file.ts";
 import type { SessionStoreOptions } from "./session-store.ts";
 
-/** What is in the directory of the sessions, or why that is not known. */
-export interface Listed {
-  readonly names: readonly string[];
-  readonly fault?: string;
-}
-
-/** Lists the directory of the sessions, which it makes where it is missing, and keeps others from listing it. */
-export async function listSessions(
+/**
+ * Opens the directory of the sessions, which it makes where it is missing, and keeps others from listing it.
+ *
+ * @returns why it is not known what is in it; undefined where it can be listed
+ */
+export async function openBase(
   base: string,
   { onUnreadable, onExposed }: Pick<SessionStoreOptions, "onUnreadable" | "onExposed">,
-): Promise<Listed> {
-  let names: string[];
+): Promise<string | undefined> {
   try {
     await makeDirectory(base, 0o711);
-    names = await readdir(base);
+    const directory = await opendir(base);
+    try {
+      await directory.read();
+    } finally {
+      await directory.close();
+    }
   } catch (error) {
     onUnreadable(base, describe(error));
-    const repair = "nothing is let in, since it may have run already; repair it and start turnd again";
-    return { names: [], fault: `${base} cannot be listed (${describe(error)}): ${repair}` };
+    return describeUnlisted(base, error);
   }
   try {
     // One that came with a volume may be wider: no other user lists what sessions there are.
@@ -35,7 +36,13 @@ export async function listSessions(
   } catch (error) {
     onExposed(base, error);
   }
-  return { names };
+  return undefined;
+}
+
+/** Why nothing can be let in, and what a person can do. */
+export function describeUnlisted(base: string, error: unknown): string {
+  const repair = "nothing is let in, since it may have run already; repair it and start turnd again";
+  return `${base} cannot be listed (${describe(error)}): ${repair}`;
 }
 
 export type ReadSession =
@@ -80,6 +87,7 @@ async function isAnythingAt(path: string): Promise<boolean> {
   );
 }
 
-function describe(error: unknown): string {
+/** What an error says. */
+export function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

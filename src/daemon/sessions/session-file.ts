@@ -24,6 +24,10 @@ export const SessionFile = z.object({
   native_session_id: z.string().optional(),
   /** What the native session has used so far, for a CLI that counts over the whole session. */
   native_usage: Usage.optional(),
+  /** Where the session's home was when the native session began or was last resumed: a state may be copied elsewhere. */
+  native_home: z.string().optional(),
+  /** Why the native session misses a turn: the next one goes on in a fresh native session. */
+  native_history_lost: z.string().optional(),
   created_at: z.iso.datetime(),
 });
 export type SessionFile = z.infer<typeof SessionFile>;

@@ -1,13 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { lchown, rename, rm } from "node:fs/promises";
+import { readdirSync } from "node:fs";
+import { lchown, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { keyOf, lookAtDirectory } from "../state-index/file-key.ts";
+import { createMemoryIndex, type SessionPlace, type StateIndex } from "../state-index/state-index.ts";
 import { syncDirectory, writeFileAtomic } from "../storage/atomic-file.ts";
 import { makeDirectory } from "../storage/directories.ts";
 import { createRemovals, type RemovalsOptions } from "../storage/removals.ts";
 import { isDirectory, isThere, rmdirIfThere } from "./entries.ts";
 import { freeRemoved } from "./free-removed.ts";
-import { listSessions, readSession } from "./read-sessions.ts";
-import type { SessionFile } from "./session-file.ts";
+import { describe, describeUnlisted, openBase, readSession } from "./read-sessions.ts";
+import { SessionFile } from "./session-file.ts";
 
 /** Where a session's things are. Source: docs/design.md §2. */
 export interface SessionPaths {
@@ -17,10 +20,19 @@ export interface SessionPaths {
   readonly turns: string;
 }
 
-/** The sessions of one state directory; what it holds in memory is what is on disk. */
+/** The sessions of one state directory; what the index has of them is what is on disk. */
 export interface SessionStore {
   get(sessionId: string): SessionFile | undefined;
-  list(): SessionFile[];
+  /** Newest first. */
+  page(page: { readonly before?: SessionPlace | undefined; readonly limit: number }): SessionFile[];
+  /** Ids of what is on the disk; none, and a `fault` from then on, where it cannot be listed. */
+  listNames(): Promise<readonly string[]>;
+  /** Reads a session from the disk. @returns false where it is none, or cannot be read */
+  read(sessionId: string): Promise<boolean>;
+  /** What recognises its directories and its file as they are now. */
+  keyOf(sessionId: string): string;
+  /** Whether it has the turns now that it had when it was recognised by a key, so many: one look at one directory. */
+  hasTurnsOf(sessionId: string, key: string, turns: number): boolean;
   /** Ids of sessions that are on the disk and cannot be read: none of them is free. */
   unreadable(): readonly string[];
   isUnreadable(sessionId: string): boolean;
@@ -42,7 +54,7 @@ export interface SessionStore {
    * @returns the directory, to be discarded
    */
   detach(sessionId: string): Promise<string>;
-  /** Directories that an earlier daemon had detached and not discarded. */
+  /** Directories that an earlier daemon had detached and not discarded; known once the names are listed. */
   removed(): readonly string[];
   /** Removes what takes room of a detached session: everything but what names the requests of its turns. Never throws. */
   freeRemoved(directory: string): Promise<void>;
@@ -55,10 +67,16 @@ export interface SessionStore {
 }
 
 /** What a turn changes in its session; an `undefined` value takes the old one away. */
-export type SessionChange = { readonly [K in "native_session_id" | "native_usage"]?: SessionFile[K] | undefined };
+export type SessionChange = {
+  readonly [K in "native_session_id" | "native_home" | "native_usage" | "native_history_lost"]?:
+    | SessionFile[K]
+    | undefined;
+};
 
 export interface SessionStoreOptions {
   readonly stateDirectory: string;
+  /** What is known of the sessions; an empty one where none is given. */
+  readonly index?: StateIndex;
   readonly owner: { readonly uid: number; readonly gid: number };
   /** Removes a directory tree of which a part is the owner's; throws when something is left after the limit. */
   readonly removeTree: RemovalsOptions["removeTree"];
@@ -74,37 +92,61 @@ export interface SessionStoreOptions {
 const REMOVED = "~removed-";
 
 /**
- * Opens the sessions below a state directory, which it makes where it is missing.
+ * Opens the sessions below a state directory, which it makes where it is missing. None is read from the disk.
  *
- * Never throws for what is there: where nothing can be listed no session is known, and `fault` is set. None may be made then.
+ * Never throws for what is there: where nothing can be listed `fault` is set. None may be made then.
  */
 export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
   const base = join(options.stateDirectory, "sessions");
+  const { index = createMemoryIndex() } = options;
   const removals = createRemovals(options);
-  const sessions = new Map<string, SessionFile>();
   const unreadable = new Set<string>();
   const removed: string[] = [];
-  const { names, fault } = await listSessions(base, options);
-  for (const name of names) {
-    if (name.includes(REMOVED)) removed.push(join(base, name));
-    else {
-      const read = await readSession(join(base, name), name);
-      if (read.ok) sessions.set(name, read.session);
-      else {
-        options.onUnreadable(join(base, name), read.reason);
-        if (read.isThere) unreadable.add(name);
-      }
-    }
-  }
+  let fault = await openBase(base, options);
 
   const paths = (sessionId: string): SessionPaths => {
     const root = join(base, sessionId);
     return { root, home: join(root, "home"), turns: join(root, "turns") };
   };
+  const TURNS_IN_KEY = 1;
+  const keyOfSession = (sessionId: string): string => {
+    const { root, turns } = paths(sessionId);
+    return keyOf([root, turns, join(root, "session.json")]);
+  };
+  function get(sessionId: string): SessionFile | undefined {
+    const row = index.session(sessionId);
+    return row === undefined ? undefined : SessionFile.parse(JSON.parse(row.data));
+  }
+  function remember(session: SessionFile): void {
+    const { session_id, created_at } = session;
+    index.putSession({ session_id, created_at, key: keyOfSession(session_id), data: JSON.stringify(session) });
+  }
   const save = async (session: SessionFile): Promise<void> => {
     await writeFileAtomic(join(paths(session.session_id).root, "session.json"), `${JSON.stringify(session)}\n`);
-    sessions.set(session.session_id, session);
+    remember(session);
   };
+  async function listNames(): Promise<readonly string[]> {
+    if (fault !== undefined) return [];
+    try {
+      const names = await readdir(base);
+      removed.push(...names.filter((name) => name.includes(REMOVED)).map((name) => join(base, name)));
+      return names.filter((name) => !name.includes(REMOVED));
+    } catch (error) {
+      options.onUnreadable(base, describe(error));
+      fault = describeUnlisted(base, error);
+      return [];
+    }
+  }
+  async function read(sessionId: string): Promise<boolean> {
+    const found = await readSession(paths(sessionId).root, sessionId);
+    if (found.ok) remember(found.session);
+    else {
+      index.forgetSession(sessionId);
+      options.onUnreadable(paths(sessionId).root, found.reason);
+      if (found.isThere) unreadable.add(sessionId);
+    }
+    return found.ok;
+  }
 
   // Its parent is turnd's alone, so that no other user can put another directory under the name meanwhile.
   const makeHome = async (home: string): Promise<void> => {
@@ -117,7 +159,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       // Nothing but what is empty: a turn or a file of the CLIs' user keeps the session.
       for (const directory of [turns, home]) await rmdirIfThere(directory);
       for (const name of ["session.json", "session.json.new"]) await rm(join(root, name), { force: true });
-      sessions.delete(sessionId);
+      index.forgetSession(sessionId);
       await rmdirIfThere(root);
     } catch (error) {
       options.onLeft(root, error);
@@ -126,8 +168,22 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
   const hasHome = (sessionId: string): Promise<boolean> => isDirectory(paths(sessionId).home);
 
   return {
-    get: (sessionId) => sessions.get(sessionId),
-    list: () => [...sessions.values()],
+    get,
+    page: (page) => index.pageSessions(page).map(({ data }) => SessionFile.parse(JSON.parse(data))),
+    listNames,
+    read,
+    keyOf: keyOfSession,
+    hasTurnsOf(sessionId, key, count) {
+      const { turns } = paths(sessionId);
+      try {
+        const found = lookAtDirectory(turns);
+        if (key.split(" ")[TURNS_IN_KEY] !== found.key) return false;
+        return found.directories === count || readdirSync(turns).length === count;
+      } catch {
+        // Whoever reads it reports why it cannot be.
+        return false;
+      }
+    },
     unreadable: () => [...unreadable],
     isUnreadable: (sessionId) => unreadable.has(sessionId),
     fault: () => fault,
@@ -155,7 +211,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       await makeHome(home);
     },
     async update(sessionId, change) {
-      const session = sessions.get(sessionId);
+      const session = get(sessionId);
       if (session === undefined) throw new Error(`session ${sessionId} is not there to be updated`);
       await save({ ...session, ...change });
     },
@@ -164,7 +220,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       // A name of its own: something of an earlier session with this id may be left.
       const directory = `${root}${REMOVED}${randomUUID()}`;
       await rename(root, directory);
-      sessions.delete(sessionId);
+      index.forgetSession(sessionId);
       unreadable.delete(sessionId);
       // It cannot be taken back: where the disk fails now, it is as durable as can be.
       await syncDirectory(base).catch((error: unknown) => options.onLeft(base, error));

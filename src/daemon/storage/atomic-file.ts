@@ -13,6 +13,12 @@ export const FRESH =
  * @see fsync(2), rename(2)
  */
 export async function writeFileAtomic(path: string, content: string): Promise<void> {
+  await replaceFileAtomic(path, content);
+  await syncDirectory(dirname(path));
+}
+
+/** The same for what a power failure may take back: afterwards the file is the old one or the new one, and whole. */
+export async function replaceFileAtomic(path: string, content: string): Promise<void> {
   const temporary = `${path}.new`;
   const file = await open(temporary, FRESH, 0o600);
   try {
@@ -22,7 +28,6 @@ export async function writeFileAtomic(path: string, content: string): Promise<vo
     await file.close();
   }
   await rename(temporary, path);
-  await syncDirectory(dirname(path));
 }
 
 /** Writes a directory's entries to the disk: without it a new file may be missing after a power failure. */

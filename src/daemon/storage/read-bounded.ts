@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 
 /** The first bytes of a file that others may be writing, at most so many. */
@@ -11,7 +12,8 @@ export async function readTail(path: string, maxBytes: number): Promise<Buffer> 
 }
 
 async function readRange(path: string, startOf: (size: number) => number, maxBytes: number): Promise<Buffer> {
-  const file = await open(path, "r");
+  // A pipe in its place is empty; there is no wait for its writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const { size } = await file.stat();
     const start = startOf(size);

@@ -34,8 +34,12 @@ export interface TerminalContext {
   readonly runAs: RunAs;
   /** The allow-listed part of turnd's own environment: without keys, and without what `TURND_PASS_ENV` names. */
   readonly baseEnv: Readonly<Record<string, string>>;
-  /** The beginning of the page's URL; undefined while this turnd does not serve the page. */
-  readonly baseUrl: () => string | undefined;
+  /**
+   * The beginning of the page's URL; undefined while this turnd does not serve the page.
+   *
+   * @param host - where the front was asked, which serves the page there too
+   */
+  readonly baseUrl: (host: string | undefined) => string | undefined;
   /** Control groups of shells; undefined where there are none. */
   readonly groups: CommandGroups | undefined;
   readonly limits: TerminalLimits;

@@ -29,9 +29,11 @@ export interface TerminalService {
   /**
    * The URL of a terminal: a new one's, or that of a shell or turn session; undefined where this turnd does not serve the
    * page.
+   *
+   * @param host - where the front was asked, as `name:port`, for a request that came through it
    * @throws {ProblemError} session_not_found
    */
-  url(sessionId?: string): string | undefined;
+  url(sessionId?: string, host?: string): string | undefined;
   /** @throws {ProblemError} session_not_found, too_many_shells, workspace_unusable, shutting_down */
   open(request: ShellRequest): Promise<{ readonly session: ShellSession; readonly isNew: boolean }>;
   list(): ShellSession[];

@@ -47,11 +47,11 @@ export async function startTerminal(context: TerminalContext): Promise<RunningTe
   }
 
   return {
-    url(sessionId) {
+    url(sessionId, host) {
       if (sessionId !== undefined && !isKnown(sessionId) && !access.isLink(sessionId)) {
         throw new ProblemError("session_not_found", `there is no session ${sessionId}`);
       }
-      const baseUrl = context.baseUrl();
+      const baseUrl = context.baseUrl(host);
       if (baseUrl === undefined) return undefined;
       const url = new URL("/terminal", baseUrl);
       url.searchParams.set("session_id", sessionId ?? access.issueLink());

@@ -3,12 +3,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ProblemError, REPLAY, type ExecutorInfo } from "../../protocol/index.ts";
 import { readEvents } from "../event-log/read-events.ts";
 import { readRecordedInput } from "../replay/recording.ts";
+import { RecordingError } from "../replay/recording-error.ts";
 import { exportRecording } from "../replay/export.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
+import type { StateIndex } from "../state-index/state-index.ts";
 import { isStorageError } from "../storage/storage-error.ts";
 import { createAdmission } from "./admission/admission.ts";
 import type { TurnLimits } from "./contract/limits.ts";
 import type { TurnObserver } from "./contract/observer.ts";
+import type { TurnTracer } from "./contract/tracer.ts";
 import { listIds } from "./readiness/executors.ts";
 import { executorIdOf } from "./readiness/executor-names.ts";
 import { describeDamage } from "./store/damage.ts";
@@ -18,6 +21,7 @@ import { createTurnQueue } from "./scheduling/queue.ts";
 import { dequeue, enqueue } from "./scheduling/steering.ts";
 import { createRemoval } from "./store/removal.ts";
 import { createStateReserve } from "./store/reserve.ts";
+import { identifyLines } from "./replay/identify-output.ts";
 import { readResult, type ResultParts } from "./replay/read-result.ts";
 import type { PlayParts } from "./replay/play.ts";
 import type { CliParts } from "./run/cli-run.ts";
@@ -26,6 +30,8 @@ import type { RunParts } from "./run/run.ts";
 import type { SecretBook } from "./store/secret-book.ts";
 import { openDiff } from "./changes/read-diff.ts";
 import { createFinder } from "./find-turns.ts";
+import { startRetention, type RetentionLimits } from "./retention.ts";
+import { measureDirectory } from "../process/user-files/measure-directory.ts";
 import { resumeTurns } from "./resume-turns.ts";
 import { createRunner } from "./run-turns.ts";
 import type { TurnService } from "./turn-service.ts";
@@ -33,9 +39,16 @@ import { readSessionEvents } from "./store/session-events.ts";
 import { endLeftovers } from "./run/leftovers.ts";
 import { createTidying } from "./run/tidying.ts";
 import { OUTPUT } from "./store/output-files.ts";
+import {
+  readSessionPageCursor,
+  readTurnCursor,
+  writeSessionPageCursor,
+  writeTurnCursor,
+} from "./store/page-cursors.ts";
 import { readRecords } from "./store/raw-records.ts";
 import { openTombstones } from "./store/tombstones.ts";
 import { openTurnStore } from "./store/turn-store.ts";
+import type { Concerned } from "./store/state-check.ts";
 import type { RequestedStop } from "./lifecycle/inputs.ts";
 import { hasEnded, LAST_LINES_MS, type Turn } from "./lifecycle/turn.ts";
 import { toAdmission } from "./store/snapshot.ts";
@@ -56,34 +69,51 @@ export interface RunningService extends TurnService {
 export interface TurnServiceParts
   extends CliParts, PlayParts, ResultParts, RunParts, TidyParts, SandboxParts, ReadinessParts {
   readonly sessions: SessionStore;
+  /** What is known of sessions and turns without reading their directories. */
+  readonly index: StateIndex;
   readonly secrets: SecretBook;
+  readonly retention: RetentionLimits;
+  /** Whether a session is in use besides its turns, such as by an open terminal. */
+  readonly isInUse: (sessionId: string) => boolean;
   readonly limits: TurnLimits;
   readonly observer: TurnObserver;
+  readonly tracer: TurnTracer;
 }
 
 /** Opens the state directory, resumes what an earlier daemon left behind, and serves turns. */
 export async function startTurnService(parts: TurnServiceParts): Promise<RunningService> {
   const { sessions, secrets, limits, logger } = parts;
-  const unreadable: string[] = [];
+  let unreadable: string[] = [];
   const store = await openTurnStore({
     sessions,
+    index: parts.index,
     onUnreadable(path, error) {
       logger.error({ path, err: error }, "turn cannot be read: its files are left alone, its processes are ended");
       unreadable.push(path);
     },
+    onIndexing: (reason, count) =>
+      logger.info({ reason, sessions: count }, "index of turns is made: all are read before turnd serves"),
     onCut: (path, cutBytes) => logger.warn({ path, cutBytes }, "log was not whole and is written again from there on"),
     steerWaitMs: limits.steerWaitMs,
-    onUnsaved: (turnId, error) => logger.error({ turnId, err: error }, "turn.json could not be replaced"),
+    onUnsaved(turnId, error) {
+      const sessionId = store.get(turnId)?.file.session_id;
+      logger.error({ turnId, sessionId, err: error }, "turn.json could not be replaced");
+    },
   });
-  for (const turn of store.list()) secrets.add(turn.file, { hasEnded: hasEnded(turn) });
-  // What an earlier turnd with more executors had started: nothing here reads what it prints, so it is ended at once.
-  const orphans = store.list().filter((turn) => !hasEnded(turn) && !parts.executors.has(turn.file.executor));
-  await endLeftovers([...unreadable, ...orphans.map(({ directory }) => directory)], parts);
-  const tombstones = await openTombstones(parts.stateDirectory);
+  secrets.loadFrom(store.secretsOf);
+  /** What this turnd cannot resume is ended: turns that cannot be read, and those of executors that an earlier one had. */
+  async function endLost(turns: readonly Turn[]): Promise<void> {
+    for (const { file } of turns) secrets.add(file, { hasEnded: false });
+    const orphans = turns.filter((turn) => !parts.executors.has(turn.file.executor));
+    const lost = [...unreadable, ...orphans.map(({ directory }) => directory)];
+    unreadable = [];
+    await endLeftovers(lost, parts);
+  }
+  await endLost(store.live());
+  const tombstones = await openTombstones(parts.stateDirectory, parts.index);
   const tombstoneFault = tombstones.fault();
   if (tombstoneFault !== undefined) logger.error(tombstoneFault);
   const removal = createRemoval({ ...parts, store, tombstones, reserve: createStateReserve(parts.stateDirectory) });
-  await removal.finishAll();
   const tidying = createTidying(parts);
   const run = createRunner({ ...parts, store, tidying });
   const queue = createTurnQueue({
@@ -99,9 +129,48 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     queue,
     tombstones,
     enqueue: (turn) => enqueue(queue, turn),
+    whenKnown,
   });
 
-  await resumeTurns({ store, queue, logger });
+  await resumeTurns({ ...parts, turns: store.live(), queue });
+  const buried = store.listed.then(() => removal.finishAll());
+  async function finishCheck(): Promise<void> {
+    const found = await store.checked;
+    await endLost(found);
+    await buried;
+    await resumeTurns({ ...parts, turns: found, queue });
+  }
+  const known = finishCheck();
+  /** Law 10: what a request needs to be known of what ran before. */
+  async function whenKnown(concerned: Concerned): Promise<void> {
+    const isAsIndexed = await store.isAsIndexed(concerned);
+    await buried;
+    if (!isAsIndexed) await known;
+  }
+
+  /** @param isUnlessInUse - leaves one alone in which a turn waits or runs, or that is in use otherwise */
+  async function deleteSession(sessionId: string, isUnlessInUse: boolean): Promise<boolean> {
+    if (deleting.has(sessionId)) throw new ProblemError("session_not_found", `session ${sessionId} is being deleted`);
+    deleting.add(sessionId);
+    try {
+      // A request that was admitted before this is there to be stopped; no other is admitted.
+      await admission.settled();
+      const turns = store.liveOfSession(sessionId);
+      if (isUnlessInUse && (parts.isInUse(sessionId) || turns.some((turn) => !hasEnded(turn)))) return false;
+      await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
+      // One whose end is logged may still write its result, and has its home to tidy.
+      await Promise.all(turns.map(({ finished }) => finished));
+      await tidying.settled(sessionId);
+      await removal.remove(sessionId);
+    } finally {
+      deleting.delete(sessionId);
+    }
+    logger.info({ sessionId }, "session deleted");
+    return true;
+  }
+  // A large state is compared while turnd serves; everything is refused where that fails.
+  if (store.isChecked()) await known;
+  else known.catch((error: unknown) => logger.error({ err: error }, "state could not be compared with its index"));
   const finder = createFinder({ sessions, store, queue, secrets, tombstones });
   const { find, findEnded, findSession, snapshot, toSession } = finder;
 
@@ -112,11 +181,24 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     if (dequeue(queue, turn)) await run(turn, { hasHome: false });
     await sent.catch((error: unknown) => {
       if (!isStorageError(error)) throw error;
-      logger.error({ turnId: turn.file.turn_id, err: error }, "stop of a turn could not be written");
+      const { turn_id: turnId, session_id: sessionId } = turn.file;
+      logger.error({ turnId, sessionId, err: error }, "stop of a turn could not be written");
       throw new ProblemError("storage_full", `the state directory cannot be written: ${error.message}`);
     });
     await turn.finished;
   }
+
+  async function deleteIdle(sessionId: string): Promise<boolean> {
+    await known;
+    if (deleting.has(sessionId) || sessions.get(sessionId) === undefined) return false;
+    return deleteSession(sessionId, true);
+  }
+  const retention = startRetention({
+    ...parts,
+    limits: parts.retention,
+    deleteIdle,
+    measure: (sessionId, signal) => measureDirectory(sessions.paths(sessionId).root, parts.runAs, signal),
+  });
 
   /** Aborts when turnd stops: what is being looked at for a client is given up, processes and all. */
   const stopping = new AbortController();
@@ -136,13 +218,21 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
   }
 
   return {
-    async admit(request, { traceId }) {
-      const { turn, isRepeat } = await admission.admit(request, traceId);
+    async admit(request, { traceparent }) {
+      const { turn, isRepeat } = await admission.admit(request, traceparent);
       return { admission: toAdmission(turn, queue.position(turn)), isRepeat };
     },
-    async admitReplay(request, { traceId }) {
-      const { turn, isRepeat } = await admission.admitReplay(request, traceId);
+    async admitReplay(request, { traceparent }) {
+      const { turn, isRepeat } = await admission.admitReplay(request, traceparent);
       return { admission: toAdmission(turn, queue.position(turn)), isRepeat };
+    },
+    identifyOutput(lines) {
+      const executors = [...parts.executors.values()].map(({ executor }) => executor);
+      try {
+        return identifyLines(lines, { name: "the output", executors, advice: "choose the CLI" }).executor;
+      } catch (error) {
+        throw error instanceof RecordingError ? new ProblemError("invalid_request", error.message) : error;
+      }
     },
     async readInput(turnId) {
       const { directory, file } = find(turnId);
@@ -165,19 +255,22 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
       await tidying.settled(turn.file.session_id);
       return openDiff(turn);
     },
-    listTurns({ sessionId, status, limit }) {
-      return store
-        .list()
-        .filter((turn) => sessionId === undefined || turn.file.session_id === sessionId)
-        .filter((turn) => status === undefined || turn.status === status)
-        .slice(0, limit)
-        .map(snapshot);
+    listTurns({ cursor, ...page }) {
+      const before = cursor === undefined ? undefined : readTurnCursor(cursor);
+      const { turns, next } = store.page({ ...page, before });
+      return { turns: turns.map(snapshot), ...(next === undefined ? {} : { next_cursor: writeTurnCursor(next) }) };
+    },
+    endOfEvents(sessionId) {
+      const lastSeqs = new Map(store.liveOfSession(sessionId).map(({ file, tail }) => [file.turn_id, tail.lastSeq()]));
+      const [newestTurnId] = store.turnIds(sessionId, 1);
+      return { lastSeqs, ...(newestTurnId === undefined ? {} : { newestTurnId }) };
     },
     getTurn: (turnId) => snapshot(find(turnId)),
     async getResult(turnId, { isExplained = false } = {}) {
       const turn = findEnded(turnId);
       const redact = secrets.redactorOf(turn.file.session_id);
-      return readResult({ ...parts, redact }, turn, { isExplained });
+      const named = logger.child({ sessionId: turn.file.session_id });
+      return readResult({ ...parts, redact, logger: named }, turn, { isExplained });
     },
     async waitForEnd(turnId, signal) {
       const turn = find(turnId);
@@ -228,25 +321,19 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     async createSession(request) {
       return toSession(await admission.createSession(request));
     },
-    listSessions: () => sessions.list().map(toSession),
+    listSessions({ cursor, limit }) {
+      const before = cursor === undefined ? undefined : readSessionPageCursor(cursor);
+      const found = sessions.page({ before, limit: limit + 1 });
+      const page = found.slice(0, limit);
+      const last = found.length > limit ? page.at(-1) : undefined;
+      const next = last && writeSessionPageCursor({ createdAt: last.created_at, sessionId: last.session_id });
+      return { sessions: page.map(toSession), ...(next === undefined ? {} : { next_cursor: next }) };
+    },
     getSession: (sessionId) => toSession(findSession(sessionId)),
     async deleteSession(sessionId) {
+      await known;
       if (!sessions.isUnreadable(sessionId)) findSession(sessionId);
-      if (deleting.has(sessionId)) throw new ProblemError("session_not_found", `session ${sessionId} is being deleted`);
-      deleting.add(sessionId);
-      try {
-        // A request that was admitted before this is there to be stopped; no other is admitted.
-        await admission.settled();
-        const turns = store.ofSession(sessionId);
-        await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
-        // One whose end is logged may still write its result, and has its home to tidy.
-        await Promise.all(turns.map(({ finished }) => finished));
-        await tidying.settled(sessionId);
-        await removal.remove(sessionId);
-      } finally {
-        deleting.delete(sessionId);
-      }
-      logger.info({ sessionId }, "session deleted");
+      await deleteSession(sessionId, false);
     },
 
     listExecutors: () => untilStopped(() => Promise.all([...looks.values()].map(lookNow))),
@@ -269,12 +356,14 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
 
     async shutDown() {
       stopping.abort();
+      await retention.stop();
       await admission.close();
       const drained = queue.drain();
-      const running = store.list().filter((turn) => turn.status === "running");
+      const running = store.live().filter((turn) => turn.status === "running");
       await Promise.all(running.map((turn) => stop(turn, "shutdown")));
       await drained;
       await tidying.allSettled();
+      for (const turn of store.live()) store.conclude(turn);
       await sessions.close();
     },
   };

@@ -2,7 +2,7 @@ import { ProblemError, type Session, type TurnSnapshot } from "../../protocol/in
 import type { SessionFile } from "../sessions/session-file.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import { unreadableSession } from "./admission/find-session.ts";
-import { hasEnded, type Turn } from "./lifecycle/turn.ts";
+import { hasEnded, type ListedTurn, type Turn } from "./lifecycle/turn.ts";
 import type { TurnQueue } from "./scheduling/queue.ts";
 import type { SecretBook } from "./store/secret-book.ts";
 import { toSnapshot } from "./store/snapshot.ts";
@@ -13,7 +13,7 @@ export interface FindParts {
   readonly sessions: Pick<SessionStore, "get" | "isUnreadable">;
   readonly store: Pick<
     TurnStore,
-    "get" | "getUnreadable" | "findRequest" | "findUnreadable" | "lostRequests" | "ofSession"
+    "get" | "getUnreadable" | "findRequest" | "findUnreadable" | "lostRequests" | "turnIds" | "countOfSession"
   >;
   readonly queue: Pick<TurnQueue, "position" | "running">;
   readonly secrets: Pick<SecretBook, "redactorOf">;
@@ -30,9 +30,12 @@ export interface Finder {
   findSession(sessionId: string): SessionFile;
   /** @throws {ProblemError} request_not_found, session_not_found */
   findRequest(requestId: string): TurnSnapshot;
-  snapshot(turn: Turn): TurnSnapshot;
+  snapshot(turn: ListedTurn): TurnSnapshot;
   toSession(session: SessionFile): Session;
 }
+
+/** A session of more names its newest ones; `GET /v1/turns` has all. */
+const MAX_TURN_IDS = 1_000;
 
 export function createFinder({ sessions, store, queue, secrets, tombstones }: FindParts): Finder {
   function find(turnId: string): Turn {
@@ -49,7 +52,7 @@ export function createFinder({ sessions, store, queue, secrets, tombstones }: Fi
     if (sessions.isUnreadable(sessionId)) throw unreadableSession("session_not_found", sessionId);
     throw new ProblemError("session_not_found", `there is no session ${sessionId}`);
   }
-  const snapshot = (turn: Turn): TurnSnapshot =>
+  const snapshot = (turn: ListedTurn): TurnSnapshot =>
     toSnapshot(turn, queue.position(turn), secrets.redactorOf(turn.file.session_id));
   function findEnded(turnId: string): Turn {
     const turn = find(turnId);
@@ -72,7 +75,6 @@ export function createFinder({ sessions, store, queue, secrets, tombstones }: Fi
   }
 
   function toSession(session: SessionFile): Session {
-    const turns = store.ofSession(session.session_id);
     const running = queue.running(session.session_id);
     return {
       session_id: session.session_id,
@@ -84,7 +86,8 @@ export function createFinder({ sessions, store, queue, secrets, tombstones }: Fi
       ...(session.metadata === undefined ? {} : { metadata: session.metadata }),
       ...(session.native_session_id === undefined ? {} : { native_session_id: session.native_session_id }),
       created_at: session.created_at,
-      turns: turns.map((turn) => turn.file.turn_id),
+      turns: [...store.turnIds(session.session_id, MAX_TURN_IDS)],
+      turn_count: store.countOfSession(session.session_id),
       ...(running === undefined ? {} : { running_turn: running.file.turn_id }),
     };
   }

@@ -15,7 +15,7 @@ export interface RunTurnsParts extends CliParts, PlayParts, RunParts {
   readonly limits: CliParts["limits"];
   readonly observer: TurnObserver;
   readonly secrets: Pick<SecretBook, "redactorOf" | "end">;
-  readonly store: Pick<TurnStore, "ofSession">;
+  readonly store: Pick<TurnStore, "earlierDirectories" | "conclude">;
   readonly tidying: Tidying;
 }
 
@@ -30,15 +30,19 @@ export function createRunner(
   const { secrets, store, tidying, logger } = parts;
 
   /** Its session's secrets are taken out of all that is logged and served of a turn. */
-  const partsOf = ({ file }: Turn): RunTurnsParts => ({ ...parts, redact: secrets.redactorOf(file.session_id) });
+  const partsOf = ({ file }: Turn): RunTurnsParts => ({
+    ...parts,
+    redact: secrets.redactorOf(file.session_id),
+    // Whatever is logged of a turn can be found by its session and its trace too.
+    logger: logger.child({
+      sessionId: file.session_id,
+      ...(file.trace_id === undefined ? {} : { traceId: file.trace_id }),
+    }),
+  });
 
   function siblingsOf({ file }: Turn): CliRunOptions {
     return {
-      earlierTurns: () =>
-        store
-          .ofSession(file.session_id)
-          .filter((other) => other.file.order < file.order)
-          .map((other) => other.directory),
+      earlierTurns: () => store.earlierDirectories(file.session_id, file.order),
       whenTidy: () => tidying.settled(file.session_id),
     };
   }
@@ -53,13 +57,16 @@ export function createRunner(
       );
     } catch (error) {
       // What comes after its end changes nothing for the turn any more.
-      if (hasEnded(turn)) logger.error({ turnId: turn.file.turn_id, err: error }, "turn could not be left in order");
+      const { turn_id: turnId } = turn.file;
+      if (hasEnded(turn)) partsOf(turn).logger.error({ turnId, err: error }, "turn could not be left in order");
       else await endWithoutLog(partsOf(turn), turn, error);
     } finally {
       if (hasEnded(turn)) secrets.end(turn.file.turn_id);
       // Before those who wait for the end are notified: they wait for the tidying too.
       if (hasEnded(turn)) tidying.begin(turn, { hasHome });
       await turn.send({ type: "closed" });
+      // Nothing of it changes any more: what is known of it is on the disk, and in the index.
+      void tidying.settled(turn.file.session_id).then(() => store.conclude(turn));
     }
   };
 }

@@ -1,5 +1,6 @@
 import type {
   CancelReceipt,
+  CliName,
   RawRecords,
   ExecutorInfo,
   Readiness,
@@ -14,7 +15,7 @@ import type {
   TurnSnapshot,
 } from "../../protocol/index.ts";
 import type { TurnDiff } from "./changes/read-diff.ts";
-import type { LoggedLine } from "../event-log/read-events.ts";
+import type { LoggedLine } from "../event-log/logged-lines.ts";
 import type { TurnLoad } from "./contract/observer.ts";
 import type { SessionCursor, SessionEventsOptions, SessionLine } from "./store/session-events.ts";
 
@@ -25,13 +26,15 @@ export interface TurnService {
   /** Admits a turn, durably, before it resolves (law 10). `isRepeat` when the request id was known. */
   admit(
     request: TurnRequest,
-    options: { readonly traceId?: string },
+    options: { readonly traceparent?: string },
   ): Promise<{ readonly admission: TurnAdmission; readonly isRepeat: boolean }>;
   /** Admits a turn that plays a recording; otherwise as `admit`. */
   admitReplay(
     request: ReplayRequest,
-    options: { readonly traceId?: string },
+    options: { readonly traceparent?: string },
   ): Promise<{ readonly admission: TurnAdmission; readonly isRepeat: boolean }>;
+  /** Which CLI printed these first lines of its output. @throws {ProblemError} invalid_request where that is unknown */
+  identifyOutput(lines: readonly string[]): CliName;
   /** What a turn was asked, secrets taken out. @throws {ProblemError} turn_not_found */
   readInput(turnId: string): Promise<TurnInputText>;
   /** Some lines of what its CLI has printed so far, secrets taken out. @throws {ProblemError} turn_not_found */
@@ -40,7 +43,10 @@ export interface TurnService {
   exportRecording(turnId: string): AsyncIterable<string>;
   /** What an ended turn changed. @throws {ProblemError} turn_not_ended, diff_not_found */
   openDiff(turnId: string): Promise<TurnDiff>;
-  listTurns(filter: { readonly sessionId?: string; readonly status?: string; readonly limit: number }): TurnSnapshot[];
+  /** Newest first. @throws {ProblemError} bad_cursor */
+  listTurns(page: TurnsPage): { readonly turns: TurnSnapshot[]; readonly next_cursor?: string };
+  /** Where a session's events end at this moment. */
+  endOfEvents(sessionId: string): SessionEventsEnd;
   /** @throws {ProblemError} turn_not_found */
   getTurn(turnId: string): TurnSnapshot;
   /**
@@ -65,7 +71,8 @@ export interface TurnService {
   readSessionEvents(sessionId: string, options: SessionEventsOptions): AsyncIterable<readonly SessionLine[]>;
 
   createSession(request: SessionRequest): Promise<Session>;
-  listSessions(): Session[];
+  /** Newest first. @throws {ProblemError} bad_cursor */
+  listSessions(page: Page): { readonly sessions: Session[]; readonly next_cursor?: string };
   getSession(sessionId: string): Session;
   /** Cancels, sweeps and removes. */
   deleteSession(sessionId: string): Promise<void>;
@@ -75,6 +82,27 @@ export interface TurnService {
   sandbox(): SandboxInfo;
   load(): TurnLoad;
   readiness(): Promise<Readiness>;
+}
+
+/** Where the events of a session ended at some moment: every one of an earlier turn is there. */
+export interface SessionEventsEnd {
+  /** How many events each turn had that had not ended, by its id. */
+  readonly lastSeqs: ReadonlyMap<string, number>;
+  /** The turn that was admitted last; absent where there was none. */
+  readonly newestTurnId?: string;
+}
+
+/** Some of a list. */
+export interface Page {
+  readonly limit: number;
+  /** What an earlier page gave as `next_cursor`; from the beginning without it. */
+  readonly cursor?: string;
+}
+
+/** Some of the turns of one session or of all. */
+export interface TurnsPage extends Page {
+  readonly sessionId?: string;
+  readonly status?: string;
 }
 
 /** Which lines of which file: at most `limit` from the line `from` on, 1-based. */

@@ -1,17 +1,19 @@
-import { useEffect, useState } from "preact/hooks";
-import type { ExecutorInfo } from "../../protocol/executors.ts";
+import { useState } from "preact/hooks";
+import { Mode, type ExecutorInfo } from "../../protocol/executors.ts";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { Session } from "../../protocol/sessions.ts";
 import { turnd } from "../connection.ts";
 import { refreshList } from "../list/turn-list.ts";
 import { goTo } from "../route.ts";
 import { close, Dialog } from "./dialog.tsx";
 import { isDialogOpen } from "./open-dialog.ts";
+import { useExecutors } from "./use-executors.ts";
 
 /** Starts a turn, in a new session or in one there is. */
 export function NewTurnDialog() {
   const open = isDialogOpen.value;
-  if (open !== "new-turn" && typeof open !== "object") return null;
-  const session = typeof open === "object" ? open.newTurnIn : undefined;
+  const session = typeof open === "object" && "newTurnIn" in open ? open.newTurnIn : undefined;
+  if (open !== "new-turn" && session === undefined) return null;
   return (
     <Dialog title={session === undefined ? "New turn" : `New turn in session ${session.session_id}`}>
       <NewTurnForm session={session} />
@@ -40,7 +42,7 @@ function NewTurnForm({ session }: { readonly session: Session | undefined }) {
         ...(session === undefined
           ? { executor: executor ?? pickExecutor(await turnd.executors()) }
           : { session_id: session.session_id }),
-        mode: modes.find((known) => known === mode) ?? "execute",
+        mode: Mode.options.find((known) => known === mode) ?? "execute",
         ...(model.trim() === "" ? {} : { model: model.trim() }),
       });
       await refreshList();
@@ -117,17 +119,6 @@ function NewTurnForm({ session }: { readonly session: Session | undefined }) {
 }
 
 /** The first one that can run, or else the first. */
-function pickExecutor(executors: readonly ExecutorInfo[]): string | undefined {
+function pickExecutor(executors: readonly Tolerant<ExecutorInfo>[]): string | undefined {
   return executors.find(({ available }) => available)?.id ?? executors[0]?.id;
-}
-
-function useExecutors(): readonly ExecutorInfo[] {
-  const [executors, setExecutors] = useState<readonly ExecutorInfo[]>([]);
-  useEffect(() => {
-    const controller = new AbortController();
-    // Where they cannot be listed, the turn's own refusal says what is wrong.
-    turnd.executors({ signal: controller.signal }).then(setExecutors, () => undefined);
-    return () => controller.abort();
-  }, []);
-  return executors;
 }

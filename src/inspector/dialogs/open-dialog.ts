@@ -2,8 +2,19 @@ import { signal } from "@preact/signals";
 import type { Session } from "../../protocol/sessions.ts";
 
 /** Which dialog is open; at most one is. */
-export type OpenDialog = undefined | "help" | "new-turn" | "recording" | { readonly newTurnIn: Session };
+export type OpenDialog =
+  | undefined
+  | "help"
+  | "new-turn"
+  | "recording"
+  | { readonly newTurnIn: Session }
+  | { readonly command: string };
 export const isDialogOpen = signal<OpenDialog>(undefined);
+
+/** Files of a reader's disk, as they are being listed. */
+export type Dropped = Promise<readonly { readonly path: string; readonly file: File }[]>;
+/** What was dropped on the page and is not opened yet. */
+export const dropped = signal<Dropped | undefined>(undefined);
 
 /** What was done or went wrong, for a moment. */
 export const notice = signal<{ readonly text: string; readonly isFault: boolean } | undefined>(undefined);

@@ -1,7 +1,8 @@
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { LoggedEvent } from "../../protocol/events.ts";
 import { Plain } from "../text/text.tsx";
 
-type Entries = Extract<LoggedEvent, { type: "plan.updated" }>["data"]["entries"];
+type Entries = Extract<Tolerant<LoggedEvent>, { type: "plan.updated" }>["data"]["entries"];
 type Status = Entries[number]["status"];
 
 const MARKS: Readonly<Record<Status, string>> = { pending: "○", in_progress: "◐", completed: "●", cancelled: "✕" };

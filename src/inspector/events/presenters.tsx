@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { LoggedEvent } from "../../protocol/events.ts";
 import { formatCount, formatDuration } from "../text/format.ts";
 import { Code, Plain, Prose } from "../text/text.tsx";
@@ -9,7 +10,7 @@ import { ToolBody } from "./tool.tsx";
 /** A type of the protocol. */
 export type EventType = LoggedEvent["type"];
 /** What an event of a type carries. */
-export type DataOf<T extends EventType> = Extract<LoggedEvent, { type: T }>["data"];
+export type DataOf<T extends EventType> = Extract<Tolerant<LoggedEvent>, { type: T }>["data"];
 
 /** How urgent an event looks. */
 export type Tone = "plain" | "speech" | "thought" | "tool" | "good" | "bad" | "warn";

@@ -1,5 +1,7 @@
 import type { ReadEvent } from "../../client/parse-event.ts";
-import type { LoggedEvent } from "../../protocol/events.ts";
+
+/** An event of a type that this page knows. */
+export type KnownEvent = Exclude<ReadEvent, { type: "unknown" | "unreadable" }>;
 
 /** An event as the page has it: of a type that this page knows, or of any other. */
 export interface ShownEvent {
@@ -8,7 +10,7 @@ export interface ShownEvent {
   readonly at: string | undefined;
   readonly native: { readonly line: number; readonly source?: "stderr" | undefined } | undefined;
   /** The event, where this page knows its type. */
-  readonly known: LoggedEvent | undefined;
+  readonly known: KnownEvent | undefined;
   /** What is in it: `data` of a known event, the whole line of another. */
   readonly data: unknown;
   /** The event as it came, for the reader who wants it whole. */
@@ -19,9 +21,14 @@ export interface ShownEvent {
 
 /** Takes an event of any kind: one that this page cannot read is shown as what was sent. */
 export function toShown(event: ReadEvent): ShownEvent {
-  if (event.type !== "unreadable") {
+  if (event.type !== "unreadable" && event.type !== "unknown") {
     const { seq, type, at, native, data } = event;
     return { seq, type, at, native, known: event, data, whole: event, haystack: haystackOf(type, data) };
+  }
+  if (event.type === "unknown") {
+    const { event_type: type, seq, at, native, data, ...rest } = event;
+    const whole = { ...rest, type, seq, at, ...(native === undefined ? {} : { native }), data };
+    return { seq, type, at, native, known: undefined, data, whole, haystack: haystackOf(type, data) };
   }
   const sent = parseRecord(event.line);
   const type = typeof sent?.["type"] === "string" ? sent["type"] : event.reason;

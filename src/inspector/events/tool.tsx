@@ -1,10 +1,11 @@
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { LoggedEvent } from "../../protocol/events.ts";
 import { formatBytes } from "../text/format.ts";
 import { Code, Diff, Output, Plain, Prose } from "../text/text.tsx";
 import { isRecord } from "./shown-event.ts";
 
-type Started = Extract<LoggedEvent, { type: "tool.started" }>["data"];
-type Ended = Extract<LoggedEvent, { type: "tool.ended" }>["data"];
+type Started = Extract<Tolerant<LoggedEvent>, { type: "tool.started" }>["data"];
+type Ended = Extract<Tolerant<LoggedEvent>, { type: "tool.ended" }>["data"];
 
 /** What a tool was given, what it printed and what it changed. */
 export function ToolBody({ call }: { readonly call: Started | Ended }) {

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnSnapshot } from "../../protocol/turns.ts";
 import { isDialogOpen } from "../dialogs/open-dialog.ts";
 import { moveFocus } from "../keyboard/roving.ts";
@@ -40,11 +41,6 @@ export function ListView() {
           ))}
         </select>
       </div>
-      {fault !== undefined && (
-        <p role="alert" class="fault">
-          {fault}
-        </p>
-      )}
       <div class="list-items" onKeyDown={(event) => moveFocus(event, ".turn-link")}>
         {listed.value.map((entry) => (
           <SessionItem key={entry.session.session_id} entry={entry} now={now} />
@@ -80,15 +76,17 @@ function SessionItem({ entry, now }: { readonly entry: ListedSession; readonly n
       <h2 title={session.session_id}>
         <span class="session-name">{shortId(session.session_id)}</span>
         <span class="muted">{session.executor}</span>
-        <button
-          type="button"
-          class="quiet small"
-          title="New turn in this session"
-          aria-label={`New turn in session ${session.session_id}`}
-          onClick={() => (isDialogOpen.value = { newTurnIn: session })}
-        >
-          +
-        </button>
+        {session.executor !== "replay" && (
+          <button
+            type="button"
+            class="quiet small"
+            title="New turn in this session"
+            aria-label={`New turn in session ${session.session_id}`}
+            onClick={() => (isDialogOpen.value = { newTurnIn: session })}
+          >
+            +
+          </button>
+        )}
       </h2>
       {turns.length === 0 && <p class="muted">No turn yet.</p>}
       <ul>
@@ -100,7 +98,7 @@ function SessionItem({ entry, now }: { readonly entry: ListedSession; readonly n
   );
 }
 
-function TurnItem({ turn, now }: { readonly turn: TurnSnapshot; readonly now: number }) {
+function TurnItem({ turn, now }: { readonly turn: Tolerant<TurnSnapshot>; readonly now: number }) {
   const isShown = route.value.turnId === turn.turn_id;
   const { started_at: startedAt, ended_at: endedAt } = turn;
   const ranMs =

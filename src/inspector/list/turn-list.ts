@@ -1,21 +1,24 @@
 import { computed, signal } from "@preact/signals";
 import type { Session } from "../../protocol/sessions.ts";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnSnapshot } from "../../protocol/turns.ts";
-import { turnd } from "../connection.ts";
+import { TurndUnreachable } from "../../client/errors.ts";
+import { login, turnd } from "../connection.ts";
 
 /** A session with its turns, newest first. */
 export interface ListedSession {
   readonly session: Session;
-  readonly turns: readonly TurnSnapshot[];
+  readonly turns: readonly Tolerant<TurnSnapshot>[];
   /** Of its last turn, or of itself. */
   readonly changedAt: string;
 }
 
 const PERIOD_MS = 2_000;
 const FIRST_LIMIT = 100;
-const MOST = 1_000;
+const MOST = 5_000;
+const PAGE = 1_000;
 
-export const turns = signal<readonly TurnSnapshot[]>([]);
+export const turns = signal<readonly Tolerant<TurnSnapshot>[]>([]);
 export const sessions = signal<readonly Session[]>([]);
 /** Whether anything has been read yet, and what keeps it from being read now. */
 export const listState = signal<{ readonly isLoaded: boolean; readonly fault: string | undefined }>({
@@ -49,7 +52,7 @@ export const listed = computed<readonly ListedSession[]>(() => {
 /** The turns in the order in which they are shown. */
 export const shownTurns = computed(() => listed.value.flatMap((entry) => entry.turns));
 
-function isWanted(turn: TurnSnapshot, words: readonly string[]): boolean {
+function isWanted(turn: Tolerant<TurnSnapshot>, words: readonly string[]): boolean {
   if (statusFilter.value !== "all" && turn.status !== statusFilter.value) return false;
   const { turn_id: id, session_id: sessionId, executor, status, model = "", input_excerpt: prompt = "" } = turn;
   const text = `${id} ${sessionId} ${executor} ${status} ${model} ${prompt}`.toLowerCase();
@@ -74,12 +77,30 @@ export function refreshList(): Promise<void> {
 
 async function read(): Promise<void> {
   try {
-    const [newTurns, newSessions] = await Promise.all([turnd.turns({ limit: limit.value }), turnd.sessions()]);
+    const [newTurns, newSessions] = await Promise.all([readTurns(limit.value), turnd.sessions()]);
     turns.value = newTurns;
     sessions.value = newSessions;
     listState.value = { isLoaded: true, fault: undefined };
   } catch (error) {
-    listState.value = { ...listState.value, fault: error instanceof Error ? error.message : String(error) };
+    // What a login helps with, the login says.
+    const fault = login.value === "expired" ? undefined : describeFault(error);
+    listState.value = { ...listState.value, fault };
+  }
+}
+
+function describeFault(error: unknown): string {
+  if (error instanceof TurndUnreachable) return "turnd does not answer. Trying again …";
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Page by page: one has no more than a thousand. */
+async function readTurns(wanted: number): Promise<readonly Tolerant<TurnSnapshot>[]> {
+  const found: Tolerant<TurnSnapshot>[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await turnd.turnPage({ limit: Math.min(PAGE, wanted - found.length), cursor });
+    found.push(...page.turns);
+    if (page.next_cursor === undefined || found.length >= wanted) return found;
+    cursor = page.next_cursor;
   }
 }
 
@@ -88,7 +109,7 @@ export function watchList(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
   async function tick(): Promise<void> {
-    if (!document.hidden) await refreshList();
+    if (!document.hidden && login.value !== "expired") await refreshList();
     if (!isStopped) timer = setTimeout(() => void tick(), PERIOD_MS);
   }
   void tick();

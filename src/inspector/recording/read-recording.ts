@@ -1,61 +1,129 @@
 import * as z from "zod";
-import { RecordedTurn, RecordingDocument, TimelineEntry } from "../../protocol/recordings.ts";
-import { Exit } from "../../protocol/event-data.ts";
 import type { ReplayRequestBody } from "../../client/turnd-client.ts";
+import { Exit } from "../../protocol/event-data.ts";
+import { RecordedTurn, RecordingDocument, type TimelineEntry } from "../../protocol/recordings.ts";
+import type { GivenFile } from "./collect-files.ts";
+import { readTimeline, timelineOfEvents } from "./read-timeline.ts";
 
-/** Of a directory's `turn.json` only what a recording has: a turn's own has more. */
-const TurnJson = z.object({ ...RecordedTurn.shape });
+type Recording = ReplayRequestBody["recording"];
+
+/** What a recording is made of where it has no `turn.json`. */
+export interface ReadOptions {
+  /** Which CLI printed these first lines of output. */
+  readonly identify: (lines: readonly string[]) => Promise<string>;
+}
+
+/** Of a directory's `turn.json` and `exit.json` only what a recording has: a turn's own have more. */
+const TurnJson = z.object({
+  ...RecordedTurn.shape,
+  degraded: z.object({ requested: z.string(), reason: z.string() }).optional(),
+});
+const ExitJson = z.object({ ...Exit.shape });
+const HEAD_LINES = 200;
+/** Longer lines are left out of what is identified. */
+const HEAD_LINE_CHARACTERS = 262_144;
+const ENCODING = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Makes a recording of files that a reader has chosen: one exported document, or the files of a recording's directory.
+ * Makes a recording of files: an exported document, the files of a recording's directory, or a CLI's output alone.
  *
  * @throws {Error} that says which file is not what it should be
  */
-export async function readRecordingFiles(files: readonly File[]): Promise<ReplayRequestBody["recording"]> {
+export async function readRecording(files: readonly GivenFile[], options: ReadOptions): Promise<Recording> {
+  const turns = files.filter(({ path }) => nameOf(path) === "turn.json");
+  const outputs = files.filter(({ path }) => nameOf(path) === "stdout.jsonl");
   const [first] = files;
-  if (files.length === 1 && first !== undefined && first.name !== "turn.json") return readDocument(first);
-  const named = new Map(files.map((file) => [file.name, file]));
-  const turn = named.get("turn.json");
-  const stdout = named.get("stdout.jsonl");
-  if (turn === undefined || stdout === undefined) {
-    throw new Error("choose one exported document, or turn.json and stdout.jsonl with what lies beside them");
-  }
-  const exit = named.get("exit.json");
-  const timeline = named.get("timeline.jsonl");
+  if (first === undefined) throw new Error("there is no file in what was given");
+  const count = Math.max(turns.length, outputs.length);
+  if (count > 1) throw new Error(`these are ${count} recordings: open one at a time`);
+  const [turn] = turns;
+  const [output] = outputs;
+  if (turn !== undefined && isRecordedTurn(turn)) return readDirectory(turn, files);
+  if (output !== undefined) return readOutput(output, files, options);
+  if (files.length > 1) throw new Error("choose one document, one file of output, or the files of one recording");
+  return readDocument(first) ?? readOutput(first, files, options);
+}
+
+/** Not an exported document that was saved under that name. */
+function isRecordedTurn(file: GivenFile): boolean {
+  return readDocument(file) === undefined;
+}
+
+function readDirectory(turn: GivenFile, files: readonly GivenFile[]): Recording {
+  const beside = filesBeside(turn, files);
+  const stdout = beside.get("stdout.jsonl");
+  const parsed = parseJson(turn, TurnJson);
+  const hasRun = parsed.created_at === undefined || parsed.started_at !== undefined;
+  if (stdout === undefined && hasRun) throw new Error("stdout.jsonl is missing: choose it together with turn.json");
+  const input = beside.get("input.txt") ?? beside.get("prompt.txt");
   return {
     v: 1,
-    turn: await readJson(turn, TurnJson),
-    exit: exit === undefined ? null : await readJson(exit, Exit),
-    stdout: await readLines(stdout),
-    stderr: await readLines(named.get("stderr.log")),
-    ...(timeline === undefined ? {} : { timeline: await readTimeline(timeline) }),
-    ...(await readInput(named)),
+    turn: parsed,
+    ...readFiles(stdout, beside),
+    ...timelineBeside(beside),
+    ...(input === undefined ? {} : { input: new TextDecoder().decode(input.bytes) }),
   };
 }
 
-async function readDocument(file: File): Promise<RecordingDocument> {
-  return readJson(file, RecordingDocument);
+async function readOutput(
+  output: GivenFile,
+  files: readonly GivenFile[],
+  { identify }: ReadOptions,
+): Promise<Recording> {
+  const text = new TextDecoder().decode(output.bytes);
+  if (!/^\s*\{/m.test(text.slice(0, HEAD_LINE_CHARACTERS))) {
+    throw new Error(`${output.path} is neither a recording nor a CLI's output: it has no JSON lines`);
+  }
+  const head = text.split("\n", HEAD_LINES).filter((line) => line !== "" && line.length < HEAD_LINE_CHARACTERS);
+  const executor = await identify(head);
+  return { v: 1, turn: { executor, output_alone: true }, ...readFiles(output, filesBeside(output, files)) };
 }
 
-async function readInput(named: ReadonlyMap<string, File>): Promise<{ input?: string }> {
-  const file = named.get("input.txt") ?? named.get("prompt.txt");
-  return file === undefined ? {} : { input: await file.text() };
+/** An exported document; undefined where the file is something else. @throws {Error} for one with a wrong field */
+function readDocument(file: GivenFile): RecordingDocument | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(file.bytes));
+  } catch {
+    return undefined; // Not JSON as a whole: lines, perhaps.
+  }
+  const isDocument = typeof value === "object" && value !== null && "turn" in value && "stdout" in value;
+  return isDocument ? check(file, value, RecordingDocument) : undefined;
 }
 
-async function readTimeline(file: File): Promise<TimelineEntry[]> {
-  const lines = (await file.text()).split("\n").filter((line) => line !== "");
-  return lines.map((line) => parse(file.name, line, TimelineEntry));
+function readFiles(
+  stdout: GivenFile | undefined,
+  beside: ReadonlyMap<string, GivenFile>,
+): Pick<Recording, "exit" | "stdout" | "stderr"> {
+  const exit = beside.get("exit.json");
+  return {
+    exit: exit === undefined ? null : parseJson(exit, ExitJson),
+    stdout: readLines(stdout),
+    stderr: readLines(beside.get("stderr.log")),
+  };
+}
+
+/** In what order its lines were taken, and when: as its events say, or the timeline of an unpacked document. */
+function timelineBeside(beside: ReadonlyMap<string, GivenFile>): { timeline?: TimelineEntry[] } {
+  const [events, timeline] = [beside.get("events.jsonl"), beside.get("timeline.jsonl")];
+  const file = events ?? timeline;
+  if (file === undefined || file.bytes.length === 0) return {};
+  const text = new TextDecoder().decode(file.bytes);
+  try {
+    return { timeline: events === undefined ? readTimeline(text) : timelineOfEvents(text) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`${file.path} cannot be read: ${why}`, { cause: error });
+  }
 }
 
 /** Lines with their newlines; a file whose bytes are no UTF-8 is one piece. */
-async function readLines(file: File | undefined): Promise<RecordingDocument["stdout"]> {
+function readLines(file: GivenFile | undefined): RecordingDocument["stdout"] {
   if (file === undefined) return [];
-  const bytes = new Uint8Array(await file.arrayBuffer());
   try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+    return ENCODING.decode(file.bytes).match(/[^\n]*\n|[^\n]+$/g) ?? [];
   } catch {
-    return [{ base64: toBase64(bytes) }];
+    return [{ base64: toBase64(file.bytes) }];
   }
 }
 
@@ -67,19 +135,33 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-async function readJson<T extends z.ZodType>(file: File, schema: T): Promise<z.output<T>> {
-  return parse(file.name, await file.text(), schema);
+function filesBeside(file: GivenFile, files: readonly GivenFile[]): ReadonlyMap<string, GivenFile> {
+  const directory = file.path.slice(0, -nameOf(file.path).length);
+  const beside = files.filter(({ path }) => path === directory + nameOf(path));
+  return new Map(beside.map((other) => [nameOf(other.path), other]));
 }
 
-function parse<T extends z.ZodType>(name: string, text: string, schema: T): z.output<T> {
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function parseJson<T extends z.ZodType>(file: GivenFile, schema: T): z.output<T> {
+  return parse(file, new TextDecoder().decode(file.bytes), schema);
+}
+
+function parse<T extends z.ZodType>(file: GivenFile, text: string, schema: T): z.output<T> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Error(`${name} is not JSON`);
+    throw new Error(`${file.path} is not JSON`);
   }
+  return check(file, value, schema);
+}
+
+function check<T extends z.ZodType>({ path }: GivenFile, value: unknown, schema: T): z.output<T> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw new Error(`${name} is no recording: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim());
+  throw new Error(`${path} is no recording: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`.trim());
 }

@@ -6,6 +6,8 @@ import { showHidden, showWithLinks, type Piece } from "./visible.ts";
 
 /** How much of a long text is shown before a reader asks for more. */
 const SHOWN = 6_000;
+/** Each time they ask, so many times as much. */
+const GROWTH = 8;
 
 /** What a model or a person has written: text, with addresses that can be followed. */
 export function Prose({ text }: { readonly text: string }) {
@@ -91,14 +93,15 @@ function renderPiece({ text, isControl, href }: Piece, index: number): Component
 }
 
 function Long({ text, render }: { readonly text: string; readonly render: (part: string) => ComponentChild }) {
-  const [isWhole, setWhole] = useState(false);
-  if (isWhole || text.length <= SHOWN * 1.2) return <>{render(text)}</>;
-  const left = text.length - SHOWN;
+  const [shown, setShown] = useState(SHOWN);
+  if (text.length <= shown * 1.2) return <>{render(text)}</>;
+  // Not all at once: a browser stands still over a million lines.
+  const more = Math.min(text.length - shown, shown * (GROWTH - 1));
   return (
     <>
-      {render(text.slice(0, SHOWN))}
-      <button type="button" class="quiet" onClick={() => setWhole(true)}>
-        Show {formatBytes(left)} more
+      {render(text.slice(0, shown))}
+      <button type="button" class="quiet" onClick={() => setShown(shown + more)}>
+        Show {formatBytes(more)} more of {formatBytes(text.length - shown)}
       </button>
     </>
   );

@@ -1,4 +1,5 @@
 import { useRef, useState } from "preact/hooks";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnSnapshot } from "../../protocol/turns.ts";
 import { turnd } from "../connection.ts";
 import { showFault } from "../dialogs/open-dialog.ts";
@@ -6,7 +7,7 @@ import { refreshList } from "../list/turn-list.ts";
 import { goTo } from "../route.ts";
 
 /** Says something to the turn's session: now, in place of what runs, or after it. */
-export function Composer({ turn }: { readonly turn: TurnSnapshot }) {
+export function Composer({ turn }: { readonly turn: Tolerant<TurnSnapshot> }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [isBusy, setBusy] = useState(false);
   const isOver = turn.status !== "queued" && turn.status !== "running";

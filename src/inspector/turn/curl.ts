@@ -1,3 +1,4 @@
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
 import { BASE_URL, login } from "../connection.ts";
 
@@ -5,14 +6,14 @@ import { BASE_URL, login } from "../connection.ts";
 export type CurlCall = "start" | "events" | "result" | "cancel";
 
 /** A command that asks the same of turnd as this page; the token comes from the shell's own variable. */
-export function curlOf(call: CurlCall, turn: TurnSnapshot, input: TurnInputText | undefined): string {
+export function curlOf(call: CurlCall, turn: Tolerant<TurnSnapshot>, input: TurnInputText | undefined): string {
   const url = `${BASE_URL}/v1/turns`;
   const own = `${url}/${encodeURIComponent(turn.turn_id)}`;
   if (call === "events") return command("-sSN", `${own}/events`, "-H 'accept: text/event-stream'");
   if (call === "result") return command("-sS", `${own}/result?explain=true`);
   if (call === "cancel") return command("-sS -X POST", `${own}/cancel`);
   const body = {
-    ...(turn.executor === "replay" ? {} : { executor: turn.executor }),
+    executor: turn.executor,
     session_id: turn.session_id,
     ...(turn.mode === "execute" ? {} : { mode: turn.mode }),
     ...(turn.model === undefined ? {} : { model: turn.model }),

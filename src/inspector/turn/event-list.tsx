@@ -83,6 +83,7 @@ export function EventList({ turnId, store, isRunning, upToSeq }: EventListProps)
           {formatCount(shown.length)} of {formatCount(store.rows.length)}
         </span>
       </div>
+      {shown.length === 0 && store.rows.length > 0 && <p class="muted empty">No event matches.</p>}
       <VirtualList
         key={turnId}
         count={shown.length}

@@ -1,8 +1,10 @@
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { groupOf, type Group } from "../events/presenters.tsx";
 import { toShown, type ShownEvent } from "../events/shown-event.ts";
-import { turnd } from "../connection.ts";
+import { turnd, untilLoggedIn } from "../connection.ts";
 import { TurndHistoryError } from "../../client/errors.ts";
+import type { Following } from "../../client/follow.ts";
+import { ProblemError } from "../../protocol/problems.ts";
 
 /** A line of the list: an event, or a tool call's end together with its start. */
 export interface Row {
@@ -67,15 +69,30 @@ export function followEvents(turnId: string): EventStore {
   }
 
   async function read(): Promise<void> {
-    const following = turnd.follow(turnId, { signal: controller.signal });
+    const { signal: closed } = controller;
+    // A page stays open as long as its reader likes, whatever turnd does meanwhile.
+    const following = turnd.follow(turnId, { signal: closed, lostAfterMs: Infinity });
     try {
-      for await (const event of following) add(toShown(event));
+      // Iterated again, it goes on after the last event.
+      for (let isRead = false; !isRead;) isRead = await readOn(following, closed);
       reading.value = { state: "ended", isProved: following.isProved };
     } catch (error) {
-      if (controller.signal.aborted) return;
+      if (closed.aborted) return;
       const message = error instanceof Error ? error.message : String(error);
       const isGone = error instanceof TurndHistoryError && error.reason === "removed";
       reading.value = { state: "failed", message: isGone ? "This turn was deleted." : message };
+    }
+  }
+
+  /** @returns false where it was refused for want of a login, and there is one now */
+  async function readOn(following: Following, closed: AbortSignal): Promise<boolean> {
+    try {
+      for await (const event of following) add(toShown(event));
+      return true;
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== "unauthorized") throw error;
+      await untilLoggedIn(closed);
+      return false;
     }
   }
 

@@ -2,6 +2,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { RawRecord } from "../../protocol/turns.ts";
 import type { ShownEvent } from "../events/shown-event.ts";
+import { renewals } from "../connection.ts";
 import { formatBytes, formatCount } from "../text/format.ts";
 import { Code, Plain } from "../text/text.tsx";
 import type { EventStore } from "./event-store.ts";
@@ -177,5 +178,9 @@ function useRecords(
   useEffect(() => {
     if (!loaded.records.state.value.hasMore) loaded.records.loadMore();
   }, [version, loaded]);
+  const renewed = renewals.value;
+  useEffect(() => {
+    if (loaded.records.state.value.fault !== undefined) loaded.records.loadMore();
+  }, [renewed, loaded]);
   return loaded.records;
 }

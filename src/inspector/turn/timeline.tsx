@@ -1,5 +1,6 @@
 import type { Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnSnapshot } from "../../protocol/turns.ts";
 import { turnd } from "../connection.ts";
 import { formatDuration } from "../text/format.ts";
@@ -7,7 +8,7 @@ import type { EventStore } from "./event-store.ts";
 import { placesInTime, seqAt, type Moment } from "./recorded-time.ts";
 
 export interface TimelineProps {
-  readonly turn: TurnSnapshot;
+  readonly turn: Tolerant<TurnSnapshot>;
   readonly store: EventStore;
   /** Set to show the turn as it was at a moment; undefined: as it is now. */
   readonly upToSeq: Signal<number | undefined>;
@@ -84,7 +85,7 @@ export function Timeline({ turn, store, upToSeq }: TimelineProps) {
 }
 
 /** When each event happened, once the turn has ended. */
-function useMoments(turn: TurnSnapshot, store: EventStore): readonly Moment[] {
+function useMoments(turn: Tolerant<TurnSnapshot>, store: EventStore): readonly Moment[] {
   const [moments, setMoments] = useState<readonly Moment[]>([]);
   const state = store.reading.value.state;
   useEffect(() => {
@@ -93,7 +94,11 @@ function useMoments(turn: TurnSnapshot, store: EventStore): readonly Moment[] {
     setMoments(placesInTime(store.events, undefined));
     if (turn.executor === "replay") {
       turnd.recording(turn.turn_id, { signal: controller.signal }).then(
-        ({ timeline }) => setMoments(placesInTime(store.events, timeline)),
+        ({ timeline }) => {
+          const recorded = placesInTime(store.events, timeline);
+          // A recording without times has those of its replay.
+          return (recorded.at(-1)?.ms ?? 0) > 0 ? setMoments(recorded) : undefined;
+        },
         // The times of the replay itself stay.
         () => undefined,
       );

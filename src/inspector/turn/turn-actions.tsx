@@ -1,15 +1,17 @@
 import { useState } from "preact/hooks";
 import { TerminalUrlEnvelope } from "../../protocol/shell.ts";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
-import { fetchRaw, turnd } from "../connection.ts";
-import { showNotice, showFault } from "../dialogs/open-dialog.ts";
+import { fetchRaw, handOverLogin, login, turnd } from "../connection.ts";
+import { isDialogOpen, showFault, showNotice } from "../dialogs/open-dialog.ts";
 import { refreshList } from "../list/turn-list.ts";
+import { copyText } from "../text/copy-text.ts";
 import { isWebAddress } from "../text/visible.ts";
 import { curlOf, type CurlCall } from "./curl.ts";
 import { saveAs } from "./save-as.ts";
 
 export interface TurnActionsProps {
-  readonly turn: TurnSnapshot;
+  readonly turn: Tolerant<TurnSnapshot>;
   readonly input: TurnInputText | undefined;
 }
 
@@ -32,7 +34,7 @@ export function TurnActions({ turn, input }: TurnActionsProps) {
         </MenuItem>
       </Menu>
       <Menu label="Copy as curl">
-        {(["start", "events", "result", "cancel"] as const).map((call) => (
+        {callsOf(turn).map((call) => (
           <MenuItem key={call} onClick={() => void copyCurl(call, turn, input)}>
             {CALL_NAMES[call]}
           </MenuItem>
@@ -40,6 +42,11 @@ export function TurnActions({ turn, input }: TurnActionsProps) {
       </Menu>
     </div>
   );
+}
+
+/** A replay was started by its recording, which no command has room for. */
+function callsOf({ executor }: Tolerant<TurnSnapshot>): readonly CurlCall[] {
+  return executor === "replay" ? ["events", "result", "cancel"] : ["start", "events", "result", "cancel"];
 }
 
 const CALL_NAMES: Readonly<Record<CurlCall, string>> = {
@@ -91,11 +98,24 @@ async function openTerminal(sessionId: string): Promise<void> {
     if (data === null || !isWebAddress(data)) throw new Error(message);
     if (tab === null) throw new Error(`the browser opened no tab; the terminal is at ${data}`);
     tab.opener = null;
-    tab.location.replace(data);
+    tab.location.replace(await withLogin(data));
   } catch (error) {
     tab?.close();
     showFault(error);
   }
+}
+
+/**
+ * The address with what logs its page in where that is of another origin, which has a login of its own. It stands behind the
+ * `#`, which is sent to no server, and is good once.
+ */
+async function withLogin(url: string): Promise<string> {
+  const target = new URL(url);
+  // turnd does not see whether a proxy before its front speaks https.
+  if (target.host === location.host) return new URL(`${target.pathname}${target.search}`, location.origin).href;
+  if (login.value !== "done" || target.origin === location.origin) return url;
+  target.hash = `login=${await handOverLogin()}`;
+  return target.href;
 }
 
 const EXPORTS = {
@@ -104,26 +124,21 @@ const EXPORTS = {
   result: { path: "result?explain=true", ending: "result.json" },
 } as const;
 
-async function save({ turn_id: id }: TurnSnapshot, what: keyof typeof EXPORTS): Promise<void> {
+async function save({ turn_id: id }: Tolerant<TurnSnapshot>, what: keyof typeof EXPORTS): Promise<void> {
   const { path, ending } = EXPORTS[what];
   try {
     const answer = await fetchRaw(`/v1/turns/${encodeURIComponent(id)}/${path}`);
-    if (!answer.ok) throw new Error(`turnd answered ${answer.status}`);
     saveAs(`${id}.${ending}`, await answer.blob());
   } catch (error) {
     showFault(error);
   }
 }
 
-async function copyCurl(call: CurlCall, turn: TurnSnapshot, input: TurnInputText | undefined): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(curlOf(call, turn, input));
-    showNotice("Copied. It reads the token from the variable TURND_TOKEN.");
-  } catch {
-    // Only pages by HTTPS or of loopback may use the clipboard.
-    saveAs("turnd-curl.sh", new Blob([`${curlOf(call, turn, input)}\n`], { type: "text/plain" }));
-    showNotice("The browser allows no clipboard here: saved as a file.");
-  }
+async function copyCurl(call: CurlCall, turn: Tolerant<TurnSnapshot>, input: TurnInputText | undefined): Promise<void> {
+  const command = curlOf(call, turn, input);
+  if (!(await copyText(command))) isDialogOpen.value = { command };
+  else if (login.value === "open") showNotice("Copied.");
+  else showNotice("Copied. It reads the token from the variable TURND_TOKEN.");
 }
 
 function Menu({ label, children }: { readonly label: string; readonly children: preact.ComponentChildren }) {

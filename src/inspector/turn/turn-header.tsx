@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
-import { turnd } from "../connection.ts";
+import { renewals, turnd } from "../connection.ts";
 import { turns } from "../list/turn-list.ts";
 import { goTo } from "../route.ts";
 import { formatDuration, shortId } from "../text/format.ts";
@@ -11,7 +12,7 @@ import { StatusMark } from "./status.tsx";
 import { TurnActions } from "./turn-actions.tsx";
 
 /** What a turn was asked, how it stands, and what can be done with it. */
-export function TurnHeader({ turn, store }: { readonly turn: TurnSnapshot; readonly store: EventStore }) {
+export function TurnHeader({ turn, store }: { readonly turn: Tolerant<TurnSnapshot>; readonly store: EventStore }) {
   const input = useInput(turn.turn_id);
   void store.version.value;
   const ended = store.events.at(-1)?.known;
@@ -62,7 +63,7 @@ export function TurnHeader({ turn, store }: { readonly turn: TurnSnapshot; reado
 }
 
 /** The turns of the session before and after this one. */
-function Siblings({ turn }: { readonly turn: TurnSnapshot }) {
+function Siblings({ turn }: { readonly turn: Tolerant<TurnSnapshot> }) {
   const siblings = turns.value.filter(({ session_id: id }) => id === turn.session_id).toReversed();
   const at = siblings.findIndex(({ turn_id: id }) => id === turn.turn_id);
   const [before, after] = [siblings[at - 1], siblings[at + 1]];
@@ -113,10 +114,11 @@ function Prompt({
 
 function useInput(turnId: string): TurnInputText | undefined {
   const [input, setInput] = useState<TurnInputText | undefined>(undefined);
+  const renewed = renewals.value;
   useEffect(() => {
     const controller = new AbortController();
     turnd.input(turnId, { signal: controller.signal }).then(setInput, () => undefined);
     return () => controller.abort();
-  }, [turnId]);
+  }, [turnId, renewed]);
   return input;
 }

@@ -1,8 +1,9 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnSnapshot } from "../../protocol/turns.ts";
-import { turnd } from "../connection.ts";
-import { turns } from "../list/turn-list.ts";
+import { login, renewals, turnd } from "../connection.ts";
+import { refreshList, turns } from "../list/turn-list.ts";
 import { goTo, route, TABS, turnHref, type Tab } from "../route.ts";
 import { Composer } from "./composer.tsx";
 import { EventList } from "./event-list.tsx";
@@ -86,8 +87,16 @@ function useEvents(turnId: string): EventStore {
 }
 
 interface KnownTurn {
-  readonly snapshot: TurnSnapshot | undefined;
+  readonly snapshot: Tolerant<TurnSnapshot> | undefined;
   readonly fault: string | undefined;
+}
+
+/** The events tell of the end before the list, which is read every two seconds. */
+function withEnd(snapshot: Tolerant<TurnSnapshot> | undefined, store: EventStore): Tolerant<TurnSnapshot> | undefined {
+  void store.version.value;
+  const last = store.events.at(-1)?.known;
+  if (snapshot === undefined || last?.type !== "turn.ended") return snapshot;
+  return { ...snapshot, status: last.data.status, ended_at: snapshot.ended_at ?? last.at };
 }
 
 /** The turn as the list has it, or as turnd says where it is not listed. */
@@ -95,17 +104,23 @@ function useTurn(turnId: string, store: EventStore): KnownTurn {
   const listed = useComputed(() => turns.value.find((turn) => turn.turn_id === turnId)).value;
   const [asked, setAsked] = useState<KnownTurn>({ snapshot: undefined, fault: undefined });
   const state = store.reading.value.state;
-  const snapshot = listed ?? asked.snapshot;
+  const renewed = renewals.value;
+  const snapshot = withEnd(listed ?? asked.snapshot, store);
   useEffect(() => {
     const controller = new AbortController();
     turnd.turn(turnId, { signal: controller.signal }).then(
       (found) => setAsked({ snapshot: found, fault: undefined }),
       (error: unknown) => {
-        if (controller.signal.aborted) return;
-        setAsked({ snapshot: undefined, fault: error instanceof Error ? error.message : String(error) });
+        if (controller.signal.aborted || login.value === "expired") return;
+        // What is known of a turn that was deleted meanwhile stays.
+        setAsked((before) => ({ ...before, fault: error instanceof Error ? error.message : String(error) }));
       },
     );
     return () => controller.abort();
-  }, [turnId, state]);
+  }, [turnId, state, renewed]);
+  // The list shows at once what the events show.
+  useEffect(() => {
+    if (state === "ended") void refreshList();
+  }, [state]);
   return { snapshot, fault: snapshot === undefined ? asked.fault : undefined };
 }

@@ -1,8 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Decision, TriedRule } from "../../protocol/decisions.ts";
 import type { Evidence, UserAction } from "../../protocol/failures.ts";
+import { lookUp, type Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnResult } from "../../protocol/turns.ts";
-import { turnd } from "../connection.ts";
+import { renewals, turnd } from "../connection.ts";
 import { turnHref } from "../route.ts";
 import { Code, Plain, Prose } from "../text/text.tsx";
 import type { EventStore } from "./event-store.ts";
@@ -25,7 +26,7 @@ export function VerdictView({ turnId, store }: { readonly turnId: string; readon
           <Prose text={failure.message} />
           <p class="muted">
             {failure.retryable ? "The same turn may succeed later." : "The same turn would fail again."}{" "}
-            {HELPS[failure.user_action]}
+            {lookUp(HELPS, failure.user_action)}
           </p>
         </>
       )}
@@ -58,7 +59,7 @@ const HELPS: Readonly<Record<UserAction, string>> = {
   operator: "The operator has to act.",
 };
 
-function EvidenceLine({ turnId, evidence }: { readonly turnId: string; readonly evidence: Evidence }) {
+function EvidenceLine({ turnId, evidence }: { readonly turnId: string; readonly evidence: Tolerant<Evidence> }) {
   return (
     <div class="evidence">
       <p class="muted">
@@ -69,7 +70,13 @@ function EvidenceLine({ turnId, evidence }: { readonly turnId: string; readonly 
   );
 }
 
-function Place({ turnId, evidence: { source, line } }: { readonly turnId: string; readonly evidence: Evidence }) {
+function Place({
+  turnId,
+  evidence: { source, line },
+}: {
+  readonly turnId: string;
+  readonly evidence: Tolerant<Evidence>;
+}) {
   if (line === undefined) return <>{source}</>;
   const place = `${source}:${line}`;
   return source === "stdout" ? <a href={turnHref(turnId, "raw", line)}>{place}</a> : <>{place}</>;
@@ -81,7 +88,7 @@ const OUTCOMES: Readonly<Record<TriedRule["outcome"], string>> = {
   no_match: "no match",
 };
 
-function Rules({ turnId, decision }: { readonly turnId: string; readonly decision: Decision }) {
+function Rules({ turnId, decision }: { readonly turnId: string; readonly decision: Tolerant<Decision> }) {
   const { tried = [] } = decision;
   if (tried.length === 0) return <p class="muted">No rules are recorded.</p>;
   return (
@@ -101,7 +108,7 @@ function Rules({ turnId, decision }: { readonly turnId: string; readonly decisio
           <tbody>
             {tried.map((rule, index) => (
               <tr key={index} class={rule.outcome}>
-                <td>{OUTCOMES[rule.outcome]}</td>
+                <td>{lookUp(OUTCOMES, rule.outcome) ?? rule.outcome}</td>
                 <td>{rule.on}</td>
                 <td>
                   <code>
@@ -121,12 +128,13 @@ function Rules({ turnId, decision }: { readonly turnId: string; readonly decisio
 }
 
 interface KnownResult {
-  readonly result: TurnResult | undefined;
+  readonly result: Tolerant<TurnResult> | undefined;
   readonly fault: string | undefined;
 }
 
 function useResult(turnId: string, state: string): KnownResult {
   const [known, setKnown] = useState<KnownResult>({ result: undefined, fault: undefined });
+  const renewed = renewals.value;
   useEffect(() => {
     if (state === "reading") return undefined;
     const controller = new AbortController();
@@ -138,6 +146,6 @@ function useResult(turnId: string, state: string): KnownResult {
       },
     );
     return () => controller.abort();
-  }, [turnId, state]);
+  }, [turnId, state, renewed]);
   return known;
 }

@@ -8,7 +8,7 @@ import type { Settings } from "../settings/settings.ts";
 import { VERSION } from "../version.ts";
 
 /** Starts turnd as `npm start` does: fills in user, home and CLIs. */
-const TURND = [process.execPath, join(import.meta.dirname, "../../../scripts/start.ts")];
+const TURND = [process.execPath, join(import.meta.dirname, "../../../scripts/start.mjs")];
 
 /**
  * Runs a service until it has to stop. Resolves with the process's exit code, and the caller ends the process by it:

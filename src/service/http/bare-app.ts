@@ -8,7 +8,7 @@ import { RequestLog } from "../../http-server/request-log.ts";
 import { ApiProblem } from "../api/problems.ts";
 import { registerProblems, sendRoutingError } from "./problem.ts";
 import { traceFields } from "../runs/trace-id.ts";
-import { readTraceparent } from "./traceparent.ts";
+import { readTraceparent } from "../../http-server/traceparent.ts";
 import { compileValidator } from "./validation.ts";
 
 export interface BareAppOptions {

@@ -1,5 +1,6 @@
+import { Readable } from "node:stream";
 import { Agent, request } from "undici";
-import type { Transport } from "../../client/transport.ts";
+import type { OutgoingBody, Transport } from "../../client/transport.ts";
 import { createTurndClient, type TurndClient, type TurndClientOptions } from "../../client/turnd-client.ts";
 
 /**
@@ -16,7 +17,7 @@ export const sendOverHttp: Transport = async (url, { method, headers, body, sign
     headers,
     signal,
     dispatcher: connections,
-    ...(body === undefined ? {} : { body }),
+    ...(body === undefined ? {} : { body: toUndici(body) }),
   });
   const { body: stream, headers: received } = answer;
   // A reader gets the fault from the stream; one that comes when there is no reader any more is dropped.
@@ -33,6 +34,12 @@ export const sendOverHttp: Transport = async (url, { method, headers, body, sign
     text: () => stream.text(),
   };
 };
+
+/** Its types know no stream of the web. */
+function toUndici(body: OutgoingBody): string | Uint8Array | Readable {
+  if (body instanceof ReadableStream) return Readable.from(body);
+  return body instanceof Blob ? Readable.from(body.stream()) : body;
+}
 
 /** A client that asks once: who runs turns decides itself what is asked again, and how long. */
 export function connectTurnd(options: Pick<TurndClientOptions, "baseUrl" | "token" | "transport">): TurndClient {

@@ -175,6 +175,13 @@ describe("CLI_A_JSON", () => {
     ]);
   });
 
+  test("warns of a key that no version knows, which 1.18.33 would ignore", () => {
+    const { warnings } = configure({
+      CLI_A_JSON: JSON.stringify({ model: "a/b", permision: { bash: "deny" }, lsp: false }),
+    });
+    expect(warnings).toEqual(["CLI_A_JSON sets permision, which CLI A does not know: 1.18.33 ignores it"]);
+  });
+
   test("masks what it shows", () => {
     const headers = { "x-api-key": "hidden-too", "x-project": "not-shown" };
     const json = JSON.stringify({ provider: { p: { options: { apiKey: KEY, headers } } } });

@@ -43,6 +43,7 @@ describe("the recordings of CLI B", () => {
       cached_input_tokens: usageAfter.cached_input_tokens,
       output_tokens: usageAfter.output_tokens,
       reasoning_output_tokens: usageAfter.reasoning_tokens,
+      ...("cache_write_input_tokens" in expected.usage && { cache_write_input_tokens: usageAfter.cache_write_tokens }),
     };
     expect(printed).toEqual(expected.usage);
   });

@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 /**
  * What becomes of a request on its way to turnd: `cut` delivers it and loses the answer, `hold` delivers it and keeps the answer
  * for ever, `stall` takes nothing of it in, `refuse` loses it whole, `late` cuts its connection and delivers it later, on demand,
- * `spoil` delivers it and passes a stream's messages on in an unknown shape.
+ * `spoil` delivers it and passes a stream's messages on as events of an unknown type.
  */
 export type Handling = "pass" | "cut" | "hold" | "garble" | "stall" | "refuse" | "late" | "spoil";
 

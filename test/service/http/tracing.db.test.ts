@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createTurndClient } from "../../../src/client/turnd-client.ts";
-import { readTraceparent } from "../../../src/service/http/traceparent.ts";
+import { readTraceparent } from "../../../src/http-server/traceparent.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
+import { startOtlpReceiver } from "../../harness/otlp-receiver.ts";
+import { waitFor } from "../../harness/wait-for.ts";
 import { freshService } from "../harness/service.ts";
 import { ENGINES } from "../harness/storage.ts";
 
@@ -26,9 +28,14 @@ test.each([
 });
 
 describe.each(ENGINES)("%s", (kind) => {
-  test("a trace goes from the call through the log, the run's metadata and the attempt to its turn", async () => {
+  test("a trace goes from the call through the log, the run's metadata and the attempt to its turn and its spans", async () => {
     const lines: string[] = [];
-    const turnd = await fakeDaemon();
+    const receiver = await startOtlpReceiver();
+    const turnd = await fakeDaemon({
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_BSP_SCHEDULE_DELAY: "20",
+    });
     const service = await freshService(kind, { turndUrl: turnd.url, onLog: (line) => lines.push(line) });
     const threadId = await service.thread();
     const traced = [];
@@ -53,7 +60,14 @@ describe.each(ENGINES)("%s", (kind) => {
     for (const { traceId, runId, path } of traced) {
       const turn = await client.turnOfRequest(runId);
       const started = await firstEvent(client.follow(turn?.turn_id ?? "", { lostAfterMs: 30_000 }));
-      expect(started).toMatchObject({ type: "turn.started", data: { trace_id: traceId } });
+      const span = await waitFor("the turn's span", () =>
+        receiver.spans.find(({ name, attributes }) => name === "turn" && attributes["turnd.request.id"] === runId),
+      );
+      expect(span).toMatchObject({ traceId, parentSpanId: PARENT });
+      const traceparent = `00-${traceId}-${span.spanId}-01`;
+      expect(started).toMatchObject({ type: "turn.started", data: { trace_id: traceId, traceparent } });
+      const turndLog = turnd.log.map((line) => JSON.parse(line));
+      expect(turndLog).toContainEqual(expect.objectContaining({ msg: "turn ended", turnId: turn?.turn_id, traceId }));
       const logged = lines.map((line) => JSON.parse(line)).filter((line) => line.trace_id === traceId);
       expect(logged).toContainEqual(expect.objectContaining({ msg: "request answered", route: path, status: 200 }));
       expect(logged).toContainEqual(expect.objectContaining({ msg: "attempt at a run began", runId, attempt: 1 }));

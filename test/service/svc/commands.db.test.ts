@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
@@ -14,6 +14,29 @@ beforeAll(async () => {
 });
 
 const TEXT = `# Wings\n\nThe boundary layer of a slender wing separates early.\n\n## Flutter\n\nPanels flutter \u202ein fast flow.\n`;
+
+test("the first commands of docs/svc.md, pasted, answer a question from a folder's papers", async () => {
+  const [, block = ""] =
+    /```sh\n([^]*?)```/.exec(readFileSync(join(REPOSITORY, "docs/svc.md"), "utf8"))?.map(String) ?? [];
+  const kbId = await service.knowledgeBase();
+  const directory = temporaryDirectory(onTestFinished);
+  mkdirSync(join(directory, "papers"));
+  writeFileSync(join(directory, "papers/wings.md"), TEXT);
+  const filled = block
+    .replace('"$PWD/bin/svc"', `"${SVC.join(" ")}"`)
+    .replace("https://svc.example.org", `${service.url} --api-key-stdin <<< "$KEY"`)
+    .replaceAll("kb_…", kbId);
+  expect(filled).not.toContain("…");
+  const { exitCode, stdout, stderr } = await execa("bash", ["-euO", "expand_aliases", "-c", filled], {
+    cwd: directory,
+    env: { PATH: "/usr/bin:/bin", HOME: directory, KEY: key },
+    extendEnv: false,
+    reject: false,
+    stdin: "ignore",
+  });
+  expect(exitCode, stdout + stderr).toBe(0);
+  expect(stdout).toMatch(/1 scanned: 1 added[^]*1 parsed, 0 failed\n1 file: 1 indexed, 0 failed\n1\. .*wings\.md:\d/);
+});
 
 test("a document goes in and its lines come out", async () => {
   const kbId = await service.knowledgeBase();

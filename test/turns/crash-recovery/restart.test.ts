@@ -148,7 +148,7 @@ test("a turnd that cannot listen ends at once, and logs nothing of the turns it 
   const port = typeof address === "object" && address !== null ? address.port : 0;
   // The turn itself goes on for ever: a process that waited for it would not end.
   await expect(fakeDaemonIn(directory, { TURND_PORT: String(port) })).rejects.toThrow(
-    /ended with 1 before it listened[^]*EADDRINUSE/,
+    /ended before it listened: [^]*exit code 1[^]*EADDRINUSE/,
   );
   const second = await fakeDaemonIn(directory);
   await second.request("POST", `/v1/turns/${turn_id}/cancel`);

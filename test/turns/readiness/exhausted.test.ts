@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
+import { childrenOf, readArguments } from "../../../src/daemon/process/keeper/process-table.ts";
 import { startDaemon, type TestDaemon } from "../../harness/daemon.ts";
 import { fakeEnv } from "../../harness/fake-env.ts";
 import { ownUid } from "../../harness/own-uid.ts";
@@ -31,8 +32,14 @@ async function startLimited(): Promise<TestDaemon> {
 
 /** From now on every start of a process fails, as under a fork bomb; or no longer. */
 async function limit(turnd: TestDaemon, processes: "1" | "1000"): Promise<void> {
-  const [command, ...args] = [...AS_OTHER, "prlimit", "--pid", String(turnd.pid), `--nproc=${processes}:`];
-  await execa(command, args);
+  // It forks for turnd, and would have the same limit from a container.
+  const starter = await waitFor("the starter", () =>
+    childrenOf(turnd.pid)?.find((pid) => readArguments(pid)?.startsWith("turnd-starter")),
+  );
+  for (const pid of [turnd.pid, starter]) {
+    const [command, ...args] = [...AS_OTHER, "prlimit", "--pid", String(pid), `--nproc=${processes}:`];
+    await execa(command, args);
+  }
 }
 
 test.runIf(IS_ROOT)(

@@ -19,9 +19,9 @@ async function countingDaemon(env: Record<string, string> = {}) {
   mkdirSync(join(directory, "bin"));
   writeProgram(program, counts, "0.139.0");
   const turnd = await fakeDaemonIn(directory, env);
-  const asked = (): number => {
+  const asked = (question: "--version" | "features" = "--version"): number => {
     try {
-      return readFileSync(join(counts, "asked"), "utf8").length;
+      return readFileSync(join(counts, question), "utf8").length;
     } catch {
       return 0; // Not asked yet.
     }
@@ -30,7 +30,10 @@ async function countingDaemon(env: Record<string, string> = {}) {
 }
 
 function writeProgram(program: string, counts: string, version: string): void {
-  writeFileSync(`${program}.new`, `#!/bin/sh\nprintf x >>${counts}/asked\nsleep 0.3\necho fake-cli-b ${version}\n`);
+  writeFileSync(
+    `${program}.new`,
+    `#!/bin/sh\nprintf x >>"${counts}/$1"\nsleep 0.3\n[ "$1" = --version ] && echo fake-cli-b ${version}\n`,
+  );
   chmodSync(`${program}.new`, 0o755);
   renameSync(`${program}.new`, program);
 }
@@ -55,6 +58,8 @@ test("300 requests for readiness without a token start one check", async () => {
   expect(await flood(turnd, "/v1/ready")).toBeLessThanOrEqual(4);
   expect(await flood(turnd, "/v1/ready")).toBeLessThanOrEqual(4);
   expect(asked()).toBe(1);
+  // A binary that ends without a list has none: it is not asked for one at every look.
+  expect(asked("features")).toBe(1);
 });
 
 test.each(["/v1/executors", "/v1/executors/cli-b", "/v1/sandbox", "/metrics", "/openapi.json"])(

@@ -138,16 +138,18 @@ test("a Node wrapper without its platform package fails turns", async () => {
   await expectUnavailable(turnd, "cli-b", /no native package/);
 });
 
+/** `bash --version` stands for a CLI that is there; it ignores the guard of CLI A. */
+const BASH = { CLI_A_BIN: "/bin/bash", TURND_ALLOW_WORKSPACE_PLUGINS: "1" };
+
 test("a provider package that would be fetched from npm fails turns before a process starts", async () => {
   const turnd = await fakeDaemon({
-    CLI_A_BIN: "/bin/bash",
+    ...BASH,
     CLI_A_PROVIDER: "lab",
     CLI_A_MODEL: "m",
     CLI_A_BASE_URL: "http://127.0.0.1:9/v1",
     CLI_A_API_KEY: "FAKE-KEY-FOR-TESTS",
     CLI_A_PROVIDER_NPM: "ollama-ai-provider",
   });
-  // `bash --version` stands for a CLI that is there.
   await expectUnavailable(turnd, "cli-a", /ollama-ai-provider/);
 });
 
@@ -156,7 +158,7 @@ test("a turn whose model's provider would be fetched from npm is not run; one of
     model: "good/m",
     provider: { good: { npm: "@ai-sdk/groq" }, bad: { npm: "ollama-ai-provider" } },
   };
-  const turnd = await fakeDaemon({ CLI_A_BIN: "/bin/bash", CLI_A_JSON: JSON.stringify(config) });
+  const turnd = await fakeDaemon({ ...BASH, CLI_A_JSON: JSON.stringify(config) });
   const result = await turnd.run({ executor: "cli-a", model: "bad/m", input: "hello" });
   expect(result.failure).toMatchObject({ code: "executor_unavailable" });
   expect(result.failure?.message).toContain("ollama-ai-provider");

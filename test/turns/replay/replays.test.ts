@@ -13,43 +13,52 @@ import { paced } from "./paced-recording.ts";
 
 const FIXTURES = ["cli-a", "cli-b"].flatMap((executor) => listRecordings(join(REPOSITORY, "fixtures"), executor));
 
+/** By CLI and version, as `cli-a/1.3.2`: each a test, since hundreds of replays outlast one test's time on a busy machine. */
+const VERSIONS = Map.groupBy(FIXTURES, ({ name }) => name.slice(0, name.lastIndexOf("/")));
+
 const eventsOf = async (turnd: Client, turnId: string): Promise<string> =>
   (await turnd.request("GET", `/v1/turns/${turnId}/events?follow=true`)).text;
 
-test("every fixture, replayed over the API, gives the events that turnd replay gives, byte for byte but for time and ids", async () => {
-  const turnd = await inProcessDaemon({ TURND_MAX_BODY_BYTES: "100000000" });
-  for (const { directory, name } of FIXTURES) {
-    const recording = await exportDocument(directory);
-    const answer = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed: "max" });
-    expect([name, answer.status]).toEqual([name, 200]);
-    const text = await eventsOf(turnd, answer.body.turn_id);
-    const expected = await replayLines(directory, { keepsOrder: true });
-    expect([name, ...withoutTimeAndIds(text)]).toEqual([name, ...withoutTimeAndIds(expected.text)]);
-    expect(hasTrueDigest(text)).toBe(true);
-    const { status, failure, exit, output } = answer.body;
-    expect({ status, failure, exit, output }).toEqual({
-      status: expected.ended.status,
-      failure: expected.ended.failure,
-      exit: expected.ended.exit,
-      output: expected.ended.output,
-    });
-  }
-});
-
-test("a replay, exported, is the recording again: its replay gives the same events", async () => {
-  const turnd = await inProcessDaemon({ TURND_MAX_BODY_BYTES: "100000000" });
-  for (const { directory, name } of FIXTURES.filter((_, index) => index % 5 === 0)) {
-    let recording: unknown = await exportDocument(directory);
-    const played: unknown[][] = [];
-    for (const speed of ["max", 1_000_000, "max"]) {
-      const answer = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed });
-      played.push(withoutTimeAndIds(await eventsOf(turnd, answer.body.turn_id)));
-      recording = (await turnd.request("GET", `/v1/turns/${answer.body.turn_id}/recording`)).body;
+test.each([...VERSIONS])(
+  "every fixture of %s, replayed over the API, gives the events that turnd replay gives, byte for byte but for time and ids",
+  async (_version, fixtures) => {
+    const turnd = await inProcessDaemon({ TURND_MAX_BODY_BYTES: "100000000" });
+    for (const { directory, name } of fixtures) {
+      const recording = await exportDocument(directory);
+      const answer = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed: "max" });
+      expect([name, answer.status]).toEqual([name, 200]);
+      const text = await eventsOf(turnd, answer.body.turn_id);
+      const expected = await replayLines(directory, { keepsOrder: true });
+      expect([name, ...withoutTimeAndIds(text)]).toEqual([name, ...withoutTimeAndIds(expected.text)]);
+      expect(hasTrueDigest(text)).toBe(true);
+      const { status, failure, exit, output } = answer.body;
+      expect({ status, failure, exit, output }).toEqual({
+        status: expected.ended.status,
+        failure: expected.ended.failure,
+        exit: expected.ended.exit,
+        output: expected.ended.output,
+      });
     }
-    expect([name, played[1]]).toEqual([name, played[0]]);
-    expect([name, played[2]]).toEqual([name, played[0]]);
-  }
-});
+  },
+);
+
+test.each([...VERSIONS])(
+  "a replay of %s, exported, is the recording again: its replay gives the same events",
+  async (_version, fixtures) => {
+    const turnd = await inProcessDaemon({ TURND_MAX_BODY_BYTES: "100000000" });
+    for (const { directory, name } of fixtures.filter((_, index) => index % 5 === 0)) {
+      let recording: unknown = await exportDocument(directory);
+      const played: unknown[][] = [];
+      for (const speed of ["max", 1_000_000, "max"]) {
+        const answer = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed });
+        played.push(withoutTimeAndIds(await eventsOf(turnd, answer.body.turn_id)));
+        recording = (await turnd.request("GET", `/v1/turns/${answer.body.turn_id}/recording`)).body;
+      }
+      expect([name, played[1]]).toEqual([name, played[0]]);
+      expect([name, played[2]]).toEqual([name, played[0]]);
+    }
+  },
+);
 
 test("a replay is a turn: admitted, listed, looked at, its events under the recorded CLI's name", async () => {
   const turnd = await inProcessDaemon();

@@ -13,7 +13,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../../harness/daemon.ts";
 import { fakeDaemon, fakeDaemonIn } from "../../harness/fake-daemon.ts";
 import { fakeCliA } from "../../harness/fake-env.ts";
-import { CLI_USER, temporaryDirectory } from "../../harness/temporary.ts";
+import { CLI_USER, temporaryDirectory, userFile } from "../../harness/temporary.ts";
 
 /** A session with one turn, whose native state is then lost. */
 async function lostSession(): Promise<{ turnd: TestDaemon; native: string | undefined; home: string }> {
@@ -54,6 +54,34 @@ test("with resume_policy fail the turn fails as resume_degraded and nothing is e
   });
   expect(result).toMatchObject({ status: "failed", degraded: true, failure: { code: "resume_degraded" } });
   expect(existsSync(join(turnd.workspace, "ran"))).toBe(false);
+});
+
+test("a turn that the CLI could not save is not left out of the next one, which reports it", async () => {
+  const turnd = await fakeDaemon();
+  const message =
+    "Failed to save the conversation transcript; Codex will continue retrying. Error: No space left on device";
+  const item = JSON.stringify({ type: "item.completed", item: { id: "item_9", type: "error", message } });
+  // Printed once, though the history repeats the command.
+  const once = join(turnd.workspace, "once");
+  writeFileSync(
+    once,
+    `${item}
+`,
+  );
+  userFile(once);
+  const input = `the first question
+shell cat ${once} && rm ${once}`;
+  const first = await turnd.run({ executor: "cli-b", session_id: "session-1", input });
+  expect(first).toMatchObject({ status: "completed" });
+  const warnings = (await turnd.events(first.turn_id)).filter(({ type }) => type === "warning");
+  expect(warnings).toMatchObject([{ data: { code: "history_not_saved" } }]);
+
+  const next = await turnd.run({ session_id: "session-1", input: "prompt" });
+  expect(next).toMatchObject({ status: "completed", resumed: false, degraded: true });
+  expect(next.native_session_id).not.toBe(first.native_session_id);
+  expect(next.output).toContain("the first question");
+  const third = await turnd.run({ session_id: "session-1", input: "again" });
+  expect(third).toMatchObject({ resumed: true, degraded: false, native_session_id: next.native_session_id });
 });
 
 test("a session that does not match is killed before anything of it is passed on", async () => {

@@ -1,7 +1,14 @@
 import { defineClientCommands } from "../../../client-commands/definitions.ts";
 import type { CommandLine } from "../command-line.ts";
+import { warnOfUnknownVariables } from "../host.ts";
 
 /** The commands that ask a turnd that serves, over HTTP. */
 export function addClientCommands({ program, perform }: CommandLine): void {
-  defineClientCommands(program, perform);
+  defineClientCommands(program, (work) =>
+    perform((host) => {
+      // They read no variable of a CLI, and the CLIs take long to load.
+      warnOfUnknownVariables(host, []);
+      return work(host);
+    }),
+  );
 }

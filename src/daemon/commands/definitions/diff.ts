@@ -1,6 +1,6 @@
 import { createRedactor } from "../../event-log/redact.ts";
 import type { CommandLine } from "../command-line.ts";
-import { describeError, loadExecutors, self, type ExitCode, type Host } from "../host.ts";
+import { describeError, loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 import { addOutputOptions, type OutputOptions } from "./output-options.ts";
 import { untilReadOrStopped } from "./stop-reading.ts";
 
@@ -29,6 +29,7 @@ export function addDiff({ program, perform }: CommandLine): void {
 
 async function diff(host: Host, a: string, b: string, options: DiffOptions): Promise<ExitCode> {
   const executors = await loadExecutors(host);
+  warnOfUnknownVariables(host, executors);
   const [{ printDiff }, { secretsOfEnvironment }] = await Promise.all([import("../diff.ts"), import("../render.ts")]);
   const redact = createRedactor(secretsOfEnvironment(host.env, self(), executors));
   return untilReadOrStopped(

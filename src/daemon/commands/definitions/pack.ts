@@ -1,6 +1,6 @@
 import { createRedactor } from "../../event-log/redact.ts";
 import type { CommandLine } from "../command-line.ts";
-import { loadExecutors, self, type ExitCode, type Host } from "../host.ts";
+import { loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 import { untilReadOrStopped } from "./stop-reading.ts";
 
 /** `turnd pack` and `turnd unpack`. */
@@ -21,6 +21,7 @@ export function addPack({ program, perform }: CommandLine): void {
 
 async function pack(host: Host, directory: string, document: string): Promise<ExitCode> {
   const executors = await loadExecutors(host);
+  warnOfUnknownVariables(host, executors);
   const [{ packRecording }, { secretsOfEnvironment }] = await Promise.all([
     import("../pack.ts"),
     import("../render.ts"),

@@ -2,6 +2,11 @@ import { nearest } from "../../../command-line/nearest.ts";
 import type { CommandLine } from "../command-line.ts";
 import { loadExecutors, self, untilStopped, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 
+interface Options {
+  readonly json?: boolean;
+  readonly keep?: string;
+}
+
 /** `turnd probe`. */
 export function addProbe({ program, settingsHint, perform }: CommandLine): void {
   program
@@ -9,11 +14,12 @@ export function addProbe({ program, settingsHint, perform }: CommandLine): void 
     .description("play scenarios with the installed CLIs and print how they differ from the versions turnd knows")
     .argument("[executor...]", "the CLIs to play with; all where none is named")
     .option("--json", "print the differences as one JSON document")
+    .option("--keep <directory>", "write a recording of each scenario there, for `turnd replay --explain`")
     .addHelpText("after", `${settingsHint}\nExit code 1 when a difference breaks turnd.`)
-    .action((named: string[], { json = false }: { json?: boolean }) => perform((host) => probe(host, named, json)));
+    .action((named: string[], options: Options) => perform((host) => probe(host, named, options)));
 }
 
-async function probe(host: Host, named: readonly string[], isJson: boolean): Promise<ExitCode> {
+async function probe(host: Host, named: readonly string[], { json = false, keep }: Options): Promise<ExitCode> {
   const executors = await loadExecutors(host);
   const names = executors.flatMap(({ id, builtAs }) => [id, builtAs]);
   const ids = executors.map(({ id }) => id);
@@ -35,7 +41,8 @@ async function probe(host: Host, named: readonly string[], isJson: boolean): Pro
       self: self(),
       executors,
       sandboxDirectory: host.sandboxDirectory,
-      isJson,
+      isJson: json,
+      ...(keep === undefined ? {} : { keepIn: keep }),
       out: process.stdout,
       err: process.stderr,
       signal,

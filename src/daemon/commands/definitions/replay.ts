@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { createRedactor } from "../../event-log/redact.ts";
 import { keepHeapSmall } from "../../serve/small-heap.ts";
 import type { CommandLine } from "../command-line.ts";
-import { loadExecutors, self, type ExitCode, type Host } from "../host.ts";
+import { loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 import { addOutputOptions, type OutputOptions } from "./output-options.ts";
 import { untilReadOrStopped } from "./stop-reading.ts";
 
@@ -34,6 +34,7 @@ async function replay(host: Host, names: readonly string[], options: ReplayOptio
   // Before anything is loaded that takes memory.
   keepHeapSmall();
   const executors = await loadExecutors(host);
+  warnOfUnknownVariables(host, executors);
   const [{ printReplays }, { secretsOfEnvironment }] = await Promise.all([
     import("../replay.ts"),
     import("../render.ts"),

@@ -1,3 +1,4 @@
+import { takesColors } from "../../../command-line/colors.ts";
 import { redactLine } from "../../event-log/redact-json.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
 import { readSettings, type Settings } from "../../settings.ts";
@@ -17,6 +18,8 @@ export function addServe({ program, settingsHint, perform }: CommandLine): void 
 }
 
 async function serve(host: Host, isScripted: boolean): Promise<never> {
+  // Whatever it is where turnd is started: each mode is given, and the CLIs' user has to come to the homes below the state.
+  process.umask(0o022);
   const executors = await loadExecutors(host);
   const provider = isScripted ? await startScripted(host, executors) : undefined;
   const settings = readSettings(provider?.env ?? host.env, self());
@@ -24,7 +27,7 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
     // Permanently, not once: a second signal must not interrupt what the first one started.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
   });
-  const [{ pino }, { startDaemon }, { secretsOf }, { createSecretBook }] = await Promise.all([
+  const [{ default: pino }, { startDaemon }, { secretsOf }, { createSecretBook }] = await Promise.all([
     import("pino"),
     import("../../serve/daemon.ts"),
     import("../render.ts"),
@@ -37,6 +40,7 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
     { write: (line: string) => void process.stdout.write(show(redactLine(line, redact))) },
   );
+  if (host.whyNoCompileCache !== undefined) logger.debug({ reason: host.whyNoCompileCache }, "no compile cache");
   for (const warning of describeUnknownVariables(host.env, executors)) logger.warn(warning);
   if (provider !== undefined) {
     logger.warn({ url: provider.url }, "a scripted model, which is no language model, answers every turn");
@@ -78,5 +82,5 @@ async function chooseForm({ values, env }: Settings): Promise<(line: string) => 
   const { TURND_LOG_FORMAT: format } = values;
   if (format === "json" || (format === "auto" && !process.stdout.isTTY)) return (line) => line;
   const { createReadableLog } = await import("../readable-log.ts");
-  return createReadableLog(process.stdout.isTTY && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb");
+  return createReadableLog(takesColors(process.stdout, env));
 }

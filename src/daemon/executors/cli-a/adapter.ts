@@ -6,6 +6,7 @@ import { BUILT_AS, readDetails } from "./config/details.ts";
 import { FAILURE_RULES } from "./failures/failure.ts";
 import { CONFIGURATION_CHECK } from "./config/configuration-check.ts";
 import { planHome } from "./config/home.ts";
+import { CODE_GUARD } from "./config/own-code.ts";
 import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
 import { PROBE } from "./probe-plan.ts";
 import { recogniseRecord } from "./records/recognise.ts";
@@ -30,7 +31,7 @@ export const cliA: Executor = {
   builtAs: BUILT_AS,
   variablePrefix: "CLI_A",
   contractVersion: "1.4.6",
-  measuredVersions: ["1.3.2", "1.14.34"],
+  measuredVersions: ["1.3.2", "1.18.33"],
   capabilities: {
     modes: ["execute", "plan"],
     images: true,
@@ -61,6 +62,7 @@ export const cliA: Executor = {
     const details = readDetails(configuration);
     return details.source === "json" ? findPackageFault(details, model) : configuration.fault;
   },
+  codeGuard: CODE_GUARD,
   planHome,
   buildArgs,
   // Anything else ends with exit code 0 and not a word. Source: docs/contracts/cli-a.md §3.

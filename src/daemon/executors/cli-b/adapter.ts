@@ -4,6 +4,7 @@ import { buildArgs } from "./command.ts";
 import { checkConfiguration } from "./config/configuration-check.ts";
 import { configure, VARIABLES } from "./config/variables.ts";
 import { BUILT_AS, chooseSandboxMode, readDetails } from "./config/details.ts";
+import { FEATURE_QUESTION } from "./config/features.ts";
 import { FAILURE_RULES } from "./failures/failure.ts";
 import { planHome } from "./config/home.ts";
 import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
@@ -29,7 +30,7 @@ export const cliB: Executor = {
   builtAs: BUILT_AS,
   variablePrefix: "CLI_B",
   contractVersion: "0.139.0",
-  measuredVersions: ["0.139.0", "0.139.0"],
+  measuredVersions: ["0.139.0", "0.169.0"],
   capabilities: {
     modes: ["execute", "plan", "review"],
     images: true,
@@ -49,6 +50,7 @@ export const cliB: Executor = {
       PLATFORMS.map(({ name, triple }): NativeBinary => ({ path: `${directory}${name}/vendor/${triple}/bin/codex` })),
     ),
   configure,
+  featureQuestion: FEATURE_QUESTION,
   planHome,
   buildArgs,
   // Anything else is taken for a thread's name and silently starts a new thread. Source: docs/contracts/cli-b.md §4.
@@ -62,6 +64,8 @@ export const cliB: Executor = {
   checkConfiguration,
   strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).map((name) => `/etc/${name}`),
   providerRequest,
+  // An index of threads with absolute paths: in a home that was moved 0.169.0 finds no thread by it, and without it all.
+  stateOfPlace: (cliName) => ["", "-wal", "-shm"].map((end) => `${cliName}/state_5.sqlite${end}`),
   sandboxCheck: {
     // Read-only, since the writable sandbox also fails in a directory its user cannot write to (measured).
     args: ["sandbox", "-c", 'sandbox_mode="read-only"', "--", "/bin/true"],

@@ -1,7 +1,9 @@
 import type { Permissions } from "../../../protocol/index.ts";
+import type { CliFeatures } from "../contract/cli-features.ts";
 import type { Invocation } from "../contract/invocation.ts";
 import { type CliBDetails, chooseSandboxMode, readDetails } from "./config/details.ts";
 import { toPair } from "./config/given-toml.ts";
+import { fitSettings } from "./config/features.ts";
 import { tomlString } from "./config/toml.ts";
 import { ALWAYS } from "./config/unasked.ts";
 
@@ -29,7 +31,7 @@ export function buildArgs(invocation: Invocation): string[] {
     // The CLI trusts a workspace it may write to by itself, and a trusted repository's .codex/config.toml starts MCP
     // servers outside the sandbox and changes the model (measured). An untrusted one is not read.
     ...override(`projects={${tomlString(workspace)}={trust_level="untrusted"}}`),
-    ...configArgs(details),
+    ...configArgs(details, invocation.cliFeatures),
     ...permissionArgs(permissions),
     ...(effort === undefined ? [] : override(`model_reasoning_effort=${tomlString(effort)}`)),
     ...(outputSchema === undefined ? [] : ["--output-schema", outputSchema]),
@@ -45,7 +47,7 @@ function subcommand({ mode, resume }: Invocation): string[] {
   return mode === "review" ? ["review"] : [];
 }
 
-function configArgs(details: CliBDetails): string[] {
+function configArgs(details: CliBDetails, features: CliFeatures | undefined): string[] {
   switch (details.source) {
     case "none":
       return [];
@@ -53,7 +55,7 @@ function configArgs(details: CliBDetails): string[] {
       // What we render is known to this version; a key that it no longer had would be a safety setting lost unnoticed.
       return ["--strict-config", ...ALWAYS.map(toPair).flatMap(override)];
     case "toml":
-      return details.overrides.flatMap(override);
+      return fitSettings(details.overrides, features).map(toPair).flatMap(override);
   }
 }
 

@@ -1,4 +1,6 @@
 import type { Capabilities, CliName } from "../../../protocol/index.ts";
+import type { CodeGuard } from "./code-guard.ts";
+import type { FeatureQuestion } from "./cli-features.ts";
 import type { Configuration, ConfigurationCheck, ConfigureInput, ConfigureResult, Variable } from "./configuration.ts";
 import type { DescribedRule } from "./failures.ts";
 import type { HomeInput, HomePlan, Invocation } from "./invocation.ts";
@@ -49,6 +51,10 @@ export interface Executor {
    * @param model - as the request gave it; undefined for the configured one
    */
   findFault?(configuration: Configuration, model: string | undefined): Configuration["fault"];
+  /** Absent for a CLI whose configuration is the same for every version. */
+  readonly featureQuestion?: FeatureQuestion;
+  /** Absent for a CLI that runs no code of a workspace by itself. */
+  readonly codeGuard?: CodeGuard;
   /** What a session's home must hold before a turn. */
   planHome(input: HomeInput): HomePlan;
   /** Arguments after the program's name. The prompt is never among them: it is the file on stdin. */
@@ -86,6 +92,12 @@ export interface Executor {
    * @returns paths relative to the session's home
    */
   corruptState?(rule: string, cliName: string): readonly string[];
+  /**
+   * Files that name the home's place and that the CLI makes anew from the rest of it: removed once the home is elsewhere.
+   *
+   * @returns paths relative to the session's home
+   */
+  stateOfPlace?(cliName: string): readonly string[];
   /** How to find out whether the CLI's own sandbox can work here; absent when it has none. */
   readonly sandboxCheck?: SandboxCheck;
   checkConfiguration(configuration: Configuration): ConfigurationCheck;

@@ -1,4 +1,5 @@
 import type { McpServers, Mode, Permissions } from "../../../protocol/index.ts";
+import type { CliFeatures } from "./cli-features.ts";
 import type { ConfigFile, Configuration } from "./configuration.ts";
 
 export interface HomeInput {
@@ -16,6 +17,10 @@ export interface HomeInput {
   readonly model?: string;
   /** Of the binary that will run, when known. */
   readonly cliVersion?: string;
+  /** What that binary answered to `featureQuestion`; absent: not asked, or no answer. */
+  readonly cliFeatures?: CliFeatures;
+  /** Leaves out the executor's `codeGuard`; absent: it is put into the environment. */
+  readonly allowsWorkspaceCode?: boolean;
 }
 
 /** Paths are relative to the session's home. */
@@ -24,6 +29,8 @@ export interface HomePlan {
   readonly files: readonly ConfigFile[];
   /** Other configuration files the CLI would read there; they are removed, with a warning. */
   readonly forbidden: readonly string[];
+  /** What the CLI leaves and never reads again; removed when a turn has ended. */
+  readonly leftovers?: readonly string[];
   /** Variables with absolute paths in them, and the CLI's switches. */
   readonly env: Readonly<Record<string, string>>;
 }
@@ -42,4 +49,6 @@ export interface Invocation {
   /** Absolute paths of files the CLI opens by name. */
   readonly images: readonly string[];
   readonly outputSchema?: string;
+  /** As for `HomeInput`. */
+  readonly cliFeatures?: CliFeatures;
 }

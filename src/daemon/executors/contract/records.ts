@@ -14,7 +14,7 @@ export interface RecordTable {
 /** Looks at one record, as parsed, and the number of its line. */
 export type DriftWatch = (record: unknown, line: number) => void;
 
-/** What the recordings of a pinned version show and the translator reads: `shapes.json`, written by `scripts/generate/shapes.ts`. */
+/** What the recordings of the supported versions show and the translator reads: `shapes.json`, written by `scripts/generate/shapes.ts`. */
 export interface KnownShapes {
   readonly version: string;
   readonly kinds: Readonly<Record<string, KnownFields>>;
@@ -39,7 +39,10 @@ export interface KindFields {
 
 /** What is known of a CLI's records that its recordings do not show. */
 export interface ShapeSource {
-  /** The package of `sandbox/package.json` that pins the version whose recordings count; absent: `contractVersion`. */
+  /**
+   * The package of `sandbox/package.json` that pins the version that what is known is named by; absent: `contractVersion`.
+   * The recordings of `contractVersion` and later count.
+   */
   readonly pin?: string;
   /** What the translator reads of a record. */
   readonly reads: z.ZodType;

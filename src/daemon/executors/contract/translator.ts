@@ -80,6 +80,8 @@ export interface Ending {
   /** Of this turn, and of those before it in its native session that reported no total. */
   readonly usage?: Usage;
   readonly costUsd?: number;
+  /** Why the native session does not hold what this turn did, as the CLI said: going on in it would leave that out. */
+  readonly historyLost?: string;
   /** The last total that the native session has reported, for the next turn's `usageBefore`. */
   readonly usageAfter?: Usage;
   /** Absent: completed, as `proof` shows (law 4). */
@@ -91,6 +93,8 @@ export interface Ending {
 /** What proves that a process completed its turn. */
 export interface Proof {
   readonly evidence: readonly Evidence[];
+  /** The exit code that it needs beside it; 0 where absent. */
+  readonly exitCode?: number;
   /** A recording in which it stands. */
   readonly seenIn: string;
 }

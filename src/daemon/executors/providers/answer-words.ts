@@ -70,7 +70,7 @@ export const WORDS = {
   ),
   content: anyOf(
     /\bcontent (?:management |moderation |safety |usage )?(?:filter(?:ing)?|polic(?:y|ies))\b|ContentPolicyViolation|content_policy/,
-    /\b(?:prompt|input|request|message|content)s? (?:was|were|has been|have been) flagged|flagged for possible cybersecurity risk|requires moderation/,
+    /\b(?:prompt|input|request|message|content)s?\b.{0,30}\b(?:was|were|has been|have been) flagged|flagged for possible cybersecurity risk|requires moderation/,
     /(?:rejected|blocked|refused)\b.{0,40}\b(?:safety system|safety filter|high risk|moderation)/,
     /violat(?:e|es|ed|ing|ion)\b.{0,40}\b(?:usage|content|safety) (?:polic|guideline)/,
     /content exists risk|inappropriate content|unsafe or sensitive content|敏感内容|不安全/,
@@ -78,6 +78,7 @@ export const WORDS = {
   model: anyOf(
     /\b(?:models?|deployment)\b.{0,120}?\b(?:(?:does|do) not exist|doesn't exist|not exist|not found|no longer (?:available|supported)|has been (?:deprecated|decommissioned|retired)|is not supported when)/,
     /\b(?:invalid|unknown|no such) model(?: name| id| identifier)?\b(?! (?:output|response|parameter|config|input))|not a valid model|not found the model/,
+    /\b(?:not|no|n't) (?:\w+ ){0,2}access to (?:the )?model\b/,
     /\bmodel (?:name|id|identifier)\b.{0,60}\b(?:is invalid|not valid|is unknown)|no endpoints found (?:for|that)|模型不存在/,
   ),
   key: anyOf(

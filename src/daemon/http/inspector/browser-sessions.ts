@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { SESSION_KEY_HEADER } from "../../../protocol/index.ts";
+import { createTickets } from "../../terminal/tickets.ts";
 
 /** A login of a browser, as it is given to it: both halves are needed, and neither is kept here. */
 export interface NewBrowserSession {
@@ -18,13 +19,29 @@ export interface BrowserSessions {
   open(): NewBrowserSession;
   /** Whether these headers bring both halves of a login that has not expired. */
   isTrusted(headers: IncomingHttpHeaders): boolean;
-  /** Ends the login of these headers, where they bring both halves of one. */
+  /**
+   * Gives a ticket by which the page of another port logs in too: good once, and for half a minute.
+   *
+   * @returns undefined where these headers bring no login
+   */
+  handOver(headers: IncomingHttpHeaders): string | undefined;
+  /** Opens the login that a ticket is for. It lasts as long as the one that gave it, and ends with it. */
+  openHandedOver(ticket: string): NewBrowserSession | undefined;
+  /** Ends the login of these headers, where they bring both halves of one, with all that it was handed over to. */
   close(headers: IncomingHttpHeaders): void;
+}
+
+interface Session {
+  readonly key: Buffer;
+  readonly expiresAtMs: number;
+  /** Logins that were handed over from one to the other. */
+  readonly group: string;
 }
 
 const LIFE_MS = 12 * 3_600_000;
 /** Beyond it the oldest is ended. */
 const MAX_SESSIONS = 1_000;
+const HAND_OVER_MS = 30_000;
 const SECRET_BYTES = 32;
 
 /** Keeps logins by the SHA-256 of their cookie, beside that of their key. */
@@ -33,7 +50,17 @@ export function createBrowserSessions({
   lifeMs = LIFE_MS,
 }: { readonly now?: () => number; readonly lifeMs?: number } = {}): BrowserSessions {
   /** Oldest first. */
-  const sessions = new Map<string, { readonly key: Buffer; readonly expiresAtMs: number }>();
+  const sessions = new Map<string, Session>();
+  /** Each is for the session with this id. */
+  const tickets = createTickets<string>(HAND_OVER_MS);
+
+  function add({ expiresAtMs, group }: Pick<Session, "expiresAtMs" | "group">): NewBrowserSession {
+    const [cookie, key] = [secret(), secret()];
+    sessions.set(digest(cookie).toString("hex"), { key: digest(key), expiresAtMs, group });
+    const [oldest] = sessions.keys();
+    if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
+    return { cookie, key, expiresAt: new Date(expiresAtMs) };
+  }
 
   function find(headers: IncomingHttpHeaders): string | undefined {
     const key = headers[SESSION_KEY_HEADER];
@@ -51,18 +78,19 @@ export function createBrowserSessions({
 
   return {
     lifeMs,
-    open() {
-      const [cookie, key] = [secret(), secret()];
-      const expiresAtMs = now() + lifeMs;
-      sessions.set(digest(cookie).toString("hex"), { key: digest(key), expiresAtMs });
-      const [oldest] = sessions.keys();
-      if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
-      return { cookie, key, expiresAt: new Date(expiresAtMs) };
-    },
+    open: () => add({ expiresAtMs: now() + lifeMs, group: secret() }),
     isTrusted: (headers) => find(headers) !== undefined,
-    close(headers) {
+    handOver(headers) {
       const id = find(headers);
-      if (id !== undefined) sessions.delete(id);
+      return id === undefined ? undefined : tickets.issue(id).ticket;
+    },
+    openHandedOver(ticket) {
+      const giver = sessions.get(tickets.redeem(ticket) ?? "");
+      return giver === undefined || giver.expiresAtMs <= now() ? undefined : add(giver);
+    },
+    close(headers) {
+      const group = sessions.get(find(headers) ?? "")?.group;
+      for (const [id, session] of sessions) if (session.group === group) sessions.delete(id);
     },
   };
 }

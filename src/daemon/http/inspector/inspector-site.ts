@@ -1,13 +1,15 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { BrowserLogin, BrowserSession, BrowserState, ProblemError } from "../../../protocol/index.ts";
-import { createTokenCheck } from "../auth.ts";
-import { cookieName, type BrowserSessions } from "./browser-sessions.ts";
+import { OutputHead, OutputOrigin, ProblemError } from "../../../protocol/index.ts";
+import type { TurnService } from "../../turns/turn-service.ts";
+import type { BrowserSessions } from "./browser-sessions.ts";
 import { readInspectorFiles, type InspectorFile } from "./inspector-files.ts";
+import { loginRoutes } from "./login-routes.ts";
 
 export interface InspectorOptions {
   /** Where the built page is; absent: nowhere. */
   readonly pageDirectory?: string;
+  readonly service: Pick<TurnService, "identifyOutput">;
   readonly sessions: BrowserSessions;
   readonly token: string | undefined;
   readonly version: string;
@@ -52,38 +54,12 @@ export const inspectorSite: FastifyPluginAsyncZod<InspectorOptions> = async (app
     });
   }
 
-  const isToken = createTokenCheck(token);
-  const look = { schema: { hide, response: { 200: BrowserState } }, config: anyone };
-  app.get("/inspector/session", look, async ({ headers }, reply) => {
-    const login = token === undefined ? "open" : sessions.isTrusted(headers) ? "done" : "needed";
-    return reply.header("cache-control", "no-store").send({ login, version } as const);
-  });
-
-  const open = { schema: { hide, body: BrowserLogin, response: { 201: BrowserSession } }, config: anyone };
-  app.post("/inspector/session", open, async (request, reply) => {
-    if (!isToken(`Bearer ${request.body.token}`)) throw new ProblemError("unauthorized", "that token is not right");
-    const { cookie, key, expiresAt } = sessions.open();
-    setCookie(request, reply, { value: cookie, maxAgeSeconds: Math.floor(sessions.lifeMs / 1_000) });
-    return reply.code(201).header("cache-control", "no-store").send({ key, expires_at: expiresAt.toISOString() });
-  });
-
-  app.delete("/inspector/session", { schema: { hide }, config: anyone }, async (request, reply) => {
-    sessions.close(request.headers);
-    setCookie(request, reply, { value: "", maxAgeSeconds: 0 });
-    return reply.code(204).send();
-  });
+  const schema = { hide, body: OutputHead, response: { 200: OutputOrigin } };
+  app.post("/inspector/output-origin", { schema }, async ({ body }) => ({
+    executor: options.service.identifyOutput(body.lines),
+  }));
+  await app.register(loginRoutes, { path: "/inspector/session", sessions, token, version });
 };
-
-function setCookie(
-  { headers }: FastifyRequest,
-  reply: FastifyReply,
-  { value, maxAgeSeconds }: { readonly value: string; readonly maxAgeSeconds: number },
-): void {
-  // turnd itself speaks HTTP; that the browser speaks HTTPS to a proxy before it shows in where the page comes from.
-  const secure = headers.origin?.startsWith("https://") === true ? "; Secure" : "";
-  const limits = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeSeconds}${secure}`;
-  reply.header("set-cookie", `${cookieName(headers)}=${value}; ${limits}`);
-}
 
 function sendFile(file: InspectorFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const acceptsGzip = /\bgzip\b/.test(request.headers["accept-encoding"] ?? "");

@@ -10,12 +10,13 @@ import {
   SlimEvent,
   TurnPath,
 } from "../../../protocol/index.ts";
-import type { LoggedLine, TurnService } from "../../turns/turn-service.ts";
+import type { LoggedLine, SessionEventsEnd, TurnService } from "../../turns/turn-service.ts";
 import { readCursor, readSessionCursor } from "../streaming/cursor.ts";
 import type { Metrics } from "./metrics.ts";
 import type { OpenStreams } from "../streaming/open-streams.ts";
 import { refusals } from "../refusals.ts";
 import { sendStream, type StreamFormat } from "../streaming/send-stream.ts";
+import { shareFrames, type Frame } from "../streaming/shared-frames.ts";
 import { slimLine } from "../streaming/slim.ts";
 import { frameFor, frameNdjson, frameSseError, HEARTBEAT_FRAME, STREAM_FAILED, wantsSse } from "../streaming/sse.ts";
 
@@ -126,15 +127,13 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
         stream.release();
         throw error;
       }
-      const logged = new Map(
-        service.listTurns({ sessionId, limit: Infinity }).map((turn) => [turn.turn_id, turn.last_seq]),
-      );
+      const isLate = createLateness(service.endOfEvents(sessionId), cursor?.turnId);
       reply.hijack();
       await sendStream(reply.raw, stream, {
         headers: reply.getHeaders(),
         format: isSse ? sseFormat(frameFor(request.query), { isSlim, heartbeatMs }) : ndjsonFormat(isSlim),
         read: () => lines,
-        onSent: (batch) => countSent(metrics, batch, (line) => line.seq <= (logged.get(turnOf(line)) ?? 0)),
+        onSent: (batch) => countSent(metrics, batch, isLate),
         onFailure: (error) => request.log.error({ err: error, sessionId }, "event stream failed"),
       });
       return reply;
@@ -145,6 +144,21 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
 /** A session's cursor is `<turn_id>:<seq>`. */
 function turnOf({ id = "" }: LoggedLine): string {
   return id.slice(0, id.lastIndexOf(":"));
+}
+
+/**
+ * Tells which lines were logged before the client asked: of turns that had not ended some, of all before the newest all.
+ *
+ * @param first - the turn that is read from
+ */
+function createLateness(end: SessionEventsEnd, first: string | undefined): (line: LoggedLine) => boolean {
+  const { newestTurnId: newest, lastSeqs } = end;
+  let isAtNewest = newest === undefined || first === newest;
+  return (line) => {
+    const turnId = turnOf(line);
+    isAtNewest ||= turnId === newest;
+    return line.seq <= (lastSeqs.get(turnId) ?? (isAtNewest && turnId !== newest ? 0 : Infinity));
+  };
 }
 
 /** Within a batch the late lines come first. */
@@ -159,10 +173,7 @@ function countSent<Line extends LoggedLine>(
   if (late < lines.length) metrics.countSent("live", lines.length - late);
 }
 
-function sseFormat(
-  frame: StreamFormat["frame"],
-  { isSlim, heartbeatMs }: { isSlim: boolean; heartbeatMs: number },
-): StreamFormat {
+function sseFormat(frame: Frame, { isSlim, heartbeatMs }: { isSlim: boolean; heartbeatMs: number }): StreamFormat {
   return {
     contentType: "text/event-stream; charset=utf-8",
     frame: isSlim ? slim(frame) : frame,
@@ -175,6 +186,11 @@ function ndjsonFormat(isSlim: boolean): StreamFormat {
   return { contentType: "application/x-ndjson; charset=utf-8", frame: isSlim ? slim(frameNdjson) : frameNdjson };
 }
 
-function slim(frame: StreamFormat["frame"]): StreamFormat["frame"] {
-  return (lines: readonly LoggedLine[]) => frame(lines.map(slimLine));
+const slimFrames = new Map<Frame, Frame>();
+
+/** One for each form, so that it is shared too. */
+function slim(frame: Frame): Frame {
+  const made = slimFrames.get(frame) ?? shareFrames((lines) => frame(lines.map(slimLine)));
+  slimFrames.set(frame, made);
+  return made;
 }

@@ -84,6 +84,11 @@ export function createMetrics(): Metrics {
     help: "Processes ended because their CLI had left them or was stopped",
     registers,
   });
+  const retired = new Counter({
+    name: "turnd_sessions_retired_total",
+    help: "Ended sessions deleted by TURND_RETENTION_DAYS or TURND_RETENTION_BYTES",
+    registers,
+  });
   addGauge("turnd_turns_queued", "Turns that wait", ({ queued }) => queued);
   addGauge("turnd_turns_running", "Turns that run", ({ running }) => running);
   addGauge("turnd_streams_open", "Event streams that are open", ({ streams }) => streams);
@@ -99,6 +104,7 @@ export function createMetrics(): Metrics {
       eventsSkipped: (count) => skipped.inc(count),
       firstEvent: (executor, afterMs) => firstEvent.observe({ executor }, afterMs / 1_000),
       processesSwept: (count) => swept.inc(count),
+      sessionRetired: () => retired.inc(),
       turnEnded({ executor, status, code, durationMs, cliVersion, unknownRecords }) {
         turns.inc({ executor, status, code: code ?? "none" });
         duration.observe({ executor, status }, durationMs / 1_000);

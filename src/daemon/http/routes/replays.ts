@@ -10,7 +10,7 @@ import {
 } from "../../../protocol/index.ts";
 import { answerAdmission, type AdmissionOptions } from "./answer-admission.ts";
 import { refusals } from "../refusals.ts";
-import { readTraceId } from "../trace-id.ts";
+import { readTraceparent } from "../../../http-server/traceparent.ts";
 
 const schema = {
   tags: ["replays"],
@@ -38,8 +38,8 @@ const schema = {
 export const replayRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, options) => {
   app.post("/v1/replays", { schema }, async (request, reply) => {
     options.refuseWhenStopping();
-    const traceId = readTraceId(request.headers.traceparent);
-    const admitted = await options.service.admitReplay(request.body, traceId === undefined ? {} : { traceId });
+    const traceparent = readTraceparent(request.headers.traceparent);
+    const admitted = await options.service.admitReplay(request.body, traceparent === undefined ? {} : { traceparent });
     return answerAdmission(admitted, options, { reply, waitMs: request.query.wait_ms });
   });
 };

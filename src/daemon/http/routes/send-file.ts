@@ -19,7 +19,7 @@ const AS_DATA = {
   "content-security-policy": "default-src 'none'; sandbox",
 } as const;
 
-/** Answers with what was found; closes it when all is sent, and when the client has left. */
+/** Answers with what was found; closes it when all is sent, when the client has left, and when it reads nothing for too long. */
 export async function sendFound(reply: FastifyReply, open: FoundFile, request: ReadRequest): Promise<FastifyReply> {
   let isSending = false;
   try {
@@ -27,6 +27,9 @@ export async function sendFound(reply: FastifyReply, open: FoundFile, request: R
     if (!(body instanceof Readable)) return reply.send(body);
     isSending = true;
     body.once("close", () => void open.close());
+    const { raw } = reply;
+    // The end of the process that reads the file is noticed only by a client that takes its bytes.
+    raw.setTimeout(open.stallMs, () => raw.destroy());
     return reply.send(body);
   } finally {
     if (!isSending) await open.close();

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { Session, SessionList, SessionPath, SessionRequest } from "../../../protocol/index.ts";
+import { Session, SessionList, SessionPath, SessionRequest, SessionsQuery } from "../../../protocol/index.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 import { refusals } from "../refusals.ts";
 
@@ -40,10 +40,13 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async 
     tags,
     operationId: "listSessions",
     summary: "List sessions",
-    description: "All sessions that have not been deleted.",
-    response: { 200: SessionList, ...refusals() },
+    description: "Those that have not been deleted, the newest first; `next_cursor` leads to the next page.",
+    querystring: SessionsQuery,
+    response: { 200: SessionList, ...refusals("bad_cursor") },
   };
-  app.get("/v1/sessions", { schema: list }, async () => ({ sessions: service.listSessions() }));
+  app.get("/v1/sessions", { schema: list }, async ({ query: { cursor, limit } }) =>
+    service.listSessions({ limit, ...(cursor === undefined ? {} : { cursor }) }),
+  );
 
   const get = {
     tags,

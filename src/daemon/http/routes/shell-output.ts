@@ -130,8 +130,12 @@ async function readWhenThere(terminal: TerminalService, options: WaitOptions): P
   const gone = new AbortController();
   const leave = (): void => gone.abort();
   options.reply.raw.once("close", leave);
+  // One signal of its own: Node keeps what is made of several for ever, once it has aborted.
+  const { signal } = gone;
+  options.closing.addEventListener("abort", leave, { once: true });
+  if (options.closing.aborted) leave();
+  const timer = setTimeout(leave, options.waitMs);
   try {
-    const signal = AbortSignal.any([gone.signal, options.closing, AbortSignal.timeout(options.waitMs)]);
     for (;;) {
       const slice = terminal.read(id, offset, { isText });
       const isThere = slice.bytes.length > 0 || slice.exit !== undefined;
@@ -140,6 +144,8 @@ async function readWhenThere(terminal: TerminalService, options: WaitOptions): P
       await terminal.grown(id, slice.seen, signal);
     }
   } finally {
+    clearTimeout(timer);
+    options.closing.removeEventListener("abort", leave);
     options.reply.raw.off("close", leave);
   }
 }

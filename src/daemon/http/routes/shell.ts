@@ -11,6 +11,7 @@ import {
   TerminalUrlEnvelope,
   TerminalUrlQuery,
 } from "../../../protocol/index.ts";
+import { readHostName } from "../../../http-server/host-name.ts";
 import type { TerminalService } from "../../terminal/service.ts";
 import { refusals } from "../refusals.ts";
 
@@ -32,8 +33,9 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
     querystring: TerminalUrlQuery,
     response: { 200: TerminalUrlEnvelope, ...refusals("session_not_found") },
   };
-  app.get("/v1/shell/terminal-url", { schema: url }, async ({ query }) => {
-    const found = terminal.url(query.session_id);
+  app.get("/v1/shell/terminal-url", { schema: url }, async ({ query, headers, raw }) => {
+    const isFront = app.connections.isFromSocket(raw.socket) && readHostName(headers.host) !== undefined;
+    const found = terminal.url(query.session_id, isFront ? headers.host : undefined);
     // Law 7: the URL of a page that is not served is no success.
     return found === undefined
       ? { success: false, message: "this turnd does not serve the page: TURND_TERMINAL_PORT is off", data: null }

@@ -19,7 +19,7 @@ import {
 } from "../../../protocol/index.ts";
 import { answerAdmission, type AdmissionOptions } from "./answer-admission.ts";
 import { refusals } from "../refusals.ts";
-import { readTraceId } from "../trace-id.ts";
+import { readTraceparent } from "../../../http-server/traceparent.ts";
 
 const tags = ["turns"];
 
@@ -56,8 +56,8 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
   };
   app.post("/v1/turns", { schema: admit }, async (request, reply) => {
     refuseWhenStopping();
-    const traceId = readTraceId(request.headers.traceparent);
-    const admitted = await service.admit(request.body, traceId === undefined ? {} : { traceId });
+    const traceparent = readTraceparent(request.headers.traceparent);
+    const admitted = await service.admit(request.body, traceparent === undefined ? {} : { traceparent });
     return answerAdmission(admitted, options, { reply, waitMs: request.query.wait_ms });
   });
 
@@ -65,17 +65,20 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
     tags,
     operationId: "listTurns",
     summary: "List turns",
-    description: "The newest first, of every session or of one.",
+    description:
+      "The newest first, of every session or of one. `next_cursor` leads to the next page: no turn is left out or given " +
+      "twice, whatever is admitted or deleted meanwhile.",
     querystring: TurnsQuery,
-    response: { 200: TurnList, ...refusals() },
+    response: { 200: TurnList, ...refusals("bad_cursor") },
   };
-  app.get("/v1/turns", { schema: list }, async ({ query: { session_id: sessionId, status, limit } }) => ({
-    turns: service.listTurns({
+  app.get("/v1/turns", { schema: list }, async ({ query: { session_id: sessionId, status, cursor, limit } }) =>
+    service.listTurns({
       ...(sessionId === undefined ? {} : { sessionId }),
       ...(status === undefined ? {} : { status }),
+      ...(cursor === undefined ? {} : { cursor }),
       limit,
     }),
-  }));
+  );
 
   const get = {
     tags,

@@ -1,12 +1,12 @@
 import type { ServerResponse } from "node:http";
 import type { LoggedLine } from "../../turns/turn-service.ts";
 import type { OpenStream } from "./open-streams.ts";
+import type { Frame } from "./shared-frames.ts";
 
 /** How a stream of events is sent. */
 export interface StreamFormat {
   readonly contentType: string;
-  /** A batch in one piece. */
-  readonly frame: (lines: readonly LoggedLine[]) => Buffer;
+  readonly frame: Frame;
   /** Sent when nothing else was sent for `everyMs`; absent where the format has no comments. */
   readonly heartbeat?: { readonly bytes: Buffer; readonly everyMs: number };
   /** What a client gets when the stream fails; absent where the format can only break off. */
@@ -55,9 +55,12 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
   try {
     for await (const lines of read(controller.signal)) {
       if (controller.signal.aborted) break;
+      const mayGoOn = response.write(format.frame(lines));
+      // Otherwise it waits until all else of this moment is done.
+      response.socket?.uncork();
       heartbeat?.refresh();
       onSent?.(lines);
-      if (!response.write(format.frame(lines))) await settled(response, "drain", controller.signal);
+      if (!mayGoOn) await settled(response, "drain", controller.signal);
     }
     await finish(response, controller.signal);
   } catch (error) {

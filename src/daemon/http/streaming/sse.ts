@@ -1,6 +1,7 @@
 import { ProblemError, type Problem } from "../../../protocol/index.ts";
 import type { LoggedLine } from "../../turns/turn-service.ts";
 import { renderProblem } from "../problem.ts";
+import { shareFrames, type Frame } from "./shared-frames.ts";
 
 /** A comment: shows the client and proxies that the connection is alive. */
 export const HEARTBEAT_FRAME = Buffer.from(":\n\n");
@@ -11,8 +12,8 @@ export const STREAM_FAILED: Problem = renderProblem(
   (text) => text,
 );
 
-const FRAME_END = Buffer.from("\n\n");
-const NEWLINE = Buffer.from("\n");
+const FRAME_END = "\n\n";
+const NEWLINE = "\n";
 
 /** Whether a client asks for server-sent events. */
 export function wantsSse(accept: string | undefined): boolean {
@@ -37,30 +38,40 @@ export function frameOverhead(line: LoggedLine): number {
 }
 
 /** A batch as one piece; `data` is byte for byte the line, which has no newline in it since JSON escapes them. */
-export function frameSse(lines: readonly LoggedLine[]): Buffer {
-  return Buffer.concat(lines.flatMap((line) => [Buffer.from(frameHead(line)), line.bytes, FRAME_END]));
-}
+export const frameSse = shareFrames((lines) => joinFrames(lines, frameHead, FRAME_END));
 
 /**
  * The same without names, so that every event reaches `onmessage` of an EventSource; the type is in the data. Each is
  * shorter than with its name.
  */
-function frameUnnamedSse(lines: readonly LoggedLine[]): Buffer {
-  const head = ({ id, seq }: LoggedLine): Buffer => Buffer.from(`id: ${id ?? seq}\ndata: `);
-  return Buffer.concat(lines.flatMap((line) => [head(line), line.bytes, FRAME_END]));
-}
+const frameUnnamedSse = shareFrames((lines) =>
+  joinFrames(lines, ({ id, seq }) => `id: ${id ?? seq}\ndata: `, FRAME_END),
+);
 
 /** The form of frames that a stream's query asks for. */
-export function frameFor({ named = true }: { readonly named?: boolean | undefined }): typeof frameSse {
+export function frameFor({ named = true }: { readonly named?: boolean | undefined }): Frame {
   return named ? frameSse : frameUnnamedSse;
 }
 
 /** A batch as lines of JSON, byte for byte as logged. */
-export function frameNdjson(lines: readonly LoggedLine[]): Buffer {
-  return Buffer.concat(lines.flatMap((line) => [line.bytes, NEWLINE]));
-}
+export const frameNdjson = shareFrames((lines) => joinFrames(lines, () => "", NEWLINE));
 
 /** Reports that the stream itself has failed; the turn may go on. It has no id, so a client resumes where it was. */
 export function frameSseError(data: unknown): Buffer {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+/** @param headOf - Latin text, as ids and types are */
+function joinFrames(lines: readonly LoggedLine[], headOf: (line: LoggedLine) => string, end: string): Buffer {
+  const heads = lines.map(headOf);
+  let size = lines.length * end.length;
+  for (const [index, { bytes }] of lines.entries()) size += bytes.length + (heads[index]?.length ?? 0);
+  const frames = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const [index, { bytes }] of lines.entries()) {
+    at += frames.write(heads[index] ?? "", at, "latin1");
+    at += bytes.copy(frames, at);
+    at += frames.write(end, at, "latin1");
+  }
+  return frames;
 }

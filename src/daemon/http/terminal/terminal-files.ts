@@ -18,6 +18,7 @@ const PAGE: readonly (readonly [path: string, file: string, contentType: string]
   ["/terminal/terminal.js", "terminal.js", SCRIPT],
   ["/terminal/connection.js", "connection.js", SCRIPT],
   ["/terminal/keys.js", "keys.js", SCRIPT],
+  ["/terminal/login.js", "login.js", SCRIPT],
   ["/terminal/terminal.css", "terminal.css", STYLE],
 ];
 

@@ -2,11 +2,13 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
-import { PROBLEM_STATUS, ProblemError, Ticket, TicketRequest } from "../../../protocol/index.ts";
+import { ProblemError, Ticket, TicketRequest } from "../../../protocol/index.ts";
 import type { TerminalService } from "../../terminal/service.ts";
 import { createHostCheck, createTokenCheck, type HostRules } from "../auth.ts";
 import { createBareApp } from "../bare-app.ts";
 import { limitConnections } from "../connections.ts";
+import type { BrowserSessions } from "../inspector/browser-sessions.ts";
+import { loginRoutes } from "../inspector/login-routes.ts";
 import { renderProblem, type RedactText } from "../problem.ts";
 import { pathOf } from "../request-path.ts";
 import { readTerminalFiles } from "./terminal-files.ts";
@@ -17,9 +19,13 @@ export interface TerminalSiteOptions extends HostRules {
   readonly pageDirectory: string;
   readonly logger: FastifyBaseLogger;
   readonly redact: RedactText;
+  /** The logins of the inspector's readers, which are good here too. */
+  readonly sessions: BrowserSessions;
+  readonly version: string;
 }
 
-const MAX_BODY_BYTES = 4_096;
+/** A token may be as long as 4096 characters. */
+const MAX_BODY_BYTES = 8_192;
 const MAX_CONNECTIONS = 1_000;
 
 /**
@@ -39,12 +45,13 @@ const HEADERS = {
 /**
  * Makes the app of the terminal's own port: the page, its files, its tickets and its WebSocket, all below `/terminal`.
  *
- * Anyone may load the page and its files; the ticket is what opens a shell.
+ * Anyone may load the page and its files; the ticket is what opens a shell. The token gives one, or a login, which is the
+ * inspector's too.
  */
 export async function createTerminalSite(options: TerminalSiteOptions): Promise<FastifyInstance> {
-  const { terminal, logger, redact } = options;
+  const { terminal, logger, redact, sessions, token, version } = options;
   const app = createBareApp({ logger, redact, maxBodyBytes: MAX_BODY_BYTES });
-  limitConnections(app, { max: MAX_CONNECTIONS, hasToken: options.token !== undefined });
+  limitConnections(app, { max: MAX_CONNECTIONS, hasToken: token !== undefined });
   const typed = app.withTypeProvider<ZodTypeProvider>();
   const checkHost = createHostCheck(options);
   app.addHook("onRequest", async ({ headers }) => checkHost(headers));
@@ -54,10 +61,13 @@ export async function createTerminalSite(options: TerminalSiteOptions): Promise<
     app.get(path, async (_request, reply) => reply.type(contentType).send(bytes));
   }
 
-  const isTrusted = createTokenCheck(options.token);
+  await typed.register(loginRoutes, { path: "/terminal/session", sessions, token, version });
+  const hasToken = createTokenCheck(token);
   const schema = { body: TicketRequest, response: { 201: Ticket } };
   typed.post("/terminal/tickets", { schema }, async ({ body, headers }, reply) =>
-    reply.code(201).send(terminal.issueTicket(body.session_id, isTrusted(headers.authorization))),
+    reply
+      .code(201)
+      .send(terminal.issueTicket(body.session_id, hasToken(headers.authorization) || sessions.isTrusted(headers))),
   );
 
   app.server.on("upgrade", (request, socket, head) => {
@@ -86,7 +96,7 @@ function refuseUpgrade(
   const problem =
     error instanceof ProblemError ? error : new ProblemError("internal_error", "turnd failed; its log says why");
   const body = JSON.stringify(renderProblem(problem, redact));
-  const head = `HTTP/1.1 ${PROBLEM_STATUS[problem.code]} Refused\r\nContent-Type: application/json\r\n`;
+  const head = `HTTP/1.1 ${problem.status} Refused\r\nContent-Type: application/json\r\n`;
   // A connection that breaks while it is refused needs no answer.
   socket.on("error", () => {});
   // A client that keeps its own end open must not keep the site from closing.

@@ -9,6 +9,7 @@ import { GroupError, type CommandGroup } from "../cgroup/cgroup.ts";
 import { ResourcesExhaustedError, throwIfExhausted } from "../exhausted.ts";
 import { readTail } from "../../storage/read-bounded.ts";
 import { asUser, type RunAs } from "../run-as.ts";
+import type { Starter } from "../starter/starter.ts";
 
 /**
  * What a keeper writes into `started`. Start times are in clock ticks since boot: pid and start time identify a
@@ -35,6 +36,8 @@ export interface KeptCommand {
   readonly runAs: RunAs;
   /** The control group that the command enters before it runs; absent: it stays in turnd's. */
   readonly group?: CommandGroup;
+  /** What starts the keeper; absent: it is a process of this one's. */
+  readonly starter?: Starter;
 }
 
 /** perl-base is part of every Debian. */
@@ -77,6 +80,23 @@ export class KeeperDiskError extends KeeperError {
  * @throws {ResourcesExhaustedError} if the keeper or the command could get no process
  */
 export async function startKept(kept: KeptCommand): Promise<Started> {
+  return (await startByStarter(kept)) ?? startHere(kept);
+}
+
+/** @returns undefined where there is no starter that answers; it may have started the command all the same (law 10). */
+async function startByStarter(kept: KeptCommand): Promise<Started | undefined> {
+  if (kept.starter === undefined) return undefined;
+  const variables = Object.entries(kept.env).map(([name, value]) => `${name}=${value}`);
+  const [, ...args] = keeperArgs(kept, ["--killed-first", "--drop-rights"]);
+  const answer = await kept.starter.ask(["keep", `${variables.length}`, ...variables, ...args]);
+  if (answer === undefined) return undefined;
+  const started = answer.code === 0 ? parseStarted(answer.stdout) : undefined;
+  return (
+    started ?? adoptOrThrow(kept.directory, { exitCode: answer.code ?? undefined, originalMessage: answer.stderr })
+  );
+}
+
+async function startHere(kept: KeptCommand): Promise<Started> {
   const files = await Promise.all([
     open(join(kept.directory, "prompt.txt"), constants.O_RDONLY | constants.O_NONBLOCK),
     open(join(kept.directory, "stdout.jsonl"), APPEND, 0o600),
@@ -150,7 +170,15 @@ function keeperOptions({ env }: Pick<KeptCommand, "env">) {
 
 /** Reads `started`; undefined when the turn never started, or its keeper ended before it had written its pids. */
 export async function readStarted(directory: string): Promise<Started | undefined> {
-  const parsed = StartedFile.safeParse(await readJson(join(directory, "started")));
+  return toStarted(await readJson(join(directory, "started")));
+}
+
+function parseStarted(text: string): Started | undefined {
+  return toStarted(JSON.parse(text));
+}
+
+function toStarted(content: unknown): Started | undefined {
+  const parsed = StartedFile.safeParse(content);
   if (!parsed.success) return undefined;
   const { keeper, keeper_start, pid, pid_start, subreaper } = parsed.data;
   return { keeperPid: keeper, keeperStart: keeper_start, pid, pidStart: pid_start, isSubreaper: subreaper };
@@ -246,16 +274,21 @@ async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): 
     if (hasEnded) break;
     await Promise.race([end, delay(2)]);
   }
-  const other = ended?.exitCode === ALREADY_STARTED ? await adoptStarted(directory) : undefined;
+  return adoptOrThrow(directory, ended ?? {});
+}
+
+/** What an earlier keeper has started, where there was one. @throws why nothing runs */
+async function adoptOrThrow(directory: string, ended: KeeperEnd): Promise<Started> {
+  const other = ended.exitCode === ALREADY_STARTED ? await adoptStarted(directory) : undefined;
   if (other !== undefined) return other;
-  throwIfExhausted(ended?.code);
-  if (ended?.exitCode === NO_PROCESS) throw new ResourcesExhaustedError("the turn's keeper could not fork");
-  const isDisk = ended?.exitCode === DISK_FAULT;
+  throwIfExhausted(ended.code);
+  if (ended.exitCode === NO_PROCESS) throw new ResourcesExhaustedError("the turn's keeper could not fork");
+  const isDisk = ended.exitCode === DISK_FAULT;
   // Its command line explains nothing, and on a full disk its own message is lost.
-  const why = (await readLastLine(join(directory, "stderr.log"))) ?? (isDisk ? undefined : ended?.originalMessage);
-  const how = ended?.signal === undefined ? `exit code ${ended?.exitCode ?? "none"}` : ended.signal;
+  const why = (await readLastLine(join(directory, "stderr.log"))) ?? (isDisk ? undefined : ended.originalMessage);
+  const how = ended.signal === undefined ? `exit code ${ended.exitCode ?? "none"}` : ended.signal;
   if (isDisk) throw new KeeperDiskError(`the keeper's files could not be written: ${why ?? how}`);
-  if (ended?.exitCode === NO_GROUP) throw new GroupError(`the control group could not be used: ${why ?? how}`);
+  if (ended.exitCode === NO_GROUP) throw new GroupError(`the control group could not be used: ${why ?? how}`);
   throw new KeeperError(`the keeper could not start the command: ${why ?? how}`);
 }
 

@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { constants, fstatSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { watchIfPossible } from "./change-notices.ts";
 import { createLineSplitter, type SplitLine } from "./line-splitter.ts";
@@ -42,6 +42,11 @@ export interface FollowOptions {
 const POLL_MS = 250;
 /** Each read goes to another thread and back, so it is a long one. */
 const READ_BYTES = 524_288;
+/**
+ * What a running CLI has just written is in memory: it is read at once, up to so much. To send another thread for it takes
+ * ten times as long, and on a busy machine hundreds of times.
+ */
+const LIVE_READ_BYTES = 65_536;
 /** How much becomes lines at once. Longer text is allocated apart in the heap, which costs more and is freed late. */
 const CHUNK_BYTES = 65_536;
 
@@ -72,10 +77,12 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
       // Read before the scan: everything that was written before `finished` is then found by this one.
       const isLast = options.finished.aborted;
       const notice = wakeUp.next();
-      const fromStdout = (await stdout.takeChunk()) ?? (isLast ? stdout.takeRest() : undefined);
+      const look = (file: LineFile): Taken =>
+        wakeUp.takeNews(file.path) || isLast || file.mayHaveMore() ? file.takeChunk() : undefined;
+      const fromStdout = (await look(stdout)) ?? (isLast ? stdout.takeRest() : undefined);
       // A complete recording is read one file after the other; in a live turn no file may starve the other.
       const isStdoutsTurn = fromStdout !== undefined && (isLast || stdout.hasMoreRead());
-      const fromStderr = isStdoutsTurn ? undefined : await stderr.takeChunk();
+      const fromStderr = isStdoutsTurn ? undefined : await look(stderr);
       if (fromStdout !== undefined || fromStderr !== undefined) {
         yield batch([...(fromStdout ?? []), ...(fromStderr ?? [])]);
       } else if (isLast) {
@@ -102,15 +109,22 @@ export async function* joinRuns(taken: AsyncIterable<TakenLine>): AsyncGenerator
   if (run !== undefined) yield run;
 }
 
+/** Lines, or none: at once where a running CLI has just written them. */
+type Taken = Lines | Promise<Lines>;
+type Lines = readonly SplitLine[] | undefined;
+
 interface LineFile {
+  readonly path: string;
   /** More lines up to a number; undefined when that is reached, or the file ends before it. */
-  takeUpTo(number: number): Promise<readonly SplitLine[] | undefined>;
+  takeUpTo(number: number): Promise<Lines>;
   /** The lines of one more chunk, without its unfinished last line; undefined at the end of the file so far. */
-  takeChunk(): Promise<readonly SplitLine[] | undefined>;
+  takeChunk(): Taken;
   /** Whether the next chunk is in memory, without a read of the file. */
   hasMoreRead(): boolean;
+  /** False once a read has come to the end of the file: then there is more only when the file has grown. */
+  mayHaveMore(): boolean;
   /** The unfinished last line; undefined when there is none. */
-  takeRest(): readonly SplitLine[] | undefined;
+  takeRest(): Lines;
   /** Its size: what was read, or more where reading is behind. */
   knownBytes(): number;
   close(): Promise<void>;
@@ -119,7 +133,7 @@ interface LineFile {
 async function openLines(
   path: string,
   source: "stdout" | "stderr",
-  { maxLineBytes, maxBytes = Infinity }: Pick<FollowOptions, "maxLineBytes" | "maxBytes">,
+  { maxLineBytes, maxBytes = Infinity, finished }: Pick<FollowOptions, "maxLineBytes" | "maxBytes" | "finished">,
 ): Promise<LineFile> {
   const file = await openIfThere(path);
   const splitter = createLineSplitter(source, maxLineBytes);
@@ -127,27 +141,44 @@ async function openLines(
   let unsplit: Buffer = buffer.subarray(0, 0);
   let ahead: readonly SplitLine[] = [];
   let [bytesRead, sizeBytes, lastTaken] = [0, 0, 0];
+  let [isAtEnd, isBehind] = [false, false];
 
-  async function nextLines(): Promise<readonly SplitLine[] | undefined> {
+  function nextLines(): Taken {
     if (ahead.length > 0) return ahead;
-    if (bytesRead >= maxBytes && unsplit.length === 0) return lookBeyond();
-    if (unsplit.length === 0) unsplit = await readMore();
-    if (unsplit.length === 0) return undefined;
-    const chunk = unsplit.subarray(0, CHUNK_BYTES);
-    unsplit = unsplit.subarray(CHUNK_BYTES);
-    return splitter.push(chunk);
+    if (unsplit.length > 0) return split(unsplit);
+    if (bytesRead >= maxBytes) return lookBeyond();
+    return file === undefined || finished.aborted || isBehind ? readMore() : split(readLive(file));
   }
 
-  async function readMore(): Promise<Buffer> {
+  function split(read: Buffer): Lines {
+    unsplit = read.subarray(CHUNK_BYTES);
+    return read.length === 0 ? undefined : splitter.push(read.subarray(0, CHUNK_BYTES));
+  }
+
+  async function readMore(): Promise<Lines> {
     const wanted = Math.min(READ_BYTES, maxBytes - bytesRead);
-    const read = (await file?.read(buffer, 0, wanted, bytesRead))?.bytesRead ?? 0;
-    bytesRead += read;
-    if (read === wanted) sizeBytes = (await file?.stat())?.size ?? 0;
+    const { bytesRead: read = 0 } = (await file?.read(buffer, 0, wanted, bytesRead)) ?? {};
+    noteRead(read, wanted);
+    if (isBehind) sizeBytes = (await file?.stat())?.size ?? 0;
+    return split(buffer.subarray(0, read));
+  }
+
+  function readLive({ fd }: FileHandle): Buffer {
+    const wanted = Math.min(LIVE_READ_BYTES, maxBytes - bytesRead);
+    const read = readSync(fd, buffer, 0, wanted, bytesRead);
+    noteRead(read, wanted);
+    if (isBehind) sizeBytes = fstatSync(fd).size;
     return buffer.subarray(0, read);
   }
 
+  function noteRead(read: number, wanted: number): void {
+    bytesRead += read;
+    isBehind = read === wanted;
+    isAtEnd = !isBehind;
+  }
+
   /** No lines, once, where the file has grown beyond what is read of it: the caller has to know. */
-  async function lookBeyond(): Promise<readonly SplitLine[] | undefined> {
+  async function lookBeyond(): Promise<Lines> {
     if (sizeBytes > maxBytes) return undefined;
     sizeBytes = (await file?.stat())?.size ?? 0;
     return sizeBytes > maxBytes ? [] : undefined;
@@ -161,26 +192,32 @@ async function openLines(
     return wanted;
   }
 
-  async function takeUpTo(last: number): Promise<readonly SplitLine[] | undefined> {
+  async function takeUpTo(last: number): Promise<Lines> {
     if (lastTaken >= last) return undefined;
     const lines = await nextLines();
     // Only a line without its newline can be missing here, and only if it was logged when the turn had ended.
     return lines === undefined ? takeRest() : take(lines, last);
   }
 
-  function takeRest(): readonly SplitLine[] | undefined {
+  function takeAll(lines: Lines): Lines {
+    return lines && take(lines, Infinity);
+  }
+
+  function takeRest(): Lines {
     const rest = splitter.flush();
     return rest.length > 0 ? take(rest, Infinity) : undefined;
   }
 
   return {
+    path,
     takeUpTo,
-    async takeChunk() {
-      const lines = await nextLines();
-      return lines && take(lines, Infinity);
+    takeChunk() {
+      const lines = nextLines();
+      return lines instanceof Promise ? lines.then(takeAll) : takeAll(lines);
     },
     takeRest,
     hasMoreRead: () => ahead.length + unsplit.length > 0,
+    mayHaveMore: () => !isAtEnd || ahead.length + unsplit.length > 0,
     knownBytes: () => Math.max(bytesRead, sizeBytes),
     close: async () => file?.close(),
   };
@@ -198,6 +235,8 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
 }
 
 interface WakeUp {
+  /** Whether a file may have grown since this was last asked of it. */
+  takeNews(path: string): boolean;
   /** Resolves at the next sign that there may be more to read. */
   next(): Promise<void>;
   close(): void;
@@ -205,22 +244,28 @@ interface WakeUp {
 
 function createWakeUp(paths: readonly string[], finished: AbortSignal): WakeUp {
   let wake: () => void = () => {};
-  const notify = (): void => wake();
-  const unwatch = finished.aborted ? [] : paths.map((path) => watchIfPossible(path, notify));
-  finished.addEventListener("abort", notify, { once: true });
-  let timer: NodeJS.Timeout | undefined;
+  const grown = new Set(paths);
+  const notify = (...changed: readonly string[]): void => {
+    for (const path of changed) grown.add(path);
+    wake();
+  };
+  const notifyAll = (): void => notify(...paths);
+  const unwatch = finished.aborted ? [] : paths.map((path) => watchIfPossible(path, () => notify(path)));
+  finished.addEventListener("abort", notifyAll, { once: true });
+  // A notice may be missing: all files are looked at then.
+  const timer = setTimeout(notifyAll, POLL_MS);
 
   return {
+    takeNews: (path) => grown.delete(path),
     next: () =>
       new Promise((resolve) => {
-        clearTimeout(timer);
-        timer = setTimeout(resolve, POLL_MS);
+        timer.refresh();
         wake = resolve;
-        if (finished.aborted) resolve();
+        if (finished.aborted || grown.size > 0) resolve();
       }),
     close() {
       clearTimeout(timer);
-      finished.removeEventListener("abort", notify);
+      finished.removeEventListener("abort", notifyAll);
       for (const close of unwatch) close();
     },
   };

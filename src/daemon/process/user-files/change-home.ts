@@ -1,6 +1,7 @@
 import { PERL } from "../keeper/keeper.ts";
 import type { RunAs } from "../run-as.ts";
 import { runTool } from "../run-tool.ts";
+import type { Starter } from "../starter/starter.ts";
 
 /** What is done to a home, in order. Paths are relative to it. Source: sandbox/write-home. */
 export type HomeCommand =
@@ -11,6 +12,8 @@ export interface HomeWriter {
   /** The text of `sandbox/write-home`. */
   readonly homeWriter: string;
   readonly runAs: RunAs;
+  /** Has it done in a process of its own; absent: it is done by a new one of this process. */
+  readonly starter?: Starter;
 }
 
 /** The home could not be prepared: no room, or not writable. */
@@ -38,12 +41,11 @@ export async function changeHome(
   signal?: AbortSignal,
 ): Promise<string[]> {
   const input = Buffer.concat(commands.map(encode));
-  const result = await runTool([PERL, "-e", writer.homeWriter, home], {
-    runAs: writer.runAs,
-    timeoutMs: TIMEOUT_MS,
-    input,
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const { runAs, starter } = writer;
+  const limits = { timeoutMs: TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
+  const result =
+    (await starter?.ask(["home", `${runAs.uid}`, `${runAs.gid}`, home, input], limits)) ??
+    (await runTool([PERL, "-e", writer.homeWriter, home], { runAs, input, ...limits }));
   if (result.code !== 0) throw new HomeError(`${home} cannot be prepared: ${result.stderr || `exit ${result.code}`}`);
   return result.stdout === "" ? [] : result.stdout.split("\n");
 }

@@ -3,6 +3,7 @@ import { chmod, open, readdir, rmdir, unlink, type FileHandle } from "node:fs/pr
 import { join } from "node:path";
 import type { RunAs } from "../run-as.ts";
 import { runTool, type ToolResult } from "../run-tool.ts";
+import { startTimeLimit } from "../time-limit.ts";
 
 export interface RemoveOptions {
   /** The CLIs' user: what belongs to that user is removed with that user's rights only. */
@@ -50,13 +51,12 @@ const MAX_REASON_CHARACTERS = 300;
  */
 export async function removeDirectory(path: string, options: RemoveOptions): Promise<void> {
   const { runAs, limitMs = LIMIT_MS, signal } = options;
-  const timeout = AbortSignal.timeout(limitMs);
-  await removeEntry(path, {
-    runAs,
-    shown: path,
-    depth: 0,
-    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-  });
+  const limit = startTimeLimit(limitMs, signal);
+  try {
+    await removeEntry(path, { runAs, shown: path, depth: 0, signal: limit.signal });
+  } finally {
+    limit.release();
+  }
 }
 
 interface Walk {

@@ -2,10 +2,12 @@ import type { Logger } from "pino";
 import PQueue from "p-queue";
 import { ProblemError, type ReplayRequest, type SessionRequest, type TurnRequest } from "../../../protocol/index.ts";
 import type { RunAs } from "../../process/run-as.ts";
+import type { Starter } from "../../process/starter/starter.ts";
 import type { SessionFile } from "../../sessions/session-file.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import { assertNoPrograms, assertSupported } from "./capabilities.ts";
 import type { TurnLimits } from "../contract/limits.ts";
+import type { TurnTracer } from "../contract/tracer.ts";
 import type { Executors } from "../readiness/executors.ts";
 import { cliOf, findSession, unreadableSession } from "./find-session.ts";
 import { knownExecutor, sessionExecutor } from "./known-executor.ts";
@@ -22,14 +24,15 @@ import type { Tombstones } from "../store/tombstones.ts";
 import { findShortage } from "../readiness/state-disk.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { permissionsOf } from "./turn-permissions.ts";
+import type { Concerned } from "../store/state-check.ts";
 import type { TurnStore } from "../store/turn-store.ts";
 import { withExecutorId } from "../readiness/executor-names.ts";
 import { checkWorkspace } from "../readiness/workspace.ts";
 
 /** Lets requests in, each at most once (law 10). */
 export interface Admission {
-  admit(request: TurnRequest, traceId: string | undefined): Promise<Admitted>;
-  admitReplay(request: ReplayRequest, traceId: string | undefined): Promise<Admitted>;
+  admit(request: TurnRequest, traceparent: string | undefined): Promise<Admitted>;
+  admitReplay(request: ReplayRequest, traceparent: string | undefined): Promise<Admitted>;
   createSession(request: SessionRequest): Promise<SessionFile>;
   /** Resolves when what is being admitted at this moment has been. */
   settled(): Promise<void>;
@@ -54,11 +57,13 @@ export interface AdmissionParts {
   readonly workspace: string;
   readonly workspaceRoots: readonly string[];
   readonly runAs: RunAs;
+  readonly starter?: Starter;
   readonly limits: Pick<
     TurnLimits,
     "maxQueued" | "turnTimeoutMs" | "idleTimeoutMs" | "maxOutputBytes" | "minFreeBytes"
   >;
   readonly changes: { readonly isDefault: boolean };
+  readonly tracer: Pick<TurnTracer, "begin" | "admitted">;
   readonly now: () => Date;
   readonly logger: Logger;
   readonly store: TurnStore;
@@ -66,6 +71,8 @@ export interface AdmissionParts {
   readonly tombstones: Tombstones;
   /** Whether a session is being deleted: nothing is let into it any more. */
   readonly isBeingDeleted: (sessionId: string) => boolean;
+  /** Resolves when it is known whether a request ran before, and what its session is; rejects where that could not be found out. */
+  readonly whenKnown: (concerned: Concerned) => Promise<void>;
   /** Puts an admitted turn in line by its policy. */
   readonly enqueue: (turn: Turn) => void;
 }
@@ -75,20 +82,21 @@ export interface AdmissionParts {
  * queue are decided in the order in which they came.
  */
 export function createAdmission(parts: AdmissionParts): Admission {
-  const { sessions, secrets, store, limits, logger, enqueue } = parts;
+  const { sessions, secrets, store, limits, tracer, logger, enqueue } = parts;
   const gate = new PQueue({ concurrency: 1 });
   const underWay = new Map<string, Promise<unknown>>();
   let isClosed = false;
   const resolver = createSessionResolver(parts);
 
   /** Lets a new request in, inside the gate: `draft` decides on the session and makes the turn. */
-  async function admitNow({ requestId, hash }: Asked, draft: () => Promise<TurnDraft>): Promise<Admitted> {
+  async function admitNow({ requestId, hash, receivedAt }: Asked, draft: () => Promise<TurnDraft>): Promise<Admitted> {
     const known = findKnown(parts, requestId, hash);
     if (known !== undefined) return { turn: known, isRepeat: true };
     refuseIfUncertain(parts, requestId);
     await refuseIfNotStorable();
     const turn = await resolver.keepingNoneOnFailure(() => addTurn(draft));
     logger.info({ turnId: turn.file.turn_id, sessionId: turn.file.session_id }, "turn admitted");
+    tracer.admitted(turn.file, receivedAt);
     enqueue(turn);
     return { turn, isRepeat: false };
   }
@@ -110,15 +118,17 @@ export function createAdmission(parts: AdmissionParts): Admission {
     if (shortage !== undefined) throw new ProblemError("storage_full", shortage);
   }
 
-  function begin(session: SessionFile, hash: string, traceId: string | undefined): NewTurn {
+  function begin(session: SessionFile, hash: string, trace: NewTurn["trace"]): NewTurn {
     const createdAt = parts.now().toISOString();
-    return { sessionId: session.session_id, hash, traceId, createdAt, order: store.nextOrder() };
+    return { sessionId: session.session_id, hash, trace, createdAt, order: store.nextOrder() };
   }
 
-  function enter<T>(work: () => Promise<T>): Promise<T> {
+  function enter<T>(concerned: Concerned, work: () => Promise<T>): Promise<T> {
     return gate.add(async () => {
       if (isClosed) throw new ProblemError("shutting_down", "turnd is stopping; try again after its next start");
       try {
+        // Law 10: what the start has not looked at yet may have run this request.
+        await parts.whenKnown(concerned);
         return await work();
       } catch (error) {
         if (!isStorageError(error)) throw error;
@@ -128,7 +138,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     });
   }
 
-  async function admitTurn(request: TurnRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
+  async function admitTurn(request: TurnRequest, asked: Asked): Promise<Admitted> {
     const session = findSession(sessions, request);
     const executor =
       session === undefined
@@ -137,13 +147,13 @@ export function createAdmission(parts: AdmissionParts): Admission {
     assertSupported(request, executor.executor.id, executor.executor.capabilities);
     const workspace = await checkWorkspace(request.workspace ?? session?.workspace ?? parts.workspace, {
       roots: parts.workspaceRoots,
-      runAs: parts.runAs,
+      ...parts,
     });
-    return enter(() =>
+    return enter({ sessionId: request.session_id, requestId: asked.requestId }, () =>
       admitNow(asked, async () => {
         const found = await resolver.resolve(request, workspace);
         assertNoPrograms(request.mcp_servers ?? {}, permissionsOf(found, request));
-        const made = begin(found, asked.hash, traceId);
+        const made = begin(found, asked.hash, tracer.begin(asked.traceparent));
         return draftTurn(made, {
           request,
           executor: cliOf(found),
@@ -155,7 +165,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     );
   }
 
-  async function admitRecording(request: ReplayRequest, asked: Asked, traceId: string | undefined): Promise<Admitted> {
+  async function admitRecording(request: ReplayRequest, asked: Asked): Promise<Admitted> {
     const { workspace } = parts;
     const { executor } = knownExecutor(parts.executors, request.recording.turn.executor, "recording.turn.executor");
     const draft = draftReplay({
@@ -164,11 +174,17 @@ export function createAdmission(parts: AdmissionParts): Admission {
       maxOutputBytes: limits.maxOutputBytes,
       readTime: executor.readTime,
     });
-    return enter(() =>
+    return enter({ sessionId: request.session_id, requestId: asked.requestId }, () =>
       admitNow(asked, async () => {
-        return draft(begin(await resolver.resolveReplay(request), asked.hash, traceId));
+        // Its recording may name a trace; a new one would hide that.
+        const trace = asked.traceparent === undefined ? undefined : tracer.begin(asked.traceparent);
+        return draft(begin(await resolver.resolveReplay(request), asked.hash, trace));
       }),
     );
+  }
+
+  function ask(request: TurnRequest | ReplayRequest, traceparent: string | undefined): Asked {
+    return { requestId: request.request_id, hash: hashRequest(request), traceparent, receivedAt: parts.now() };
   }
 
   /** The first of several at once decides; the others see what became of it. */
@@ -185,14 +201,14 @@ export function createAdmission(parts: AdmissionParts): Admission {
   }
 
   return {
-    admit(given, traceId) {
+    admit(given, traceparent) {
       const request = withExecutorId(parts.executors, given);
-      const asked = { requestId: request.request_id, hash: hashRequest(request) };
-      return admitOnce(asked, () => admitTurn(request, asked, traceId));
+      const asked = ask(request, traceparent);
+      return admitOnce(asked, () => admitTurn(request, asked));
     },
-    admitReplay(request, traceId) {
-      const asked = { requestId: request.request_id, hash: hashRequest(request) };
-      return admitOnce(asked, () => admitRecording(request, asked, traceId));
+    admitReplay(request, traceparent) {
+      const asked = ask(request, traceparent);
+      return admitOnce(asked, () => admitRecording(request, asked));
     },
     async createSession(given) {
       const request = withExecutorId(parts.executors, given);
@@ -200,9 +216,9 @@ export function createAdmission(parts: AdmissionParts): Admission {
       assertSessionSupported(request, executor.capabilities, parts.sessionSecrets);
       const workspace = await checkWorkspace(request.workspace ?? parts.workspace, {
         roots: parts.workspaceRoots,
-        runAs: parts.runAs,
+        ...parts,
       });
-      return enter(async () => {
+      return enter({ sessionId: request.session_id, requestId: undefined }, async () => {
         const { session_id: id = "" } = request;
         if (sessions.get(id) !== undefined) {
           throw new ProblemError("session_exists", `session ${id} exists already`);
@@ -220,8 +236,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
   };
 }
 
-/** A request as far as it matters whether it is a repeat. */
+/** A request as far as it matters whether it is a repeat, and which trace it belongs to. */
 interface Asked {
   readonly requestId: string | undefined;
   readonly hash: string;
+  readonly traceparent: string | undefined;
+  readonly receivedAt: Date;
 }

@@ -3,6 +3,7 @@ import { bytesOf } from "../../replay/pieces.ts";
 import { hasRun } from "../../replay/recording.ts";
 import { schedule, spanMs, type ReadTime } from "../../replay/schedule.ts";
 import { TIMELINE_FILE } from "../../replay/timeline.ts";
+import type { TurnTrace } from "../contract/tracer.ts";
 import { beginTurnFile, excerptOf, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import { OUTPUT, RECORDED } from "../store/output-files.ts";
 
@@ -52,7 +53,9 @@ export function draftReplay({
   const output = speed === "max" ? OUTPUT : RECORDED;
   return (made) => ({
     file: {
-      ...beginTurnFile({ ...made, traceId: made.traceId ?? turn.trace_id }, request),
+      ...beginTurnFile(made, request),
+      // Asked for without a trace of its own, it shows the recording's; no span is sent in that one.
+      ...(made.trace === undefined ? recordedTrace(turn) : {}),
       executor: turn.executor,
       mode: turn.mode ?? "execute",
       ...(turn.model === undefined ? {} : { model: turn.model }),
@@ -60,6 +63,7 @@ export function draftReplay({
       ...(turn.cli_version === undefined ? {} : { cli_version: turn.cli_version }),
       ...(turn.args === undefined ? {} : { args: [...turn.args] }),
       requested_session: requested ?? null,
+      ...(turn.output_alone === undefined ? {} : { output_alone: turn.output_alone }),
       ...(turn.usage_before === undefined ? {} : { usage_before: turn.usage_before }),
       ...(turn.degraded === undefined ? {} : { degraded: { ...turn.degraded, set_aside: [] } }),
       ...(turn.halted === undefined ? {} : { halted: turn.halted }),
@@ -86,6 +90,10 @@ export function draftReplay({
       { name: output.stderr, content: stderr },
     ],
   });
+}
+
+function recordedTrace({ trace_id, traceparent }: ReplayRequest["recording"]["turn"]): Partial<TurnTrace> {
+  return { ...(trace_id === undefined ? {} : { trace_id }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
 function checkLines(timeline: readonly TimelineEntry[], lines: Readonly<Record<"stdout" | "stderr", number>>): void {

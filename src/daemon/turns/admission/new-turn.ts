@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { CliName, TurnRequest } from "../../../protocol/index.ts";
 import type { TurnLimits } from "../contract/limits.ts";
+import type { TurnTrace } from "../contract/tracer.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 import type { NewFile } from "../store/turn-store.ts";
 
@@ -8,7 +9,7 @@ import type { NewFile } from "../store/turn-store.ts";
 export interface NewTurn {
   readonly sessionId: string;
   readonly hash: string;
-  readonly traceId: string | undefined;
+  readonly trace: TurnTrace | undefined;
   readonly createdAt: string;
   readonly order: number;
 }
@@ -30,7 +31,7 @@ export interface TurnDetails {
 
 /** The fields that a turn and a replay have in common. */
 export function beginTurnFile(
-  { sessionId, hash, traceId, createdAt, order }: NewTurn,
+  { sessionId, hash, trace, createdAt, order }: NewTurn,
   { request_id: requestId, metadata }: Pick<TurnRequest, "request_id" | "metadata">,
 ) {
   const turnId = uuidv7();
@@ -41,7 +42,7 @@ export function beginTurnFile(
     request_hash: hash,
     session_id: sessionId,
     ...(metadata === undefined ? {} : { metadata }),
-    ...(traceId === undefined ? {} : { trace_id: traceId }),
+    ...trace,
     created_at: createdAt,
     order,
   };

@@ -12,7 +12,7 @@ import { findSession, sessionNotFound, unreadableSession } from "./find-session.
 export interface ResolveParts {
   readonly sessions: SessionStore;
   readonly secrets: Pick<SecretBook, "forgetSession" | "redactorOf">;
-  readonly store: Pick<TurnStore, "ofSession">;
+  readonly store: Pick<TurnStore, "liveOfSession">;
   readonly queue: Pick<TurnQueue, "isBusy" | "running" | "waitingCount" | "wouldWait">;
   /** Where a replay works, as it is shown. */
   readonly workspace: string;
@@ -121,7 +121,7 @@ export function createSessionResolver(parts: ResolveParts): SessionResolver {
 
 function refuseIfBusy({ queue, store, secrets }: ResolveParts, request: TurnRequest, sessionId: string): void {
   if (request.queue_policy === "reject" && queue.isBusy(sessionId)) {
-    const running = queue.running(sessionId) ?? store.ofSession(sessionId).at(-1);
+    const running = queue.running(sessionId) ?? store.liveOfSession(sessionId).at(-1);
     const redact = secrets.redactorOf(sessionId);
     const extras = running === undefined ? {} : { turn_id: running.file.turn_id, turn: toSnapshot(running, 0, redact) };
     throw new ProblemError("session_busy", `session ${sessionId} is busy; wait for its turn or enqueue`, extras);

@@ -11,6 +11,8 @@ export interface TurnObserver {
   /** Processes that a CLI had left behind, or that were left when it was stopped, were ended (law 6). */
   processesSwept(count: number): void;
   turnEnded(end: TurnEnd): void;
+  /** A session was deleted because it is kept no longer. */
+  sessionRetired(): void;
 }
 
 /** What metrics count of a turn: nothing that names it. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { HomePlan } from "../../executors/contract/invocation.ts";
 import { TURN_MARKER } from "../../process/keeper/tree.ts";
 import { executorOf, type Executors } from "../readiness/executors.ts";
@@ -19,6 +20,12 @@ export interface CliEnvironmentParts {
   readonly baseEnv: Readonly<Record<string, string>>;
 }
 
+/** A binary, as far as its home depends on it. */
+export interface RunningCli {
+  readonly version: string | undefined;
+  readonly features?: CliFeatures | undefined;
+}
+
 /** The environment of the processes of a turn's CLI. */
 export interface CliEnvironment {
   /** The session's home. */
@@ -31,14 +38,14 @@ export interface CliEnvironment {
 /**
  * Works out a turn's home and environment; writes nothing.
  *
- * @param cliVersion - of the binary that will run; absent: of the one that ran
+ * @param cli - the binary that will run; absent: the one that ran
  */
 export function environmentOf(
   parts: CliEnvironmentParts,
   turn: Turn,
-  cliVersion = turn.file.cli_version,
+  cli: RunningCli = { version: turn.file.cli_version },
 ): CliEnvironment {
-  const { executor, cliName, configuration } = executorOf(parts.executors, turn.file.executor);
+  const { executor, cliName, configuration, allowsWorkspaceCode } = executorOf(parts.executors, turn.file.executor);
   const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
   const { home } = parts.sessions.paths(turn.file.session_id);
@@ -51,12 +58,15 @@ export function environmentOf(
     mcpServers: serversOf(session, turn.file, parts.sessionSecrets),
     ...(session.instructions === undefined ? {} : { instructions: session.instructions }),
     ...(turn.file.model === undefined ? {} : { model: turn.file.model }),
-    ...(cliVersion === undefined ? {} : { cliVersion }),
+    ...(cli.version === undefined ? {} : { cliVersion: cli.version }),
+    ...(cli.features === undefined ? {} : { cliFeatures: cli.features }),
+    allowsWorkspaceCode,
   });
   const env = {
     ...parts.baseEnv,
     HOME: parts.homeDirectory,
     TMPDIR: join(home, "tmp"),
+    ...(turn.file.traceparent === undefined ? {} : { TRACEPARENT: turn.file.traceparent }),
     ...plan.env,
     ...configuration.env,
     [TURN_MARKER]: turn.file.turn_id,

@@ -13,8 +13,9 @@ import {
   TurnEndedBy,
   Usage,
 } from "../../../protocol/index.ts";
-import { writeFileAtomic } from "../../storage/atomic-file.ts";
+import { replaceFileAtomic, writeFileAtomic } from "../../storage/atomic-file.ts";
 import { readRegular } from "../../storage/read-regular.ts";
+import { TurnTrace } from "../contract/tracer.ts";
 
 /** What turnd itself did to end a turn; null when it did nothing. Source: docs/design.md §2. */
 export const EndedBy = TurnEndedBy.nullable();
@@ -50,7 +51,7 @@ export const TurnFile = z.object({
   /** What it changes in its workspace is kept: `changes.json`, `changes.diff`. */
   diff: z.boolean().optional(),
   metadata: Metadata.optional(),
-  trace_id: z.string().optional(),
+  ...TurnTrace.partial().shape,
   created_at: z.iso.datetime(),
   /** Turns are taken in this order; it only grows, across restarts too. */
   order: z.int().nonnegative(),
@@ -60,6 +61,8 @@ export const TurnFile = z.object({
   cli_version: z.string().optional(),
   args: z.array(z.string()).optional(),
   requested_session: z.string().nullable().optional(),
+  /** Of a replay: its recording was output alone. */
+  output_alone: z.literal(true).optional(),
   usage_before: Usage.optional(),
   /** A resume that failed: the plain files belong to a fresh native session. */
   degraded: z
@@ -95,6 +98,11 @@ export type TurnFile = z.infer<typeof TurnFile>;
 /** Replaces `turn.json`; durable when it resolves. */
 export async function writeTurnFile(directory: string, file: TurnFile): Promise<void> {
   await writeFileAtomic(join(directory, "turn.json"), `${JSON.stringify(file)}\n`);
+}
+
+/** The same before its process is started: the keeper syncs the directory before it lets the command run. */
+export async function replaceTurnFile(directory: string, file: TurnFile): Promise<void> {
+  await replaceFileAtomic(join(directory, "turn.json"), `${JSON.stringify(file)}\n`);
 }
 
 /** Reads `turn.json`; undefined when there is none, which means that the turn was never admitted. */

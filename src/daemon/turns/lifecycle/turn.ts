@@ -4,7 +4,7 @@ import { fileAfter, stopReasonIn } from "./file-after.ts";
 import type { End, Input, TurnProcess } from "./inputs.ts";
 import { beginLife, type Life } from "./life.ts";
 import { reasonOf, step, type Effect } from "./table.ts";
-import { writeTurnFile, type TurnFile } from "./turn-file.ts";
+import { replaceTurnFile, writeTurnFile, type TurnFile } from "./turn-file.ts";
 
 /**
  * A turn in memory: what is on disk, and what only a running daemon knows.
@@ -41,6 +41,11 @@ export interface Turn {
    */
   send(input: Input): Promise<void>;
 }
+
+/** What lists show of a turn: of an ended one there need be no more in memory. */
+export type ListedTurn = Pick<Turn, "file" | "status" | "endedAt" | "life"> & {
+  readonly tail: Pick<WritableTail, "lastSeq">;
+};
 
 /** How long a caller that stops a turn waits for the events of what was printed before: a turn may print for an hour what a CLI never would. */
 export const LAST_LINES_MS = 2_000;
@@ -94,7 +99,8 @@ export function createTurn(options: TurnOptions): Turn {
   async function write(): Promise<void> {
     const written = file;
     if (JSON.stringify(written) === JSON.stringify(fileOnDisk)) return;
-    await writeTurnFile(directory, written);
+    const isStopped = (written.ended_by ?? null) !== null;
+    await (life.phase === "starting" && !isStopped ? replaceTurnFile : writeTurnFile)(directory, written);
     fileOnDisk = written;
   }
 
@@ -197,6 +203,6 @@ export function createTurn(options: TurnOptions): Turn {
 }
 
 /** Whether nothing more will happen to a turn. */
-export function hasEnded({ life }: Turn): boolean {
+export function hasEnded({ life }: Pick<Turn, "life">): boolean {
   return life.phase === "ended";
 }

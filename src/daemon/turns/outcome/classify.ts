@@ -81,11 +81,12 @@ export function listCandidates({
   // A halt is what the process's end shows too.
   const cause = failure === undefined || failure === halt ? [] : [fromDraft(failure)];
   const isProven = failure?.isProven === true;
+  const hasExitedWell = isExitUnrecorded || (exit !== null && exit.code === (ending?.proof?.exitCode ?? 0));
   return [
     ...stops("cancel", "session_deleted"),
     halt === undefined ? { rule: "turnd/halt", on: "turnd" } : fromDraft(halt),
     ...stops("output_limit"),
-    fromProof(exit?.code === 0 || isExitUnrecorded ? ending?.proof : undefined),
+    fromProof(hasExitedWell ? ending?.proof : undefined),
     ...stops("steer", "shutdown"),
     ...(isProven ? cause : []),
     ...stops("start_timeout", "idle_timeout", "turn_timeout"),

@@ -9,7 +9,9 @@ import { Decision, TurnEndedData } from "../../../protocol/index.ts";
 import type { EventLog, LogSoFar } from "../../event-log/event-log.ts";
 import type { Redact } from "../../event-log/redact.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
+import type { Ending } from "../../executors/contract/translator.ts";
 import type { TurnObserver } from "../contract/observer.ts";
+import type { TurnTracer } from "../contract/tracer.ts";
 import { concludeTurn, type TurnFacts } from "./classify.ts";
 import { explainTurn } from "./decision.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
@@ -23,7 +25,9 @@ export interface EndParts {
   readonly sessions: Pick<SessionStore, "get" | "update">;
   readonly redact: Redact;
   readonly observer: Pick<TurnObserver, "eventsWritten" | "turnEnded">;
+  readonly tracer: Pick<TurnTracer, "ended">;
   readonly now: () => Date;
+  /** Names the turn's session and its trace in each of its lines. */
   readonly logger: Logger;
 }
 
@@ -36,7 +40,6 @@ const END_RETRY_MS = 200;
  * Never throws: it is what is left where everything else has failed.
  */
 export async function endWithoutLog(parts: EndParts, turn: Turn, error: unknown): Promise<void> {
-  parts.logger.error({ turnId: turn.file.turn_id, err: error }, "turn's log cannot be written");
   const facts = { endedBy: turn.life.stopReason ?? null, halt: toFailureOfOurs(error), exit: null, isDegraded: false };
   const data: TurnEndedData = {
     ...concludeTurn(facts),
@@ -44,6 +47,9 @@ export async function endWithoutLog(parts: EndParts, turn: Turn, error: unknown)
     duration_ms: 0,
     digest: await digestOf(join(turn.directory, "events.jsonl")),
   };
+  const { turn_id: turnId } = turn.file;
+  const code = data.failure?.code;
+  parts.logger.error({ turnId, status: data.status, code, err: error }, "turn's log cannot be written");
   // Wherever the turn stood.
   await turn.send({ type: "failed" });
   const at = parts.now().toISOString();
@@ -52,7 +58,7 @@ export async function endWithoutLog(parts: EndParts, turn: Turn, error: unknown)
     end: { status: data.status, at, ...makeDecision(parts, turn, facts) },
     data,
   });
-  observeEnd(parts, turn, data);
+  observeEnd(parts, turn, data, at);
   turn.tail.end();
 }
 
@@ -74,7 +80,7 @@ async function digestOf(logPath: string): Promise<string> {
  * Where the disk takes not even this, the daemon goes on with the result in memory, and the next start tries again.
  */
 export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { facts, ran }: RunOutcome): Promise<void> {
-  if (ran !== undefined) await quietly(parts, turn, () => saveUsage(parts, turn, ran.ending.usageAfter));
+  if (ran !== undefined) await quietly(parts, turn, () => saveNativeState(parts, turn, ran.ending));
   const now = parts.now();
   const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);
   const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
@@ -99,11 +105,16 @@ export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { fact
     await writeResult(turn, { data, at }, turn.decision);
     await turn.send({ type: "result_written" });
   });
-  const { status, failure } = data;
-  parts.logger.info(
-    { turnId: turn.file.turn_id, status, code: failure?.code, durationMs: data.duration_ms },
-    "turn ended",
-  );
+  logEnded(parts, turn, data);
+}
+
+/** One line per turn; of a failed one with what decided it, which was redacted as the event was. */
+function logEnded({ logger }: EndParts, { file }: Turn, data: TurnEndedData): void {
+  const { status, failure, duration_ms: durationMs } = data;
+  const ids = { turnId: file.turn_id, executor: file.executor };
+  if (failure === undefined) return logger.info({ ...ids, status, durationMs }, "turn ended");
+  const { code, message, evidence } = failure;
+  logger.warn({ ...ids, status, durationMs, code, reason: message, evidence: evidence[0] }, "turn ended");
 }
 
 function makeDecision({ redact, logger }: EndParts, turn: Turn, facts: TurnFacts): Pick<End, "decision"> {
@@ -116,7 +127,8 @@ function makeDecision({ redact, logger }: EndParts, turn: Turn, facts: TurnFacts
   }
 }
 
-function observeEnd(parts: EndParts, { file }: Turn, data: TurnEndedData): void {
+function observeEnd(parts: EndParts, { file, directory }: Turn, data: TurnEndedData, at: string): void {
+  parts.tracer.ended(file, { data, at, logPath: join(directory, "events.jsonl") });
   parts.observer.turnEnded({
     executor: file.executor,
     status: data.status,
@@ -142,7 +154,7 @@ async function logEnd(
         () => {
           void turn.send({ type: "end_logged", end: { ...end, status: data.status } });
           parts.observer.eventsWritten(turn.file.executor, 1);
-          observeEnd(parts, turn, data);
+          observeEnd(parts, turn, data, end.at);
         },
       );
       return data;
@@ -151,7 +163,7 @@ async function logEnd(
       if (attempt >= END_RETRIES) {
         parts.logger.error({ turnId: turn.file.turn_id, err: error }, "end of a turn could not be written");
         await turn.send({ type: "end_unwritable", end: { ...end, status: data.status }, data });
-        observeEnd(parts, turn, data);
+        observeEnd(parts, turn, data, end.at);
         return data;
       }
       await delay(END_RETRY_MS);
@@ -159,9 +171,13 @@ async function logEnd(
   }
 }
 
-async function saveUsage(parts: EndParts, turn: Turn, usage: TurnEndedData["usage"]): Promise<void> {
-  if (usage === undefined && parts.sessions.get(turn.file.session_id)?.native_usage === undefined) return;
-  await parts.sessions.update(turn.file.session_id, { native_usage: usage });
+async function saveNativeState(parts: EndParts, turn: Turn, { usageAfter, historyLost }: Ending): Promise<void> {
+  const known = parts.sessions.get(turn.file.session_id);
+  if (usageAfter === undefined && known?.native_usage === undefined && historyLost === undefined) return;
+  await parts.sessions.update(turn.file.session_id, {
+    native_usage: usageAfter,
+    ...(historyLost === undefined ? {} : { native_history_lost: parts.redact(historyLost) }),
+  });
 }
 
 /** What can be derived again, or matters less than the end itself, must not keep the turn from ending (law 3). */

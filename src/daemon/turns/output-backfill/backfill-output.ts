@@ -13,6 +13,7 @@ import { executorOf } from "../readiness/executors.ts";
 import { appendLines, finishAppending } from "./pending-lines.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { makeGroup } from "../environment/turn-group.ts";
+import { startTimeLimit } from "../../process/time-limit.ts";
 
 export interface BackfillParts extends CliEnvironmentParts {
   /** `sandbox/keeper`. */
@@ -97,8 +98,8 @@ async function readStored(
       runAs: parts.runAs,
       ...makeGroup(parts, turn.file.turn_id),
     });
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(limitMs(parts, turn))]);
-    const exit = await waitForExit(directory, started, limit);
+    const limit = startTimeLimit(limitMs(parts, turn), signal);
+    const exit = await waitForExit(directory, started, limit.signal).finally(limit.release);
     const output = join(directory, "stdout.jsonl");
     if (exit?.code !== 0) return undefined;
     // What the command started may still run, and write.

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import type { CliFeatures, FeatureQuestion } from "../../executors/contract/cli-features.ts";
 import { findProgram, type FoundProgram } from "../../process/find-program.ts";
 import { runTool, type ToolResult } from "../../process/run-tool.ts";
 import { TemporaryHomeError } from "../../process/user-files/temporary-home.ts";
@@ -8,13 +9,25 @@ import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 /** What a CLI is asked with. */
 export type AskOptions = Pick<
   ExecutorRuntimeOptions,
-  "executor" | "cliName" | "explicitBinary" | "env" | "runAs" | "withTemporaryHome"
+  "executor" | "cliName" | "explicitBinary" | "env" | "runAs" | "withTemporaryHome" | "allowsWorkspaceCode"
 >;
 
 /** The binary of a CLI, or why there is none. */
 export type Located =
-  | { readonly ok: true; readonly path: string; readonly version: string; readonly warning?: string }
+  | {
+      readonly ok: true;
+      readonly path: string;
+      readonly version: string;
+      readonly warning?: string;
+      /** What it answered to the executor's `featureQuestion`. */
+      readonly features?: CliFeatures;
+      /** What the executor's `codeGuard` came to in this binary; absent where there is none, or it is not wanted. */
+      readonly guard?: GuardState;
+    }
   | { readonly ok: false; readonly reason: string };
+
+/** `failed`: the binary runs it and ends, `ignored`: it goes on without. */
+export type GuardState = "proven" | "failed" | "ignored";
 
 /** Whether the CLI's own sandbox can work here, and what it printed if not. */
 export interface SandboxState {
@@ -39,6 +52,10 @@ interface Asked {
 /** Looks every time whether the binary is still there and the same; asks it for its version only when it is not. */
 export function createLocate(options: AskOptions): SharedAnswer<Located> {
   let last: Asked | undefined;
+  const keep = (identity: string | undefined, located: Located): Located => {
+    if (located.ok && identity !== undefined) last = { identity, located };
+    return located;
+  };
   return shareAnswer({
     async ask(signal): Promise<Located> {
       const found = await findCli(options);
@@ -46,8 +63,10 @@ export function createLocate(options: AskOptions): SharedAnswer<Located> {
       const identity = await identify(found.path);
       if (identity !== undefined && last?.identity === identity) return last.located;
       const located = await askVersion(options, found, signal);
-      if (located.ok && identity !== undefined) last = { identity, located };
-      return located;
+      if (!located.ok || options.executor.featureQuestion === undefined) return keep(identity, located);
+      const features = await askFeatures(options, options.executor.featureQuestion, { found, signal });
+      // Without an answer it is asked again: its turns run meanwhile with what every version takes.
+      return features === undefined ? located : keep(identity, { ...located, ...features });
     },
     keptMs: () => LOCATED_KEPT_MS,
   });
@@ -76,15 +95,50 @@ async function askVersion(
   { path, warning }: FoundProgram & { readonly ok: true },
   signal: AbortSignal,
 ): Promise<Located> {
-  const result = await askCli(options, [path, "--version"], { timeoutMs: VERSION_TIMEOUT_MS, signal });
+  const { result, guard } = await runVersion(options, path, signal);
   const version = VERSION.exec(result.stdout)?.[0];
   if (result.code === 0 && version !== undefined) {
-    return { ok: true, path, version, ...(warning === undefined ? {} : { warning }) };
+    return {
+      ok: true,
+      path,
+      version,
+      ...(warning === undefined ? {} : { warning }),
+      ...(guard === undefined ? {} : { guard }),
+    };
   }
   const printed = `${result.stderr}\n${result.stdout}`.trim().split("\n")[0] || "it printed nothing";
   const ended = result.code === 0 ? "printed no version" : `ended with ${result.code ?? "no exit code"}`;
   const cause = warning === undefined ? "" : ` (${warning})`;
   return { ok: false, reason: `${path} --version ${ended}: ${printed}${cause}` };
+}
+
+/** With the guard; again without where it does not end well with it, so that the version is known. */
+async function runVersion(
+  options: AskOptions,
+  path: string,
+  signal: AbortSignal,
+): Promise<{ result: ToolResult; guard?: GuardState }> {
+  const ask = (env?: Readonly<Record<string, string>>): Promise<ToolResult> =>
+    askCli(options, [path, "--version"], { timeoutMs: VERSION_TIMEOUT_MS, signal, ...(env && { env }) });
+  const guard = options.allowsWorkspaceCode ? undefined : options.executor.codeGuard;
+  if (guard === undefined) return { result: await ask() };
+  const result = await ask(guard.env);
+  if (result.code === 0) return { result, guard: guard.isProven(result.stderr) ? "proven" : "ignored" };
+  const plain = await ask();
+  return plain.code === 0 ? { result: plain, guard: "failed" } : { result: plain };
+}
+
+/** @returns undefined when it did not end by itself: that proves nothing */
+async function askFeatures(
+  options: AskOptions,
+  question: FeatureQuestion,
+  { found, signal }: { readonly found: FoundProgram & { readonly ok: true }; readonly signal: AbortSignal },
+): Promise<{ features?: CliFeatures } | undefined> {
+  const command = [found.path, ...question.args];
+  const result = await askCli(options, command, { timeoutMs: VERSION_TIMEOUT_MS, signal });
+  if (result.code === null) return undefined;
+  const features = result.code === 0 ? question.read(result.stdout) : undefined;
+  return features === undefined ? {} : { features };
 }
 
 /** Tries the sandbox of the CLI. */
@@ -104,14 +158,21 @@ export async function trySandbox(
   };
 }
 
+interface AskBounds {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Besides what every question gets. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 async function askCli(
   { env, runAs, withTemporaryHome }: AskOptions,
   command: readonly string[],
-  bounds: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  { env: added = {}, ...bounds }: AskBounds,
 ): Promise<ToolResult> {
   try {
     return await withTemporaryHome((home) =>
-      runTool(command, { ...bounds, runAs, env: { PATH: env["PATH"] ?? "", HOME: home, TMPDIR: home } }),
+      runTool(command, { ...bounds, runAs, env: { PATH: env["PATH"] ?? "", HOME: home, TMPDIR: home, ...added } }),
     );
   } catch (error) {
     if (!(error instanceof TemporaryHomeError)) throw error;

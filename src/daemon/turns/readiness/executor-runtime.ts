@@ -10,6 +10,7 @@ import type { WithTemporaryHome } from "../../process/user-files/temporary-home.
 import { exhaustedFailure, ownFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
 import { createLocate, findCli, trySandbox, type Located, type SandboxState } from "./ask-cli.ts";
+import { describeUnguarded } from "./unguarded.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { withoutSecrets } from "../store/without-secrets.ts";
@@ -19,6 +20,8 @@ export interface ExecutorRuntime {
   readonly executor: Executor;
   readonly cliName: string;
   readonly configuration: Configuration;
+  /** Whether its turns run without the executor's `codeGuard`: `TURND_ALLOW_WORKSPACE_PLUGINS`. */
+  readonly allowsWorkspaceCode: boolean;
   /** What the turns since the start printed that we do not know; a turn resumed after a restart is counted from its beginning. */
   readonly drift: DriftBook;
   /** Finds the binary, and asks its version when it is another file than last time. */
@@ -57,6 +60,8 @@ export interface ExecutorRuntimeOptions {
   readonly withTemporaryHome: WithTemporaryHome;
   /** Whether the provider is asked if it has the API that the CLI needs: `TURND_CHECK_PROVIDER`. */
   readonly isProviderChecked: boolean;
+  /** Whether turns run without the executor's `codeGuard`: `TURND_ALLOW_WORKSPACE_PLUGINS`. */
+  readonly allowsWorkspaceCode: boolean;
   /** Takes secrets out of what is shown of it: providers and CLIs quote them. */
   readonly redact: Redact;
   readonly now: () => Date;
@@ -108,6 +113,8 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
   ): Promise<FailureDraft | undefined> {
     const located = await locate(signal);
     if (!located.ok) return ownFailure("executor_unavailable", `${cliName} cannot be run: ${located.reason}.`);
+    const unguarded = describeUnguarded(executor, cliName, located);
+    if (unguarded !== undefined) return ownFailure("executor_unavailable", unguarded.message, unguarded.remedy);
     // The message of a fault names the variable to set.
     const fault = executor.findFault === undefined ? configuration.fault : executor.findFault(configuration, model);
     if (fault !== undefined) return ownFailure(fault.code, fault.message, "");
@@ -173,6 +180,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     cliName,
     findStaticFault,
     configuration,
+    allowsWorkspaceCode: options.allowsWorkspaceCode,
     drift,
     locate,
     trySandbox: sandboxAnswer,

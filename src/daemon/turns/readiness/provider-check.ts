@@ -1,8 +1,9 @@
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from "node:http";
-import { Agent as HttpsAgent, request as requestHttps } from "node:https";
+import https from "node:https";
 import type { ExecutorInfo } from "../../../protocol/index.ts";
 import type { ProviderAnswer, ProviderRequest, ProviderVerdict } from "../../executors/contract/provider-request.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
+import { startTimeLimit } from "../../process/time-limit.ts";
 
 /** What is known of a provider. */
 export interface ProviderState extends ProviderVerdict {
@@ -54,15 +55,17 @@ async function check(
 ): Promise<ProviderState> {
   const { origin, pathname } = new URL(request.url);
   const common = { url: `${origin}${pathname}`, checkedAt: now() };
-  const limit = AbortSignal.timeout(timeoutMs);
+  const limit = startTimeLimit(timeoutMs, stopping);
   try {
-    const answer = await post(request, env, AbortSignal.any([stopping, limit]));
+    const answer = await post(request, env, limit.signal);
     return { ...common, ...request.judge(answer), answer };
   } catch (error) {
     stopping.throwIfAborted();
     // Whatever kept the answer away may not be there for the CLI: the turn runs and finds out.
-    const reason = limit.aborted ? `not within ${timeoutMs} ms` : codeOf(error);
+    const reason = limit.signal.aborted ? `not within ${timeoutMs} ms` : codeOf(error);
     return { ...common, api: "unproven", message: `POST ${common.url} was not answered (${reason}).` };
+  } finally {
+    limit.release();
   }
 }
 
@@ -82,7 +85,7 @@ async function post(
   const options = { method: "POST", headers: { ...headers, "content-length": Buffer.byteLength(body) }, signal };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = url.startsWith("https:")
-    ? requestHttps(url, { ...options, agent: new HttpsAgent(agentOptions) }, resolve)
+    ? https.request(url, { ...options, agent: new https.Agent(agentOptions) }, resolve)
     : requestHttp(url, { ...options, agent: new HttpAgent(agentOptions) }, resolve);
   request.on("error", reject);
   request.end(body);

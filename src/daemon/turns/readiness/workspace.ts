@@ -5,6 +5,7 @@ import { ProblemError } from "../../../protocol/index.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import { runTool } from "../../process/run-tool.ts";
+import type { Starter } from "../../process/starter/starter.ts";
 import { exhaustedFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
 
@@ -12,6 +13,8 @@ export interface WorkspaceOptions {
   /** Absolute paths; a workspace is under one of them, links resolved. */
   readonly roots: readonly string[];
   readonly runAs: RunAs;
+  /** Asks the system as that user; absent: a new process does. */
+  readonly starter?: Starter;
   readonly signal?: AbortSignal;
 }
 
@@ -27,7 +30,10 @@ const RETRY_AFTER_SECONDS = 5;
  * @returns its path with links resolved
  * @throws {ProblemError} workspace_unusable, with what to change; resources_exhausted, where no process is left to ask with
  */
-export async function checkWorkspace(path: string, { roots, runAs, signal }: WorkspaceOptions): Promise<string> {
+export async function checkWorkspace(
+  path: string,
+  { roots, runAs, starter, signal }: WorkspaceOptions,
+): Promise<string> {
   const resolved = await realpath(path).catch(() => undefined);
   if (resolved === undefined) throw new ProblemError("workspace_unusable", `workspace ${path} does not exist`);
   const realRoots = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
@@ -41,7 +47,11 @@ export async function checkWorkspace(path: string, { roots, runAs, signal }: Wor
   const test = ["/usr/bin/test", "-d", resolved, "-a", "-r", resolved, "-a", "-w", resolved, "-a", "-x", resolved];
   const limits = { timeoutMs: CHECK_TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
   const usable = await checks
-    .add(() => runTool(test, { runAs, ...limits }))
+    .add(
+      async () =>
+        (await starter?.ask(["usable", `${runAs.uid}`, `${runAs.gid}`, resolved], limits)) ??
+        runTool(test, { runAs, ...limits }),
+    )
     .catch((error: unknown) => {
       if (!(error instanceof ResourcesExhaustedError)) throw error;
       throw new ProblemError("resources_exhausted", toMessage(exhaustedFailure(error)), {}, RETRY_AFTER_SECONDS);

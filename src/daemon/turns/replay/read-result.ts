@@ -8,7 +8,7 @@ import type { Turn } from "../lifecycle/turn.ts";
 import { keepLogged } from "../outcome/decision.ts";
 import { readDecision, toResult, writeResult, type TurnEnd } from "../outcome/result-file.ts";
 import type { Executors } from "../readiness/executors.ts";
-import { readEnd } from "../store/turn-store.ts";
+import { readEnd } from "../store/load-turn.ts";
 import { replayRecording } from "./replay.ts";
 
 export interface ResultParts {

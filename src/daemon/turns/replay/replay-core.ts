@@ -114,7 +114,7 @@ function describeStart({ turn }: Recording, executor: Executor): NewEvent {
     mode: turn.mode,
     model: turn.model,
     requested: turn.degraded?.requested ?? turn.requested_session,
-    traceId: turn.trace_id,
+    trace: turn,
   });
 }
 

@@ -7,11 +7,12 @@ export interface StartedFacts {
   readonly mode: Mode;
   readonly model: string | undefined;
   readonly requested: string | null;
-  readonly traceId: string | undefined;
+  readonly trace: { readonly trace_id?: string | undefined; readonly traceparent?: string | undefined };
 }
 
 /** The first event of a turn that ran. */
 export function startedEvent(facts: StartedFacts): NewEvent {
+  const { trace_id, traceparent } = facts.trace;
   return {
     type: "turn.started",
     data: {
@@ -19,7 +20,8 @@ export function startedEvent(facts: StartedFacts): NewEvent {
       mode: facts.mode,
       ...(facts.model === undefined ? {} : { model: facts.model }),
       resume: facts.requested === null ? {} : { requested: facts.requested },
-      ...(facts.traceId === undefined ? {} : { trace_id: facts.traceId }),
+      ...(trace_id === undefined ? {} : { trace_id }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     },
   };
 }

@@ -45,6 +45,8 @@ async function bindSession({ parts, turn }: CliRun, events: readonly TranslatedE
     if (event.type !== "session.bound") continue;
     const { native_session_id } = event.data;
     if (parts.sessions.get(turn.file.session_id)?.native_session_id === native_session_id) continue;
-    await parts.sessions.update(turn.file.session_id, { native_session_id });
+    const { home: native_home } = parts.sessions.paths(turn.file.session_id);
+    const change = { native_session_id, native_home, native_history_lost: undefined };
+    await parts.sessions.update(turn.file.session_id, change);
   }
 }

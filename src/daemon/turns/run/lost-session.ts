@@ -25,6 +25,10 @@ export async function findLost(parts: LostSessionParts, turn: Turn, id: string |
   const { executor } = executorOf(parts.executors, turn.file.executor);
   if (id === null) return undefined;
   if (!executor.isNativeSessionId(id)) return lost(id, `"${id}" is no session id of ${executor.id}.`);
+  const missing = parts.sessions.get(turn.file.session_id)?.native_history_lost;
+  if (missing !== undefined) {
+    return lost(id, `The native session misses an earlier turn, which ${executor.label} could not save: ${missing}`);
+  }
   if (await parts.sessions.hasHome(turn.file.session_id)) return undefined;
   return lost(id, "The session's home, which held its native state, is gone.");
 }

@@ -2,6 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { warningEvent } from "../../../protocol/index.ts";
+import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { startKept, type Started } from "../../process/keeper/keeper.ts";
@@ -10,6 +11,7 @@ import { environmentOf, type CliEnvironmentParts } from "../environment/cli-envi
 import { executorOf } from "../readiness/executors.ts";
 import { changeHome, type HomeCommand, type HomeWriter } from "../../process/user-files/change-home.ts";
 import { recordAfter, recordBefore, type ChangeParts } from "../changes/record-changes.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
 import type { StartFacts } from "../lifecycle/inputs.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { makeGroup } from "../environment/turn-group.ts";
@@ -17,6 +19,7 @@ import { serversOf } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 
 export interface PrepareParts extends CliEnvironmentParts, HomeWriter, ChangeParts {
+  readonly sessions: CliEnvironmentParts["sessions"] & Pick<SessionStore, "update">;
   /** `sandbox/keeper`. */
   readonly keeperPath: string;
   readonly groups: GroupsState;
@@ -37,6 +40,7 @@ export interface Prepared {
 export interface PrepareOptions {
   readonly binary: string;
   readonly version: string;
+  readonly features: CliFeatures | undefined;
   readonly requestedSession: string | null;
   readonly prompt: string;
   /** When the process that it takes the place of was started; a turn of which none runs begins now, whatever an earlier daemon noted. */
@@ -56,10 +60,13 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
   const { file } = turn;
-  const { home, plan, env } = environmentOf(parts, turn, options.version);
+  const { home, plan, env } = environmentOf(parts, turn, options);
   const attachments = await readAttachments(turn);
   const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
+  const isMoved = session.native_home !== undefined && session.native_home !== home;
+  const ofPlace = isMoved ? (executor.stateOfPlace?.(cliName) ?? []) : [];
   const commands: HomeCommand[] = [
+    ...ofPlace.map((path): HomeCommand => ({ do: "remove", path })),
     ...setAside.map((path): HomeCommand => ({ do: "set_aside", path })),
     ...["tmp", ...plan.directories].map((path): HomeCommand => ({ do: "make", path })),
     ...plan.forbidden.map((path): HomeCommand => ({ do: "remove", path })),
@@ -71,7 +78,9 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
       content,
     })),
   ];
-  const changed = await changeHome(parts, home, commands, options.signal);
+  const removed = await changeHome(parts, home, commands, options.signal);
+  const changed = removed.filter((path) => !ofPlace.includes(path));
+  if (isMoved) await parts.sessions.update(file.session_id, { native_home: home });
   await recordBefore(parts, turn, options.signal);
   const attached = (name: string): string => join(home, "turn", file.turn_id, name);
   const args = executor.buildArgs({
@@ -85,6 +94,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     ...(file.agent === undefined ? {} : { agent: file.agent }),
     ...(file.effort === undefined ? {} : { effort: file.effort }),
     ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
+    ...(options.features === undefined ? {} : { cliFeatures: options.features }),
   });
   await replaceFile(join(turn.directory, "prompt.txt"), options.prompt);
   options.signal.throwIfAborted();
@@ -114,6 +124,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
         env,
         cwd: file.workspace,
         runAs: parts.runAs,
+        ...(parts.starter === undefined ? {} : { starter: parts.starter }),
         ...makeGroup(parts, file.turn_id),
       }),
   };
@@ -139,7 +150,11 @@ export async function tidyHome(
   try {
     const tidy: readonly HomeCommand[] = hasHome
       ? // What a daemon that was killed had not come to remove goes with it.
-        [{ do: "empty", path: "tmp" }, { do: "remove", path: "turn" }, ...listGiven(parts, turn)]
+        [
+          { do: "empty", path: "tmp" },
+          { do: "remove", path: "turn" },
+          ...listLeft(parts, turn).map((path): HomeCommand => ({ do: "remove", path })),
+        ]
       : [{ do: "remove", path: `turn/${file.turn_id}` }];
     await changeHome(parts, parts.sessions.paths(file.session_id).home, tidy);
   } catch (error) {
@@ -147,11 +162,13 @@ export async function tidyHome(
   }
 }
 
-/** Configuration with what request and session brought in it, keys of MCP servers too: the next turn gets another. */
-function listGiven(parts: TidyParts, turn: Turn): HomeCommand[] {
+/** What the CLI leaves; configuration with what request and session brought in it, keys of MCP servers too: the next turn gets another. */
+function listLeft(parts: TidyParts, turn: Turn): readonly string[] {
   const session = parts.sessions.get(turn.file.session_id);
-  if (Object.keys(serversOf(session, turn.file, parts.sessionSecrets)).length === 0) return [];
-  return environmentOf(parts, turn).plan.files.map(({ path }) => ({ do: "remove", path }));
+  if (session === undefined) return [];
+  const { leftovers = [], files } = environmentOf(parts, turn).plan;
+  const servers = serversOf(session, turn.file, parts.sessionSecrets);
+  return Object.keys(servers).length === 0 ? leftovers : [...leftovers, ...files.map(({ path }) => path)];
 }
 
 /** As a whole: a keeper that an earlier daemon has called up may have the old file open. */

@@ -59,9 +59,11 @@ export async function runTurn(
       onFault: () => void turn.send({ type: "log_failed" }),
     });
     const outcome = await work({ turn, emitter, logPath, progress, hasRoom }).catch(async (error: unknown) => {
-      logger.error({ turnId, err: error }, "turn could not be run");
+      const failure = toFailureOfOurs(error);
+      // Every other one is named in the line of the turn's end.
+      if (failure.code === "unknown") logger.error({ turnId, err: error }, "turn could not be run");
       await turn.send({ type: "failed" });
-      return neverRan(turn, toFailureOfOurs(error));
+      return neverRan(turn, failure);
     });
     await releaseReserve(turn.directory);
     await removeGroup(parts, turn.file);

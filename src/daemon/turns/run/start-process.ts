@@ -120,6 +120,7 @@ async function start(run: CliRun, { requested, startedAt }: StartOptions): Promi
   const prepared = await prepareTurn(parts, turn, {
     binary: located.path,
     version: located.version,
+    features: located.features,
     requestedSession: requested,
     prompt,
     startedAt,
@@ -127,10 +128,17 @@ async function start(run: CliRun, { requested, startedAt }: StartOptions): Promi
   });
   if (!run.hasLoggedStarted) {
     run.hasLoggedStarted = true;
-    const { mode, model, trace_id: traceId, degraded } = turn.file;
+    const { mode, model, degraded } = turn.file;
     const asked = degraded?.requested ?? requested;
     await emitter.emitDaemonEvents([
-      startedEvent({ cliName: runtime.cliName, cliVersion: located.version, mode, model, requested: asked, traceId }),
+      startedEvent({
+        cliName: runtime.cliName,
+        cliVersion: located.version,
+        mode,
+        model,
+        requested: asked,
+        trace: turn.file,
+      }),
     ]);
   }
   await logDegraded(run);

@@ -18,7 +18,8 @@ export function createTidying(parts: TidyParts): Tidying {
 
   async function tidy(before: Promise<void>, turn: Turn, options: { readonly hasHome: boolean }): Promise<void> {
     await before;
-    await tidyHome(parts, turn, options);
+    const logger = parts.logger.child({ sessionId: turn.file.session_id });
+    await tidyHome({ ...parts, logger }, turn, options);
   }
 
   return {

@@ -1,5 +1,5 @@
 import PQueue from "p-queue";
-import { hasEnded, type Turn } from "../lifecycle/turn.ts";
+import { hasEnded, type ListedTurn, type Turn } from "../lifecycle/turn.ts";
 
 /** Which turn runs when: one at a time per session, first in first out, sessions side by side. */
 export interface TurnQueue {
@@ -12,7 +12,7 @@ export interface TurnQueue {
   /** A session's turns that wait, the next one first. */
   waiting(sessionId: string): readonly Turn[];
   /** Turns ahead of this one in its session; 0 when it runs or has ended. */
-  position(turn: Turn): number;
+  position(turn: ListedTurn): number;
   waitingCount(): number;
   /** Whether a turn that is pushed now would wait; without an id, one of a new session. */
   wouldWait(sessionId?: string): boolean;
@@ -96,9 +96,10 @@ export function createTurnQueue({ maxTurns, run, onFault }: TurnQueueOptions): T
     },
     waiting: (sessionId) => waiting.get(sessionId) ?? [],
     position(turn) {
+      if (hasEnded(turn)) return 0;
       const { session_id } = turn.file;
-      const index = waiting.get(session_id)?.indexOf(turn) ?? -1;
-      if (hasEnded(turn) || index === -1) return 0;
+      const index = waiting.get(session_id)?.findIndex((other) => other === turn) ?? -1;
+      if (index === -1) return 0;
       return index + (runningIn(session_id) === undefined ? 0 : 1);
     },
     waitingCount: () => [...waiting.values()].reduce((sum, line) => sum + line.length, 0),

@@ -1,3 +1,4 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { McpServers } from "../../../protocol/index.ts";
@@ -28,4 +29,20 @@ async function readSecrets(directory: string): Promise<string[]> {
     return [];
   }
   return secretsOfServers(TurnJson.parse(read).mcp_servers ?? {});
+}
+
+/** The secrets that a turn's request brought with it, from its directory; none where it cannot be read. */
+export function readSecretsOf(directory: string): string[] {
+  try {
+    const file = openSync(join(directory, "turn.json"), constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      if (!fstatSync(file).isFile()) return [];
+      return secretsOfServers(TurnJson.parse(JSON.parse(readFileSync(file, "utf8"))).mcp_servers ?? {});
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    // Of a turn whose file cannot be read nothing that it was given is known, nor shown.
+    return [];
+  }
 }

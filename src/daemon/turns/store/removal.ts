@@ -86,10 +86,11 @@ export function createRemoval({ sessions, secrets, logger, store, tombstones, re
 }
 
 function stonesOf(store: TurnStore, sessionId: string): Tombstone[] {
-  const unreadable = store.listUnreadable().filter((turn) => turn.session_id === sessionId);
-  return [...store.ofSession(sessionId).map(({ file }) => file), ...unreadable].flatMap(
-    ({ request_id, turn_id, session_id }) => (request_id === undefined ? [] : [{ request_id, turn_id, session_id }]),
-  );
+  return store
+    .requestsOf(sessionId)
+    .flatMap(({ request_id, turn_id, session_id }) =>
+      request_id === undefined ? [] : [{ request_id, turn_id, session_id }],
+    );
 }
 
 /**

@@ -11,6 +11,8 @@ export interface SecretBook {
   add(turn: TurnSecrets, options: { readonly hasEnded: boolean }): void;
   end(turnId: string): void;
   forgetSession(sessionId: string): void;
+  /** Where the secrets of a session's turns are found that have ended; without it there are none. */
+  loadFrom(load: (sessionId: string) => readonly string[]): void;
 }
 
 export type TurnSecrets = Pick<TurnFile, "turn_id" | "session_id" | "mcp_servers">;
@@ -20,11 +22,29 @@ interface SessionSecrets {
   readonly redact: Redact;
 }
 
+/** Sessions whose secrets are held; those of others are read again. */
+const MAX_SESSIONS = 1_000;
+
 /** @param configured - the operator's secrets */
 export function createSecretBook(configured: Iterable<string>): SecretBook {
   const redactConfigured = createRedactor(configured);
   const live = new Map<string, Redact>();
   const sessions = new Map<string, SessionSecrets>();
+  let load: (sessionId: string) => readonly string[] = () => [];
+
+  function secretsOf(sessionId: string): SessionSecrets {
+    const known = sessions.get(sessionId);
+    return known ?? hold(sessionId, new Set(load(sessionId)));
+  }
+  function hold(sessionId: string, secrets: Set<string>): SessionSecrets {
+    const held = { secrets, redact: secrets.size === 0 ? (text: string) => text : createRedactor(secrets) };
+    sessions.delete(sessionId);
+    sessions.set(sessionId, held);
+    const [oldest] = sessions.keys();
+    // Those of turns that have not ended are in `live` besides.
+    if (sessions.size > MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest);
+    return held;
+  }
 
   function redact(text: string): string {
     let redacted = redactConfigured(text);
@@ -35,18 +55,18 @@ export function createSecretBook(configured: Iterable<string>): SecretBook {
   return {
     redact,
     // Looked up each time: the next turn of the session may be admitted while this one runs.
-    redactorOf: (sessionId) => (text) => {
-      const redacted = redact(text);
-      return sessions.get(sessionId)?.redact(redacted) ?? redacted;
-    },
+    redactorOf: (sessionId) => (text) => secretsOf(sessionId).redact(redact(text)),
     add({ turn_id: turnId, session_id: sessionId, mcp_servers: servers = {} }, { hasEnded }) {
       const secrets = secretsOfServers(servers);
       if (secrets.length === 0) return;
       if (!hasEnded) live.set(turnId, createRedactor(secrets));
-      const all = new Set([...(sessions.get(sessionId)?.secrets ?? []), ...secrets]);
-      sessions.set(sessionId, { secrets: all, redact: createRedactor(all) });
+      hold(sessionId, new Set([...secretsOf(sessionId).secrets, ...secrets]));
     },
     end: (turnId) => void live.delete(turnId),
     forgetSession: (sessionId) => void sessions.delete(sessionId),
+    loadFrom(given) {
+      load = given;
+      sessions.clear();
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { readEvents, type LoggedLine } from "../../event-log/read-events.ts";
+import type { LoggedLine } from "../../event-log/logged-lines.ts";
+import { readEvents } from "../../event-log/read-events.ts";
 import { hasEnded, type Turn } from "../lifecycle/turn.ts";
 import type { TurnStore } from "./turn-store.ts";
 
@@ -32,17 +33,17 @@ export async function* readSessionEvents(
   { cursor, isFollowing, signal }: SessionEventsOptions,
 ): AsyncGenerator<readonly SessionLine[]> {
   let last: Turn | undefined;
+  const isGone = (): boolean => store.countOfSession(sessionId) === 0;
   while (!signal.aborted) {
     const grown = store.grown(sessionId, signal);
-    const turns = store.ofSession(sessionId);
     const next =
       last === undefined && cursor !== undefined
-        ? turns.find((turn) => turn.file.turn_id === cursor.turnId)
-        : turns[last === undefined ? 0 : turns.indexOf(last) + 1];
+        ? store.get(cursor.turnId)
+        : store.nextOfSession(sessionId, last?.file.order);
     if (next === undefined || (!isFollowing && next.status === "queued")) {
-      if (!isFollowing || (turns.length === 0 && last !== undefined)) return;
+      if (!isFollowing || (last !== undefined && isGone())) return;
       await grown;
-      if (store.ofSession(sessionId).length === 0 && last !== undefined) return;
+      if (last !== undefined && isGone()) return;
       continue;
     }
     const turnId = next.file.turn_id;

@@ -1,10 +1,10 @@
 import type { ExecutorName, TurnAdmission, TurnSnapshot } from "../../../protocol/index.ts";
 import type { Redact } from "../../event-log/redact.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
-import type { Turn } from "../lifecycle/turn.ts";
+import type { ListedTurn } from "../lifecycle/turn.ts";
 
 /** The answer to an admission. */
-export function toAdmission(turn: Turn, queuePosition: number): TurnAdmission {
+export function toAdmission(turn: Pick<ListedTurn, "file" | "status">, queuePosition: number): TurnAdmission {
   const { turn_id, request_id, session_id } = turn.file;
   return {
     turn_id,
@@ -18,7 +18,7 @@ export function toAdmission(turn: Turn, queuePosition: number): TurnAdmission {
 }
 
 /** A turn as it stands. @param redact - takes out the secrets of its session */
-export function toSnapshot(turn: Turn, queuePosition: number, redact: Redact): TurnSnapshot {
+export function toSnapshot(turn: ListedTurn, queuePosition: number, redact: Redact): TurnSnapshot {
   const { file } = turn;
   return {
     ...toAdmission(turn, queuePosition),

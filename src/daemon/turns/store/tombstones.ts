@@ -2,6 +2,8 @@ import { lstat, open, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import PQueue from "p-queue";
 import { z } from "zod";
+import { keyOf } from "../../state-index/file-key.ts";
+import { createMemoryIndex, type StateIndex } from "../../state-index/state-index.ts";
 import { syncDirectory } from "../../storage/atomic-file.ts";
 import { readRegular } from "../../storage/read-regular.ts";
 
@@ -25,26 +27,42 @@ export interface Tombstones {
  *
  * Never throws: a line that is broken otherwise is kept, and reported as the fault where it does not even show its request.
  */
-export async function openTombstones(stateDirectory: string): Promise<Tombstones> {
+export async function openTombstones(
+  stateDirectory: string,
+  index: Pick<StateIndex, "stone" | "stonesKey" | "putStones" | "replaceStones"> = createMemoryIndex(),
+): Promise<Tombstones> {
   const path = join(stateDirectory, "tombstones.jsonl");
-  const { bytes, fault } = await readIfThere(path);
-  const faults = fault === undefined ? [] : [fault];
-  let size = bytes.lastIndexOf("\n") + 1;
-  let hasRemains = size < bytes.length;
-  const byRequest = new Map<string, Tombstone>();
-  const written = new Set<string>();
-  for (const [index, line] of bytes.toString("utf8", 0, size).split("\n").entries()) {
-    if (line === "") continue;
-    const stone = readStone(line);
-    if (stone === undefined) faults.push(describeFault(`${path}:${index + 1}`, "it is no tombstone"));
-    else written.add(stone.request_id);
-    if (stone !== undefined) byRequest.set(stone.request_id, stone);
+  const faults: string[] = [];
+  let [size, hasRemains] = [0, false];
+  let fault: string | undefined;
+  // Read only where it is not as the index knows it: every start would take longer than the one before.
+  if (index.stonesKey() === keyOf([path])) size = await sizeOf(path);
+  else {
+    const read = await readIfThere(path);
+    fault = read.fault;
+    if (fault !== undefined) faults.push(fault);
+    size = read.bytes.lastIndexOf("\n") + 1;
+    hasRemains = size < read.bytes.length;
+    const stones: Tombstone[] = [];
+    for (const [at, line] of read.bytes.toString("utf8", 0, size).split("\n").entries()) {
+      if (line === "") continue;
+      const stone = readStone(line);
+      if (stone === undefined) faults.push(describeFault(`${path}:${at + 1}`, "it is no tombstone"));
+      else stones.push(stone);
+    }
+    index.replaceStones(stones, keyNow());
+  }
+  /** Of those that are not written yet. */
+  const remembered = new Map<string, Tombstone>();
+  /** What recognises the file; another one where it is to be read again by every start. */
+  function keyNow(): string {
+    return hasRemains || faults.length > 0 ? "" : keyOf([path]);
   }
   // One after the other: what is taken back must be one's own.
   const writing = new PQueue({ concurrency: 1 });
 
   async function write(stones: readonly Tombstone[]): Promise<void> {
-    const missing = stones.filter((stone) => !written.has(stone.request_id));
+    const missing = stones.filter((stone) => index.stone(stone.request_id) === undefined);
     if (missing.length === 0) return;
     const lines = Buffer.from(missing.map((stone) => `${JSON.stringify(stone)}\n`).join(""));
     if (hasRemains) await truncate(path, size);
@@ -64,19 +82,19 @@ export async function openTombstones(stateDirectory: string): Promise<Tombstones
     } finally {
       await file.close();
     }
-    for (const stone of missing) written.add(stone.request_id);
+    index.putStones(missing, keyNow());
+    for (const stone of missing) remembered.delete(stone.request_id);
   }
   function remember(stones: readonly Tombstone[]): void {
-    for (const stone of stones) byRequest.set(stone.request_id, stone);
+    for (const stone of stones) remembered.set(stone.request_id, stone);
   }
 
   return {
-    find: (requestId) => byRequest.get(requestId),
+    find: (requestId) => remembered.get(requestId) ?? index.stone(requestId),
     remember,
     async add(stones) {
       if (fault !== undefined) throw new Error(fault);
       await writing.add(() => write(stones));
-      remember(stones);
     },
     fault: () => (faults.length > 1 ? `${faults[0]} (and ${faults.length - 1} more)` : faults[0]),
   };
@@ -91,6 +109,10 @@ async function readIfThere(path: string): Promise<{ readonly bytes: Buffer; read
     if (await isFree(path)) return { bytes };
     return { bytes, fault: describeFault(path, error instanceof Error ? error.message : String(error)) };
   }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await lstat(path).catch(() => undefined))?.size ?? 0;
 }
 
 async function isFree(path: string): Promise<boolean> {

@@ -1,25 +1,25 @@
-import { constants } from "node:fs";
-import { mkdir, open, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { LoggedEvent, type TurnEndedData } from "../../../protocol/index.ts";
-import { truncateToValidPrefix, readWholeLine } from "../../event-log/truncate-to-valid-prefix.ts";
-import { createTail, type WritableTail } from "../../event-log/tail.ts";
+import { createTail } from "../../event-log/tail.ts";
+import type { TurnRow } from "../../state-index/rows.ts";
+import type { StateIndex, TurnPage, TurnPlace } from "../../state-index/state-index.ts";
 import { syncDirectory } from "../../storage/atomic-file.ts";
-import { restrictToOwner } from "../../storage/restrict-to-owner.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
-import { createTurn, type Turn, type TurnOptions } from "../lifecycle/turn.ts";
-import {
-  assertMayGoOn,
-  assertNeverAdmitted,
-  DamagedTurnError,
-  findRequestId,
-  listTurnFiles,
-  requestFileName,
-} from "./turn-directory.ts";
-import { readTurnFile, writeTurnFile, type TurnFile } from "../lifecycle/turn-file.ts";
+import { createTurn, type ListedTurn, type Turn } from "../lifecycle/turn.ts";
+import { writeTurnFile, type TurnFile } from "../lifecycle/turn-file.ts";
+import { createGrowth } from "./growth.ts";
+import type { LoadOptions } from "./load-turn.ts";
+import { createStateCheck, type StateCheck } from "./state-check.ts";
+import { findRequestId, requestFileName } from "./turn-directory.ts";
+import { fromRow, isDone, listedFromRow, OPEN, toRow } from "./turn-row.ts";
+import { readSecretsOf } from "./read-turn-secrets.ts";
 
-/** The turns of one state directory, by every key they are asked for with. */
-export interface TurnStore {
+/**
+ * The turns of one state directory, by every key they are asked for with.
+ *
+ * Those that have not ended are in memory; of the others the index has what lists show, and each call makes them anew.
+ */
+export interface TurnStore extends StateCheck {
   get(turnId: string): Turn | undefined;
   findRequest(requestId: string): Turn | undefined;
   /** The turn of a request that is on the disk and cannot be read: it may have run, and is not run again (law 10). */
@@ -31,14 +31,29 @@ export interface TurnStore {
    * request can be read. Undefined where there are none.
    */
   lostRequests(): string | undefined;
-  /** Oldest first. */
-  ofSession(sessionId: string): readonly Turn[];
-  /** Newest first. */
-  list(): Turn[];
+  /** Those that are in memory: turns that have not ended, or are not done with yet. Newest first. */
+  live(): readonly Turn[];
+  /** The same of a session, oldest first. */
+  liveOfSession(sessionId: string): readonly Turn[];
+  /** Newest first, with the place that the next page goes on behind; none behind the last. */
+  page(page: TurnPage): { readonly turns: readonly ListedTurn[]; readonly next?: TurnPlace };
+  /** The next turn of a session in the order of admission. @param after - the order of the one before */
+  nextOfSession(sessionId: string, after?: number): Turn | undefined;
+  /** Directories of a session's turns that were admitted before one, oldest first; of the last thousand. */
+  earlierDirectories(sessionId: string, order: number): readonly string[];
+  /** Ids of a session's newest turns, oldest first. */
+  turnIds(sessionId: string, newest: number): readonly string[];
+  countOfSession(sessionId: string): number;
+  /** What is known of the requests of a session, of turns that cannot be read too. */
+  requestsOf(sessionId: string): UnreadableTurn[];
+  /** What the requests of a session's turns brought with them that must not be shown. */
+  secretsOf(sessionId: string): readonly string[];
   /** The place in line of the next turn; grows across restarts too. */
   nextOrder(): number;
   /** Durable when it resolves: the turn is admitted then (law 10). */
   add(file: TurnFile, files: readonly NewFile[]): Promise<Turn>;
+  /** Lets go of a turn with which all is done. What the disk does not have stays in memory. */
+  conclude(turn: Turn): void;
   forgetSession(sessionId: string): void;
   /** Resolves when the session gets another turn or is removed, or when the signal aborts. */
   grown(sessionId: string, signal: AbortSignal): Promise<void>;
@@ -61,38 +76,32 @@ export interface NewFile {
   readonly content: string | Buffer;
 }
 
-/** What every turn is made with. */
-type Lifecycle = Pick<TurnOptions, "steerWaitMs" | "onUnsaved">;
-
-export interface TurnStoreOptions extends Lifecycle {
+export interface TurnStoreOptions extends LoadOptions {
   readonly sessions: SessionStore;
+  readonly index: StateIndex;
   /** Called for a turn that cannot be read: its files are left alone. */
   readonly onUnreadable: (path: string, error: unknown) => void;
-  /** Called for the log of an unfinished turn whose end was not whole: it is written again from there on. */
-  readonly onCut: (path: string, cutBytes: number) => void;
+  /** Called before everything is read to make the index anew. */
+  readonly onIndexing: (reason: string, sessions: number) => void;
 }
 
-/** Reads every turn there is. Directories without `turn.json` were never admitted and are removed. */
-export async function openTurnStore({
-  sessions,
-  onUnreadable,
-  onCut,
-  ...lifecycle
-}: TurnStoreOptions): Promise<TurnStore> {
-  const turns = new Map<string, Turn>();
-  const requests = new Map<string, Turn>();
-  const bySession = new Map<string, Turn[]>();
-  const growth = new Map<string, WritableTail>();
+const MAX_EARLIER = 1_000;
+
+/** Opens the turns: reads those that have not ended, and what is not as the index has it. */
+export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStore> {
+  const { sessions, index, onUnreadable, onCut: _, ...lifecycle } = options;
+  const live = new Map<string, Turn>();
+  const liveRequests = new Map<string, Turn>();
+  const growth = createGrowth();
   let lastOrder = 0;
 
   function remember(turn: Turn): void {
-    const { turn_id, request_id, session_id, order } = turn.file;
-    turns.set(turn_id, turn);
-    requests.set(request_id, turn);
-    const siblings = bySession.get(session_id) ?? [];
-    siblings.push(turn);
-    bySession.set(session_id, siblings);
-    lastOrder = Math.max(lastOrder, order);
+    live.set(turn.file.turn_id, turn);
+    liveRequests.set(turn.file.request_id, turn);
+  }
+  function forget({ file }: Turn): void {
+    live.delete(file.turn_id);
+    liveRequests.delete(file.request_id);
   }
 
   const unreadable = new Map<string, UnreadableTurn>();
@@ -104,6 +113,8 @@ export async function openTurnStore({
   }
   /** A full disk stays full while what was refused is on it. */
   async function takeBack({ request_id, session_id, turn_id }: TurnFile, directory: string): Promise<void> {
+    index.forgetTurn(turn_id);
+    check.markUnsound(session_id);
     try {
       // What the next start would run goes first.
       await rm(join(directory, "turn.json"), { force: true });
@@ -128,49 +139,97 @@ export async function openTurnStore({
     return `session ${sessionId} has turns whose requests cannot be read; turnd's log names them, and deleting that session gives its requests up`;
   }
 
-  const found: Turn[] = [];
-  for (const { session_id: sessionId } of sessions.list()) {
-    const base = sessions.paths(sessionId).turns;
-    const names = await listTurns(base, (path, error) => {
-      unlisted.add(sessionId);
-      onUnreadable(path, error);
-    });
-    for (const name of names) {
-      try {
-        await restrictToOwner(join(base, name));
-        const turn = await loadTurn(join(base, name), { onCut, ...lifecycle });
-        if (turn === undefined) await rm(join(base, name), { recursive: true, force: true });
-        else if (turn.file.turn_id !== name || turn.file.session_id !== sessionId) {
-          throw new DamagedTurnError(`its turn.json is that of turn ${turn.file.turn_id}`);
-        } else found.push(turn);
-      } catch (error) {
-        await setApart(sessionId, name, error);
-      }
-    }
+  const check = createStateCheck({ ...options, remember, setApart, unlisted });
+
+  function toTurn(row: TurnRow | undefined): Turn | undefined {
+    if (row === undefined) return undefined;
+    const known = live.get(row.turn_id);
+    if (known !== undefined) return known;
+    if (row.status === OPEN || !check.isTrusted(row)) return undefined;
+    return fromRow(row, sessions.paths(row.session_id).turns, lifecycle);
   }
-  for (const sessionId of sessions.unreadable()) {
-    // The session has been reported.
-    for (const name of await listTurns(sessions.paths(sessionId).turns, () => unlisted.add(sessionId))) {
-      await setApart(sessionId, name, new Error(`session ${sessionId} cannot be read`));
-    }
+  function toListed(row: TurnRow): ListedTurn[] {
+    const known = live.get(row.turn_id);
+    if (known !== undefined) return [known];
+    return row.status === OPEN || !check.isTrusted(row) ? [] : [listedFromRow(row)];
   }
-  for (const turn of found.toSorted((a, b) => a.file.order - b.file.order)) remember(turn);
+  const newestFirst = <T extends Pick<Turn, "file">>(turns: Iterable<T>): T[] =>
+    [...turns].toSorted((a, b) => b.file.order - a.file.order || (a.file.turn_id < b.file.turn_id ? 1 : -1));
+
+  /** What the index may not have yet as it is. */
+  function pageOfLive({ before, sessionId, status, limit }: TurnPage): Turn[] {
+    const isBehind = ({ file }: Turn): boolean =>
+      before === undefined ||
+      file.order < before.place ||
+      (file.order === before.place && file.turn_id < before.turnId);
+    return newestFirst(live.values())
+      .filter((turn) => isBehind(turn) && turn.status === status)
+      .filter(({ file }) => sessionId === undefined || file.session_id === sessionId)
+      .slice(0, limit);
+  }
+
+  await check.begin();
 
   return {
-    get: (turnId) => turns.get(turnId),
-    findRequest: (requestId) => requests.get(requestId),
+    checked: check.checked,
+    isChecked: check.isChecked,
+    isTrusted: check.isTrusted,
+    listed: check.listed,
+    isAsIndexed: check.isAsIndexed,
+    get: (turnId) => live.get(turnId) ?? toTurn(index.turn(turnId)),
+    findRequest: (requestId) => liveRequests.get(requestId) ?? toTurn(index.turnOfRequest(requestId)),
     findUnreadable: (requestId) => listUnreadable().find(({ request_id }) => request_id === requestId),
-    getUnreadable: (turnId) => unreadable.get(turnId),
+    getUnreadable(turnId) {
+      const known = unreadable.get(turnId);
+      if (known !== undefined || live.has(turnId)) return known;
+      // Changed since an earlier daemon saw it, and not read again yet.
+      return index.turn(turnId);
+    },
     listUnreadable,
     lostRequests,
-    ofSession: (sessionId) => bySession.get(sessionId) ?? [],
-    list: () => [...turns.values()].toReversed(),
-    nextOrder: () => ++lastOrder,
+    live: () => newestFirst(live.values()),
+    liveOfSession: (id) =>
+      newestFirst(live.values())
+        .filter(({ file }) => file.session_id === id)
+        .toReversed(),
+    page(page) {
+      const wanted = { ...page, limit: page.limit + 1 };
+      const found =
+        page.status === undefined
+          ? index.pageTurns(wanted).flatMap(toListed)
+          : newestFirst([...index.pageTurns(wanted).flatMap(toListed), ...pageOfLive(wanted)]);
+      const turns = found.slice(0, page.limit);
+      const last = turns.at(-1)?.file;
+      if (found.length <= page.limit || last === undefined) return { turns };
+      return { turns, next: { place: last.order, turnId: last.turn_id } };
+    },
+    nextOfSession(sessionId, after) {
+      const rows = index.turnsOfSession(sessionId, { limit: 1, ...(after === undefined ? {} : { after }) });
+      return toTurn(rows[0]);
+    },
+    earlierDirectories: (sessionId, order) =>
+      index
+        .pageTurns({ sessionId, before: { place: order, turnId: "" }, limit: MAX_EARLIER })
+        .map(({ turn_id }) => join(sessions.paths(sessionId).turns, turn_id))
+        .toReversed(),
+    turnIds: index.turnIds,
+    countOfSession: index.countTurns,
+    requestsOf: (sessionId) => [
+      ...index.turnsOfSession(sessionId),
+      ...listUnreadable().filter(({ session_id }) => session_id === sessionId),
+    ],
+    secretsOf: (sessionId) =>
+      index.turnsWithSecrets(sessionId).flatMap((id) => readSecretsOf(join(sessions.paths(sessionId).turns, id))),
+    nextOrder: () => (lastOrder = Math.max(lastOrder, index.lastPlace()) + 1),
     async add(file, files) {
       const base = sessions.paths(file.session_id).turns;
       const directory = join(base, file.turn_id);
-      await mkdir(directory, { mode: 0o700 });
+      const turn = createTurn({ file, directory, tail: createTail(0, 0), ...lifecycle });
+      check.takeOver(file.session_id);
+      // Before anything is on the disk: the next start looks for it there.
+      index.putTurn(toRow(turn, { isFinal: false }));
       try {
+        await mkdir(directory, { mode: 0o700 });
         for (const { name, content } of files) await writeDurable(join(directory, name), content);
         for (const name of ["events.jsonl", requestFileName(file.request_id)]) {
           await writeFile(join(directory, name), "", { mode: 0o600 });
@@ -181,99 +240,29 @@ export async function openTurnStore({
         await takeBack(file, directory);
         throw error;
       }
-      const turn = createTurn({ file, directory, tail: createTail(0, 0), ...lifecycle });
       remember(turn);
-      growth.get(file.session_id)?.advance(0, file.order);
+      growth.advance(file.session_id);
       return turn;
     },
+    conclude(turn) {
+      const { turn_id, session_id } = turn.file;
+      if (!isDone(turn) || live.get(turn_id) !== turn) return;
+      index.atOnce(() => {
+        index.putTurn(toRow(turn, { isFinal: true }));
+        const at = turn.endedAt ?? turn.file.created_at;
+        index.touchSession(session_id, { at, key: check.isSound(session_id) ? sessions.keyOf(session_id) : "" });
+      });
+      forget(turn);
+    },
     forgetSession(sessionId) {
-      for (const turn of bySession.get(sessionId) ?? []) {
-        turns.delete(turn.file.turn_id);
-        requests.delete(turn.file.request_id);
-      }
+      for (const turn of live.values()) if (turn.file.session_id === sessionId) forget(turn);
       for (const turn of listUnreadable()) if (turn.session_id === sessionId) unreadable.delete(turn.turn_id);
-      bySession.delete(sessionId);
+      index.forgetSession(sessionId);
       unlisted.delete(sessionId);
-      growth.get(sessionId)?.end();
-      growth.delete(sessionId);
+      growth.end(sessionId);
     },
-    grown(sessionId, signal) {
-      const tail = growth.get(sessionId) ?? createTail(0, 0);
-      growth.set(sessionId, tail);
-      return tail.changed(signal);
-    },
+    grown: growth.wait,
   };
-}
-
-/** The last event of a log, when it is the end of the turn. */
-export async function readEnd(directory: string): Promise<{ data: TurnEndedData; at: string } | undefined> {
-  const line = await readLastLine(join(directory, "events.jsonl"));
-  return line === undefined ? undefined : toEnd(JSON.parse(line));
-}
-
-function toEnd(line: unknown): Awaited<ReturnType<typeof readEnd>> {
-  if (line === undefined) return undefined;
-  const event = LoggedEvent.parse(line);
-  return event.type === "turn.ended" ? { data: event.data, at: event.at } : undefined;
-}
-
-/** The session is listed all the same: what is there of it is served. */
-async function listTurns(base: string, onUnreadable: TurnStoreOptions["onUnreadable"]): Promise<string[]> {
-  try {
-    return await readdir(base);
-  } catch (error) {
-    onUnreadable(base, error);
-    return [];
-  }
-}
-
-async function loadTurn(
-  directory: string,
-  { onCut, ...lifecycle }: Pick<TurnStoreOptions, "onCut"> & Lifecycle,
-): Promise<Turn | undefined> {
-  const names = await listTurnFiles(directory);
-  const file = await readTurnFile(directory);
-  if (file === undefined) {
-    await assertNeverAdmitted(directory, names);
-    return undefined;
-  }
-  const path = join(directory, "events.jsonl");
-  const last = await readLastLine(path);
-  let end = last === undefined ? undefined : toEnd(readWholeLine(last));
-  if (end === undefined) {
-    if (file.replay === undefined) await assertMayGoOn(directory, names);
-    const log = await truncateToValidPrefix(path);
-    if (log.cutBytes > 0) onCut(path, log.cutBytes);
-    end = toEnd(log.last);
-    const tail = createTail(log.sizeBytes, log.lines);
-    if (end === undefined) return createTurn({ file, directory, tail, ...lifecycle });
-  }
-  const { size } = await stat(path);
-  const tail = createTail(size, end.data.counts.events);
-  tail.end();
-  return createTurn({ file, directory, tail, end: { status: end.data.status, at: end.at }, ...lifecycle });
-}
-
-const LAST_CHUNK_BYTES = 65_536;
-
-/** The last whole line of a file; undefined when it has none or ends in the middle of one. */
-async function readLastLine(path: string): Promise<string | undefined> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const { size } = await file.stat();
-    let tail = Buffer.alloc(0);
-    while (tail.length < size) {
-      const length = Math.min(Math.max(LAST_CHUNK_BYTES, tail.length), size - tail.length);
-      const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - tail.length - length);
-      tail = Buffer.concat([buffer, tail]);
-      if (tail.at(-1) !== 0x0a) return undefined;
-      const start = tail.lastIndexOf(0x0a, -2);
-      if (start !== -1) return tail.toString("utf8", start + 1, tail.length - 1);
-    }
-    return tail.length === 0 ? undefined : tail.toString("utf8", 0, tail.length - 1);
-  } finally {
-    await file.close();
-  }
 }
 
 async function writeDurable(path: string, content: string | Buffer): Promise<void> {

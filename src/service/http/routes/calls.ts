@@ -6,7 +6,7 @@ import type { CallContext, Calls } from "../../calls/calls.ts";
 import { callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
-import { readTraceparent } from "../traceparent.ts";
+import { readTraceparent } from "../../../http-server/traceparent.ts";
 import { whileWanted } from "../while-wanted.ts";
 
 const tags = ["agent-calls"];

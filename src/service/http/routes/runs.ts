@@ -27,7 +27,7 @@ import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
 import type { Frame, Streams, StreamSource } from "../streams.ts";
 import { followRequest } from "../request-stream.ts";
-import { readTraceparent } from "../traceparent.ts";
+import { readTraceparent } from "../../../http-server/traceparent.ts";
 import type { Storage } from "../../storage/storage.ts";
 
 export interface RunRoutesOptions {

@@ -1,5 +1,5 @@
 import { TurndProtocolError, TurndUnreachable } from "../../../client/errors.ts";
-import { PROBLEM_STATUS, ProblemError, type Session } from "../../../protocol/index.ts";
+import { ProblemError, type Session } from "../../../protocol/index.ts";
 import type { TurndClient } from "../../../client/turnd-client.ts";
 import type { Sandbox } from "../../sandboxes/sandboxes.ts";
 import { append } from "./append.ts";
@@ -110,7 +110,7 @@ async function admit(
 /** An answer of turnd that it has not taken the turn. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof ProblemError)) return false;
-  return PROBLEM_STATUS[error.code] < 500 || error.code === "shutting_down" || error.code === "storage_full";
+  return error.status < 500 || error.code === "shutting_down" || error.code === "storage_full";
 }
 
 async function keepTurn(

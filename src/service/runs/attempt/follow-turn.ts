@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { PROBLEM_STATUS, ProblemError } from "../../../protocol/index.ts";
+import { ProblemError } from "../../../protocol/index.ts";
 import type { TurndClient } from "../../../client/turnd-client.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { noteMoved } from "./claim.ts";
@@ -116,7 +116,7 @@ async function repeat(signal: AbortSignal, ask: () => Promise<unknown>): Promise
       return;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ProblemError && PROBLEM_STATUS[error.code] < 500 && error.code !== "queue_full") throw error;
+      if (error instanceof ProblemError && error.status < 500 && error.code !== "queue_full") throw error;
     }
     await delay(RETRY_MS, undefined, { signal });
   }

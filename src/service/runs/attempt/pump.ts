@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ReadEvent } from "../../../client/parse-event.ts";
-import type { LoggedEvent } from "../../../protocol/index.ts";
 import type { NewRunEvent } from "../../api/events.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { isDatabaseAway } from "../../storage/transaction.ts";
@@ -9,7 +8,7 @@ import type { Ownership } from "../ending/finish.ts";
 import { notifyEvents } from "../rows.ts";
 import { translate } from "./translate.ts";
 
-export type TurnEnded = Extract<LoggedEvent, { type: "turn.ended" }>;
+export type TurnEnded = Extract<ReadEvent, { type: "turn.ended" }>;
 
 export interface PumpOptions {
   readonly storage: Storage;

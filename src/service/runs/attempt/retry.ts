@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { TurndProtocolError, TurndUnreachable } from "../../../client/errors.ts";
-import { PROBLEM_STATUS, ProblemError } from "../../../protocol/index.ts";
+import { ProblemError } from "../../../protocol/index.ts";
 import { SandboxUnavailable } from "../../sandboxes/sandboxes.ts";
 import { RunFailure } from "../ending/failures.ts";
 
@@ -68,7 +68,7 @@ function waitingReason(fault: unknown, mayBeAdmitted: boolean): string | undefin
   if (fault instanceof TurndProtocolError) return mayBeAdmitted ? "executor_unreachable" : undefined;
   if (!(fault instanceof ProblemError)) return undefined;
   if (fault.code === "queue_full" || fault.code === "shutting_down") return fault.code;
-  const status = PROBLEM_STATUS[fault.code];
+  const status = fault.status;
   return status >= 500 && status !== 507 ? fault.code : undefined;
 }
 

@@ -1,6 +1,8 @@
 import type { ReadEvent } from "../../../client/parse-event.ts";
-import type { LoggedEvent } from "../../../protocol/index.ts";
 import type { NewRunEvent, Payload } from "../../api/events.ts";
+
+/** Of an event that nothing is known about. */
+const MOST_LINE = 8_192;
 
 /**
  * What a turn's event is in its run; pure. The end of a turn is not translated: it decides how the run ends.
@@ -13,6 +15,15 @@ export function translate(event: ReadEvent, attempt: number): NewRunEvent[] {
     const payload = { name: "svc.unknown_record", reason, line };
     return [{ event: "custom", payload, native: { turn_seq: seq, type } }];
   }
+  if (event.type === "unknown") {
+    const { seq, event_type: type, data } = event;
+    const payload = {
+      name: "svc.unknown_record",
+      reason: "unknown_type",
+      line: JSON.stringify(data).slice(0, MOST_LINE),
+    };
+    return [{ event: "custom", payload, native: { turn_seq: seq, type } }];
+  }
   const native = {
     turn_seq: event.seq,
     type: event.type,
@@ -21,9 +32,10 @@ export function translate(event: ReadEvent, attempt: number): NewRunEvent[] {
   return translatePayloads(event, attempt).map(([type, payload]) => ({ event: type, payload, native }));
 }
 
+type Known = Exclude<ReadEvent, { type: "unknown" | "unreadable" }>;
 type Translated = readonly [NewRunEvent["event"], Payload];
 
-function translatePayloads(event: LoggedEvent, attempt: number): Translated[] {
+function translatePayloads(event: Known, attempt: number): Translated[] {
   switch (event.type) {
     case "turn.started": {
       const { cli, model } = event.data;

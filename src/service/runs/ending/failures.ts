@@ -1,4 +1,4 @@
-import { FAILURE_ADVICE, FailureCode, type Failure } from "../../../protocol/index.ts";
+import { FAILURE_ADVICE, FailureCode, UserAction, type Failure, type Tolerant } from "../../../protocol/index.ts";
 import type { FailureType, RunError } from "../../api/runs.ts";
 
 /** Which of the service's own failures may go away by themselves. */
@@ -16,8 +16,12 @@ export function runError(type: FailureType, message: string): RunError {
 }
 
 /** turnd's answer about a turn that failed. */
-export function fromTurnd({ code, message, retryable, user_action }: Failure): RunError {
-  return { type: code, message, retryable, user_action };
+export function fromTurnd({ code, message, retryable, user_action: action }: Tolerant<Failure>): RunError {
+  const user_action = UserAction.safeParse(action).data ?? "operator";
+  const known = FailureCode.safeParse(code);
+  if (known.success) return { type: known.data, message, retryable, user_action };
+  // Of a newer turnd.
+  return { type: "unknown", message: `${code}: ${message}`, retryable, user_action };
 }
 
 /** Ends a run as failed, from wherever in an attempt it is found out. */

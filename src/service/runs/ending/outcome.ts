@@ -1,4 +1,4 @@
-import type { TurnEndedData } from "../../../protocol/index.ts";
+import type { Tolerant, TurnEndedData } from "../../../protocol/index.ts";
 import { fromTurnd, runError } from "./failures.ts";
 import type { Outcome } from "./finish.ts";
 import type { Work } from "../attempt/turn-body.ts";
@@ -10,7 +10,7 @@ import { usageOfTurn } from "./usage.ts";
  * @param planEntries - the last plan that was shown
  */
 export function outcomeOf(
-  ended: TurnEndedData,
+  ended: Tolerant<TurnEndedData>,
   work: Extract<Work, { kind: "turn" }>,
   planEntries: readonly unknown[] | undefined,
 ): Outcome {
@@ -37,5 +37,8 @@ export function outcomeOf(
         return { ...common, status: "failed", error: runError("unknown", "the turn failed without a reason") };
       return { ...common, status: "failed", error: fromTurnd(failure), evidence: failure.evidence };
     }
+    default:
+      // Of a newer turnd: whatever it means, completion is not proved.
+      return { ...common, status: "failed", error: runError("unknown", `the turn ended as ${ended.status}`) };
   }
 }

@@ -138,7 +138,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(await onlyRun(desk)).toMatchObject({ status: "failed", usage: null });
   });
 
-  test("an event that cannot be read is kept as it came, and the run goes on to its end", async () => {
+  test("an event of a type that is not known is kept as it came, and the run goes on to its end", async () => {
     const desk = await openRunDesk(storage());
     const { run } = await desk.submit("r-1", "enqueue", { input: { query: "tool ls\nDone.", images: [] } });
     const runId = run?.id ?? "";
@@ -150,7 +150,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
     const unread = events.filter(({ payload }) => payload["name"] === "svc.unknown_record");
     expect(unread.map(({ payload }) => payload)).toMatchObject([
-      { reason: "bad_shape", line: expect.stringContaining('"text":"Done."') },
+      { reason: "unknown_type", line: expect.stringContaining('"text":"Done."') },
     ]);
     expect(events.filter(({ event }) => event === "messages").length).toBeGreaterThan(1);
   });

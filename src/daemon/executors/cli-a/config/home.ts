@@ -2,6 +2,7 @@ import { namesOf, variableOf } from "../../contract/binary-names.ts";
 import type { ConfigFile } from "../../contract/configuration.ts";
 import type { HomeInput, HomePlan } from "../../contract/invocation.ts";
 import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails } from "./details.ts";
+import { guardEnv } from "./own-code.ts";
 import { addInstructions, instructionsPath } from "./instructions.ts";
 import { addServers } from "./mcp-servers.ts";
 import { tightenConfig } from "./permissions.ts";
@@ -26,10 +27,14 @@ const SWITCHES = [
   "DISABLE_CLAUDE_CODE",
   "DISABLE_DEFAULT_PLUGINS",
   "DISABLE_EXTERNAL_SKILLS",
+  // 1.18.33: an index of the workspace, made at every start by native code that leaves 5.6 MB behind, for the CLI's own screen.
+  "DISABLE_FFF",
   "DISABLE_LSP_DOWNLOAD",
   "DISABLE_MODELS_FETCH",
   "DISABLE_PROJECT_CONFIG",
   "DISABLE_SHARE",
+  // 1.18.33 watches `.git` of the workspace for its screen.
+  "EXPERIMENTAL_DISABLE_FILEWATCHER",
 ] as const;
 
 /**
@@ -56,6 +61,7 @@ export function planHome(input: HomeInput): HomePlan {
   const config = details.source === "none" ? undefined : tighten(details, input);
   const stubs = pluginStubs(input.cliVersion ?? "*");
   const files = Object.entries(config === undefined ? {} : { "config.json": config, ...stubs });
+  const configFiles = config === undefined ? [] : names.map((name) => `${home}/config/${name}/config.json`);
   return {
     directories: ["data", "cache", "state", ...names.map((name) => `config/${name}/node_modules`)],
     files: [
@@ -69,12 +75,15 @@ export function planHome(input: HomeInput): HomePlan {
       `data/${name}/auth.json`,
       `.${name}`,
     ]),
+    // What its stderr has too; 1.18.33 adds to one file for as long as the session lives.
+    leftovers: names.map((name) => `data/${name}/log`),
     env: {
       XDG_DATA_HOME: `${home}/data`,
       XDG_CONFIG_HOME: `${home}/config`,
       XDG_CACHE_HOME: `${home}/cache`,
       XDG_STATE_HOME: `${home}/state`,
       ...Object.fromEntries(names.flatMap((name) => switchesOf(name, home, config?.["permission"]))),
+      ...(input.allowsWorkspaceCode === true ? {} : guardEnv({ config, configFiles })),
     },
   };
 }

@@ -5,6 +5,7 @@ import { CliAConfig, resolveModel, type CliADetails } from "./details.ts";
 import { isOrdinary, secretsIn } from "../../secrets/secret-values.ts";
 import { showConfig } from "./effective.ts";
 import { readJsonc } from "./jsonc.ts";
+import { listUnknownKeys } from "./known-keys.ts";
 import { listAsks } from "./permissions.ts";
 import { quietConfig } from "./unasked.ts";
 
@@ -66,6 +67,9 @@ export function configureWhole({ json, single, env, path }: WholeInput): Configu
           .filter((name) => !names.includes(name))
           .map((name) => `${name} is ignored: CLI_A_JSON is set and wins`),
         ...referred.filter((name) => !env[name]).map((name) => `CLI_A_JSON refers to ${name}, which is not set`),
+        ...listUnknownKeys(config).map(
+          (key) => `CLI_A_JSON sets ${key}, which CLI A does not know: 1.18.33 ignores it`,
+        ),
         ...listAsks(config).map((ask) => `CLI_A_JSON leaves ${ask} on "ask"; no one can answer, so it is denied`),
       ],
       effective: showConfig(quietConfig(config, { permissions: {}, mode: "execute" }), (key) =>

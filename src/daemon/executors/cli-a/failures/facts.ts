@@ -1,6 +1,6 @@
 import { readAnswerBody, type AnswerBody } from "../../providers/answer-body.ts";
 import type { Fact } from "../../contract/failures.ts";
-import type { ModelError } from "../records/log-line.ts";
+import type { Cause, ModelError } from "../records/log-line.ts";
 import type { CliAError } from "../records/record.ts";
 
 /** Names of facts that are no error record: rules ask for them. */
@@ -17,7 +17,28 @@ export const LAST_WORDS = "last words";
 export const AFTER_COMPLETION = "after the last step";
 export const WITHOUT_COMPLETION = "without a last step";
 
+/**
+ * What 1.18.33 logs in place of a sentence where the body has none that it understands: the status, in HTTP's own words.
+ * Source: cli-a/1.18.33/rate-limited-without-words-until-killed.
+ */
+const STATUS_WORDS: ReadonlyMap<string, number> = new Map([
+  ["Bad Request", 400],
+  ["Unauthorized", 401],
+  ["Payment Required", 402],
+  ["Forbidden", 403],
+  ["Not Found", 404],
+  ["Request Timeout", 408],
+  ["Conflict", 409],
+  ["Payload Too Large", 413],
+  ["Too Many Requests", 429],
+  ["Internal Server Error", 500],
+  ["Bad Gateway", 502],
+  ["Service Unavailable", 503],
+  ["Gateway Timeout", 504],
+]);
+
 const MAX_BODY_CHARACTERS = 300;
+const MAX_CAUSE_CHARACTERS = 2_000;
 
 /** An `error` record as something rules can look at. What the provider said inside its answer is the whole message. */
 export function toErrorFact({ name, data }: CliAError, line: number): Fact {
@@ -40,12 +61,25 @@ export function toErrorFact({ name, data }: CliAError, line: number): Fact {
   };
 }
 
+/** The cause that the log gives for an `error` record: rules read it in the record's place. */
+export function toCauseFact({ name, message, raisedIn }: Cause, line: number): Fact {
+  return {
+    on: "record",
+    source: "stderr",
+    line,
+    text: message.slice(0, MAX_CAUSE_CHARACTERS),
+    ...(name === undefined ? {} : { name }),
+    ...(raisedIn === undefined ? {} : { code: raisedIn }),
+  };
+}
+
 /** A failed request of the log, under the name of its own so that no rule for plain text is tried on it. */
 export function toRequestFact(error: ModelError, line: number): Fact {
   const reason = error.cause?.code ?? error.code;
   const words = [error.name, error.statusCode?.toString(), error.message, reason].filter((part) => part !== undefined);
   const fact = { on: "stderr", source: "stderr", line, name: REQUEST_FAILED } as const;
-  const described = describe(words, error.statusCode, error.responseBody);
+  const status = error.statusCode ?? STATUS_WORDS.get(error.message ?? "");
+  const described = describe(words, status, error.responseBody);
   // A line that was cut, or that says nothing: that a request failed is known all the same.
   if (described.text === "") return { ...fact, text: "a request to the model failed", words: "service=llm" };
   return { ...fact, ...described };

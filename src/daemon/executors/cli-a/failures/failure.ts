@@ -1,6 +1,6 @@
 import type { DescribedRule, FailureDraft, Fact, FailureRule } from "../../contract/failures.ts";
 import { decideFailure, describeRules, UNCLASSIFIED, quote } from "../../classification/rules.ts";
-import { AFTER_COMPLETION, FINISH, LAST_WORDS, START_UP, WITHOUT_COMPLETION } from "./facts.ts";
+import { AFTER_COMPLETION, FINISH, LAST_WORDS, REQUEST_FAILED, START_UP, WITHOUT_COMPLETION } from "./facts.ts";
 import { LOG_ANSWER_RULES } from "./provider-rules.ts";
 import { RECORD_RULES } from "./record-rules.ts";
 import { STDERR_RULES } from "./stderr-rules.ts";
@@ -52,6 +52,17 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     message: (fact) => `CLI A failed: ${quote(fact)}`,
     seenIn: "docs/contracts/cli-a.md §5",
     isProven: false,
+  },
+  {
+    // Where the log has neither status nor code, and the provider's words say nothing that is known. What cannot be
+    // reached has a name of its own.
+    id: "log-request-failed",
+    on: "stderr",
+    name: new RegExp(`^${REQUEST_FAILED}$`),
+    pattern: /^AI_APICallError\b/,
+    code: "provider_error",
+    message: (fact) => `The request to the provider failed: ${quote(fact)}`,
+    seenIn: "docs/contracts/cli-a.md §6.1",
   },
   {
     id: "unexplained-error",

@@ -22,6 +22,14 @@ const NAMED_RULES: readonly FailureRule[] = [
     seenIn: "cli-a/1.3.2/no-key",
   },
   {
+    id: "answer-filtered",
+    on: "record",
+    name: /^ContentFilterError$/,
+    code: "content_blocked",
+    message: "The provider's content filter cut the answer off.",
+    seenIn: "cli-a/1.18.33/content-filtered",
+  },
+  {
     id: "output-length",
     on: "record",
     name: /^MessageOutputLengthError$/,
@@ -67,13 +75,35 @@ const OWN_RULES: readonly FailureRule[] = [
     seenIn: "cli-a/1.3.2/unknown-command",
   },
   {
+    // Without words of its own: where it was raised says what it is about.
+    id: "command-unknown",
+    on: "record",
+    name: /^UnknownError$/,
+    field: /^SessionPrompt\.command$/,
+    pattern: /^UnknownError$/,
+    code: "invalid_request",
+    message: "CLI A knows no such command.",
+    remedy: "name one that CLI A has",
+    seenIn: "cli-a/1.18.33/unknown-command",
+  },
+  {
     id: "provider-package",
     on: "record",
-    pattern: /ProviderInitError/,
+    // Source of the second wording: cli-a/1.18.33/provider-package-missing.
+    pattern: /ProviderInitError|^Failed to initialize provider: /,
     code: "executor_unavailable",
     message: "CLI A could not load the provider's package.",
     remedy: "set CLI_A_PROVIDER_NPM to a package that comes with it",
     seenIn: "cli-a/1.3.2/provider-package-missing",
+  },
+  {
+    id: "cause-in-log",
+    on: "record",
+    pattern: /^Unexpected server error\. Check server logs/,
+    code: "unknown",
+    message: "CLI A failed and named the cause in its log alone, where it does not stand.",
+    seenIn: "docs/contracts/cli-a.md §5",
+    isProven: false,
   },
   {
     id: "base-url-invalid",
@@ -102,10 +132,11 @@ const OTHER_RULES: readonly FailureRule[] = [
   {
     id: "store-full",
     on: "record",
-    pattern: /SQLITE_(?:FULL|IOERR|READONLY|CORRUPT)|database or disk is full|disk I\/O error|ENOSPC|EDQUOT/,
+    pattern:
+      /SQLITE_(?:FULL|IOERR|READONLY|CORRUPT)|database or disk is full|disk I\/O error|ENOSPC|EDQUOT|^Failed to execute statement/,
     code: "storage_error",
     message: (fact) => `CLI A could not write its state: ${quote(fact)}`,
-    seenIn: "docs/contracts/cli-a.md §9",
+    seenIn: "cli-a/1.18.33/store-disk-full-later",
   },
   {
     id: "error-in-stream",
@@ -169,7 +200,7 @@ const FINISH_RULES: readonly FailureRule[] = [
     on: "record",
     name: new RegExp(`^${REJECTED_TOOL}$`),
     code: "permission_denied",
-    message: "A tool asked for a permission that nobody could give, and the run stopped there.",
+    message: "A tool asked for a permission and was refused it, and the run stopped there.",
     seenIn: "cli-a/1.3.2/permission-auto-rejected",
   },
   {

@@ -15,6 +15,27 @@ const RESUMING = new RegExp(`^${START_UP_OF_RESUME}$`);
 /** What the CLI says on stderr when it cannot start or go on, or stops because no person answers. */
 export const STDERR_RULES: readonly FailureRule[] = [
   {
+    // Before all others: Bun quotes the guard's source above its error.
+    id: "guard-configuration",
+    on: "stderr",
+    name: ANY_START,
+    pattern: /^error: turnd: the configuration cannot be read: /,
+    code: "storage_error",
+    message: (fact) => `CLI A cannot read the configuration that turnd wrote for it: ${quote(fact)}`,
+    remedy: "send the turn again, which writes it anew, and have the operator look at the disk if that fails too",
+    seenIn: "cli-a/1.18.33/guard-configuration-gone",
+  },
+  {
+    id: "guard",
+    on: "stderr",
+    name: ANY_START,
+    pattern: /^error: (?:turnd: (?:this CLI cannot be kept from|nothing can be hidden from)|preload not found )/,
+    code: "executor_unavailable",
+    message: (fact) => `turnd's guard cannot keep the workspace's code out of CLI A: ${quote(fact)}`,
+    remedy: "have the operator run `turnd doctor`, and install a version of it that turnd was measured with",
+    seenIn: "cli-a/1.18.33/guard-loads-files",
+  },
+  {
     id: "session-not-found",
     on: "stderr",
     name: ANY_START,
@@ -45,6 +66,16 @@ export const STDERR_RULES: readonly FailureRule[] = [
     isProven: false,
   },
   {
+    // Why is not told: a damaged store is no database, this one is full, or may only be read.
+    id: "store-statement",
+    on: "stderr",
+    name: ANY_TIME,
+    pattern: /^Failed to execute statement|^Failed query: PRAGMA wal_checkpoint/,
+    code: "storage_error",
+    message: "CLI A cannot write the store of its sessions: its disk is full, or it may not write there.",
+    seenIn: "cli-a/1.18.33/store-disk-full",
+  },
+  {
     id: CORRUPT_ON_RESUME,
     on: "stderr",
     name: RESUMING,
@@ -64,6 +95,15 @@ export const STDERR_RULES: readonly FailureRule[] = [
     message: "CLI A cannot use the store of its sessions: it is damaged, or its disk is full.",
     remedy: "start a new session, and have the operator look at the disk if that fails too",
     seenIn: "cli-a/1.14.34/corrupt-store",
+  },
+  {
+    id: "output-unread",
+    on: "stderr",
+    name: ANY_START,
+    pattern: /^EPIPE\b/,
+    code: "output_incomplete",
+    message: "CLI A could not print: nobody read its output any more.",
+    seenIn: "cli-a/1.18.33/reader-gone",
   },
   {
     id: "config-invalid",
@@ -136,7 +176,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     on: "stderr",
     name: new RegExp(`^${REJECTED_ASK}$`),
     code: "permission_denied",
-    message: (fact) => `A tool asked for a permission that nobody could give: ${quote(fact)}`,
+    message: (fact) => `A tool asked for a permission and was refused it: ${quote(fact)}`,
     seenIn: "cli-a/1.14.34/permissions-auto-rejected",
   },
 ];

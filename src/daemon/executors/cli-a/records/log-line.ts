@@ -15,6 +15,14 @@ const ModelError = z.object({
 });
 export type ModelError = z.infer<typeof ModelError>;
 
+/** An error as the log tells it. */
+export interface Cause {
+  readonly name: string | undefined;
+  readonly message: string;
+  /** The first function of its stack that has a name: some errors have no words of their own. */
+  readonly raisedIn?: string;
+}
+
 /** One line of the CLI's own log, as far as it matters. */
 export type LogLine =
   /** A session was created; `parent` is set for a subagent's. */
@@ -24,6 +32,8 @@ export type LogLine =
   /** A request to the model begins. */
   | { readonly kind: "request"; readonly sessionId: string; readonly agent: string }
   | { readonly kind: "request_failed"; readonly sessionId: string; readonly agent: string; readonly error: ModelError }
+  /** What an `error` record means that names it by this reference and says nothing itself. */
+  | ({ readonly kind: "cause"; readonly ref: string } & Cause)
   /** An answer broke off. 1.3.2 does not say whose. */
   | { readonly kind: "answer_failed"; readonly message: string }
   | { readonly kind: "other" };
@@ -34,7 +44,7 @@ export interface TimedLogLine {
   readonly latestMs: number;
 }
 
-/** How later versions log: pairs alone. Seen in 1.18.33. */
+/** How later versions log: pairs alone. Source: cli-a/1.18.33/text-answer. */
 const PAIRS_HEAD = /^timestamp=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\S* level=[A-Z]+ run=\S+ message=/;
 /** Linear: a quoted value ends at the first quote without a backslash before it. */
 const PAIR = /(?:^| )([\w.]+)=(?:"((?:[^"\\]|\\.)*)"|(\S*))/g;
@@ -63,9 +73,20 @@ export function readLogLine(text: string): TimedLogLine | undefined {
 }
 
 function readPairs(text: string): ReadonlyMap<string, string> {
-  const pairs = [...text.matchAll(PAIR)].map(([, key = "", quoted, plain = ""]) => [key, quoted ?? plain] as const);
+  const pairs = [...text.matchAll(PAIR)].map(
+    ([, key = "", quoted, plain = ""]) => [key, quoted === undefined ? plain : unescape(quoted)] as const,
+  );
   // A key that comes twice is the model's or the provider's text, which stands after the logger's own.
   return new Map(pairs.toReversed());
+}
+
+/** What stands between quotation marks is written as JSON writes a text. */
+function unescape(quoted: string): string {
+  try {
+    return z.string().parse(JSON.parse(`"${quoted}"`));
+  } catch {
+    return quoted;
+  }
 }
 
 function interpretPairs(pairs: ReadonlyMap<string, string>): LogLine {
@@ -80,6 +101,8 @@ function interpretPairs(pairs: ReadonlyMap<string, string>): LogLine {
     }
     case "loop":
       return sessionId === undefined ? OTHER : { kind: "step", sessionId };
+    case "failed":
+      return readCause(pairs);
     case "stream":
     case "stream error":
       if (sessionId === undefined || agent === undefined || isForTitle(agent, pairs.get("small"))) return OTHER;
@@ -91,11 +114,24 @@ function interpretPairs(pairs: ReadonlyMap<string, string>): LogLine {
   }
 }
 
+/** `error` is "<name>: <words>". Source: cli-a/1.18.33/unknown-model. */
+function readCause(pairs: ReadonlyMap<string, string>): LogLine {
+  const [ref, error] = [pairs.get("ref"), pairs.get("error")];
+  if (ref === undefined || error === undefined) return OTHER;
+  const raisedIn = /\n +at ([A-Z][\w.]*) \(/.exec(pairs.get("cause") ?? "")?.[1];
+  return { kind: "cause", ref, ...splitName(error), ...(raisedIn === undefined ? {} : { raisedIn }) };
+}
+
+/** An error as text: its name, a code of the runtime's perhaps, and its words. */
+function splitName(whole: string): Pick<Cause, "name" | "message"> {
+  const [, name, message = whole] = /^([\w/]+)(?: \[\w+\])?: (.*)$/s.exec(whole) ?? [];
+  return { name, message };
+}
+
 /** `error.error` is "<name>: <words>", or the pairs of a body. No status is logged. */
 function readPairsError(pairs: ReadonlyMap<string, string>): ModelError {
   const whole = pairs.get("error.error");
-  const [, name, message = whole] = /^(\w+): (.*)$/s.exec(whole ?? "") ?? [];
-  if (whole !== undefined) return { name, message };
+  if (whole !== undefined) return splitName(whole);
   const [type, code] = [pairs.get("error.error.type"), pairs.get("error.error.code")];
   return { responseBody: JSON.stringify({ message: pairs.get("error.error.message"), type, code }) };
 }

@@ -13,7 +13,7 @@ const Envelope = z.object({
  * Recognises a record of CLI A among those of other CLIs.
  *
  * The order of the keys of `part` distinguishes 1.3.2 and 1.14.34: `id`, `sessionID` first, or `type`, or `id` and
- * `messageID` or `reason`. Source: the recordings of both versions.
+ * `messageID` or `reason`. 1.18.33 prints as 1.14.34 does. Source: the recordings of these versions.
  */
 export function recogniseRecord(record: unknown): RecordSign | undefined {
   const read = Envelope.safeParse(record);

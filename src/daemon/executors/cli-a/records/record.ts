@@ -8,7 +8,9 @@ const cost = z.number().nonnegative().max(1_000_000).catch(0);
 /** Milliseconds since 1970, as far as there are dates. */
 const moment = z.number().nonnegative().max(8.64e15);
 const Time = z.object({ start: moment, end: moment.optional() }).optional().catch(undefined);
-const part = { id: z.string(), messageID: z.string() };
+/** An id that a record lacks, or a later version calls otherwise, costs what it stands for and not the record. */
+const id = z.string().catch("");
+const part = { id, messageID: id };
 const text = { ...part, text: z.string() };
 /** Whatever the model gave: handed on as it is. */
 const input = z.unknown().default({});
@@ -59,6 +61,8 @@ export const CliAError = z.object({
       message: z.string().catch(""),
       statusCode: z.number().optional().catch(undefined),
       responseBody: z.string().optional().catch(undefined),
+      /** Names a line of the log that has the cause. Source: cli-a/1.18.33/unknown-model. */
+      ref: z.string().optional().catch(undefined),
       /** Of a connection that failed. */
       metadata: z
         .object({ code: z.string().optional().catch(undefined) })

@@ -14,6 +14,10 @@ export interface Ended {
   finish: { readonly reason: string; readonly line: number; readonly hasContent: boolean } | undefined;
   /** The last error, until a step ends with a full answer after it. */
   error: Fact | undefined;
+  /** Where the log has the cause of the last error. */
+  errorRef: string | undefined;
+  /** Whether any error was printed: later versions then exit with 1, whatever became of it. */
+  hasErrors: boolean;
   /** A tool of the last step that asked for a permission. */
   rejectedTool: Fact | undefined;
   /** Help text in place of records. */
@@ -32,7 +36,7 @@ interface EndingInput {
  * Decides whether a process completed its turn, and if not, why.
  *
  * Law 4: CLI A exits with 0 for nearly every failure, so the proof is a last record `step_finish` with reason `stop`,
- * and no error after the last answer. Where turnd ended the process itself, neither its exit nor what is missing proves
+ * and no error after the last answer. Later versions exit with 1 after an error that was got over, too. Where turnd ended the process itself, neither its exit nor what is missing proves
  * anything; the CLI's own words still do.
  * @see docs/contracts/cli-a.md §0, §5
  */
@@ -40,10 +44,15 @@ export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "pro
   const { ended, outcome, stderr, requestedSession, nativeSessionId } = input;
   const { exit, wasStopped } = outcome;
   const { finish } = ended;
+  // Source: cli-a/1.18.33/context-overflow-recovered.
+  const successCode = ended.hasErrors && exit?.code === 1 ? 1 : 0;
   const isProperlyLast = ended.lastRecord === FINISH && finish?.reason === "stop" && ended.error === undefined;
   const exits = toExitFacts(exit, isProperlyLast ? AFTER_COMPLETION : WITHOUT_COMPLETION);
-  if (isProperlyLast && exit?.code === 0) {
-    return { proof: { evidence: [toFinishFact(finish), ...exits].map(toEvidence), seenIn: "cli-a/1.3.2/text-answer" } };
+  if (isProperlyLast && exit?.code === successCode) {
+    const evidence = [toFinishFact(finish), ...exits].map(toEvidence);
+    return successCode === 0
+      ? { proof: { evidence, seenIn: "cli-a/1.3.2/text-answer" } }
+      : { proof: { evidence, exitCode: 1, seenIn: "cli-a/1.18.33/context-overflow-recovered" } };
   }
   const recorded = isProperlyLast ? [] : toRecordFacts(ended);
   const facts = [...recorded, ...(wasStopped ? [] : exits), ...(isProperlyLast ? [] : stderr)];

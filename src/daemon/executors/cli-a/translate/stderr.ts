@@ -7,6 +7,7 @@ import {
   REQUEST_FAILED,
   START_UP,
   START_UP_OF_RESUME,
+  toCauseFact,
   toRequestFact,
 } from "../failures/facts.ts";
 import { classify } from "../failures/failure.ts";
@@ -29,6 +30,8 @@ export interface StderrReader {
    * record at all the CLI did start; what it says of itself then counts only where it ended abnormally by itself
    */
   facts(lastRecordMs: number | undefined, outcome: Outcome): Fact[];
+  /** What an `error` record means that says no more than where to look. */
+  causeOf(ref: string): Fact | undefined;
   /** Asked permissions that were rejected. */
   rejections(): number;
   /** Answers that a session asked the model for, each counted once however often it was asked for again; 0 without a log. */
@@ -40,6 +43,8 @@ interface Requests {
   failures: number;
   /** Whether the failure of the latest request has been reported. */
   isReported: boolean;
+  /** That failure, where the log does not say whether it is retried: the next request does. */
+  unannounced?: Fact;
 }
 
 interface FailedRequest {
@@ -66,6 +71,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
   const startUp: Fact[] = [];
   const lastWords: Fact[] = [];
   const rejections: Fact[] = [];
+  const causes = new Map<string, Fact>();
   const requests = new Map<string, Map<string, Requests>>();
   let brokenAnswer: { readonly message: string; readonly line: number; readonly latestMs: number } | undefined;
   let failed: FailedRequest | undefined;
@@ -92,6 +98,9 @@ export function createStderrReader(isResume: boolean): StderrReader {
         return startRequest(log, latestMs, native);
       case "request_failed":
         return failRequest(log, latestMs, native);
+      case "cause":
+        if (causes.size < MAX_FACTS) causes.set(log.ref, toCauseFact(log, native.line));
+        return [];
       case "answer_failed":
         brokenAnswer = { message: log.message, line: native.line, latestMs };
         return [];
@@ -114,6 +123,8 @@ export function createStderrReader(isResume: boolean): StderrReader {
       }
       return log.agent === "compaction" ? [compacted(native)] : [];
     }
+    const { unannounced } = before;
+    if (unannounced !== undefined) return [retry(failures, classify([unannounced]).code, unannounced.text, native)];
     if (before.isReported) return [];
     if (broken === undefined) return [retry(failures, "network_error", BROKE_OFF, native)];
     const { message, line } = broken;
@@ -124,10 +135,15 @@ export function createStderrReader(isResume: boolean): StderrReader {
 
   function failRequest(log: LogLine & { kind: "request_failed" }, latestMs: number, native: Native): TranslatedEvent[] {
     const failures = (requestsOf(log.sessionId, log.agent)?.failures ?? 0) + 1;
-    setRequests(log.sessionId, log.agent, { failures, isReported: true });
     const fact = toRequestFact(log.error, native.line);
+    const { isRetryable } = log.error;
+    setRequests(log.sessionId, log.agent, {
+      failures,
+      isReported: true,
+      ...(isRetryable === undefined ? { unannounced: fact } : {}),
+    });
     failed = { sessionId: log.sessionId, fact, latestMs };
-    return log.error.isRetryable === true ? [retry(failures, classify([fact]).code, fact.text, native)] : [];
+    return isRetryable === true ? [retry(failures, classify([fact]).code, fact.text, native)] : [];
   }
 
   function readPlain(text: string, native: Native): TranslatedEvent[] {
@@ -177,6 +193,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
         ...(last === undefined ? [] : [last.fact]),
       ];
     },
+    causeOf: (ref) => causes.get(ref),
     rejections: () => rejectionCount,
     answersAsked: (sessionId) => asked.get(sessionId) ?? 0,
   };

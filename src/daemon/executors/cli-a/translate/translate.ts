@@ -48,10 +48,12 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     lastRecordMs: undefined,
     finish: undefined,
     error: undefined,
+    errorRef: undefined,
+    hasErrors: false,
     rejectedTool: undefined,
     usageText: undefined,
   };
-  const message = { id: "", text: "" };
+  const message: { id: string | undefined; text: string } = { id: undefined, text: "" };
   const rejectedTools: TranslatedEvent[] = [];
   let output: string | null = null;
   let hasRecords = false;
@@ -78,10 +80,22 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
         steps.addContent("text");
         addToOutput(record.part.messageID, record.part.text);
         if (texts.isRepeat(record.part.text)) return [];
-        return [{ type: "message", data: { message_id: record.part.id, text: record.part.text }, native }];
+        return [
+          {
+            type: "message",
+            data: { message_id: nameMessage(record.part.id, native), text: record.part.text },
+            native,
+          },
+        ];
       case "reasoning":
         if (thoughts.isRepeat(record.part.text)) return [];
-        return [{ type: "reasoning", data: { message_id: record.part.id, text: record.part.text }, native }];
+        return [
+          {
+            type: "reasoning",
+            data: { message_id: nameMessage(record.part.id, native), text: record.part.text },
+            native,
+          },
+        ];
       case "tool_use":
         return endTool(record.part, native);
       case "step_finish": {
@@ -97,6 +111,8 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
         return finished.events;
       }
       case "error":
+        ended.hasErrors = true;
+        ended.errorRef = record.error.data.ref;
         return addError(toErrorFact(record.error, native.line), native);
       case RECOVERED:
         return [{ ...warningEvent("output_recovered", describeRecovered(record.records)), native }];
@@ -106,7 +122,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   /** A step that begins once more is asked for again, after its answer was cut off: whole blocks of it come again. */
   function startRequest(messageId: string): void {
     const isRetry = steps.isOpen(messageId);
-    if (isRetry) message.id = "";
+    message.id = undefined;
     for (const repeats of [texts, thoughts]) {
       if (isRetry) repeats.retried();
       else repeats.answered();
@@ -122,7 +138,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
 
   function endTool(part: CliATool, native: Native): TranslatedEvent[] {
     steps.addContent("tool");
-    message.id = "";
+    message.id = undefined;
     // Some providers number their calls anew in every answer.
     const id = callIds.has(part.callID) ? part.id : part.callID;
     callIds.add(part.callID);
@@ -174,14 +190,15 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     const { record } = read;
     const { type } = record;
     const at = line.number;
-    const native: Native = "part" in record ? { line: at, type, id: record.part.id } : { line: at, type };
+    const partId = "part" in record ? record.part.id : "";
+    const native: Native = partId === "" ? { line: at, type } : { line: at, type, id: partId };
     const admitted = admit(record.sessionID, native);
     if (halt !== undefined) return { events: [], halt };
     noteLast(record.type, record.timestamp);
-    if ("part" in record) {
-      if (printed.has(record.part.id)) return { events: admitted };
-      printed.add(record.part.id);
-      parts.add(record.part.messageID, record.part.id);
+    if ("part" in record && partId !== "") {
+      if (printed.has(partId)) return { events: admitted };
+      printed.add(partId);
+      parts.add(record.part.messageID, partId);
     }
     const events = [...admitted, ...translate(record, native)];
     return {
@@ -201,6 +218,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     if (halt !== undefined) return { events: [], halt };
     const text = stripEscapes(line.text);
     // A record of a later version, or one that was cut off, can stand after the proof of success; noise cannot.
+    if (read.type === "error") ended.hasErrors = true;
     if (read.reason !== "not_json" || text.startsWith("{")) noteLast("unknown", undefined);
     if (USAGE.test(text)) {
       ended.usageText ??= { on: "record", source: "stdout", line: line.number, name: USAGE_TEXT, text };
@@ -223,7 +241,20 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   function explain(outcome: Outcome): Pick<Ending, "failure" | "proof"> {
     if (halt !== undefined) return { failure: halt };
     const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined, outcome);
-    return explainEnding({ ended, outcome, stderr: facts, requestedSession, nativeSessionId: session.id() });
+    return explainEnding({
+      ended: withCause(),
+      outcome,
+      stderr: facts,
+      requestedSession,
+      nativeSessionId: session.id(),
+    });
+  }
+
+  /** An error that says where its cause stands is read as that cause. */
+  function withCause(): Ended {
+    const cause =
+      ended.errorRef === undefined || ended.error === undefined ? undefined : stderr.causeOf(ended.errorRef);
+    return cause === undefined ? ended : { ...ended, error: cause };
   }
 
   /** Whether the turn's end is known; what stderr reported before the last record may have been recovered from. */
@@ -261,6 +292,11 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       };
     },
   };
+}
+
+/** The part's own id; where it has none, its line names it within the turn. */
+function nameMessage(id: string, { line }: Native): string {
+  return id === "" ? `line-${line}` : id;
 }
 
 function describeRecovered(records: number): string {

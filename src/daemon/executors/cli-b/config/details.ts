@@ -21,6 +21,13 @@ export const RenderedSettings = z.strictObject({ model: z.string(), baseUrl: z.s
 export type RenderedSettings = z.infer<typeof RenderedSettings>;
 
 const sandboxMode = SandboxMode;
+const Override = z.strictObject({
+  path: z.string(),
+  value: z.union([z.boolean(), z.string(), z.array(z.string()).readonly()]),
+  isOptional: z.literal(true).optional(),
+  successor: z.string().optional(),
+  about: z.string().optional(),
+});
 
 /** What `configure` notes for `planHome` and `buildArgs`. */
 export const CliBDetails = z.discriminatedUnion("source", [
@@ -30,8 +37,8 @@ export const CliBDetails = z.discriminatedUnion("source", [
     source: z.literal("toml"),
     sandboxMode,
     toml: z.string(),
-    /** `key=value` pairs that win over the file. */
-    overrides: z.array(z.string()),
+    /** What wins over the file, where the version takes it. */
+    overrides: z.array(Override),
   }),
 ]);
 export type CliBDetails = z.infer<typeof CliBDetails>;

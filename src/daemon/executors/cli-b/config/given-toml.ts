@@ -1,5 +1,6 @@
 import { isSecretName } from "../../secrets/secret-names.ts";
 import { asTable, readPath, type TomlTable, tomlString } from "./toml.ts";
+import type { VersionedSetting } from "./features.ts";
 import { ALWAYS, BY_DEFAULT, type Default, NO_REPOSITORY, type Setting } from "./unasked.ts";
 
 /** What the file makes the CLI read from its environment. */
@@ -15,13 +16,13 @@ export interface NamedVariables {
 }
 
 /** Settings that win over a file that is written as given: `-c` beats every file, a project's too (measured). */
-export function buildOverrides(table: TomlTable, hiddenVariables: readonly string[]): Setting[] {
+export function buildOverrides(table: TomlTable, hiddenVariables: readonly string[]): VersionedSetting[] {
   const decides = ({ path, about }: Default): boolean =>
     [path, about].some((name) => name !== undefined && readPath(table, name) !== undefined);
   const own = readStrings(readPath(table, "shell_environment_policy.exclude"));
   return [
     ...ALWAYS,
-    ...BY_DEFAULT.filter((setting) => !decides(setting)).map(({ path, value }) => ({ path, value })),
+    ...BY_DEFAULT.filter((setting) => !decides(setting)),
     {
       path: "shell_environment_policy.exclude",
       value: [...new Set([...own, ...Object.keys(NO_REPOSITORY), ...hiddenVariables])],

@@ -26,7 +26,7 @@ const FORBIDDEN = [
 
 /** Lays out CLI B's part of a session's home: one directory, which must exist before the CLI starts. */
 export function planHome(input: HomeInput): HomePlan {
-  const { home, cliName, configuration, permissions, mode, mcpServers = {}, instructions } = input;
+  const { home, cliName, configuration, permissions, mode, mcpServers = {}, instructions, cliFeatures } = input;
   const details = readDetails(configuration);
   const files = [];
   if (details.source === "toml") {
@@ -40,7 +40,7 @@ export function planHome(input: HomeInput): HomePlan {
     const sandboxMode = chooseSandboxMode(details.sandboxMode, mode, permissions);
     files.push({
       path: `${cliName}/config.toml`,
-      content: renderConfig(details.settings, sandboxMode, { mcpServers, instructions }),
+      content: renderConfig(details.settings, sandboxMode, { mcpServers, instructions, cliFeatures }),
     });
   }
   return {

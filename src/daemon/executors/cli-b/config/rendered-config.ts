@@ -1,5 +1,7 @@
+import type { CliFeatures } from "../../contract/cli-features.ts";
 import type { HomeInput } from "../../contract/invocation.ts";
 import type { RenderedSettings, SandboxMode } from "./details.ts";
+import { fitSettings } from "./features.ts";
 import { addInstructions } from "./instructions.ts";
 import { addServers } from "./mcp-servers.ts";
 import { formatToml, type TomlTable, writePath } from "./toml.ts";
@@ -9,10 +11,14 @@ import { ALWAYS, BY_DEFAULT, NO_REPOSITORY, type Setting } from "./unasked.ts";
 const PROVIDER = "turnd";
 
 /** The configuration as a tree, as it is rendered and as it is shown. */
-export function buildConfig({ model, baseUrl, envKey }: RenderedSettings, sandboxMode: SandboxMode): TomlTable {
+export function buildConfig(
+  { model, baseUrl, envKey }: RenderedSettings,
+  sandboxMode: SandboxMode,
+  features?: CliFeatures,
+): TomlTable {
   const settings: Setting[] = [
     ...ALWAYS,
-    ...BY_DEFAULT,
+    ...fitSettings(BY_DEFAULT, features),
     // Tools do not see the key: by the default patterns, and by its name where that matches none of them.
     { path: "shell_environment_policy.exclude", value: [envKey, ...Object.keys(NO_REPOSITORY)] },
   ];
@@ -45,8 +51,12 @@ export function renderConfig(
   {
     mcpServers = {},
     instructions,
-  }: Pick<HomeInput, "mcpServers"> & { readonly instructions?: string | undefined } = {},
+    cliFeatures,
+  }: Pick<HomeInput, "mcpServers"> & {
+    readonly instructions?: string | undefined;
+    readonly cliFeatures?: CliFeatures | undefined;
+  } = {},
 ): string {
-  const config = addInstructions(addServers(buildConfig(settings, sandboxMode), mcpServers), instructions);
+  const config = addInstructions(addServers(buildConfig(settings, sandboxMode, cliFeatures), mcpServers), instructions);
   return `# Written by turnd; changes are lost.\n${formatToml(config)}`;
 }

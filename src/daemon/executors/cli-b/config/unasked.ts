@@ -1,3 +1,5 @@
+import type { VersionedSetting } from "./features.ts";
+
 /** A setting, by its dotted path. */
 export interface Setting {
   readonly path: string;
@@ -18,7 +20,7 @@ export const ALWAYS: readonly Setting[] = [
 ];
 
 /** A setting that the operator's file can decide otherwise, by this path or by the one of what it is about. */
-export interface Default extends Setting {
+export interface Default extends VersionedSetting {
   readonly about?: string;
 }
 
@@ -37,11 +39,42 @@ export const BY_DEFAULT: readonly Default[] = [
   // A model of its own that reads old threads in the background and writes notes for later ones.
   { path: "features.memories", value: false, about: "memories" },
   // What sub-agents do is not printed.
-  { path: "features.multi_agent", value: false, about: "agents" },
+  { path: "features.multi_agent", value: false, about: "agents", successor: "agents.enabled" },
   // Installs what a skill names as its MCP servers.
   { path: "features.skill_mcp_dependency_install", value: false },
   { path: "features.tool_suggest", value: false, about: "tool_suggest" },
   { path: "shell_environment_policy.ignore_default_excludes", value: false },
+  ...[
+    // Waits for a network that refuses, without a count and without an end.
+    "unbounded_connection_retries",
+    // Programs beside the CLI: a server that outlives the turn, and a host for scripts of the model.
+    "daemon_auto_start",
+    "code_mode_host",
+    "code_mode_host_grpc",
+    // Where requests go, and to whom: another proxy than the environment's, lists of models, programs and plugins.
+    "system_proxy_fallback",
+    "api_key_model_discovery",
+    "api_key_cyber_access_programs",
+    "remote_plugin",
+    "plugin_sharing",
+    "skill_search",
+    // Tools and helpers of its desktop application, and of a person at a terminal.
+    "bedrock_setup_wizard",
+    "browser_annotation_api",
+    "browser_use",
+    "browser_use_external",
+    "browser_use_full_cdp_access",
+    "cli_daybreak",
+    "computer_use",
+    "in_app_browser",
+    "in_app_chat",
+    "in_app_dictation",
+    "in_app_local_automation",
+    "in_app_updates",
+    "in_app_voice",
+    // A turn that sleeps looks like one that hangs.
+    "sleep_tool",
+  ].map((name): Default => ({ path: `features.${name}`, value: false, isOptional: true })),
 ];
 
 /**

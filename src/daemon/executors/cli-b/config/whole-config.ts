@@ -9,8 +9,8 @@ import {
   listOverruled,
   readNamedVariables,
   readProvider,
-  toPair,
 } from "./given-toml.ts";
+import { fitSettings } from "./features.ts";
 import { parseToml, type TomlTable } from "./toml.ts";
 
 interface WholeInput extends ConfigureInput {
@@ -44,8 +44,9 @@ export function configureWhole({ toml, variables, env, cliName, sandboxMode }: W
   const secretsOf = ([name, value]: [string, string]): string[] =>
     keys.has(name) || (named.credentials.includes(name) && !isOrdinary(value)) ? [value] : secretsIn(name, value);
   const overrides = buildOverrides(table, hidden);
+  const shownOverrides = fitSettings(overrides, undefined);
   const fault = findFault(table, named.key, passed);
-  const details: CliBDetails = { source: "toml", sandboxMode: mode, toml, overrides: overrides.map(toPair) };
+  const details: CliBDetails = { source: "toml", sandboxMode: mode, toml, overrides };
   return {
     ok: true,
     configuration: {
@@ -61,8 +62,8 @@ export function configureWhole({ toml, variables, env, cliName, sandboxMode }: W
           : []),
       ],
       effective: [
-        ...shown.settings.filter(({ key }) => !overrides.some(({ path }) => path === key)),
-        ...overrides.map(({ path, value }) => ({ key: path, value, origin: "turnd" })),
+        ...shown.settings.filter(({ key }) => !shownOverrides.some(({ path }) => path === key)),
+        ...shownOverrides.map(({ path, value }) => ({ key: path, value, origin: "turnd" })),
         ...hidden.filter((name) => name in passed).map((name) => ({ key: name, value: MASK, origin: name })),
       ],
       secrets: [...new Set([...shown.secrets, ...Object.entries(passed).flatMap(secretsOf)])],

@@ -4,6 +4,33 @@ import type { FailureRule } from "../../contract/failures.ts";
 /** What CLI B says of itself, not of an answer. Source: docs/contracts/cli-b.md §7. */
 export const OWN_RULES: readonly FailureRule[] = [
   {
+    // Its own words before the provider's, which may speak of a quota per minute.
+    id: "rate-own",
+    on: "record",
+    pattern: /^rate limit exceeded: /,
+    code: "rate_limited",
+    message: (fact) => `The provider limits the rate of requests: ${quote(fact)}`,
+    seenIn: "cli-b/0.169.0/rate-limited-in-stream",
+  },
+  {
+    id: "quota-own",
+    on: "record",
+    pattern: /^Quota exceeded\. Check your plan/,
+    code: "quota_exceeded",
+    message: (fact) => `The provider says that the account's quota is used up: ${quote(fact)}`,
+    seenIn: "cli-b/0.169.0/quota-exceeded",
+  },
+  {
+    id: "blocked-by-cloudflare",
+    on: "record",
+    status: [403],
+    pattern: /^Access blocked by Cloudflare/,
+    code: "auth_failed",
+    message: "A page of Cloudflare blocked the request before it came to the provider (403).",
+    remedy: "correct the provider's address, or have this network allowed",
+    seenIn: "cli-b/0.169.0/blocked-by-cloudflare",
+  },
+  {
     id: "usage-limit",
     on: "record",
     pattern: /hit your (?:\w+ )?usage limit|upgrade to (?:Plus|Pro)\b/,

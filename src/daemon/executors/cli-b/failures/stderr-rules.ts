@@ -4,6 +4,15 @@ import type { FailureRule } from "../../contract/failures.ts";
 /** What CLI B says on stderr when it cannot start, or cannot go on. Source: docs/contracts/cli-b.md §3, §4, §6. */
 export const STDERR_RULES: readonly FailureRule[] = [
   {
+    id: "thread-in-use",
+    on: "stderr",
+    pattern: /already has an active writer/,
+    code: "resume_degraded",
+    message: "Another process has the session's thread open, and CLI B lets only one write to it.",
+    remedy: "end the other process",
+    seenIn: "cli-b/0.169.0/resume-active-writer",
+  },
+  {
     id: "resume-refused",
     on: "stderr",
     pattern: /thread\/resume failed/,
@@ -37,6 +46,15 @@ export const STDERR_RULES: readonly FailureRule[] = [
     message: "CLI B got no prompt.",
     remedy: "give the turn an input",
     seenIn: "cli-b/0.139.0/resume-without-prompt",
+  },
+  {
+    id: "prompt-not-text",
+    on: "stderr",
+    pattern: /Failed to read prompt from stdin|input is not valid UTF-8/,
+    code: "invalid_request",
+    message: "The prompt is not UTF-8.",
+    remedy: "send the input as UTF-8",
+    seenIn: "cli-b/0.169.0/prompt-not-utf-8",
   },
   {
     id: "input-too-large",

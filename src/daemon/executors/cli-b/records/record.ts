@@ -64,6 +64,8 @@ const tokens = z.int().nonnegative();
 export const CliBUsage = z.object({
   input_tokens: tokens,
   cached_input_tokens: tokens.default(0),
+  /** Absent in 0.139.0. */
+  cache_write_input_tokens: tokens.default(0),
   output_tokens: tokens,
   reasoning_output_tokens: tokens.default(0),
 });

@@ -37,7 +37,9 @@ interface EndingInput {
 export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | "proof"> {
   const { ended, outcome, stderr, input, nativeSessionId } = explained;
   const { exit, wasStopped } = outcome;
-  const completed = ended.lastRecord === "turn.completed" ? ended.completed : undefined;
+  // A thread that never said which it is may be another one than the requested.
+  const isKnown = input.requestedSession === null || nativeSessionId !== null;
+  const completed = isKnown && ended.lastRecord === "turn.completed" ? ended.completed : undefined;
   const exits = toExitFacts(exit, completed !== undefined ? AFTER_COMPLETION : WITHOUT_COMPLETION);
   if (completed !== undefined && exit?.code === 0) {
     return { proof: { evidence: [completed, ...exits].map(toEvidence), seenIn: "cli-b/0.139.0/text-answer" } };

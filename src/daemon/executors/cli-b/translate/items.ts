@@ -58,12 +58,17 @@ export function toToolCall(item: ToolItem): ToolCall {
       return {
         tool_call_id: item.id,
         name: item.type,
-        // A page that was opened comes as action "other" with its address as the query.
-        kind: item.action?.type === "search" || !/^https?:\/\//.test(item.query) ? "search" : "fetch",
+        kind: toLookupKind(item),
         title: shorten(item.query),
         input: { query: item.query, action: item.action?.type ?? null },
       };
   }
+}
+
+/** 0.139.0 calls a page that was opened `other`, with its address as the query; 0.169.0 names what was done to a page. */
+function toLookupKind({ action, query }: Extract<ToolItem, { type: "web_search" }>): "search" | "fetch" {
+  if (action?.type === "open_page" || action?.type === "find_in_page") return "fetch";
+  return action?.type === "search" || !/^https?:\/\//.test(query) ? "search" : "fetch";
 }
 
 /** How the call of a completed item ended. */

@@ -1,6 +1,7 @@
 import { warningEvent } from "../../../../protocol/index.ts";
 import type { OutputLine, TranslatedEvent } from "../../contract/translator.ts";
 import type { Fact } from "../../contract/failures.ts";
+import type { HistoryWatch } from "./history.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
 
 /** Reads CLI B's stderr: log lines, and what it says when it cannot start. */
@@ -25,10 +26,9 @@ const DENIED = [
 ] as const;
 
 /** Creates a reader for one process. */
-export function createStderrReader(): StderrReader {
+export function createStderrReader(history: HistoryWatch): StderrReader {
   const facts: Fact[] = [];
   let isInError = false;
-  let hasWarnedOfHistory = false;
 
   function keep(line: OutputLine, text: string): void {
     if (facts.length < MAX_FACTS) {
@@ -54,12 +54,7 @@ export function createStderrReader(): StderrReader {
       return [{ type: "permission.denied", data: { permission: denial.permission, message: reason }, native }];
     }
     keep(line, message);
-    if (!hasWarnedOfHistory && /rollout writer failed|failed to record rollout items/.test(message)) {
-      hasWarnedOfHistory = true;
-      const lost = `the CLI could not write the session's history, later turns may not remember this one: ${message}`;
-      return [{ ...warningEvent("history_not_saved", lost), native }];
-    }
-    return [];
+    return [...(history.read(message, native) ?? [])];
   }
 
   return {

@@ -16,11 +16,14 @@ import { toProviderFact } from "../failures/facts.ts";
 import { classify, SESSION_MISMATCH } from "../failures/failure.ts";
 import { readRecord, type CliBItem, type CliBRecord } from "../records/record.ts";
 import { createStderrReader } from "./stderr.ts";
+import { createHistoryWatch } from "./history.ts";
 import { createToolTracker } from "./tools.ts";
 import { NO_USAGE, subtractUsage, toUsage } from "./usage.ts";
 
 /** With "waiting for network" in place of numbers in later versions; seen in 0.169.0. */
 const RECONNECTING = /^Reconnecting\.\.\. (?:(\d{1,9})\/(\d{1,9})|waiting for network)(?: \((.*)\))?$/s;
+/** In every turn with a model that 0.169.0 has no table of, as most of other makers are; 0.139.0 does not mention it. */
+const UNKNOWN_MODEL = /^Model metadata for `[^`]*` not found\. Defaulting to fallback metadata/;
 const NOTHING: Translation = { events: [] };
 
 /**
@@ -34,7 +37,9 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
   const tools = createToolTracker();
   const texts = createRepeatFilter();
   const thoughts = createRepeatFilter();
-  const stderr = createStderrReader();
+  const history = createHistoryWatch();
+  const stderr = createStderrReader(history);
+  const notices = new Set<string>();
   const ended: Ended = {
     lastRecord: undefined,
     completed: undefined,
@@ -150,7 +155,14 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
     return item.type === "todo_list" ? updatePlan(item, native) : [];
   }
 
-  function completeItem(item: CliBItem, native: Native): TranslatedEvent[] {
+  /** 0.169.0 prints its remarks on a configuration twice, and in a review those on the model too. */
+  function noticeOf(message: string, native: Native): TranslatedEvent[] {
+    if (notices.has(message) || UNKNOWN_MODEL.test(message)) return [];
+    notices.add(message);
+    return [{ ...warningEvent("cli_warning", message), native }];
+  }
+
+  function completeItem(item: CliBItem, native: Native): readonly TranslatedEvent[] {
     // A warning of the CLI's own is nothing the provider sent.
     hasItems ||= item.type !== "error";
     switch (item.type) {
@@ -164,7 +176,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       case "todo_list":
         return updatePlan(item, native);
       case "error":
-        return [{ ...warningEvent("cli_warning", item.message), native }];
+        return history.read(item.message, native) ?? noticeOf(item.message, native);
       case "command_execution":
       case "file_change":
       case "mcp_tool_call":
@@ -219,7 +231,9 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
         halt === undefined
           ? explainEnding({ ended, outcome, stderr: stderr.facts(), input, nativeSessionId })
           : { failure: halt };
+      const historyLost = history.lost();
       return {
+        ...(historyLost === undefined ? {} : { historyLost }),
         events: tools.interrupt(),
         output,
         nativeSessionId,

@@ -10,12 +10,12 @@ export const NO_USAGE: Usage = {
   reasoning_tokens: 0,
 };
 
-/** CLI B's words in ours. Its input includes cached tokens and its output reasoning already; it knows no cache writes. */
+/** CLI B's words in ours. Its input includes cached tokens and its output reasoning already. */
 export function toUsage(usage: CliBUsage): Usage {
   return {
     input_tokens: usage.input_tokens,
     cached_input_tokens: usage.cached_input_tokens,
-    cache_write_tokens: 0,
+    cache_write_tokens: usage.cache_write_input_tokens,
     output_tokens: usage.output_tokens,
     reasoning_tokens: usage.reasoning_output_tokens,
   };

@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import type { CliBCase } from "./matrix/cli-b/case.ts";
+import { FAILURE_CASES, START_CASES } from "./matrix/cli-b/failure-cases.ts";
+import { OTHER_CASES } from "./matrix/cli-b/other-cases.ts";
+import { recordCase } from "./matrix/cli-b/record.ts";
+import { SESSION_CASES } from "./matrix/cli-b/session-cases.ts";
+import { TOOL_CASES } from "./matrix/cli-b/tool-cases.ts";
+
+const USAGE = "usage: node scripts/generate/matrix-cli-b.ts --version <x.y.z> --binary <path> <directory> [case…]";
+const CASES: readonly CliBCase[] = [...TOOL_CASES, ...SESSION_CASES, ...FAILURE_CASES, ...START_CASES, ...OTHER_CASES];
+
+/**
+ * Plays every scenario of CLI B to one binary and leaves labelled recordings: a fixture's files but `events.jsonl`.
+ *
+ * Needs root, since the CLI runs as uid 1000 and two cases mount a full disk. A recording that is there stays.
+ */
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { version: { type: "string" }, binary: { type: "string" } },
+  });
+  const { version, binary } = values;
+  const [directory, ...named] = positionals;
+  if (version === undefined || binary === undefined || directory === undefined) {
+    console.error(USAGE);
+    process.exitCode = 2;
+    return;
+  }
+  const chosen = CASES.filter(
+    ({ name }) =>
+      named.length === 0 || named.some((word) => word === name || (word.endsWith("-") && name.startsWith(word))),
+  );
+  for (const entry of chosen) {
+    const target = join(directory, "cli-b", version, entry.name);
+    if (existsSync(join(target, "expected.json"))) continue;
+    await recordCase({ version, binary: resolve(binary) }, entry, target);
+  }
+  console.log(`${chosen.length} recordings below ${join(directory, "cli-b", version)}`);
+}
+
+await main();

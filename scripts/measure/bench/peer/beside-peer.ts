@@ -1,0 +1,151 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { createClock } from "../clock.ts";
+import { percentile, type Figure } from "../figures.ts";
+import { bundleTurnd, messageOf, runTurn, withDaemon, type Stage } from "../stage.ts";
+import { installPeer, openSession, PEER, residentMiB, withPeer, type Peer } from "./sandbox-agent.ts";
+
+const LINES = 1000;
+const PACE_SECONDS = 0.005;
+/** The machine's moods last seconds: turns of both, one after the other, see the same ones. */
+const ROUNDS = 3;
+const BURST = 50_000;
+const STARTS = 10;
+const SETTLED_MS = 5000;
+
+/** turnd as the image runs it, beside the peer: the same lines, the same client, in turns. */
+export async function benchBesidePeer(directory: string): Promise<Figure[]> {
+  const binary = await installPeer(directory);
+  const program = await bundleTurnd(directory);
+  const started = await benchStarts(binary, program, directory);
+  const compare = async (stage: Stage, peer: Peer): Promise<Figure[]> => {
+    await delay(SETTLED_MS);
+    const memory = compareMemory(stage, peer);
+    await openSession(peer);
+    await stage.turnd.run({ executor: "cli-b", input: "burst 500" });
+    return [...(await benchLatency(stage, peer)), memory, await benchBurst(stage, peer)];
+  };
+  const served = await withPeer(binary, join(directory, "peer"), (peer) =>
+    withDaemon(directory, (stage) => compare(stage, peer), program),
+  );
+  return [...started, ...served];
+}
+
+async function benchLatency(stage: Stage, peer: Peer): Promise<Figure[]> {
+  const now = createClock();
+  const [ours, theirs]: [number[], number[]] = [[], []];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await runTurn(stage, `stamped ${LINES} ${PACE_SECONDS}`, {
+      now,
+      onArrival({ at, frames }) {
+        for (const text of frames.map(messageOf)) if (text !== undefined) ours.push(at - Number(text) * 1000);
+      },
+    });
+    await promptAndFollow(peer, `stamped ${LINES} ${PACE_SECONDS}`, now, (at, text) => {
+      theirs.push(at - Number(text) * 1000);
+    });
+  }
+  if (ours.length !== ROUNDS * LINES) throw new Error(`${ours.length} of ${ROUNDS * LINES} lines arrived`);
+  return [0.5, 0.95, 0.99].map((share) => {
+    const [own, other] = [percentile(ours, share), percentile(theirs, share)];
+    return {
+      measure: `CLI line to SSE client, ${LINES} lines ${PACE_SECONDS * 1000} ms apart, p${share * 100}`,
+      turnd: `${own.toFixed(2)} ms`,
+      yardstick: `${other.toFixed(2)} ms ${PEER}`,
+      ratio: own / other,
+      ...(share === 0.5 ? { target: "<= 1.3" } : {}),
+    };
+  });
+}
+
+async function benchBurst(stage: Stage, peer: Peer): Promise<Figure> {
+  const now = (): number => performance.now();
+  let arrived = 0;
+  await runTurn(stage, `burst ${BURST}`, {
+    now,
+    onArrival({ frames }) {
+      for (const text of frames.map(messageOf)) if (text !== undefined) arrived += 1;
+    },
+  });
+  let others = 0;
+  await promptAndFollow(peer, `burst ${BURST}`, now, () => (others += 1));
+  return {
+    measure: `events that a client has of a burst of ${BURST}`,
+    turnd: `${arrived}`,
+    yardstick: `${others} ${PEER}`,
+    ratio: arrived / others,
+  };
+}
+
+/** Follows the agent's texts while it answers a prompt, and until nothing has come for a while. */
+async function promptAndFollow(
+  peer: Peer,
+  prompt: string,
+  now: () => number,
+  onText: (at: number, text: string) => void,
+): Promise<void> {
+  const stop = new AbortController();
+  let last = performance.now();
+  // A client that comes later is sent the last 1024 again: they are of turns before this one.
+  let isReplay = true;
+  const following = peer.follow(
+    now,
+    ({ at, frames }) => {
+      last = performance.now();
+      if (isReplay) return;
+      for (const frame of frames) {
+        const [, text] = /agent_message_chunk/.test(frame) ? (/"text":"([\d.]+)"/.exec(frame) ?? []) : [];
+        if (text !== undefined) onText(at, text);
+      }
+    },
+    stop.signal,
+  );
+  const quiet = async (ms: number): Promise<void> => {
+    while (performance.now() - last < ms) await delay(20);
+  };
+  await delay(200);
+  await quiet(200);
+  isReplay = false;
+  await peer.prompt(prompt);
+  await quiet(1000);
+  stop.abort();
+  await following;
+}
+
+async function benchStarts(binary: string, program: string, directory: string): Promise<Figure[]> {
+  const [ours, theirs]: [number[], number[]] = [[], []];
+  for (let start = 0; start < STARTS; start += 1) {
+    const own = join(directory, `start-${start}`);
+    await mkdir(own);
+    let startedAt = performance.now();
+    const healthy = async ({ turnd }: Stage): Promise<void> => {
+      await turnd.request("GET", "/v1/health");
+      ours.push(performance.now() - startedAt);
+    };
+    await withDaemon(own, healthy, program);
+    startedAt = performance.now();
+    await withPeer(binary, own, async () => {
+      theirs.push(performance.now() - startedAt);
+    });
+  }
+  const [own, other] = [percentile(ours, 0.5), percentile(theirs, 0.5)];
+  return [
+    {
+      measure: `start to healthy, p50 of ${STARTS}`,
+      turnd: `${own.toFixed(0)} ms`,
+      yardstick: `${other.toFixed(0)} ms ${PEER}`,
+      ratio: own / other,
+    },
+  ];
+}
+
+function compareMemory({ turnd }: Stage, peer: Peer): Figure {
+  const [own, other] = [residentMiB(turnd.pid), residentMiB(peer.pid)];
+  return {
+    measure: "resident memory, idle",
+    turnd: `${own.toFixed(0)} MiB`,
+    yardstick: `${other.toFixed(0)} MiB ${PEER}`,
+    ratio: own / other,
+  };
+}

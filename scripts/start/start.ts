@@ -1,0 +1,89 @@
+import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { runCommandLine } from "../../src/daemon/commands/command-line.ts";
+import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
+import { fillEnvironment } from "../fill-environment.ts";
+import { findRunningTurnd } from "../running-turnd.ts";
+
+/**
+ * Runs turnd on a machine that may be no sandbox image: provides what that lacks, and beside a turnd that runs uses its
+ * settings for `turnd doctor`, `turnd probe` and `turnd record`. Variables that are set win over everything.
+ *
+ * Help and wrong arguments end here: they make no directory and copy no CLI.
+ * @param root - the repository
+ */
+export async function start(root: string): Promise<void> {
+  const args = process.argv.slice(2);
+  // Without arguments there are none that could be wrong.
+  if (args.length > 0) await assertCommand(args, root);
+  const base =
+    process.getuid?.() === 0
+      ? "/var/lib/turnd"
+      : join(process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local/state"), "turnd");
+  const [command = ""] = args;
+  if (command === "record") await takeSettingsOfRunning(base, { TURND_STATE_DIR: base });
+  else if (!["doctor", "probe"].includes(command)) await provideWhatIsMissing(base, root);
+  else if (await takeSettingsOfRunning(base)) await provideWhatIsMissing(base, root);
+
+  // In this process, so that SIGTERM arrives.
+  await import("../../src/daemon/main.ts");
+}
+
+/** Ends the process where the arguments name no command. */
+async function assertCommand(args: readonly string[], root: string): Promise<void> {
+  let isCommand = false;
+  const host = {
+    args,
+    env: process.env,
+    exit: (code: number) => process.exit(code),
+    sandboxDirectory: join(root, "sandbox"),
+    loadExecutors: async () => EXECUTORS,
+  };
+  const exitCode = await runCommandLine(host, async () => {
+    isCommand = true;
+    return 0;
+  });
+  if (!isCommand) process.exit(exitCode);
+}
+
+async function provideWhatIsMissing(base: string, root: string): Promise<void> {
+  // As `turnd serve` does: the CLIs' user uses what is made here.
+  process.umask(0o022);
+  for (const [name, path] of [
+    ["TURND_HOME", "/home/sandbox"],
+    ["TURND_WORKSPACE", "/workspace"],
+  ] as const) {
+    if (process.env[name] === undefined && process.getuid?.() === 0 && (await isDirectory(path)))
+      process.env[name] = path;
+  }
+  const { env, notes } = await fillEnvironment(process.env, { state: base, users: `${base}-users`, root });
+  Object.assign(process.env, env);
+  for (const note of notes) console.error(`turnd: ${note}`);
+  console.error(`turnd: state in ${process.env["TURND_STATE_DIR"]}, workspace ${process.env["TURND_WORKSPACE"]}`);
+}
+
+/**
+ * Where none runs, what is set here is all there is.
+ *
+ * @param base - the state directory, unless the environment names one
+ * @param otherwise - what is neither set here nor for the turnd that runs
+ * @returns whether its settings are known
+ */
+async function takeSettingsOfRunning(base: string, otherwise: Readonly<Record<string, string>> = {}): Promise<boolean> {
+  const running = await findRunningTurnd(process.env["TURND_STATE_DIR"] ?? base);
+  if (running !== undefined && running.env === undefined) {
+    console.error(`turnd: this user may not read the settings of the turnd that runs, process ${running.pid}`);
+  } else if (running !== undefined) {
+    console.error(`turnd: what is not set here is as for the turnd that runs, process ${running.pid}`);
+  }
+  Object.assign(process.env, { ...otherwise, ...running?.env, ...process.env });
+  return running?.env !== undefined;
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}

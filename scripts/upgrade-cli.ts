@@ -1,0 +1,86 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { provideClis, provideVersion } from "./clis.ts";
+import { findUpgradable, installElsewhere, pinVersion, resolveVersion, VERSIONS } from "./upgrade/candidate.ts";
+import { writeReport } from "./upgrade/report.ts";
+import { runMatrix, runProbe, runTests, type StepResult, type Trial } from "./upgrade/steps.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+/** The user that turns run as where turnd is root. */
+const CLI_USER = { uid: 1000, gid: 1000 };
+const USAGE = `usage: npm run upgrade-cli -- <cli-a|cli-b|opencode|codex> <version|latest> [options]
+
+  --no-pin              leave the repository as it is: install elsewhere, probe, play the matrix
+  --case <name>         play only cases of the matrix that begin with it; may be repeated
+  --skip <step>         probe, matrix or tests; may be repeated
+  --directory <path>    gets recordings and reports; default .turnd/upgrades/<cli>-<version>
+
+Exit code 0: nothing breaks. 1: something does, or cannot be run. 2: wrong arguments.`;
+
+/**
+ * Tries a version of a CLI: pins it, probes it, plays every failure of a provider to it, runs the tests of the real CLIs
+ * and prints what is left to decide.
+ */
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      "no-pin": { type: "boolean", default: false },
+      case: { type: "string", multiple: true, default: [] },
+      skip: { type: "string", multiple: true, default: [] },
+      directory: { type: "string" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  const [word = "", wanted = "", ...more] = positionals;
+  const cli = findUpgradable(word);
+  const unknown = values.skip.find((step) => !["probe", "matrix", "tests"].includes(step));
+  if (values.help) return print(USAGE, 0);
+  if (cli === undefined || wanted === "" || more.length > 0 || unknown !== undefined) return print(USAGE, 2);
+
+  const version = await resolveVersion(cli, wanted);
+  const directory = resolve(values.directory ?? join(ROOT, ".turnd/upgrades", `${cli.executor}-${version}`));
+  await mkdir(directory, { recursive: true });
+  // The CLIs' user has to reach the binary, which it may not in a clone of somebody's own.
+  const reachable = await mkdtemp(join(tmpdir(), "turnd-upgrade-"));
+  try {
+    await chmod(reachable, 0o755);
+    const isPinned = !values["no-pin"];
+    const packages = isPinned ? VERSIONS : join(reachable, "packages");
+    if (isPinned) await pinVersion(cli, version);
+    else await installElsewhere(cli, version, packages);
+    const owner = process.getuid?.() === 0 ? CLI_USER : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const where = { directory: reachable, ...owner };
+    const binary = await provideVersion(cli.name, version, where, packages);
+    const { toolsDirectory: tools } = await provideClis(where);
+    const trial: Trial = { cli, version, binary, tools, directory };
+    const does = (step: StepResult["name"]): boolean => !values.skip.includes(step);
+    const steps: StepResult[] = [];
+    if (does("probe")) steps.push(await runProbe(trial));
+    if (does("matrix")) steps.push(await runMatrix(trial, values.case));
+    if (does("tests") && isPinned) steps.push(await runTests(directory));
+    const { text, isBroken } = writeReport(trial, steps, isPinned);
+    await writeFile(join(directory, "report.txt"), text);
+    process.stdout.write(text);
+    return isBroken ? 1 : 0;
+  } finally {
+    await rm(reachable, { recursive: true, force: true });
+  }
+}
+
+function print(text: string, exitCode: number): number {
+  (exitCode === 0 ? process.stdout : process.stderr).write(`${text}\n`);
+  return exitCode;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")) {
+    process.exitCode = print(`${error.message}\n\n${USAGE}`, 2);
+  } else {
+    throw error;
+  }
+}

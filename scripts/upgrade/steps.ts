@@ -1,0 +1,75 @@
+import { createWriteStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { execa } from "execa";
+import type { Upgradable } from "./candidate.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** One part of the routine: what it printed, and whether it found anything that breaks. */
+export interface StepResult {
+  readonly name: "probe" | "matrix" | "tests";
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+/** A version that is tried. */
+export interface Trial {
+  readonly cli: Upgradable;
+  readonly version: string;
+  /** Its native binary; the CLIs' user can run it. */
+  readonly binary: string;
+  /** Holds `rg`, which CLI A looks up on PATH. */
+  readonly tools: string;
+  /** Gets everything that is recorded. */
+  readonly directory: string;
+}
+
+/** Plays the probe's scenarios; their recordings are left in `probe/`. */
+export async function runProbe({ cli, binary, tools, directory }: Trial): Promise<StepResult> {
+  const kept = join(directory, "probe");
+  await rm(kept, { recursive: true, force: true });
+  const prefix = cli.executor === "cli-a" ? "CLI_A" : "CLI_B";
+  const runAs = process.getuid?.() === 0 ? "1000:1000" : "self";
+  return run("probe", directory, ["src/daemon/main.ts", "probe", "--keep", kept, cli.executor], {
+    [`${prefix}_NAME`]: cli.name,
+    [`${prefix}_BIN`]: binary,
+    TURND_RUN_AS: runAs,
+    PATH: `${process.env["PATH"] ?? "/usr/bin:/bin"}:${tools}`,
+  });
+}
+
+/** Plays every way in which a provider may fail; the recordings are left in `matrix/`, and one that is there stays. */
+export function runMatrix({ cli, version, binary, directory }: Trial, cases: readonly string[]): Promise<StepResult> {
+  const args = [
+    "--executor",
+    cli.executor,
+    "--version",
+    version,
+    "--binary",
+    binary,
+    join(directory, "matrix"),
+    ...cases,
+  ];
+  return run("matrix", directory, ["scripts/generate/matrix.ts", ...args]);
+}
+
+/** Runs the tests of the real CLIs, which take every version that is pinned. */
+export function runTests(directory: string): Promise<StepResult> {
+  return run("tests", directory, ["node_modules/vitest/vitest.mjs", "run", "--project", "real"]);
+}
+
+/** Runs a program of this repository; what it prints is shown, and kept in `<name>.txt`. */
+async function run(
+  name: StepResult["name"],
+  directory: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<StepResult> {
+  process.stderr.write(`upgrade-cli: ${name} …\n`);
+  const child = execa(process.execPath, args, { cwd: ROOT, env, all: true, reject: false, maxBuffer: Infinity });
+  child.all.pipe(process.stderr, { end: false });
+  child.all.pipe(createWriteStream(join(directory, `${name}.txt`)));
+  const { exitCode = 1, all } = await child;
+  return { name, exitCode, output: all };
+}

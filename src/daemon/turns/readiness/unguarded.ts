@@ -1,0 +1,28 @@
+import type { Executor } from "../../executors/contract/executor.ts";
+import type { Located } from "./ask-cli.ts";
+
+/** Why a binary runs no turns: a repository's code would run in it. */
+export interface Unguarded {
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/**
+ * Whether a binary would run code of a workspace.
+ *
+ * @returns undefined where the executor's `codeGuard` works in it, is not needed, or is not wanted
+ */
+export function describeUnguarded(
+  { codeGuard }: Executor,
+  cliName: string,
+  located: Located & { readonly ok: true },
+): Unguarded | undefined {
+  const { guard, version, path } = located;
+  if (codeGuard === undefined || guard === undefined || guard === "proven") return undefined;
+  if (guard === "ignored" && !codeGuard.isNeeded(version)) return undefined;
+  const why = guard === "failed" ? "turnd's guard fails in it" : "it ignores turnd's guard";
+  return {
+    message: `${cliName} ${version} would run plugins of the workspace: ${why} (${path}).`,
+    remedy: "install a version that turnd was measured with, or accept it by TURND_ALLOW_WORKSPACE_PLUGINS=1",
+  };
+}

@@ -1,0 +1,42 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { expect, onTestFinished, test } from "vitest";
+import { CLI_VERSIONS } from "../harness/cli-versions.ts";
+import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+
+const PINS = join(REPOSITORY, "sandbox/versions/package.json");
+
+function upgrade(...args: string[]) {
+  return execa(process.execPath, ["scripts/upgrade-cli.ts", ...args], { cwd: REPOSITORY, reject: false });
+}
+
+test("tries a version of the registry beside the repository, which stays as it is", { timeout: 300_000 }, async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const before = readFileSync(PINS, "utf8");
+  const version = CLI_VERSIONS.codex.image;
+  const args = ["codex", version, "--no-pin", "--skip", "probe", "--case", "openai-bad-key", "--directory", directory];
+  const { exitCode, stdout, stderr } = await upgrade(...args);
+  expect(exitCode, `${stdout}\n${stderr}`).toBe(0);
+  expect(stdout).toContain(`matrix: nothing breaks (${directory}/matrix.txt)`);
+  expect(stdout).toContain(`npm run upgrade-cli -- cli-b ${version}`);
+  expect(existsSync(join(directory, "matrix/cli-b", version, "openai-bad-key/turn.json"))).toBe(true);
+  expect(readFileSync(join(directory, "report.txt"), "utf8")).toBe(`${stdout}\n`);
+  expect(readFileSync(PINS, "utf8")).toBe(before);
+});
+
+test("wrong arguments end with 2, a version that is not there with 1", { timeout: 60_000 }, async () => {
+  const wrong = [
+    [],
+    ["cli-c", "1.0.0"],
+    ["codex"],
+    ["codex", "latest", "--skip", "nothing"],
+    ["codex", "1", "--bogus"],
+  ];
+  for (const args of wrong) {
+    expect(await upgrade(...args)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("usage:") });
+  }
+  const missing = await upgrade("codex", "0.0.0-never", "--no-pin");
+  const reason = "the registry has no @openai/codex@0.0.0-never";
+  expect(missing).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
+});

@@ -1,0 +1,97 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { CLI_USER } from "./temporary.ts";
+
+/** Directories with plugins for CLI A, each of which leaves its name where it runs. */
+export interface HostileRepository {
+  /** Git's work tree, whose `.opencode` is a link. */
+  readonly repository: string;
+  /** A directory deep in it, with plugins of its own. */
+  readonly nested: string;
+  /** A further work tree of that repository: its `.git` is a file. */
+  readonly worktree: string;
+  /** Outside of any repository, below a directory with plugins. */
+  readonly plain: string;
+  /** A link to it. */
+  readonly linked: string;
+  /** Writes one more plugin, as a tool would: the shell command for it, to be run in `plain`. */
+  readonly lateCommand: string;
+  /** Names of the plugins that have run since the last question, sorted. */
+  takeRan(): string[];
+}
+
+/** What its instructions say to a model. */
+export const HOSTILE_TEXT = "These are instructions of a hostile repository.";
+
+/** Makes one in a directory of the CLIs' user. */
+export function makeHostileRepository(directory: string): HostileRepository {
+  const marks = join(directory, "ran.txt");
+  const [repository, worktree, plain] = ["repository", "worktree", "above/plain"].map((name) => join(directory, name));
+  if (repository === undefined || worktree === undefined || plain === undefined) throw new Error("no name");
+  const nested = join(repository, "packages/deep");
+  const linked = join(directory, "linked");
+  const plugin = (name: string): string =>
+    `import { appendFileSync } from "node:fs"; appendFileSync(${JSON.stringify(marks)}, "${name}\\n");\n` +
+    `export default { id: "${name}", setup() {} };\n`;
+  const put = (path: string, content: string): void => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+  };
+  writeFileSync(marks, "");
+  put(join(nested, "notes.txt"), "first line\n");
+  const git = (...args: readonly string[]): unknown => execFileSync("git", args, { cwd: repository, stdio: "pipe" });
+  git("init", "--quiet");
+  git("add", "--all");
+  git("-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "--message=first");
+  git("worktree", "add", "--quiet", "--detach", worktree);
+  for (const [root, name] of [
+    [plain, "plain"],
+    [dirname(plain), "above"],
+    [nested, "nested"],
+    [worktree, "worktree"],
+  ] as const) {
+    put(join(root, `.opencode/plugin/own-${name}.ts`), plugin(`directory of ${name}`));
+    put(join(root, "by-json.ts"), plugin(`json of ${name}`));
+    put(join(root, "opencode.json"), JSON.stringify({ plugin: ["./by-json.ts"] }));
+  }
+  // What the CLI's own switches keep out of every version.
+  const mark = ["/bin/sh", "-c", `echo program of plain >>${marks}`];
+  const mcp = { hostile: { type: "local", command: mark, enabled: true } };
+  const formatter = { hostile: { command: mark, extensions: [".json", ".ts"] } };
+  put(
+    join(plain, "opencode.json"),
+    JSON.stringify({ plugin: ["./by-json.ts"], mcp, formatter, instructions: ["AGENTS.md"] }),
+  );
+  put(join(plain, ".opencode/tool/hostile.ts"), plugin("tool of plain"));
+  put(join(plain, ".opencode/agent/build.md"), HOSTILE_TEXT);
+  for (const name of ["AGENTS.md", "CLAUDE.md", ".opencode/AGENTS.md"]) put(join(plain, name), HOSTILE_TEXT);
+  put(join(plain, ".opencode/plugins/q.js"), plugin("second directory of plain"));
+  put(join(plain, ".opencode/opencode.json"), JSON.stringify({ plugins: ["./inner.ts"] }));
+  put(join(plain, ".opencode/inner.ts"), plugin("inner json of plain"));
+  put(join(plain, "nodot"), plugin("jsonc of plain"));
+  put(join(plain, "opencode.jsonc"), JSON.stringify({ plugins: ["./nodot"] }));
+  // Only the registry could have it.
+  put(join(worktree, "opencode.jsonc"), JSON.stringify({ plugins: ["lab-nosuch-package"] }));
+  put(join(directory, "elsewhere/plugin/own.ts"), plugin("linked directory of repository"));
+  symlinkSync(join(directory, "elsewhere"), join(repository, ".opencode"));
+  symlinkSync(plain, linked);
+  put(join(plain, "late.ts"), plugin("written by a tool"));
+  execFileSync("chown", ["-hR", `${CLI_USER.uid}:${CLI_USER.gid}`, directory]);
+  return {
+    repository,
+    nested,
+    worktree,
+    plain,
+    linked,
+    // By a rename of a whole directory, as fast as a tool can; then it waits, for whoever looks again.
+    lateCommand:
+      `mkdir -p .next/plugin && cp late.ts .next/plugin/ && mv .opencode .before && mv .next .opencode && ` +
+      `cp -R .before/. .opencode && sleep 2`,
+    takeRan() {
+      const ran = readFileSync(marks, "utf8").split("\n").filter(Boolean);
+      writeFileSync(marks, "");
+      return [...new Set(ran)].toSorted();
+    },
+  };
+}

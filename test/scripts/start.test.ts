@@ -1,0 +1,61 @@
+import { cpSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, extname, join } from "node:path";
+import { execa } from "execa";
+import { expect, onTestFinished, test } from "vitest";
+import { bundleTurnd, STARTED_HERE } from "../../scripts/bundle-turnd.ts";
+import { TURND } from "../../scripts/bundles.mjs";
+import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+
+const COPIED = ["package.json", "package-lock.json", "scripts/start.mjs", "scripts/bundles.mjs"];
+
+/** A repository whose bundle, newer than everything in it, prints that it runs, as does its source. */
+function tree() {
+  const root = temporaryDirectory(onTestFinished);
+  const put = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  const files = TURND.sources.map((source) => (extname(source) === "" ? `${source}/deep/er.ts` : source));
+  for (const path of files) put(path, "");
+  for (const path of COPIED) cpSync(join(REPOSITORY, path), join(root, path));
+  put("scripts/start/main.ts", 'console.log("the source", ...process.argv.slice(2));');
+  put("dist/daemon/start.mjs", 'console.log("the bundle", ...process.argv.slice(2));');
+  put("dist/daemon/main.mjs", "");
+  const directories = files.flatMap((path) => [dirname(path), dirname(dirname(path))]);
+  for (const path of [...files, ...COPIED, "scripts/start/main.ts", ...directories, ...TURND.sources])
+    utimesSync(join(root, path), 1, 1);
+  utimesSync(join(root, TURND.file), 2, 2);
+  return {
+    root,
+    start: async (): Promise<string> => {
+      const { stdout } = await execa(process.execPath, [join(root, "scripts/start.mjs"), "doctor", "a b"]);
+      return stdout;
+    },
+  };
+}
+
+test("npm start runs the bundle, with its arguments", async () => {
+  expect(await tree().start()).toBe("the bundle doctor a b");
+});
+
+test.each([
+  ["a source is newer", (root: string) => utimesSync(join(root, "src/protocol/deep/er.ts"), 3, 3)],
+  ["a source was removed", (root: string) => rmSync(join(root, "src/daemon/deep/er.ts"))],
+  ["other packages are installed", (root: string) => utimesSync(join(root, "package-lock.json"), 3, 3)],
+  ["there is no bundle", (root: string) => rmSync(join(root, "dist"), { recursive: true })],
+  ["the bundle was made without it", (root: string) => rmSync(join(root, "dist/daemon/start.mjs"))],
+])("npm start runs the source where %s", async (_, change) => {
+  const { root, start } = tree();
+  change(root);
+  expect(await start()).toBe("the source doctor a b");
+});
+
+test("every file that the bundle is made of makes it old", async () => {
+  const target = temporaryDirectory(onTestFinished);
+  symlinkSync(join(REPOSITORY, "node_modules"), join(target, "node_modules"));
+  const inputs = (await bundleTurnd(target, STARTED_HERE)).filter((path) => /^(src|scripts)\//.test(path));
+  expect(inputs.length).toBeGreaterThan(300);
+  const isListed = (path: string): boolean =>
+    TURND.sources.some((source) => path === source || path.startsWith(`${source}/`));
+  expect(inputs.filter((path) => !isListed(path))).toEqual([]);
+});
