@@ -1,6 +1,11 @@
 import type { Page } from "playwright-core";
 import { keepPicture, launchBrowser, visit } from "./browser.ts";
 
+/** A browser's remark on each page of plain HTTP from another host; the header is for those who come by HTTPS. */
+const IGNORED_HEADER = "The Cross-Origin-Opener-Policy header has been ignored";
+/** What turnd refused on purpose is in the page itself. */
+const FAILED_REQUEST = "Failed to load resource";
+
 /** The inspector in a headless browser. */
 export interface InspectorPage {
   readonly page: Page;
@@ -24,9 +29,10 @@ export async function openInspector(url: string, looks: Looks = {}): Promise<Ins
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
-    // What turnd refused on purpose is in the page itself; what the page's policy refused is a fault.
-    if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
-      faults.push(message.text());
+    const text = message.text();
+    const harmless = text.startsWith(FAILED_REQUEST) || text.startsWith(IGNORED_HEADER);
+    // What the page's policy refused is a fault.
+    if (message.type() === "error" && !harmless) faults.push(text);
   });
   // Nothing may come from anywhere else.
   page.on("request", (request) => {
