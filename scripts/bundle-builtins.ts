@@ -1,5 +1,5 @@
 import { builtinModules } from "node:module";
-import type { Plugin } from "esbuild";
+import type { OnLoadArgs, Plugin } from "esbuild";
 
 const BY_NAME = "node-by-name";
 const WHOLE = "node-whole";
@@ -18,16 +18,28 @@ export function builtinsAsNeeded(): Plugin {
   return {
     name: "builtins-as-needed",
     setup(building) {
-      building.onResolve({ filter: /^(node:)?[a-z_\d]+(\/[a-z]+)?$/ }, ({ path, kind }) => {
+      building.onResolve({ filter: /^(node:)?[a-z_\d]+(\/[a-z]+)?$/ }, ({ path, kind, importer }) => {
         const name = path.replace(/^node:/, "");
         if (kind === "dynamic-import" || (!path.startsWith("node:") && !names.has(name))) return undefined;
         const isImport = kind === "import-statement";
-        return { path: name, namespace: isImport ? BY_NAME : WHOLE, sideEffects: !isImport };
+        // Its importer's own: what many share would be a part of its own, a file to be found and read.
+        return { path: `${name} for ${importer}`, namespace: isImport ? BY_NAME : WHOLE, sideEffects: !isImport };
       });
-      building.onLoad({ filter: /.*/, namespace: BY_NAME }, ({ path }) => ({ contents: byName(path), loader: "js" }));
-      building.onLoad({ filter: /.*/, namespace: WHOLE }, ({ path }) => ({ contents: whole(path), loader: "js" }));
+      building.onLoad({ filter: /.*/, namespace: BY_NAME }, (asked) => ({
+        contents: byName(nameOf(asked)),
+        loader: "js",
+      }));
+      building.onLoad({ filter: /.*/, namespace: WHOLE }, (asked) => ({
+        contents: whole(nameOf(asked)),
+        loader: "js",
+      }));
     },
   };
+}
+
+/** Of the module that a stand-in is for. */
+function nameOf({ path }: OnLoadArgs): string {
+  return path.slice(0, path.indexOf(" "));
 }
 
 /** For `import`: each name by itself, so that those which no file uses are left out, and not read. */
