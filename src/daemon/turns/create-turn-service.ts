@@ -290,7 +290,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
         turn_id: turnId,
         status: turn.status,
         already_ended: wasEnded,
-        ended: [...turn.endedProcesses],
+        ended: turn.file.ended_processes ?? [],
         duration_ms: Math.round(performance.now() - startedAt),
       };
     },

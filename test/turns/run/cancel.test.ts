@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { TestDaemon } from "../../harness/daemon.ts";
-import { fakeDaemon } from "../../harness/fake-daemon.ts";
+import { fakeDaemon, fakeDaemonIn } from "../../harness/fake-daemon.ts";
 import { processesNaming } from "../../harness/processes.ts";
+import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
 let marks = 0;
@@ -28,7 +29,20 @@ test("cancel answers when the tree is empty, with a receipt of what was ended", 
   expect(receipt.ended.length).toBeGreaterThanOrEqual(8);
   expect(receipt.ended.every((entry: { signal: string }) => entry.signal.startsWith("SIG"))).toBe(true);
   const again = (await turnd.request("POST", `/v1/turns/${turnId}/cancel`)).body;
-  expect(again).toMatchObject({ status: "cancelled", already_ended: true });
+  expect(again).toMatchObject({ status: "cancelled", already_ended: true, ended: receipt.ended });
+});
+
+test("a cancel that is repeated after kill -9 has the same receipt", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const turnd = await fakeDaemonIn(directory);
+  const { turnId } = await startZoo(turnd, "hang");
+  const { body } = await turnd.request("POST", `/v1/turns/${turnId}/cancel`);
+  turnd.kill("SIGKILL");
+  await turnd.exited;
+  const next = await fakeDaemonIn(directory);
+  const again = (await next.request("POST", `/v1/turns/${turnId}/cancel`)).body;
+  expect(again).toMatchObject({ status: "cancelled", ended: body.ended });
+  expect(body.ended).not.toEqual([]);
 });
 
 test("CLI B is asked by SIGINT first", async () => {

@@ -26,6 +26,10 @@ export function fileAfter(file: TurnFile, life: Life, input: Input): TurnFile {
       return file.replay === undefined
         ? file
         : { ...file, ended_by: file.replay.ended_by, replay: { ...file.replay, is_played: true } };
+    case "processes_swept":
+      return input.processes.length === 0
+        ? file
+        : { ...file, ended_processes: [...(file.ended_processes ?? []), ...input.processes] };
     case "concluded": {
       const { halted: _, ...rest } = file;
       return {

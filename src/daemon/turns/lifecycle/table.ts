@@ -13,7 +13,6 @@ export type Effect =
   | "clear_steer_timer"
   | "save"
   | "save_if_possible"
-  | "note_processes"
   | "note_end"
   | "forget_decision"
   | "answer_stops"
@@ -31,7 +30,6 @@ export const EFFECTS: Readonly<Record<Effect, string>> = {
   clear_steer_timer: "no turn waits for a step boundary of this one any more",
   save: "`turn.json` is replaced; where that fails, it is thrown to the sender",
   save_if_possible: "`turn.json` is replaced; where that fails, it is logged and the turn goes on",
-  note_processes: "the receipt of a cancel lists them",
   note_end: "readers see that it has ended",
   forget_decision: "`result.json` has it",
   answer_stops: "requests that stop the turn are answered",
@@ -205,7 +203,7 @@ export const TRANSITIONS: readonly Transition[] = [
   {
     from: ["starting", "running", "stopping", "ending"],
     on: ["processes_swept"],
-    effects: ["note_processes"],
+    effects: ["save_if_possible"],
   },
 
   { from: ["ending"], on: ["played"], effects: ["save"] },

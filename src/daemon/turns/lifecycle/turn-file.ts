@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import {
   CallerId,
+  CancelReceipt,
   CliName,
   Exit,
   FailureCode,
@@ -76,6 +77,8 @@ export const TurnFile = z.object({
   /** Why turnd itself failed the turn: nothing else in its directory shows it. */
   halted: z.object({ code: FailureCode, message: z.string(), remedy: z.string().optional() }).optional(),
   ended_by: EndedBy.optional(),
+  /** For the receipts of cancels: a repeated one says the same. */
+  ended_processes: CancelReceipt.shape.ended.optional(),
   /**
    * Of a replay alone: `executor` and what else is said of the process are the recording's then. Nothing is started for
    * it, so it has no `started` and no keeper; where its directory stands is all that a later daemon needs to go on.

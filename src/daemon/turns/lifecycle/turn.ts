@@ -1,4 +1,4 @@
-import type { CancelReceipt, Decision, TurnEndedData, TurnStatus } from "../../../protocol/index.ts";
+import type { Decision, TurnEndedData, TurnStatus } from "../../../protocol/index.ts";
 import type { WritableTail } from "../../event-log/tail.ts";
 import { fileAfter, stopReasonIn } from "./file-after.ts";
 import type { End, Input, TurnProcess } from "./inputs.ts";
@@ -23,8 +23,6 @@ export interface Turn {
   readonly unwrittenEnd: TurnEndedData | undefined;
   /** How the end was decided, until `result.json` says it. */
   readonly decision: Decision | undefined;
-  /** Processes that were ended for a stop; listed in the receipt. */
-  readonly endedProcesses: CancelReceipt["ended"];
   /** Aborts when it is to end before a process exists: what is waited for is given up. */
   readonly startSignal: AbortSignal;
   /** Resolves when `turn.ended` is logged and the tree is gone, or turnd has stopped before anything of the turn ran. */
@@ -72,7 +70,6 @@ export function createTurn(options: TurnOptions): Turn {
   let process: TurnProcess | undefined;
   let steerTimer: NodeJS.Timeout | undefined;
   let saving: Promise<void> = Promise.resolve();
-  const endedProcesses: CancelReceipt["ended"] = [];
   const starting = new AbortController();
   const finish = Promise.withResolvers<void>();
   let stop = Promise.withResolvers<void>();
@@ -135,9 +132,6 @@ export function createTurn(options: TurnOptions): Turn {
       case "save_if_possible":
         file = fileAfter(file, life, input);
         return save().catch((error: unknown) => options.onUnsaved(file.turn_id, error));
-      case "note_processes":
-        if (input.type === "processes_swept") endedProcesses.push(...input.processes);
-        break;
       case "note_end":
         if ("end" in input) ({ end } = input);
         if (input.type === "end_unwritable") unwrittenEnd = input.data;
@@ -192,7 +186,6 @@ export function createTurn(options: TurnOptions): Turn {
     get decision() {
       return end?.decision;
     },
-    endedProcesses,
     startSignal: starting.signal,
     finished: finish.promise,
     get stopped() {
