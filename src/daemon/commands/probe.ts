@@ -7,7 +7,7 @@ import { createRedactor } from "../event-log/redact.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import { startScriptedModel } from "../../scripted-model/server.ts";
 import { readConfigurations } from "./render.ts";
-import { createTurnParts } from "../serve/daemon.ts";
+import { createTurnParts } from "../serve/turn-parts.ts";
 import { secretsInEnvironment } from "../executors/secrets/secret-values.ts";
 import type { ProbeStage } from "../probe/play.ts";
 import { probe, type Finding } from "../probe/probe.ts";
@@ -106,9 +106,8 @@ async function play(
       secrets: createSecretBook(secretsInEnvironment(env)),
     },
     readConfigurations(settings, executors),
-    { observer: UNOBSERVED, tracer: PASSING_ON },
   );
-  const service = await startTurnService(parts);
+  const service = await startTurnService({ ...parts, observer: UNOBSERVED, tracer: PASSING_ON });
   try {
     await use({ service, stateDirectory: values.TURND_STATE_DIR, workspaces, owner: runAs, signal });
   } finally {

@@ -4,11 +4,10 @@ import { z } from "zod";
 import type { Configuration } from "../executors/contract/configuration.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import { isPlaceholder, secretsInEnvironment } from "../executors/secrets/secret-values.ts";
-import type { RunAs } from "../process/run-as.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";
 import { makeDirectories } from "../storage/directories.ts";
 import { secretsOfOtel } from "../tracing/otel-variables.ts";
-import { changeHome } from "../process/user-files/change-home.ts";
+import { changeHome, type HomeWriter } from "../process/user-files/change-home.ts";
 import { readSettings, readVariables, SettingsError, type Identity, type Settings } from "../settings.ts";
 
 const Places = z.record(z.string(), z.string());
@@ -106,20 +105,19 @@ export function secretsOfEnvironment(env: Settings["env"], self: Identity, execu
  */
 export async function renderConfigurations(
   configured: readonly ConfiguredExecutor[],
-  target: { readonly home: string; readonly runAs: RunAs; readonly homeWriter: string },
+  { home, ...writer }: HomeWriter & { readonly home: string },
 ): Promise<string[]> {
-  const { home, runAs, homeWriter } = target;
   const isNew = await access(home).then(
     () => false,
     () => true,
   );
   if (isNew) {
     await makeDirectories(dirname(home), 0o755);
-    await makeUserDirectory(home, runAs);
+    await makeUserDirectory(home, writer.runAs);
   }
   const files = configured.flatMap(({ configuration }) => configuration.files);
   await changeHome(
-    { homeWriter, runAs },
+    writer,
     home,
     files.map(({ path, content }) => ({ do: "write", path, content })),
   );

@@ -12,7 +12,7 @@ const TOOL_TIMEOUT_MS = 10_000;
 const REAP_LIMIT_MS = 5_000;
 
 export async function checkKeeper({ keeperPath, ownScratch, runAs }: Subject): Promise<Verdict> {
-  const state = await tryKeeper(keeperPath, ownScratch, runAs);
+  const state = await tryKeeper({ keeperPath, stateDirectory: ownScratch, runAs });
   if (!state.works)
     return fault(`no turn can run: ${state.reason}`, "see what the other checks say of perl and the user");
   return state.isSubreaper

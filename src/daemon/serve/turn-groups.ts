@@ -3,7 +3,7 @@ import type { GroupLimits } from "../process/cgroup/cgroup-files.ts";
 import { openCommandGroups, removeCommandGroups } from "../process/cgroup/cgroup-open.ts";
 import { GroupError, MIB, type GroupsState } from "../process/cgroup/cgroup.ts";
 import { ResourcesExhaustedError } from "../process/exhausted.ts";
-import { tryKeeper } from "../process/keeper/keeper-check.ts";
+import { tryKeeper, type KeeperCheckOptions } from "../process/keeper/keeper-check.ts";
 import type { Settings } from "../settings.ts";
 
 const OFF = "TURND_TURN_CGROUPS is off";
@@ -22,7 +22,10 @@ function availableBytes(): number {
 }
 
 /** Opens turnd's control groups, and runs a real program in one. Never throws for what the system does not allow. */
-export async function openGroups(settings: Settings, keeperPath: string): Promise<GroupsState> {
+export async function openGroups(
+  settings: Settings,
+  keeper: Pick<KeeperCheckOptions, "keeperPath" | "starter">,
+): Promise<GroupsState> {
   const { values, runAs } = settings;
   const stateDirectory = values.TURND_STATE_DIR;
   if (values.TURND_TURN_CGROUPS === "off") {
@@ -34,7 +37,7 @@ export async function openGroups(settings: Settings, keeperPath: string): Promis
   const { groups } = state;
   try {
     // A keeper that works in no group is reported where the keeper itself is checked.
-    await tryKeeper(keeperPath, stateDirectory, runAs, groups.make(TRIAL));
+    await tryKeeper({ ...keeper, stateDirectory, runAs, group: groups.make(TRIAL) });
     await groups.remove(TRIAL);
     return state;
   } catch (error) {

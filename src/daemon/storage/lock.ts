@@ -1,7 +1,10 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { lstat, open, rename, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
+
+/** flock(1) is to exit with it where another process holds the lock. */
+const CONFLICT = 66;
 
 /** Held for as long as the process lives, or until it is released. */
 export interface Lock {
@@ -27,22 +30,28 @@ export class LockedError extends Error {
 export async function holdLock(path: string, holder: string): Promise<Lock> {
   if (!(await isLockable(path))) await moveAside(path);
   const file = await open(path, "a+", 0o600);
-  const result = flock(file, ["--nonblock"]);
-  if (result.status === 0) {
+  const { code, said } = await flock(file, ["--nonblock"]);
+  if (code === 0) {
     // For the turnd that is refused: on a full disk the lock holds without it.
     await nameHolder(file, holder).catch(() => undefined);
     return { release: () => file.close() };
   }
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   await file.close();
-  if (result.status === 66) throw new LockedError(path, buffer.toString("utf8", 0, bytesRead));
-  throw new Error(`flock failed on ${path}: ${result.error?.message ?? result.stderr}`);
+  if (code === CONFLICT) throw new LockedError(path, buffer.toString("utf8", 0, bytesRead));
+  throw new Error(`flock failed on ${path}: ${said}`);
 }
 
-function flock(file: FileHandle, options: readonly string[]) {
-  return spawnSync("/usr/bin/flock", [...options, "--conflict-exit-code", "66", "3"], {
-    stdio: ["ignore", "ignore", "pipe", file.fd],
-    encoding: "utf8",
+/** @returns its exit code, and what it said; a code of null where it could not be run */
+async function flock({ fd }: FileHandle, options: readonly string[]): Promise<{ code: number | null; said: string }> {
+  const child = spawn("/usr/bin/flock", [...options, "--conflict-exit-code", `${CONFLICT}`, "3"], {
+    stdio: ["ignore", "ignore", "pipe", fd],
+  });
+  let said = "";
+  child.stdio[2]?.on("data", (bytes: Buffer) => (said += bytes.toString()));
+  return new Promise((resolve) => {
+    child.once("error", ({ message }) => resolve({ code: null, said: message }));
+    child.once("close", (code) => resolve({ code, said }));
   });
 }
 
@@ -63,8 +72,8 @@ async function isLockable(path: string): Promise<boolean> {
 async function moveAside(path: string): Promise<void> {
   const directory = await open(dirname(path), "r");
   try {
-    const { status } = flock(directory, ["--wait", "10"]);
-    if (status !== 0) throw new LockedError(path, "a turnd that is starting");
+    const { code } = await flock(directory, ["--wait", "10"]);
+    if (code !== 0) throw new LockedError(path, "a turnd that is starting");
     if (!(await isLockable(path))) await rename(path, `${path}.aside-${randomUUID()}`);
   } finally {
     await directory.close();

@@ -1,8 +1,6 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { CommandGroup } from "../cgroup/cgroup.ts";
-import { KeeperError, startKept } from "./keeper.ts";
-import type { RunAs } from "../run-as.ts";
+import { KeeperError, startKept, type KeptCommand } from "./keeper.ts";
 import { sweepTree, waitForTree } from "./tree.ts";
 
 /** What a keeper can do on this machine. */
@@ -10,29 +8,21 @@ export type KeeperState =
   | { readonly works: true; readonly isSubreaper: boolean }
   | { readonly works: false; readonly reason: string };
 
+export interface KeeperCheckOptions extends Pick<KeptCommand, "keeperPath" | "runAs" | "group" | "starter"> {
+  /** Holds the files of the check while it runs. */
+  readonly stateDirectory: string;
+}
+
 /** `true` takes milliseconds; the rest is margin for a loaded machine. */
 const TRY_LIMIT_MS = 5_000;
 
 /** Runs `true` under a real keeper: shows that perl, the user switch, the subreaper and a control group work here. */
-export async function tryKeeper(
-  keeperPath: string,
-  stateDirectory: string,
-  runAs: RunAs,
-  group?: CommandGroup,
-): Promise<KeeperState> {
+export async function tryKeeper({ stateDirectory, ...options }: KeeperCheckOptions): Promise<KeeperState> {
   let directory: string | undefined;
   try {
     directory = await mkdtemp(join(stateDirectory, "probe-"));
     await writeFile(join(directory, "prompt.txt"), "");
-    const started = await startKept({
-      keeperPath,
-      directory,
-      command: ["/bin/true"],
-      env: {},
-      cwd: "/",
-      runAs,
-      ...(group === undefined ? {} : { group }),
-    });
+    const started = await startKept({ ...options, directory, command: ["/bin/true"], env: {}, cwd: "/" });
     // It may end by itself first: root without CAP_KILL may not signal another user's process, and that is no fault of
     // the keeper.
     if (!(await waitForTree(started, TRY_LIMIT_MS))) await sweepTree({ started, marker: directory });

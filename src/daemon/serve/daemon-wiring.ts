@@ -1,0 +1,163 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import type { Executor } from "../executors/contract/executor.ts";
+import { createFileService } from "../files/create-file-service.ts";
+import { createApp } from "../http/app.ts";
+import { createBrowserSessions } from "../http/inspector/browser-sessions.ts";
+import { addProcessMetrics, createMetrics } from "../http/routes/metrics.ts";
+import type { Starter } from "../process/starter/starter.ts";
+import type { Lock } from "../storage/lock.ts";
+import { startTracing } from "../tracing/start-tracing.ts";
+import { startTurnService } from "../turns/create-turn-service.ts";
+import { aliasesOf } from "../turns/readiness/executor-names.ts";
+import { VERSION } from "../version.ts";
+import { reportExecutors } from "./report-executors.ts";
+import { stopWithin } from "./stop.ts";
+import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
+import type { TurnParts, TurnPartsOptions } from "./turn-parts.ts";
+
+/** A daemon that serves. */
+export interface Daemon {
+  /** Where `/v1` answers. */
+  readonly url: string;
+  /**
+   * Ends running turns, shells and streams, and releases the state directory.
+   *
+   * Settles within `TURND_SHUTDOWN_MS`, and a second more where clients keep their connections open.
+   * @throws {AggregateError} of what could not be ended or closed; everything else has been
+   */
+  stop(): Promise<void>;
+}
+
+export interface DaemonOptions extends TurnPartsOptions {
+  /** The CLIs that this daemon drives. */
+  readonly executors: readonly Executor[];
+}
+
+/** For the connections of clients, where turns or shells took the whole time. */
+const LAST_MS = 1_000;
+
+/** What the start has taken; wireDaemon lets it go. */
+export interface Held {
+  /** The state directory's. */
+  readonly lock: Lock;
+  readonly starter: Starter;
+}
+
+/**
+ * Wires the rooms and serves.
+ *
+ * @throws any reason why it cannot serve, as `startDaemon` says
+ */
+export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, held: Held): Promise<Daemon> {
+  const { lock, starter } = held;
+  const { settings, logger } = options;
+  const { values } = settings;
+  let terminal: WiredTerminal | undefined;
+  let hasTurns = false;
+  try {
+    const metrics = createMetrics();
+    addProcessMetrics(metrics);
+    const tracing = await startTracing(settings, VERSION, logger);
+    const parts = { ...unobserved, observer: metrics.observer, tracer: tracing.tracer };
+    for (const warning of parts.warnings) logger.warn(warning);
+    const browserSessions = createBrowserSessions();
+    terminal = await wireTerminal({ ...options, parts, browserSessions });
+    const { service: shells, site, close: closeTerminal } = terminal;
+    if (site !== undefined) logger.info({ url: describeAddress(site) }, "terminal listening");
+    hasTurns = true;
+    const service = await startTurnService({
+      ...parts,
+      isInUse: (sessionId) => shells.list().some(({ session_id: id, exit }) => id === sessionId && exit === undefined),
+    });
+    let isShuttingDown = false;
+    const app = await createApp({
+      service,
+      executors: options.executors.map(({ id }) => id),
+      executorAliases: aliasesOf(options.executors),
+      terminal: shells,
+      browserSessions,
+      files: createFileService({
+        program: await readFile(join(options.sandboxDirectory, "work-on-files"), "utf8"),
+        runAs: settings.runAs,
+        maxFileBytes: values.TURND_MAX_FILE_BYTES,
+        maxTransfers: values.TURND_MAX_TRANSFERS,
+        stallMs: values.TURND_TRANSFER_STALL_MS,
+        maxArchiveEntries: values.TURND_MAX_ARCHIVE_ENTRIES,
+        logger,
+      }),
+      maxFileBytes: values.TURND_MAX_FILE_BYTES,
+      host: values.TURND_HOST,
+      hosts: values.TURND_HOSTS,
+      corsOrigins: values.TURND_CORS_ORIGINS,
+      logger,
+      redact: options.secrets.redact,
+      maxBodyBytes: values.TURND_MAX_BODY_BYTES,
+      maxStreams: values.TURND_MAX_STREAMS,
+      maxFiles: await readMaxFiles(),
+      heartbeatMs: values.TURND_SSE_HEARTBEAT_MS,
+      ticketMs: values.TURND_TICKET_MS,
+      metrics,
+      // Built beside what runs, as `sandbox/` stands beside it.
+      inspectorDirectory: join(dirname(options.sandboxDirectory), "dist/inspector"),
+      version: VERSION,
+      uptimeMs: () => Math.round(process.uptime() * 1000),
+      isShuttingDown: () => isShuttingDown,
+      ...(settings.token === undefined ? {} : { token: settings.token }),
+    });
+    // Fastify passes on to Node what its types do not name.
+    const address = { host: values.TURND_HOST, port: values.TURND_PORT, reusePort: values.TURND_REUSE_PORT === "on" };
+    await app.listen(address);
+    if (values.TURND_SOCKET !== undefined) await app.connections.openSocket(values.TURND_SOCKET);
+    await reportExecutors(parts.executors, logger);
+    const url = describeAddress(app);
+    logger.info({ url, pid: process.pid }, "listening");
+    return {
+      url,
+      async stop() {
+        isShuttingDown = true;
+        const boundMs = values.TURND_SHUTDOWN_MS;
+        try {
+          await stopWithin({
+            ends: [service.shutDown, shells.shutDown],
+            closes: [() => app.close(), closeTerminal, tracing.stop],
+            boundMs,
+            lastMs: LAST_MS,
+            onLate(what) {
+              // The next start resumes what is left: its files and its keeper are there.
+              if (what === "ends") logger.error({ boundMs }, "turns or shells did not end in time");
+              else logger.warn({ boundMs }, "connections were cut off");
+            },
+          });
+        } finally {
+          await starter.stop();
+          parts.groups.groups?.removeEmpty();
+          parts.index.close();
+          await lock.release();
+        }
+      },
+    };
+  } catch (error) {
+    // A page that was waiting for turnd may have reconnected already.
+    await terminal?.service.shutDown();
+    await terminal?.close();
+    await starter.stop();
+    unobserved.index.close();
+    // Resumed turns go on as long as this process: a turnd that took the lock now would log them twice (law 3).
+    if (!hasTurns) await lock.release();
+    throw error;
+  }
+}
+
+/** Most files this process may have open; Node has raised its soft limit to the hard one. */
+async function readMaxFiles(): Promise<number> {
+  const limits = await readFile("/proc/self/limits", "utf8");
+  return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
+}
+
+function describeAddress({ server }: FastifyInstance): string {
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") throw new Error("the server listens on no port");
+  return `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
+}
