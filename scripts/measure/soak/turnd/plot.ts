@@ -4,17 +4,26 @@ export interface Series {
   readonly unit: string;
   readonly points: readonly (readonly [x: number, y: number])[];
   /** Per thousand turns. */
-  readonly slope: number;
+  readonly slope: Slope;
   readonly bound: number;
 }
 
-/** The slope of the line with the least squared distance to some points; 0 for fewer than two. */
-export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const [meanX, meanY] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
-  const spread = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
-  if (points.length < 2 || spread === 0) return 0;
-  return points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / spread;
+/** How steep a line is, and by how much that may be chance. */
+export interface Slope {
+  readonly value: number;
+  /** Twice the standard error: of points that scatter around a level line, one fit in forty is steeper. */
+  readonly doubt: number;
+}
+
+/** The slope of the line with the least squared distance to some points; level for fewer than three. */
+export function slopeOf(points: readonly (readonly [x: number, y: number])[]): Slope {
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const [meanX, meanY] = [sum(points.map(([x]) => x)) / points.length, sum(points.map(([, y]) => y)) / points.length];
+  const spread = sum(points.map(([x]) => (x - meanX) ** 2));
+  if (points.length < 3 || spread === 0) return { value: 0, doubt: 0 };
+  const value = sum(points.map(([x, y]) => (x - meanX) * (y - meanY))) / spread;
+  const scatter = sum(points.map(([x, y]) => (y - meanY - value * (x - meanX)) ** 2)) / (points.length - 2);
+  return { value, doubt: 2 * Math.sqrt(scatter / spread) };
 }
 
 const [WIDTH, HEIGHT, MARGIN] = [800, 160, 40];
@@ -35,7 +44,7 @@ function draw({ name, unit, points, slope }: Series, top: number): string {
   const bottom = top + HEIGHT - MARGIN / 2;
   const place = ([x, y]: readonly [number, number]): string =>
     `${(MARGIN + (x / mostX) * (WIDTH - 2 * MARGIN)).toFixed(1)},${(bottom - (y / mostY) * (HEIGHT - MARGIN)).toFixed(1)}`;
-  return `<text x="${MARGIN}" y="${top + 14}">${name}, at most ${mostY.toFixed(1)} ${unit}; ${slope.toFixed(3)} ${unit} per 1000 turns</text>
+  return `<text x="${MARGIN}" y="${top + 14}">${name}, at most ${mostY.toFixed(1)} ${unit}; ${slope.value.toFixed(3)} ${unit} per 1000 turns</text>
 <line x1="${MARGIN}" y1="${bottom}" x2="${WIDTH - MARGIN}" y2="${bottom}" stroke="gray"/>
 <polyline fill="none" stroke="steelblue" points="${points.map(place).join(" ")}"/>`;
 }

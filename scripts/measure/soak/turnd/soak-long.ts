@@ -105,12 +105,13 @@ function report(samples: readonly Sample[], done: number): string[] {
     const figures = [first, last, most].map((value) => value.toFixed(1));
     console.log(
       `${name}: ${figures[0]} ${unit} at first, ${figures[1]} at last, ${figures[2]} at most; ` +
-        `${slope.toFixed(3)} ${unit} per 1000 turns (at most ${bound.toFixed(3)})`,
+        `${slope.value.toFixed(3)} ± ${slope.doubt.toFixed(3)} ${unit} per 1000 turns (at most ${bound.toFixed(3)})`,
     );
   }
   return series
-    .filter(({ slope, bound }) => slope > bound)
+    .filter(({ slope, bound }) => slope.value - slope.doubt > bound)
     .map(
-      ({ name, slope, bound }) => `${name} grows by ${slope.toFixed(3)} per 1000 turns, more than ${bound.toFixed(3)}`,
+      ({ name, slope, bound }) =>
+        `${name} grows by ${slope.value.toFixed(3)} per 1000 turns, more than ${bound.toFixed(3)}`,
     );
 }
