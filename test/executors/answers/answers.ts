@@ -3,6 +3,14 @@ import { ANTHROPIC_AND_GOOGLE } from "./anthropic-and-google.ts";
 import { GATEWAYS } from "./gateways.ts";
 import { OPENAI } from "./openai.ts";
 import { OTHER_MAKERS } from "./other-makers.ts";
+import { UNSEEN, UNSEEN_LATER } from "./unseen.ts";
 
 /** Every way in which a provider is known to refuse a request. */
-export const ANSWERS: readonly Answer[] = [...OPENAI, ...ANTHROPIC_AND_GOOGLE, ...OTHER_MAKERS, ...GATEWAYS];
+export const ANSWERS: readonly Answer[] = [
+  ...OPENAI,
+  ...ANTHROPIC_AND_GOOGLE,
+  ...OTHER_MAKERS,
+  ...GATEWAYS,
+  ...UNSEEN,
+  ...UNSEEN_LATER,
+];
