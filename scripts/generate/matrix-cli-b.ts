@@ -7,9 +7,17 @@ import { OTHER_CASES } from "./matrix/cli-b/other-cases.ts";
 import { recordCase } from "./matrix/cli-b/record.ts";
 import { SESSION_CASES } from "./matrix/cli-b/session-cases.ts";
 import { TOOL_CASES } from "./matrix/cli-b/tool-cases.ts";
+import { UNSEEN_CASES } from "./matrix/cli-b/unseen-cases.ts";
 
 const USAGE = "usage: node scripts/generate/matrix-cli-b.ts --version <x.y.z> --binary <path> <directory> [case…]";
-const CASES: readonly CliBCase[] = [...TOOL_CASES, ...SESSION_CASES, ...FAILURE_CASES, ...START_CASES, ...OTHER_CASES];
+const CASES: readonly CliBCase[] = [
+  ...TOOL_CASES,
+  ...SESSION_CASES,
+  ...FAILURE_CASES,
+  ...START_CASES,
+  ...OTHER_CASES,
+  ...UNSEEN_CASES,
+];
 
 /**
  * Plays every scenario of CLI B to one binary and leaves labelled recordings: a fixture's files but `events.jsonl`.

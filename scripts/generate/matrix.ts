@@ -11,6 +11,7 @@ import type { Stage } from "./matrix/scene-home.ts";
 import { ANSWERED } from "./matrix/scenes/answered.ts";
 import { CLI_FAILS } from "./matrix/scenes/cli-fails.ts";
 import { PROVIDER_FAILS } from "./matrix/scenes/provider-fails.ts";
+import { UNSEEN_SCENES } from "./matrix/scenes/unseen.ts";
 
 const USAGE =
   "usage: node scripts/generate/matrix.ts --executor cli-a|cli-b --version <x.y.z> --binary <path> [--at-once <n>] [--tools <directory of rg>] [--scenes] <directory> [case…]";
@@ -102,7 +103,7 @@ function chooseCases({ executor }: Cli, named: readonly string[]): readonly Case
 }
 
 function chooseScenes({ executor }: Cli, named: readonly string[]): readonly Scene[] {
-  const scenes = executor === "cli-a" ? [...ANSWERED, ...PROVIDER_FAILS, ...CLI_FAILS] : [];
+  const scenes = executor === "cli-a" ? [...ANSWERED, ...PROVIDER_FAILS, ...CLI_FAILS, ...UNSEEN_SCENES] : [];
   return scenes.filter(({ name }) => named.length === 0 || named.some((word) => name.startsWith(word)));
 }
 
