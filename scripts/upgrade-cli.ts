@@ -2,19 +2,23 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { cliA } from "../src/daemon/executors/cli-a/adapter.ts";
+import { cliB } from "../src/daemon/executors/cli-b/adapter.ts";
 import { provideClis, provideVersion } from "./clis.ts";
 import { findUpgradable, installElsewhere, pinVersion, resolveVersion, VERSIONS } from "./upgrade/candidate.ts";
 import { writeReport } from "./upgrade/report.ts";
-import { runMatrix, runProbe, runTests, type StepResult, type Trial } from "./upgrade/steps.ts";
+import { runMatrix, runProbe, runScenes, runTests, type StepResult, type Trial } from "./upgrade/steps.ts";
 
 const ROOT = join(import.meta.dirname, "..");
+const EXECUTORS = { "cli-a": cliA, "cli-b": cliB } as const;
+const isRoot = process.getuid?.() === 0;
 /** The user that turns run as where turnd is root. */
 const CLI_USER = { uid: 1000, gid: 1000 };
 const USAGE = `usage: npm run upgrade-cli -- <cli-a|cli-b|opencode|codex> <version|latest> [options]
 
   --no-pin              leave the repository as it is: install elsewhere, probe, play the matrix
-  --case <name>         play only cases of the matrix that begin with it; may be repeated
-  --skip <step>         probe, matrix or tests; may be repeated
+  --case <name>         play only cases of the matrix that begin with it, and no scenes; may be repeated
+  --skip <step>         probe, matrix, scenes or tests; may be repeated. Scenes need root: without it they are left out
   --directory <path>    gets recordings and reports; default .turnd/upgrades/<cli>-<version>
 
 Exit code 0: nothing breaks. 1: something does, or cannot be run. 2: wrong arguments.`;
@@ -36,7 +40,7 @@ async function main(): Promise<number> {
   });
   const [word = "", wanted = "", ...more] = positionals;
   const cli = findUpgradable(word);
-  const unknown = values.skip.find((step) => !["probe", "matrix", "tests"].includes(step));
+  const unknown = values.skip.find((step) => !["probe", "matrix", "scenes", "tests"].includes(step));
   if (values.help) return print(USAGE, 0);
   if (cli === undefined || wanted === "" || more.length > 0 || unknown !== undefined) return print(USAGE, 2);
 
@@ -51,7 +55,7 @@ async function main(): Promise<number> {
     const packages = isPinned ? VERSIONS : join(reachable, "packages");
     if (isPinned) await pinVersion(cli, version);
     else await installElsewhere(cli, version, packages);
-    const owner = process.getuid?.() === 0 ? CLI_USER : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const owner = isRoot ? CLI_USER : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const where = { directory: reachable, ...owner };
     const binary = await provideVersion(cli.name, version, where, packages);
     const { toolsDirectory: tools } = await provideClis(where);
@@ -60,8 +64,9 @@ async function main(): Promise<number> {
     const steps: StepResult[] = [];
     if (does("probe")) steps.push(await runProbe(trial));
     if (does("matrix")) steps.push(await runMatrix(trial, values.case));
+    if (does("scenes") && isRoot && values.case.length === 0) steps.push(await runScenes(trial));
     if (does("tests") && isPinned) steps.push(await runTests(directory));
-    const { text, isBroken } = writeReport(trial, steps, isPinned);
+    const { text, isBroken } = writeReport(trial, steps, isPinned, EXECUTORS[cli.executor].measuredVersions);
     await writeFile(join(directory, "report.txt"), text);
     process.stdout.write(text);
     return isBroken ? 1 : 0;

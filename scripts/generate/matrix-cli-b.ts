@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { CliBCase } from "./matrix/cli-b/case.ts";
+import { compareScenes } from "./matrix/compare.ts";
 import { FAILURE_CASES, START_CASES } from "./matrix/cli-b/failure-cases.ts";
 import { OTHER_CASES } from "./matrix/cli-b/other-cases.ts";
 import { recordCase } from "./matrix/cli-b/record.ts";
@@ -20,7 +21,8 @@ const CASES: readonly CliBCase[] = [
 ];
 
 /**
- * Plays every scenario of CLI B to one binary and leaves labelled recordings: a fixture's files but `events.jsonl`.
+ * Plays every scenario of CLI B to one binary, leaves labelled recordings, a fixture's files but `events.jsonl`, and says
+ * which of them turnd reads otherwise than their labels. Exit code 1 where there is one.
  *
  * Needs root, since the CLI runs as uid 1000 and two cases mount a full disk. A recording that is there stays.
  */
@@ -40,12 +42,16 @@ async function main(): Promise<void> {
     ({ name }) =>
       named.length === 0 || named.some((word) => word === name || (word.endsWith("-") && name.startsWith(word))),
   );
+  const root = join(directory, "cli-b", version);
   for (const entry of chosen) {
-    const target = join(directory, "cli-b", version, entry.name);
+    const target = join(root, entry.name);
     if (existsSync(join(target, "expected.json"))) continue;
     await recordCase({ version, binary: resolve(binary) }, entry, target);
   }
-  console.log(`${chosen.length} recordings below ${join(directory, "cli-b", version)}`);
+  const wrong = await compareScenes(root, chosen);
+  for (const line of wrong) console.log(`! ${line}`);
+  console.log(`${chosen.length} scenes below ${root}, ${wrong.length} not as their labels say`);
+  process.exitCode = wrong.length === 0 ? 0 : 1;
 }
 
 await main();

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
+import { compareVersions } from "../../src/daemon/doctor/clis.ts";
 import type { StepResult, Trial } from "./steps.ts";
 
 /** What is said of one version when everything has run. */
@@ -11,19 +12,27 @@ export interface Report {
 /** How the lines are recognised that a person has to act on. */
 const FINDS: Readonly<Record<StepResult["name"], (output: string) => readonly string[]>> = {
   probe: (output) => between(output, /^ {2}BREAKS$/, /^$/),
-  matrix: (output) => output.split("\n").filter((line) => line.startsWith("! ")),
+  matrix: readWrong,
+  scenes: readWrong,
   tests: (output) => output.split("\n").filter((line) => /^\s*(?:FAIL|Test Files) /.test(line)),
 };
+
+/** What turnd reads otherwise than it is labelled. */
+function readWrong(output: string): readonly string[] {
+  return output.split("\n").filter((line) => line.startsWith("! "));
+}
 
 /**
  * Lists what is left to decide, in the order of the work.
  *
  * @param isPinned - whether `sandbox/versions` has the version now
+ * @param measured - the oldest and the newest version that turnd was measured with
  */
 export function writeReport(
   { cli, version, directory }: Trial,
   steps: readonly StepResult[],
   isPinned: boolean,
+  measured: readonly [oldest: string, newest: string],
 ): Report {
   const broken = steps.filter(({ exitCode }) => exitCode !== 0);
   const lines = [
@@ -35,7 +44,7 @@ export function writeReport(
       ? ["- nothing breaks"]
       : ["- what breaks above: docs/upgrading-a-cli.md says how each kind is fixed"]),
     ...(isPinned
-      ? decisions(cli.executor, version)
+      ? decisions(cli.executor, version, measured)
       : [`- whether to pin it: npm run upgrade-cli -- ${cli.executor} ${version}`]),
   ];
   return { text: `${lines.join("\n")}\n`, isBroken: broken.length > 0 };
@@ -47,12 +56,21 @@ function describeStep({ name, exitCode, output }: StepResult, directory: string)
   return [`${name}: ${verdict} (${directory}/${name}.txt)`, ...found.map((line) => `  ${line.trimEnd()}`), ""];
 }
 
-function decisions(executor: string, version: string): string[] {
+function decisions(executor: string, version: string, [oldest, newest]: readonly [string, string]): string[] {
+  const isNewer = compareVersions(version, newest) > 0;
+  const isOlder = compareVersions(version, oldest) < 0;
+  const range = isNewer ? `${oldest} to ${version}` : `${version} to ${newest}`;
   return [
     `- which recordings become fixtures: fixtures/${executor}/${version}/<behaviour>, each with its expected.json`,
     `- what docs/contracts/${executor}.md says of ${version}`,
-    `- measuredVersions in src/daemon/executors/${executor}/adapter.ts: up to ${version}, once the above is done`,
-    "- whether the image takes it by default: sandbox/package.json, then scripts/generate/shapes.ts and probe-baseline.ts",
+    ...(isNewer || isOlder
+      ? [`- measuredVersions in src/daemon/executors/${executor}/adapter.ts: ${range}, once the above is done`]
+      : []),
+    ...(isNewer
+      ? [
+          "- whether the image takes it by default: sandbox/package.json, then scripts/generate/shapes.ts and probe-baseline.ts",
+        ]
+      : []),
   ];
 }
 

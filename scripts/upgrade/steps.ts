@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, "../..");
 
 /** One part of the routine: what it printed, and whether it found anything that breaks. */
 export interface StepResult {
-  readonly name: "probe" | "matrix" | "tests";
+  readonly name: "probe" | "matrix" | "scenes" | "tests";
   readonly exitCode: number;
   readonly output: string;
 }
@@ -52,6 +52,16 @@ export function runMatrix({ cli, version, binary, directory }: Trial, cases: rea
     ...cases,
   ];
   return run("matrix", directory, ["scripts/generate/matrix.ts", ...args]);
+}
+
+/** Plays every scene, a run whose end is known beforehand; the labelled recordings are left in `scenes/`. Needs root, for scenes of full disks. */
+export function runScenes({ cli, version, binary, tools, directory }: Trial): Promise<StepResult> {
+  const of = ["--version", version, "--binary", binary];
+  const args =
+    cli.executor === "cli-a"
+      ? ["scripts/generate/matrix.ts", "--executor", cli.executor, ...of, "--tools", tools, "--scenes"]
+      : ["scripts/generate/matrix-cli-b.ts", ...of];
+  return run("scenes", directory, [...args, join(directory, "scenes")]);
 }
 
 /** Runs the tests of the real CLIs, which take every version that is pinned. */

@@ -7,6 +7,8 @@ const cli = findUpgradable("codex");
 if (cli === undefined) throw new Error("codex can be upgraded");
 const TRIAL: Trial = { cli, version: "9.9.9", binary: "/bin/codex", tools: "/bin", directory: "/kept" };
 
+const MEASURED = ["2.0.0", "9.0.0"] as const;
+
 const PROBE: StepResult = {
   name: "probe",
   exitCode: 1,
@@ -23,7 +25,7 @@ const PROBE: StepResult = {
 const MATRIX: StepResult = { name: "matrix", exitCode: 0, output: "  hang: idle_timeout\n5 recordings\n" };
 
 test("what breaks is named, with where the whole is; what is merely new is not", () => {
-  const { text, isBroken } = writeReport(TRIAL, [PROBE, MATRIX], true);
+  const { text, isBroken } = writeReport(TRIAL, [PROBE, MATRIX], true, MEASURED);
   expect(isBroken).toBe(true);
   expect(text).toContain("probe: exit code 1 (/kept/probe.txt)\n      missing event: plan.updated  [todo]\n");
   expect(text).toContain("matrix: nothing breaks (/kept/matrix.txt)\n");
@@ -33,9 +35,33 @@ test("what breaks is named, with where the whole is; what is merely new is not",
 });
 
 test("a step that cannot be run breaks, whatever it printed; where nothing is pinned that is left to decide", () => {
-  const { text, isBroken } = writeReport(TRIAL, [{ ...MATRIX, exitCode: 2, output: "" }], false);
+  const { text, isBroken } = writeReport(TRIAL, [{ ...MATRIX, exitCode: 2, output: "" }], false, MEASURED);
   expect(isBroken).toBe(true);
   expect(text).toContain("matrix: exit code 2");
   expect(text).toContain("npm run upgrade-cli -- cli-b 9.9.9");
-  expect(writeReport(TRIAL, [MATRIX], true).isBroken).toBe(false);
+  expect(writeReport(TRIAL, [MATRIX], true, MEASURED).isBroken).toBe(false);
+});
+
+test("a scene that turnd reads otherwise than its label is named", () => {
+  const scenes: StepResult = {
+    name: "scenes",
+    exitCode: 1,
+    output: "! bad-key: unknown, not auth_failed\n2 scenes below /x\n",
+  };
+  const { text } = writeReport(TRIAL, [scenes], true, MEASURED);
+  expect(text).toContain("scenes: exit code 1 (/kept/scenes.txt)\n  ! bad-key: unknown, not auth_failed\n");
+});
+
+test.each([
+  ["9.9.9", "2.0.0 to 9.9.9"],
+  ["1.5.0", "1.5.0 to 9.0.0"],
+])("what was measured is widened to %s, never narrowed", (version, range) => {
+  const { text } = writeReport({ ...TRIAL, version }, [MATRIX], true, MEASURED);
+  expect(text).toContain(`measuredVersions in src/daemon/executors/cli-b/adapter.ts: ${range}`);
+});
+
+test("a version between those that were measured changes neither them nor the default", () => {
+  const { text } = writeReport({ ...TRIAL, version: "3.0.0" }, [MATRIX], true, MEASURED);
+  expect(text).not.toContain("measuredVersions");
+  expect(text).not.toContain("by default");
 });
