@@ -3,7 +3,9 @@ import { ANTHROPIC_AND_GOOGLE } from "./anthropic-and-google.ts";
 import { GATEWAYS } from "./gateways.ts";
 import { OPENAI } from "./openai.ts";
 import { OTHER_MAKERS } from "./other-makers.ts";
-import { UNSEEN, UNSEEN_LATER } from "./unseen.ts";
+import { UNSEEN_FIRST } from "./unseen/first.ts";
+import { UNSEEN_SECOND } from "./unseen/second.ts";
+import { UNSEEN_THIRD } from "./unseen/third.ts";
 
 /** Every way in which a provider is known to refuse a request. */
 export const ANSWERS: readonly Answer[] = [
@@ -11,6 +13,7 @@ export const ANSWERS: readonly Answer[] = [
   ...ANTHROPIC_AND_GOOGLE,
   ...OTHER_MAKERS,
   ...GATEWAYS,
-  ...UNSEEN,
-  ...UNSEEN_LATER,
+  ...UNSEEN_FIRST,
+  ...UNSEEN_SECOND,
+  ...UNSEEN_THIRD,
 ];

@@ -90,6 +90,15 @@ export const FAILURE_CASES: readonly CliBCase[] = [
     }),
   ),
   fails(
+    "image-invalid",
+    "invalid_request",
+    "400 for an image, in the CLI's own words",
+    refusal(400, {
+      message: "The image data you provided does not represent a valid image. Please check your input and try again.",
+      code: "invalid_image_format",
+    }),
+  ),
+  fails(
     "bad-request-plain",
     "invalid_request",
     "400 without JSON",

@@ -165,8 +165,9 @@ export const UNSEEN_CASES: readonly CliBCase[] = [
     replies: [DONE],
   },
   {
-    name: "unseen-effort-wrong-type",
-    label: { status: "failed", code: "config_invalid", why: "an approval policy that is none" },
+    name: "unseen-approval-policy",
+    // Labelled config_invalid, wrongly: the last of two values of a key holds, and turnd's comes later.
+    label: completed("an approval policy that is none, before turnd's own"),
     args: (args) => [...args.slice(0, 1), "-c", 'approval_policy="sometimes"', ...args.slice(1)],
     replies: [DONE],
   },

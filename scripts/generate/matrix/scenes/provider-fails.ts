@@ -92,6 +92,17 @@ export const PROVIDER_FAILS: readonly Scene[] = [
     label: failed("invalid_request", "400"),
   },
   {
+    name: "image-too-large-until-killed",
+    script: refusal(400, {
+      message: "messages.0.content.1.image.source: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
+      type: "invalid_request_error",
+    }),
+    stop: KILLED,
+    label: failed("invalid_request", "400 for an image, taken for an overflow and repeated", {
+      also: ["idle_timeout"],
+    }),
+  },
+  {
     name: "context-overflow",
     script: refusal(400, OVERFLOW),
     label: failed("context_overflow", "every request is too long, a summary too"),

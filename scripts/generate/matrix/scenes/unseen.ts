@@ -148,7 +148,7 @@ export const UNSEEN_SCENES: readonly Scene[] = [
   },
   {
     name: "unseen-config-provider-list",
-    config: (config) => void (config["provider"] = [] as never),
+    config: (config) => void Object.assign(config, { provider: [] }),
     label: failed("config_invalid", "providers are a list", { also: ["model_not_found"] }),
   },
   {

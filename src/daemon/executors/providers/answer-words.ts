@@ -8,11 +8,11 @@
 /** Codes and types, as one word of `AnswerBody.codes`. */
 export const CODES = {
   quota:
-    /(?:^| )(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|exceeded_current_quota_error|quota_?(?:exceeded|exhausted)|billing_\w+|usage_limit_\w+|usage_not_included|budget_exceeded|out_of_credits|spend(?:ing)?_(?:cap|limit)\w*|dailyLimitExceeded|Arrearage|AllocationQuota\.FreeTierOnly|BILLING_DISABLED)(?= |$)/i,
+    /(?:^| )(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|exceeded_current_quota_error|quota_?(?:exceeded|exhausted)|billing_\w+|usage_limit_\w+|usage_not_included|budget_exceeded|out_of_credits|spend(?:ing)?_(?:cap|limit)\w*|dailyLimitExceeded|AccountOverdue\w*|Arrearage|AllocationQuota\.FreeTierOnly|BILLING_DISABLED)(?= |$)/i,
   context:
     /(?:^| )(?:(?:model_)?context_(?:length|window|size)_exceeded|exceed_context_size_error|tokens_limit_reached|prompt_too_long)(?= |$)/i,
   content:
-    /(?:^| )(?:content_?filter(?:ed)?|content_?policy(?:_?violation)?|ResponsibleAIPolicyViolation|moderation_blocked|invalid_prompt|cyber_policy\w*|data_?inspection_?failed|PROHIBITED_CONTENT|image_content_policy_violation)(?= |$)/i,
+    /(?:^| )(?:content_?filter(?:ed)?|content_?policy(?:_?violation)?|ResponsibleAIPolicyViolation|moderation_blocked|invalid_prompt|cyber_policy\w*|data_?inspection_?failed|PROHIBITED_CONTENT|image_content_policy_violation|Sensitive\w*Detected)(?= |$)/i,
   model:
     /(?:^| )(?:model_?not_?(?:found|exists?|supported|available|active)|invalid_model|unknown_model|DeploymentNotFound|model_decommissioned)(?= |$)/i,
   key: /(?:^| )(?:(?:invalid|incorrect)_(?:x_)?api_?key|API_KEY_INVALID|invalid_authentication(?:_error)?|authentication_(?:error|failed)|permission_(?:error|denied)|unauthorized|unauthenticated|token_not_found_in_db)(?= |$)/i,
@@ -39,8 +39,13 @@ const QUOTA = anyOf(
   /\bbalance\b.{0,20}\b(?:too low|insufficient|not enough|exhausted)/,
   /out of credits|(?:requires?|needs?|purchase|buy) more credits|(?:no|not) have (?:any|enough) credits|n't have (?:any|enough) credits|used all (?:available|your) credits/,
   /\b(?:spend(?:ing)?|budget|usage|billing|monthly|weekly|daily|key) (?:hard )?(?:limits?|cap)\b.{0,20}\b(?:reached|exceeded|hit)/,
-  /(?:reached|exceeded|hit)\b.{0,30}\b(?:spend(?:ing)?|budget|usage|billing|monthly|weekly) (?:hard )?(?:limits?|cap)\b/,
+  /(?:reach(?:ed|ing)|exceed(?:ed|ing)|hit(?:ting)?)\b.{0,30}\b(?:spend(?:ing)?|budget|usage|inference|billing|monthly|weekly) (?:hard )?(?:limits?|cap)\b/,
   /budget has been exceeded|spend cap|plan and billing details|requires billing|billing (?:is not|has not been|is) (?:enabled|active|disabled)|payment required/,
+  /\bcredits? (?:are|is|have been|has been) (?:depleted|exhausted|used up)|failure to pay|\b(?:overdue|unpaid|past[- ]due) (?:balance|invoices?|bills?)\b/,
+  /\b(?:not enough|n't have sufficient|not have sufficient) (?:credits?|balance|funds)|\bcredits?\b.{0,10}\brun out|run out of credits?/,
+  /free (?:trial|tier|plan|allocation)\b.{0,40}\b(?:ended|expired|exceeded)|(?:exceeded|used up|exhausted)\b.{0,20}\bfree (?:tier|plan|allocation)/,
+  /\b(?:monthly|weekly|daily|credit) (?:\w+ )?(?:limit|allocation) (?:was |has been |is )?(?:reached|exceeded|used up|exhausted)/,
+  /billing account\b.{0,20}\b(?:disabled|closed|inactive|suspended)|add a payment method|no active subscription/,
   /please (?:recharge|top up)|account is in good standing|free (?:tier|quota)\b.{0,40}\bexhausted/,
   /余额不足|欠费|请充值|额度(?:已)?(?:用完|不足|耗尽)/,
 );
@@ -56,15 +61,19 @@ export const WORDS = {
   /** Google calls what refills by itself within a minute a quota too. */
   refill: allOf(QUOTA, WINDOW),
   rate: anyOf(
-    /\brate[- _]?limit|too many (?:requests|tokens, please wait)|\bthrottl(?:ed|ing)\b|resource (?:has been )?exhausted/,
+    /\b(?:rate|acceleration)[- _]?limit|\b[RT]PM\b.{0,40}\blimit\b|too many concurrent|concurrency limit|too many (?:requests|tokens, please wait)|\bthrottl(?:ed|ing)\b|resource (?:has been )?exhausted/,
     /(?:requests|tokens) per (?:second|sec|minute|min|hour|day)\b|\btry again in [\d.]+ ?m?s\b|速率限制/,
+    /\brequests? (?:too quickly|limit (?:reached|exceeded))|max(?:imum)? (?:number of )?(?:parallel |concurrent )?requests\b(?! \d)/,
   ),
   context: anyOf(
-    /maximum (?:context|prompt|model|input|sequence)(?: token)? (?:length|window|size)/,
+    /max(?:imum)? (?:context|prompt|model|input|sequence)(?: token)? (?:length|window|size)/,
     /(?:exceed(?:s|ed|ing)?|(?:longer|larger|greater) than|overflows?|too (?:long|large|big|small) for)\b.{0,40}\b(?:context|(?:input |model )?token limit|max(?:imum)? (?:number of )?(?:input )?tokens|max(?:imum)? (?:input |prompt )?length)/,
     /\bcontext (?:window|length|size|limit)\b.{0,60}\b(?:exceed|overflow|not enough|too small|is full)|context length (?:is|of) only/,
-    /\b(?:prompt|conversation|context|input) (?:is|was) too (?:long|large)|prompt too long|input length (?:should be|exceeds)|token count\b.{0,40}\bexceeds/,
+    /\b(?:prompt|conversation|context|input) (?:is|was) too (?:long|large)|(?:prompt|conversation) too long|input length (?:should be|exceeds)|token count\b.{0,40}\bexceeds/,
+    /(?<!output )\btokens? exceeds? the (?:configured |model(?:'s)? )?limit|\bsupports? at most [\d,]+ tokens|too many (?:input|prompt) tokens|model only accepts [\d,]+/,
+    /shorten (?:your|the) (?:prompt|input|conversation|messages?)\b|submit something shorter/,
     /reduce the length of (?:the |your )?(?:messages|prompt|input|either)|ran out of room in the model's context window/,
+    /\btokens in (?:the|your) (?:prompt|input|messages)\b.{0,20}\b(?:cannot|must not|may not) exceed|\binputs?\b`? tokens\b.{0,40}\bmust be (?:<=|less than|at most)|\binputs?\b`? must have (?:less|fewer) than \d+ tokens/,
     /context_(?:length|window)_exceeded|ContextWindowExceeded/,
     /(?:prompt|输入|上下文).{0,8}(?:超长|过长|超过|超出)/,
   ),
@@ -73,17 +82,24 @@ export const WORDS = {
     /\b(?:prompt|input|request|message|content)s?\b.{0,30}\b(?:was|were|has been|have been) flagged|flagged for possible cybersecurity risk|requires moderation/,
     /(?:rejected|blocked|refused)\b.{0,40}\b(?:safety system|safety filter|high risk|moderation)/,
     /violat(?:e|es|ed|ing|ion)\b.{0,40}\b(?:usage|content|safety) (?:polic|guideline)/,
+    /\bblocked\b.{0,20}\bsafety reasons|prohibited content|\bcontent (?:was |has been )?blocked|violat(?:e|es|ed|ing|ion)\b.{0,20}\bterms of (?:use|service)/,
+    /flagged by\b.{0,20}\bmoderation|\bguardrails?\b.{0,20}\b(?:intervened|blocked|denied)|(?:denied|blocked) by (?:a |the )?guardrail/,
+    /\b(?:input|prompt|text|request|message)s?\b.{0,20}\b(?:contains?|has) (?:sensitive|harmful|illegal) (?:information|content|material|words)/,
     /content exists risk|inappropriate content|unsafe or sensitive content|敏感内容|不安全/,
   ),
   model: anyOf(
     /\b(?:models?|deployment)\b.{0,120}?\b(?:(?:does|do) not exist|doesn't exist|not exist|not found|no longer (?:available|supported)|has been (?:deprecated|decommissioned|retired)|is not supported when)/,
     /\b(?:invalid|unknown|no such) model(?: name| id| identifier)?\b(?! (?:output|response|parameter|config|input))|not a valid model|not found the model/,
-    /\b(?:not|no|n't) (?:\w+ ){0,2}access to (?:the )?model\b/,
-    /\bmodel (?:name|id|identifier)\b.{0,60}\b(?:is invalid|not valid|is unknown)|no endpoints found (?:for|that)|模型不存在/,
+    /\b(?:not|no|n't) (?:\w+ ){0,2}access to (?:the )?model\b|unable to access (?:the )?model\b|\bverified to use (?:the |this )?model\b/,
+    /\bmodel(?: \S{1,80})? is (?:currently )?not (?:supported(?! with)|enabled|allowed|available (?:in|on|for|to))\b|\bmodel is not available(?=[.,"']|$)|\bmodel(?: \S{1,80})? (?:is|was|has been) (?:disabled|deprecated|retired)\b/,
+    /\b(?:unsupported|unrecognized) model\b|could not find (?:the )?model\b|no models? (?:named|loaded)\b|^model not supported\b/,
+    /\bmodel (?:name|id|identifier)\b.{0,60}\b(?:is invalid|not valid|is unknown)|no endpoints found\b|模型不存在/,
   ),
   key: anyOf(
     /\b(?:incorrect|invalid|wrong|expired|revoked)\b.{0,12}\b(?:api|x-api|access)[- _]?(?:key|token)s?\b/,
     /\bapi[- _]?key\b.{0,12}\b(?:not valid|invalid|expired|revoked|not found|disabled)/,
+    /\b(?:missing|no) (?:x-)?api[- _]?key\b|\bapi[- _]?key (?:is (?:required|missing)|does not exist)|\bbad credentials\b|\bnot authenticated\b/,
+    /\bcredentials\b.{0,20}\b(?:invalid|expired)|\b(?:the|your|this|access|bearer) token\b.{0,10}\bexpired|^invalid token$/,
     /\bauthentication (?:fail(?:s|ed|ure)|error)\b|\bunauthorized\b|invalid (?:authentication|credentials)/,
   ),
   failed: anyOf(

@@ -121,6 +121,15 @@ const ANSWERS: readonly AnswerRule[] = [
     message: (fact) => `The provider failed: ${quote(fact)}`,
     seenIn: "docs/contracts/cli-a.md §5",
   },
+  {
+    // 1.18.33 takes it for a context that overflows, and repeats it; its log has no status.
+    id: "image-too-large",
+    pattern: /\bimage\b.{0,20}\bexceeds?\b.{0,20}\b(?:maximum|limit)/i,
+    code: "invalid_request",
+    message: (fact) => `The provider refused an image: ${quote(fact)}`,
+    remedy: "leave it out or send a smaller one",
+    seenIn: "cli-a/1.18.33/image-too-large-until-killed",
+  },
 ];
 
 /** The table for `error` records. */

@@ -93,11 +93,11 @@ export const OWN_RULES: readonly FailureRule[] = [
   {
     id: "image-refused",
     on: "record",
-    pattern: /^Image poisoning/,
+    pattern: /^(?:Image poisoning|Invalid image in your last message)/,
     code: "invalid_request",
     message: (fact) => `An image cannot be used: ${quote(fact)}`,
     remedy: "leave it out or send another",
-    seenIn: "docs/contracts/cli-b.md §7",
+    seenIn: "cli-b/0.169.0/image-invalid",
   },
   {
     id: "operation-unsupported",
