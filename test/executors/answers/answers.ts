@@ -4,6 +4,7 @@ import { GATEWAYS } from "./gateways.ts";
 import { OPENAI } from "./openai.ts";
 import { OTHER_MAKERS } from "./other-makers.ts";
 import { UNSEEN_FIRST } from "./unseen/first.ts";
+import { UNSEEN_FOURTH } from "./unseen/fourth.ts";
 import { UNSEEN_SECOND } from "./unseen/second.ts";
 import { UNSEEN_THIRD } from "./unseen/third.ts";
 
@@ -16,4 +17,5 @@ export const ANSWERS: readonly Answer[] = [
   ...UNSEEN_FIRST,
   ...UNSEEN_SECOND,
   ...UNSEEN_THIRD,
+  ...UNSEEN_FOURTH,
 ];

@@ -171,6 +171,20 @@ export const UNSEEN_CASES: readonly CliBCase[] = [
     args: (args) => [...args.slice(0, 1), "-c", 'approval_policy="sometimes"', ...args.slice(1)],
     replies: [DONE],
   },
+  ...(
+    [
+      ["key", "auth_failed", "invalid_api_key", "Incorrect API key provided."],
+      ["policy", "content_blocked", "content_policy_violation", "Your request was rejected by our safety system."],
+      ["billing", "quota_exceeded", "billing_hard_limit_reached", "Billing hard limit has been reached"],
+      ["busy", "provider_error", "model_overloaded", "The model is overloaded, please try again."],
+      ["rate", "rate_limited", "rate_limit_exceeded", "You are being rate limited. Please try again in 2s."],
+      ["length", "context_overflow", "context_length_exceeded", "Your input is too long for this model."],
+    ] as const
+  ).map(([name, code, said, words]): CliBCase => ({
+    name: `unseen-in-stream-${name}`,
+    label: { status: "failed", code, why: `${said} inside a stream` },
+    replies: [broken(failed(said, words))],
+  })),
   {
     name: "unseen-flagged-words",
     label: { status: "failed", code: "content_blocked", why: "400 in the words of another maker" },

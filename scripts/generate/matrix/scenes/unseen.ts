@@ -6,6 +6,12 @@ const WORDS_OF_ERRORS =
   'Error: 401 Incorrect API key provided. {"type":"error","error":{"name":"APIError"}} Rate limit reached. ENOSPC: no space left on device.';
 const PAGE = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>";
 const OVERFLOW = { code: "context_length_exceeded", message: "Your input exceeds the context window of this model." };
+const AFTER_TWO_FAILURES = {
+  shows: /message="stream error"|isRetryable":true/g,
+  times: 2,
+  signal: "SIGKILL",
+  endedBy: "idle_timeout",
+} as const;
 const inTool = steps([[bash("touch started; sleep 30")]]);
 
 /** A tool first, then what is given. */
@@ -99,6 +105,24 @@ export const UNSEEN_SCENES: readonly Scene[] = [
     script: afterTool(refusal(404, { message: "The model `m` does not exist.", code: "model_not_found" })),
     label: failed("model_not_found", "404 after a tool", { toolCalls: 1 }),
   },
+  ...(
+    [
+      ["chat-unseen-credits", "quota_exceeded"],
+      ["chat-unseen-flagged", "content_blocked"],
+      ["chat-unseen-key", "auth_failed"],
+      ["chat-unseen-busy", "provider_error"],
+      ["messages-unseen-permission", "auth_failed"],
+      ["messages-unseen-model", "model_not_found"],
+      ["messages-unseen-slow", "provider_timeout"],
+      ["messages-unseen-order", "invalid_request"],
+    ] as const
+  ).map(([provider, code]): Scene => ({
+    name: `unseen-in-stream-${provider.replace(/^.*unseen-/, "")}`,
+    provider,
+    api: provider.startsWith("messages") ? "messages" : "chat",
+    stop: AFTER_TWO_FAILURES,
+    label: failed(code, `${code} inside a stream`),
+  })),
   {
     name: "unseen-resume-bad-key",
     continues: "answered",
