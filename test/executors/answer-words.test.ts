@@ -146,6 +146,7 @@ const FAMILIES: Readonly<
       "The 'gpt-5' model is not supported when using Codex with a ChatGPT account.",
       "The provided model identifier is invalid.",
       "Unable to access model foo.",
+      "model: claude-none",
       "No models loaded. Please load a model in the developer page.",
       "Model is not available",
       "unsupported model: foo",
@@ -159,6 +160,7 @@ const FAMILIES: Readonly<
     no: [
       "Not Found",
       "The signature could not be verified",
+      "model: the field is required",
       "This model is not supported with streaming",
       "The model is not available right now, try again",
       "This model answers, but tool_choice is not supported by this provider",
@@ -239,6 +241,7 @@ test.each([
   [CODES.key, "400 INVALID_ARGUMENT API_KEY_INVALID", "INVALID_ARGUMENT"],
   [CODES.rate, "rate_limit_error", "rate_limit_settings_invalid"],
   [CODES.failed, "overloaded_error", "INTERNAL_TOOL_MISSING"],
+  [CODES.request, "invalid_request_error", "invalid_request_errors_total"],
   [CODES.slow, "timeout_error", "timeout_invalid"],
 ])("codes match whole words: %s matches %j and not %j", (pattern, yes, no) => {
   expect(yes).toMatch(pattern);

@@ -17,13 +17,7 @@ const ANTHROPIC: readonly Row[] = [
     anthropic("permission_error", "Your API key does not have permission to use the specified resource."),
     "auth_failed",
   ],
-  [
-    "anthropic-no-model",
-    404,
-    anthropic("not_found_error", "model: claude-foo"),
-    "model_not_found",
-    "executor_unavailable",
-  ],
+  ["anthropic-no-model", 404, anthropic("not_found_error", "model: claude-foo"), "model_not_found"],
   [
     "anthropic-max-tokens",
     400,

@@ -92,6 +92,12 @@ export const PROVIDER_FAILS: readonly Scene[] = [
     label: failed("invalid_request", "400"),
   },
   {
+    name: "request-refused-in-stream",
+    api: "messages",
+    provider: "messages-unseen-order",
+    label: failed("invalid_request", "invalid_request_error inside a stream"),
+  },
+  {
     name: "image-too-large-until-killed",
     script: refusal(400, {
       message: "messages.0.content.1.image.source: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",

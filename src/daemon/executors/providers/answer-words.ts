@@ -19,6 +19,7 @@ export const CODES = {
   rate: /(?:^| )(?:rate_?limit(?:_?(?:error|exceeded|reached|reached_error))?|too_many_requests|limit_requests|limit_burst_rate|Throttling(?:Exception|\.\w+)?|RESOURCE_EXHAUSTED|service_tier_capacity_exceeded)(?= |$)/i,
   failed:
     /(?:^| )(?:api_error|server_error|internal_server_error|InternalServerError|overloaded_error|engine_overloaded_error|server_is_overloaded|slow_down|service_unavailable|UNAVAILABLE|INTERNAL|unavailable_error)(?= |$)/,
+  request: /(?:^| )(?:invalid_request_error|invalid_argument|bad_request(?:_error)?|BadRequestError)(?= |$)/i,
   slow: /(?:^| )(?:timeout_error|gateway_timeout|request_timeout|DEADLINE_EXCEEDED)(?= |$)/i,
 } as const;
 
@@ -89,7 +90,7 @@ export const WORDS = {
   ),
   model: anyOf(
     /\b(?:models?|deployment)\b.{0,120}?\b(?:(?:does|do) not exist|doesn't exist|not exist|not found|no longer (?:available|supported)|has been (?:deprecated|decommissioned|retired)|is not supported when)/,
-    /\b(?:invalid|unknown|no such) model(?: name| id| identifier)?\b(?! (?:output|response|parameter|config|input))|not a valid model|not found the model/,
+    /\b(?:invalid|unknown|no such) model(?: name| id| identifier)?\b(?! (?:output|response|parameter|config|input))|not a valid model|not found the model|^model: \S{1,100}$/,
     /\b(?:not|no|n't) (?:\w+ ){0,2}access to (?:the )?model\b|unable to access (?:the )?model\b|\bverified to use (?:the |this )?model\b/,
     /\bmodel(?: \S{1,80})? is (?:currently )?not (?:supported(?! with)|enabled|allowed|available (?:in|on|for|to))\b|\bmodel is not available(?=[.,"']|$)|\bmodel(?: \S{1,80})? (?:is|was|has been) (?:disabled|deprecated|retired)\b/,
     /\b(?:unsupported|unrecognized) model\b|could not find (?:the )?model\b|no models? (?:named|loaded)\b|^model not supported\b/,

@@ -122,6 +122,13 @@ const ANSWERS: readonly AnswerRule[] = [
     seenIn: "docs/contracts/cli-a.md §5",
   },
   {
+    id: "request-code",
+    field: CODES.request,
+    code: "invalid_request",
+    message: (fact) => `The provider refused the request: ${quote(fact)}`,
+    seenIn: "cli-a/1.18.33/request-refused-in-stream",
+  },
+  {
     // 1.18.33 takes it for a context that overflows, and repeats it; its log has no status.
     id: "image-too-large",
     pattern: /\bimage\b.{0,20}\bexceeds?\b.{0,20}\b(?:maximum|limit)/i,
