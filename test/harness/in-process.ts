@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
+import { readConfigurations } from "../../src/daemon/commands/render.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { startDaemon } from "../../src/daemon/serve/daemon.ts";
 import { readSettings } from "../../src/daemon/settings.ts";
@@ -25,7 +26,7 @@ export async function inProcessDaemon(env: Readonly<Record<string, string>> = {}
   );
   const daemon = await startDaemon({
     settings,
-    executors: EXECUTORS,
+    configured: readConfigurations(settings, EXECUTORS),
     sandboxDirectory: join(REPOSITORY, "sandbox"),
     logger: pino({ level: "silent" }),
     secrets: createSecretBook([]),

@@ -98,15 +98,13 @@ async function play(
   const workspaces = join(base, "workspaces");
   for (const path of [values.TURND_STATE_DIR, workspaces]) await mkdir(path, { mode: 0o711 });
   for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) await makeUserDirectory(path, runAs, 0o755);
-  const parts = await createTurnParts(
-    {
-      settings,
-      sandboxDirectory,
-      logger: pino({ name: "turnd", level: "error" }, err),
-      secrets: createSecretBook(secretsInEnvironment(env)),
-    },
-    readConfigurations(settings, executors),
-  );
+  const parts = await createTurnParts({
+    settings,
+    configured: readConfigurations(settings, executors),
+    sandboxDirectory,
+    logger: pino({ name: "turnd", level: "error" }, err),
+    secrets: createSecretBook(secretsInEnvironment(env)),
+  });
   const service = await startTurnService({ ...parts, observer: UNOBSERVED, tracer: PASSING_ON });
   try {
     await use({ service, stateDirectory: values.TURND_STATE_DIR, workspaces, owner: runAs, signal });

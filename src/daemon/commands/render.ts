@@ -66,9 +66,9 @@ export function placeVariables(executors: readonly Executor[]): z.ZodObject {
 }
 
 /** Every key, the token, and every other value that its name or form shows to be a secret: what must not be printed. */
-export function secretsOf(settings: Settings, executors: readonly Executor[]): string[] {
+export function secretsOf(settings: Settings, configured: readonly ConfiguredExecutor[]): string[] {
   return [
-    ...keysOf(settings, executors),
+    ...keysOf(settings, configured),
     ...Object.values(settings.sessionSecrets),
     ...secretsInEnvironment(settings.env),
     ...secretsOfOtel(settings.env),
@@ -76,10 +76,8 @@ export function secretsOf(settings: Settings, executors: readonly Executor[]): s
 }
 
 /** Only the keys of the configured CLIs and the token. */
-export function keysOf(settings: Settings, executors: readonly Executor[]): string[] {
-  const keys = readConfigurations(settings, executors)
-    .flatMap(({ configuration }) => configuration.secrets)
-    .filter((key) => !isPlaceholder(key));
+export function keysOf(settings: Settings, configured: readonly ConfiguredExecutor[]): string[] {
+  const keys = configured.flatMap(({ configuration }) => configuration.secrets).filter((key) => !isPlaceholder(key));
   return settings.token === undefined ? keys : [...keys, settings.token];
 }
 
@@ -88,7 +86,8 @@ export function keysOf(settings: Settings, executors: readonly Executor[]): stri
  */
 export function secretsOfEnvironment(env: Settings["env"], self: Identity, executors: readonly Executor[]): string[] {
   try {
-    return secretsOf(readSettings(env, self), executors);
+    const settings = readSettings(env, self);
+    return secretsOf(settings, readConfigurations(settings, executors));
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     const configured = executors.map((executor) => executor.configure({ env, cliName: executor.defaultName }));

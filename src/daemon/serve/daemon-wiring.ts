@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { FastifyInstance } from "fastify";
-import type { Executor } from "../executors/contract/executor.ts";
 import { createFileService } from "../files/create-file-service.ts";
 import { createApp } from "../http/app.ts";
 import { createBrowserSessions } from "../http/inspector/browser-sessions.ts";
@@ -30,10 +29,7 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-export interface DaemonOptions extends TurnPartsOptions {
-  /** The CLIs that this daemon drives. */
-  readonly executors: readonly Executor[];
-}
+export type DaemonOptions = Omit<TurnPartsOptions, "starter">;
 
 /** For the connections of clients, where turns or shells took the whole time. */
 const LAST_MS = 1_000;
@@ -54,6 +50,7 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
   const { lock, starter } = held;
   const { settings, logger } = options;
   const { values } = settings;
+  const executors = options.configured.map(({ executor }) => executor);
   let terminal: WiredTerminal | undefined;
   let hasTurns = false;
   try {
@@ -74,8 +71,8 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
     let isShuttingDown = false;
     const app = await createApp({
       service,
-      executors: options.executors.map(({ id }) => id),
-      executorAliases: aliasesOf(options.executors),
+      executors: executors.map(({ id }) => id),
+      executorAliases: aliasesOf(executors),
       terminal: shells,
       browserSessions,
       files: createFileService({

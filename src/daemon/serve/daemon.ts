@@ -1,5 +1,4 @@
 import { dirname, join } from "node:path";
-import { readConfigurations } from "../commands/render.ts";
 import { createStarter } from "../process/starter/starter.ts";
 import { holdLock } from "../storage/lock.ts";
 import type { Daemon, DaemonOptions } from "./daemon-wiring.ts";
@@ -20,7 +19,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, sandboxDirectory, logger } = options;
   const stateDirectory = settings.values.TURND_STATE_DIR;
   assertPlaces(settings, dirname(sandboxDirectory));
-  const configured = readConfigurations(settings, options.executors);
   await checkDirectories(settings);
   assertStateIsOurs(settings);
   const [lock, { createTurnParts }] = await Promise.all([
@@ -34,7 +32,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   starter.begin();
   const [parts, { wireDaemon }] = await Promise.all([
-    createTurnParts({ ...options, starter }, configured),
+    createTurnParts({ ...options, starter }),
     import("./daemon-wiring.ts"),
   ]).catch(async (error: unknown) => {
     await starter.stop();

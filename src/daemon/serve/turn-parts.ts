@@ -21,6 +21,8 @@ import { openGroups } from "./turn-groups.ts";
 
 export interface TurnPartsOptions {
   readonly settings: Settings;
+  /** The CLIs that turns run, as the environment describes them. */
+  readonly configured: readonly ConfiguredExecutor[];
   /** `sandbox/`: the keeper and the home writer. */
   readonly sandboxDirectory: string;
   readonly logger: Logger;
@@ -33,10 +35,14 @@ export interface TurnPartsOptions {
 export type TurnParts = Omit<TurnServiceParts, "observer" | "tracer">;
 
 /** Wires what turns run with, for a daemon or a probe; makes the directories it needs below the state directory. */
-export async function createTurnParts(
-  { settings, sandboxDirectory, logger, secrets, starter }: TurnPartsOptions,
-  configured: readonly ConfiguredExecutor[],
-): Promise<TurnParts> {
+export async function createTurnParts({
+  settings,
+  configured,
+  sandboxDirectory,
+  logger,
+  secrets,
+  starter,
+}: TurnPartsOptions): Promise<TurnParts> {
   const { values, runAs } = settings;
   const stateDirectory = values.TURND_STATE_DIR;
   const started = starter === undefined ? {} : { starter };

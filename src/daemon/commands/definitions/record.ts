@@ -16,16 +16,20 @@ export function addRecord({ program, settingsHint, perform }: CommandLine): void
 
 async function record(host: Host, turnId: string, directory: string): Promise<ExitCode> {
   const executors = await loadExecutors(host);
-  const [{ recordTurn }, { keysOf, secretsOf }] = await Promise.all([import("../record.ts"), import("../render.ts")]);
+  const [{ recordTurn }, { keysOf, readConfigurations, secretsOf }] = await Promise.all([
+    import("../record.ts"),
+    import("../render.ts"),
+  ]);
   const settings = readSettings(host.env, self());
   warnOfUnknownVariables(host, executors);
-  if (keysOf(settings, executors).length === 0) {
+  const configured = readConfigurations(settings, executors);
+  if (keysOf(settings, configured).length === 0) {
     process.stderr.write(
       "turnd: warning: no key and no token is set here, so none can be taken out of the recording\n",
     );
   }
   const stateDirectory = settings.values.TURND_STATE_DIR;
-  await recordTurn(turnId, directory, { stateDirectory, redact: createRedactor(secretsOf(settings, executors)) });
+  await recordTurn(turnId, directory, { stateDirectory, redact: createRedactor(secretsOf(settings, configured)) });
   process.stdout.write(`${directory}\n`);
   return 0;
 }

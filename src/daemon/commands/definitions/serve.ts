@@ -27,13 +27,15 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
     // Permanently, not once: a second signal must not interrupt what the first one started.
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
   });
-  const [{ default: pino }, { startDaemon }, { secretsOf }, { createSecretBook }] = await Promise.all([
-    import("pino"),
-    import("../../serve/daemon.ts"),
-    import("../render.ts"),
-    import("../../turns/store/secret-book.ts"),
-  ]);
-  const secrets = createSecretBook(secretsOf(settings, executors));
+  const [{ default: pino }, { startDaemon }, { readConfigurations, secretsOf }, { createSecretBook }] =
+    await Promise.all([
+      import("pino"),
+      import("../../serve/daemon.ts"),
+      import("../render.ts"),
+      import("../../turns/store/secret-book.ts"),
+    ]);
+  const configured = readConfigurations(settings, executors);
+  const secrets = createSecretBook(secretsOf(settings, configured));
   const { redact } = secrets;
   const show = await chooseForm(settings);
   const logger = pino(
@@ -47,7 +49,7 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
   }
   // The last resort: a request, turn or shell whose error is not handled must not end all the others.
   process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled error"));
-  const starting = startDaemon({ settings, sandboxDirectory: host.sandboxDirectory, executors, logger, secrets });
+  const starting = startDaemon({ settings, sandboxDirectory: host.sandboxDirectory, configured, logger, secrets });
   const daemon = await Promise.race([starting, stopped.then(() => undefined)]).catch((error: unknown) => {
     process.stderr.write(`turnd: ${redact(describeError(error))}\n`);
     // At once: the next start resumes what was resumed already.
