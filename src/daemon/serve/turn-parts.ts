@@ -12,7 +12,7 @@ import type { Starter } from "../process/starter/starter.ts";
 import { openSessionStore } from "../sessions/session-store.ts";
 import type { Settings } from "../settings.ts";
 import { openStateIndex } from "../state-index/state-index.ts";
-import { makeGitDirectory } from "../turns/changes/git-directory.ts";
+import { gitDirectoryIn, makeGitDirectory } from "../turns/changes/git-directory.ts";
 import type { TurnServiceParts } from "../turns/create-turn-service.ts";
 import { createExecutorRuntime, type ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
 import type { SecretBook } from "../turns/store/secret-book.ts";
@@ -55,15 +55,18 @@ export async function createTurnParts({
   const groups = await openGroups(settings, { keeperPath, ...started });
   if (groups.reason !== undefined) logger.info({ reason: groups.reason }, "turns have no limits of their own");
   // Each waits for a process of its own.
-  const [keeper, notRendered, gitDirectory] = await Promise.all([
+  const gitDirectory = gitDirectoryIn(stateDirectory);
+  const home = { home: values.TURND_HOME, runAs, homeWriter, ...started };
+  const [keeper, ...notMade] = await Promise.all([
     tryKeeper({ keeperPath, stateDirectory, runAs, ...started }),
-    renderAtStart(configured, { home: values.TURND_HOME, runAs, homeWriter, ...started }),
-    makeGitDirectory(stateDirectory),
+    // The sessions' own homes hold what their turns need.
+    attempt("configurations could not be rendered", () => renderConfigurations(configured, home)),
+    attempt("what turns change is not recorded", () => makeGitDirectory(gitDirectory)),
   ]);
   const warnings = [
     ...configured.flatMap(({ configuration }) => configuration.warnings),
     ...describeKeeper(keeper, runAs.isSelf),
-    ...notRendered,
+    ...notMade.flat(),
   ];
   const baseEnv = { SHELL: "/bin/bash", ...settings.passedEnv };
   const index = openStateIndex({
@@ -155,16 +158,13 @@ function describeKeeper(keeper: KeeperState, isSelf: boolean): string[] {
   ];
 }
 
-/** Reports a home that cannot be written; the sessions' own homes hold what their turns need. */
-async function renderAtStart(
-  configured: readonly ConfiguredExecutor[],
-  target: Parameters<typeof renderConfigurations>[1],
-): Promise<string[]> {
+/** Reports what a full or broken disk keeps from being made: turnd still serves what it has. */
+async function attempt(fault: string, make: () => Promise<unknown>): Promise<string[]> {
   try {
-    await renderConfigurations(configured, target);
+    await make();
     return [];
   } catch (error) {
     if (!(error instanceof HomeError) && !(error instanceof Error && "code" in error)) throw error;
-    return [`configurations could not be rendered: ${error.message}`];
+    return [`${fault}: ${error.message}`];
   }
 }
