@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { logIn, logOut } from "./connection.ts";
 import { showFault } from "./dialogs/open-dialog.ts";
+import { useModal } from "./dialogs/use-modal.ts";
 
 /** Asks for the token, once: it is sent to turnd and kept nowhere. */
 export function LoginPage() {
@@ -16,14 +17,7 @@ export function LoginPage() {
 
 /** Asks for the token over what is shown, which stays as it is. */
 export function LoginDialog() {
-  const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    element.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
+  const element = useModal();
   return (
     <dialog
       ref={element}

@@ -9,6 +9,9 @@ function speak(text: string): string {
   return `shell perl -e 'print "${head}" . (${text}) . "${String.raw`\"}}\n`}"'`;
 }
 
+/** How the page names the button that has the focus, after `document.activeElement?.`. */
+const NAME = 'getAttribute("aria-label") ?? document.activeElement.textContent.trim()';
+
 describe.skipIf(!HAS_CHROMIUM)("the inspector, shown what nobody would write", { timeout: 180_000 }, () => {
   const stage = shareInspector();
 
@@ -105,8 +108,26 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector, shown what nobody would write", {
       expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
       await page.keyboard.press("Escape");
       await dialog.waitFor({ state: "detached" });
-      expect(await active('getAttribute("aria-label") ?? document.activeElement.textContent.trim()')).toBe(name);
+      expect(await active(NAME)).toBe(name);
+      await page.keyboard.press("Enter");
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await page.locator("dialog").waitFor({ state: "detached" });
+      expect(await active(NAME)).toBe(name);
     }
+  });
+
+  test("leaves the focus to a reader who opens another dialog before the page has heard that one closed", async () => {
+    const { page } = await stage().openTurn(await stage().run({ input: "hello" }));
+    await page.getByRole("button", { name: "Open recording", exact: true }).press("Enter");
+    await page.getByRole("dialog", { name: "Open a recording" }).waitFor();
+    await page.evaluate(`document.querySelector("dialog").close();
+      const help = document.querySelector('[aria-label="Keyboard help"]');
+      help.focus();
+      help.click();`);
+    await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
+    expect(await page.evaluate(`document.activeElement?.${NAME}`)).toBe("Keyboard help");
   });
 
   test("copies a command that runs, where a page of plain HTTP has no clipboard", async () => {

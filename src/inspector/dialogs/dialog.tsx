@@ -1,24 +1,23 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { isDialogOpen } from "./open-dialog.ts";
+import { useModal } from "./use-modal.ts";
 
 /** A dialog over the page, which the browser itself keeps the focus in. */
 export function Dialog({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
-  const element = useRef<HTMLDialogElement>(null);
+  const element = useModal();
   const [mine] = useState(() => isDialogOpen.peek());
-  useEffect(() => {
-    const before = document.activeElement;
-    element.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
-  /** The browser says so a moment after it has closed it: another one may have been opened since. */
-  function closeMine(): void {
-    if (isDialogOpen.peek() === mine) close();
+  /** Escape: the page closes it, so that it knows at once that none is open. */
+  function onCancel(event: Event): void {
+    event.preventDefault();
+    close();
+  }
+  /** The browser says so a moment later, of one that it has closed itself too: another may be open by then. */
+  function onClose(): void {
+    if (element.current !== null && isDialogOpen.peek() === mine) close();
   }
   return (
-    <dialog ref={element} aria-label={title} onClose={closeMine}>
+    <dialog ref={element} aria-label={title} onCancel={onCancel} onClose={onClose}>
       <header>
         <h2>{title}</h2>
         <button type="button" class="quiet" aria-label="Close" onClick={close}>
