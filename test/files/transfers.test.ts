@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statfsSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, expect, onTestFinished, test } from "vitest";
@@ -11,7 +11,7 @@ import { startAttack } from "../harness/attack.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { temporaryDirectory, userDirectory, userFile } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { codeOf, createFilesApp, FILES } from "./files-app.ts";
+import { codeOf, createFilesApp, FILES, type FilesApp } from "./files-app.ts";
 
 /** Only root can mount, and has another user to attack as. */
 const IS_ROOT = process.getuid?.() === 0;
@@ -92,24 +92,40 @@ test("a tree is sent as a zip without what is no file, whatever its names are", 
   expect(await codeOf(await api.ask("/a/run?archive=zip"))).toBe("409 file_type_mismatch");
 });
 
+/** Asks for a large file without reading it, and sends nothing of another: both take a place until they are given up. */
+async function stall(api: FilesApp): Promise<{ readonly reader: Socket; readonly writer: Socket }> {
+  truncateSync(join(api.workspace, "sparse"), 256 * 1024 ** 2);
+  const [reader, writer] = await Promise.all([open(api.port), open(api.port)]);
+  reader.write(`GET ${FILES}/sparse HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`);
+  writer.write(`PUT ${FILES}/never HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 10\r\n\r\n`);
+  return { reader, writer };
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  await once(socket, "connect");
+  socket.on("error", () => undefined);
+  socket.pause();
+  return socket;
+}
+
+test("clients that take and send nothing have their places, until they leave", async () => {
+  const api = await createFilesApp({ stallMs: 60_000, maxTransfers: 2 });
+  await api.put("/sparse", "");
+  const sockets = await stall(api);
+  await waitFor("both", () => ["sparse", "never"].every((path) => processesNaming(inHex(path)).length > 0));
+  expect(await codeOf(await api.ask("/sparse"))).toBe("429 too_many_transfers");
+  for (const socket of Object.values(sockets)) socket.destroy();
+  await waitFor("a place", async () => (await api.ask("/sparse", { method: "HEAD" })).status === 200);
+});
+
 test("a client that takes no byte, and one that sends none, is given up with its process", async () => {
   const api = await createFilesApp({ stallMs: 2_000, maxTransfers: 2 });
   await api.put("/sparse", "");
-  truncateSync(join(api.workspace, "sparse"), 256 * 1024 ** 2);
-  const reader = connect(api.port, "127.0.0.1");
-  reader.on("error", () => undefined);
-  reader.pause();
-  reader.write(`GET ${FILES}/sparse HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`);
-  const writer = connect(api.port, "127.0.0.1");
-  writer.on("error", () => undefined);
-  writer.write(`PUT ${FILES}/never HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 10\r\n\r\n`);
-  onTestFinished(() => [reader, writer].forEach((socket) => socket.destroy()));
-  await waitFor(
-    "both",
-    () => processesNaming(inHex("sparse")).length > 0 && processesNaming(inHex("never")).length > 0,
-  );
-  expect(await codeOf(await api.ask("/sparse"))).toBe("429 too_many_transfers");
+  const { reader, writer } = await stall(api);
   await once(writer.resume(), "close");
+  await waitFor("its connection is closed", () => establishedTo(api.port, reader.localPort) === 0);
   for (const path of ["sparse", "never"]) {
     await waitFor(`the end of ${path}`, () => processesNaming(inHex(path)).length === 0);
   }
@@ -125,14 +141,10 @@ test.each(["/large", "/?archive=zip"])(
     // More than the system keeps for a connection.
     writeFileSync(join(api.workspace, "large"), randomBytes(24_000_000));
     userFile(join(api.workspace, "large"));
-    const reader = connect(api.port, "127.0.0.1");
-    reader.on("error", () => undefined);
-    reader.pause();
-    onTestFinished(() => void reader.destroy());
+    const reader = await open(api.port);
     reader.write(`GET ${FILES}${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`);
-    await waitFor("its worker", async () => (await api.ask("/large", { method: "HEAD" })).status === 429);
-    await waitFor("a place", async () => (await api.ask("/large", { method: "HEAD" })).status === 200);
     await waitFor("its connection is closed", () => establishedTo(api.port, reader.localPort) === 0);
+    await waitFor("a place", async () => (await api.ask("/large", { method: "HEAD" })).status === 200);
   },
 );
 
