@@ -4,7 +4,8 @@ import { lchown, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { keyOf, lookAtDirectory } from "../state-index/file-key.ts";
 import { createMemoryIndex, type SessionPlace, type StateIndex } from "../state-index/state-index.ts";
-import { syncDirectory, writeFileAtomic } from "../storage/atomic-file.ts";
+import { allDone } from "../storage/all-done.ts";
+import { putInPlace, syncDirectory, writeBeside, writeFileAtomic } from "../storage/atomic-file.ts";
 import { makeDirectory } from "../storage/directories.ts";
 import { createRemovals, type RemovalsOptions } from "../storage/removals.ts";
 import { isDirectory, isThere, rmdirIfThere } from "./entries.ts";
@@ -122,7 +123,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     index.putSession({ session_id, created_at, key: keyOfSession(session_id), data: JSON.stringify(session) });
   }
   const save = async (session: SessionFile): Promise<void> => {
-    await writeFileAtomic(join(paths(session.session_id).root, "session.json"), `${JSON.stringify(session)}\n`);
+    await writeFileAtomic(join(paths(session.session_id).root, "session.json"), toText(session));
     remember(session);
   };
   async function listNames(): Promise<readonly string[]> {
@@ -192,10 +193,11 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
       const { root, home, turns } = paths(session.session_id);
       try {
         await makeDirectory(root, 0o711);
-        await makeDirectory(turns, 0o700);
-        await makeHome(home);
-        await save(session);
-        await syncDirectory(base);
+        const written = writeBeside(join(root, "session.json"), toText(session));
+        // With its file it is a session, which has these directories.
+        await putInPlace(await allDone(written, makeDirectory(turns, 0o700), makeHome(home)));
+        await allDone(syncDirectory(root), syncDirectory(base));
+        remember(session);
       } catch (error) {
         // A client that repeats it on a full disk would leave another directory each time.
         await withdraw(session.session_id);
@@ -232,4 +234,8 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     discardLater: (directory) => removals.resume(directory),
     close: () => removals.close(),
   };
+}
+
+function toText(session: SessionFile): string {
+  return `${JSON.stringify(session)}\n`;
 }

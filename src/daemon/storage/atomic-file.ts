@@ -19,15 +19,36 @@ export async function writeFileAtomic(path: string, content: string): Promise<vo
 
 /** The same for what a power failure may take back: afterwards the file is the old one or the new one, and whole. */
 export async function replaceFileAtomic(path: string, content: string): Promise<void> {
+  await putInPlace(await writeBeside(path, content));
+}
+
+/** New content of a file, on the disk beside it. */
+export interface Replacement {
+  readonly path: string;
+  readonly temporary: string;
+}
+
+/** The first half of a replacement: nobody sees the new content yet. */
+export async function writeBeside(path: string, content: string): Promise<Replacement> {
   const temporary = `${path}.new`;
-  const file = await open(temporary, FRESH, 0o600);
+  await writeSynced(temporary, content, FRESH);
+  return { path, temporary };
+}
+
+/** The second half: from now on the file is the new one. */
+export async function putInPlace({ path, temporary }: Replacement): Promise<void> {
+  await rename(temporary, path);
+}
+
+/** Writes a file of which the content is on the disk when it resolves; its directory is not synced. */
+export async function writeSynced(path: string, content: string | Buffer, flags: string | number = "w"): Promise<void> {
+  const file = await open(path, flags, 0o600);
   try {
     await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();
   }
-  await rename(temporary, path);
 }
 
 /** Writes a directory's entries to the disk: without it a new file may be missing after a power failure. */

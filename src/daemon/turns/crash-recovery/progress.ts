@@ -30,6 +30,19 @@ export interface History {
   readonly lastEvents: readonly LoggedEvent[];
 }
 
+/** The progress of a turn of which nothing is logged. */
+export function noProgress(redact: Redact): Progress {
+  return {
+    hasStarted: false,
+    isDegraded: false,
+    warnings: [],
+    history: { events: 0, lines: { stdout: 0, stderr: 0 }, lastLine: undefined, lastEvents: [] },
+    counts: { unknown: 0, tools: 0, retries: 0 },
+    tools: createToolLedger(redact),
+    ended: undefined,
+  };
+}
+
 /** Reads a log, which may be empty, for what it holds already. `redact` takes out of it what secrets there are now. */
 export async function readProgress(path: string, redact: Redact): Promise<Progress> {
   let [hasStarted, isDegraded, events] = [false, false, 0];

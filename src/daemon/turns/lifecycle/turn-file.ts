@@ -14,7 +14,7 @@ import {
   TurnEndedBy,
   Usage,
 } from "../../../protocol/index.ts";
-import { replaceFileAtomic, writeFileAtomic } from "../../storage/atomic-file.ts";
+import { replaceFileAtomic, writeBeside, writeFileAtomic, type Replacement } from "../../storage/atomic-file.ts";
 import { readRegular } from "../../storage/read-regular.ts";
 import { TurnTrace } from "../contract/tracer.ts";
 
@@ -98,21 +98,32 @@ export const TurnFile = z.object({
 });
 export type TurnFile = z.infer<typeof TurnFile>;
 
+const FILE = "turn.json";
+
 /** Replaces `turn.json`; durable when it resolves. */
 export async function writeTurnFile(directory: string, file: TurnFile): Promise<void> {
-  await writeFileAtomic(join(directory, "turn.json"), `${JSON.stringify(file)}\n`);
+  await writeFileAtomic(join(directory, FILE), toText(file));
+}
+
+/** The same up to the moment that admits the turn, which is when it is put in place. */
+export function draftTurnFile(directory: string, file: TurnFile): Promise<Replacement> {
+  return writeBeside(join(directory, FILE), toText(file));
 }
 
 /** The same before its process is started: the keeper syncs the directory before it lets the command run. */
 export async function replaceTurnFile(directory: string, file: TurnFile): Promise<void> {
-  await replaceFileAtomic(join(directory, "turn.json"), `${JSON.stringify(file)}\n`);
+  await replaceFileAtomic(join(directory, FILE), toText(file));
+}
+
+function toText(file: TurnFile): string {
+  return `${JSON.stringify(file)}\n`;
 }
 
 /** Reads `turn.json`; undefined when there is none, which means that the turn was never admitted. */
 export async function readTurnFile(directory: string): Promise<TurnFile | undefined> {
   let text: string;
   try {
-    text = (await readRegular(join(directory, "turn.json"))).toString("utf8");
+    text = (await readRegular(join(directory, FILE))).toString("utf8");
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;

@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { warningEvent } from "../../../protocol/index.ts";
@@ -6,7 +6,6 @@ import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { startKept, type Started } from "../../process/keeper/keeper.ts";
-import { FRESH } from "../../storage/atomic-file.ts";
 import { environmentOf, type CliEnvironmentParts } from "../environment/cli-environment.ts";
 import { executorOf } from "../readiness/executors.ts";
 import { changeHome, type HomeCommand, type HomeWriter } from "../../process/user-files/change-home.ts";
@@ -42,7 +41,6 @@ export interface PrepareOptions {
   readonly version: string;
   readonly features: CliFeatures | undefined;
   readonly requestedSession: string | null;
-  readonly prompt: string;
   /** When the process that it takes the place of was started; a turn of which none runs begins now, whatever an earlier daemon noted. */
   readonly startedAt: string | undefined;
   /** Aborts when the turn is to end. */
@@ -50,7 +48,7 @@ export interface PrepareOptions {
 }
 
 /**
- * Makes everything a process needs: its home, its configuration, its prompt, and what `turn.json` says of the start.
+ * Makes everything a process needs: its home, its configuration, and what `turn.json` says of the start.
  *
  * @throws {HomeError} or the system's error when something cannot be written, the signal's reason once it has aborted;
  * nothing runs then
@@ -96,7 +94,6 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
     ...(options.features === undefined ? {} : { cliFeatures: options.features }),
   });
-  await replaceFile(join(turn.directory, "prompt.txt"), options.prompt);
   options.signal.throwIfAborted();
   const start: StartFacts = {
     started_at: options.startedAt ?? parts.now().toISOString(),
@@ -169,12 +166,6 @@ function listLeft(parts: TidyParts, turn: Turn): readonly string[] {
   const { leftovers = [], files } = environmentOf(parts, turn).plan;
   const servers = serversOf(session, turn.file, parts.sessionSecrets);
   return Object.keys(servers).length === 0 ? leftovers : [...leftovers, ...files.map(({ path }) => path)];
-}
-
-/** As a whole: a keeper that an earlier daemon has called up may have the old file open. */
-export async function replaceFile(path: string, content: string): Promise<void> {
-  await writeFile(`${path}.new`, content, { mode: 0o600, flag: FRESH });
-  await rename(`${path}.new`, path);
 }
 
 const SCHEMA = "output-schema.json";

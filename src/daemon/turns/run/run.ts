@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { openEventLog } from "../../event-log/event-log.ts";
 import { removeGroup, type GroupParts } from "../environment/turn-group.ts";
-import { readProgress, type Progress } from "../crash-recovery/progress.ts";
+import { noProgress, readProgress, type Progress } from "../crash-recovery/progress.ts";
 import type { TurnObserver } from "../contract/observer.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { endTurn, type EndParts } from "../outcome/end.ts";
@@ -41,7 +41,7 @@ export async function runTurn(
   const now = (): string => parts.now().toISOString();
   const log = await openEventLog({ path: logPath, turnId, sessionId, executor, now, redact, tail: turn.tail });
   try {
-    const progress = await readProgress(logPath, redact);
+    const progress = log.lastSeq() === 0 ? noProgress(redact) : await readProgress(logPath, redact);
     if (progress.ended !== undefined) {
       const { data, at } = progress.ended;
       await turn.send({ type: "end_found", end: { status: data.status, at } });

@@ -1,3 +1,4 @@
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { adoptStarted, KeeperError, type Started } from "../../process/keeper/keeper.ts";
@@ -5,13 +6,15 @@ import { sweepMarked } from "../../process/keeper/leftovers.ts";
 import { missingSecrets } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 import { executorOf } from "../readiness/executors.ts";
+import { FRESH } from "../../storage/atomic-file.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
 import { finishRecovery } from "../output-backfill/backfill-output.ts";
 import { waitUnlessAborted } from "../readiness/wait-unless-aborted.ts";
 import { readInput, withHistory } from "./history.ts";
+import { hasTracesOfStart } from "../store/turn-directory.ts";
 import { findLost, lostResume, requestedSession } from "./lost-session.ts";
 import { startedEvent } from "./daemon-events.ts";
-import { prepareTurn, replaceFile, type PrepareOptions } from "./prepare.ts";
+import { prepareTurn, type PrepareOptions } from "./prepare.ts";
 import { logDegraded, type CliRun } from "./cli-run.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
 import { markOf } from "../environment/turn-group.ts";
@@ -35,14 +38,10 @@ export async function startProcess(run: CliRun): Promise<void> {
 
 async function findOrStart(run: CliRun): Promise<void> {
   const { turn, parts, options } = run;
-  await finishSetAside(turn.directory);
-  await finishRecovery(parts, turn);
-  // An earlier daemon had given the resume up and got no further: the plain files are still that resume's.
-  const isResumes = (turn.file.requested_session ?? null) !== null;
-  if (turn.file.degraded !== undefined && isResumes && turn.file.resume_policy === "continue") {
-    await setAsideResume(turn.directory);
+  if (await hasTracesOfStart(turn.directory)) {
+    await finishHalfDone(run);
+    if (await wasStarted(turn.directory)) return adopt(run);
   }
-  if (await wasStarted(turn.directory)) return adopt(run);
   await waitUnlessAborted(options.whenTidy(), turn.startSignal);
   const obstacle = await findObstacle(run);
   turn.startSignal.throwIfAborted();
@@ -55,6 +54,17 @@ async function findOrStart(run: CliRun): Promise<void> {
     await turn.send({ type: "resume_lost", degraded: lost });
   }
   await start(run, { requested: lost === undefined ? requested : null, startedAt: undefined });
+}
+
+/** What a daemon that was killed had begun with a turn's files. */
+async function finishHalfDone({ parts, turn }: CliRun): Promise<void> {
+  await finishSetAside(turn.directory);
+  await finishRecovery(parts, turn);
+  // An earlier daemon had given the resume up and got no further: the plain files are still that resume's.
+  const isResumes = (turn.file.requested_session ?? null) !== null;
+  if (turn.file.degraded !== undefined && isResumes && turn.file.resume_policy === "continue") {
+    await setAsideResume(turn.directory);
+  }
 }
 
 async function adopt(run: CliRun): Promise<void> {
@@ -114,15 +124,14 @@ async function start(run: CliRun, { requested, startedAt }: StartOptions): Promi
   const runtime = executorOf(parts.executors, turn.file.executor);
   const located = await runtime.locate(turn.startSignal);
   if (!located.ok) throw new KeeperError(`${runtime.cliName} cannot be run: ${located.reason}`);
-  const input = await readInput(turn.directory);
-  const prompt = turn.file.degraded !== undefined ? await prependHistory(run, input) : input;
+  // Otherwise prompt.txt is the input, as the admission wrote it.
+  if (turn.file.degraded !== undefined) await prependHistory(run);
   await parts.sessions.ensureHome(turn.file.session_id);
   const prepared = await prepareTurn(parts, turn, {
     binary: located.path,
     version: located.version,
     features: located.features,
     requestedSession: requested,
-    prompt,
     startedAt,
     signal: turn.startSignal,
   });
@@ -149,12 +158,21 @@ async function start(run: CliRun, { requested, startedAt }: StartOptions): Promi
   run.found = { started, spawnedAt };
 }
 
-async function prependHistory({ parts, turn, options }: CliRun, input: string): Promise<string> {
+async function prependHistory({ parts, turn, options }: CliRun): Promise<void> {
+  const input = await readInput(turn.directory);
   await replaceFile(join(turn.directory, "input.txt"), input);
-  return withHistory(input, options.earlierTurns(), {
+  const prompt = await withHistory(input, options.earlierTurns(), {
     signal: turn.startSignal,
     onUnreadable(path, error) {
       parts.logger.warn({ turnId: turn.file.turn_id, path, err: error }, "damaged turn is left out of the history");
     },
   });
+  turn.startSignal.throwIfAborted();
+  await replaceFile(join(turn.directory, "prompt.txt"), prompt);
+}
+
+/** As a whole: a keeper that an earlier daemon has called up may have the old file open. */
+async function replaceFile(path: string, content: string): Promise<void> {
+  await writeFile(`${path}.new`, content, { mode: 0o600, flag: FRESH });
+  await rename(`${path}.new`, path);
 }

@@ -15,6 +15,8 @@ export class DamagedTurnError extends Error {
 const DIRECTORIES = new Set(["recovery"]);
 /** What no admission that broke off leaves: it shows that the turn has run. */
 const AFTER_ADMISSION = /^(started|exit\.json|exit\.json\.new|result\.json|input\.txt|reserve|recovery|resume\..*)$/;
+/** What an admission leaves, and the room for the last event, which each run takes first. */
+const BEFORE_START = /^(turn\.json|prompt\.txt|image-\d+\.\w+|events\.jsonl|request\..*|reserve)$/;
 /** What only a process that was started leaves. */
 const OF_A_PROCESS = ["exit.json", "exit.json.new"] as const;
 
@@ -31,6 +33,11 @@ export async function listTurnFiles(directory: string): Promise<Set<string>> {
   const strange = entries.find((entry) => !(DIRECTORIES.has(entry.name) ? entry.isDirectory() : entry.isFile()));
   if (strange !== undefined) throw new DamagedTurnError(`its ${strange.name} is ${describeKind(strange)}`);
   return new Set(entries.map(({ name }) => name));
+}
+
+/** Whether an earlier daemon has left anything of a turn's start in its directory: one look, in place of one for each file. */
+export async function hasTracesOfStart(directory: string): Promise<boolean> {
+  return (await readdir(directory)).some((name) => !BEFORE_START.test(name));
 }
 
 function describeKind(entry: Dirent): string {

@@ -1,12 +1,13 @@
-import { mkdir, open, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTail } from "../../event-log/tail.ts";
 import type { TurnRow } from "../../state-index/rows.ts";
 import type { StateIndex, TurnPage, TurnPlace } from "../../state-index/state-index.ts";
-import { syncDirectory } from "../../storage/atomic-file.ts";
+import { allDone } from "../../storage/all-done.ts";
+import { putInPlace, syncDirectory, writeSynced } from "../../storage/atomic-file.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import { createTurn, type ListedTurn, type Turn } from "../lifecycle/turn.ts";
-import { writeTurnFile, type TurnFile } from "../lifecycle/turn-file.ts";
+import { draftTurnFile, type TurnFile } from "../lifecycle/turn-file.ts";
 import { createGrowth } from "./growth.ts";
 import type { LoadOptions } from "./load-turn.ts";
 import { createStateCheck, type StateCheck } from "./state-check.ts";
@@ -230,12 +231,15 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
       index.putTurn(toRow(turn, { isFinal: false }));
       try {
         await mkdir(directory, { mode: 0o700 });
-        for (const { name, content } of files) await writeDurable(join(directory, name), content);
-        for (const name of ["events.jsonl", requestFileName(file.request_id)]) {
-          await writeFile(join(directory, name), "", { mode: 0o600 });
-        }
-        await writeTurnFile(directory, file);
-        await syncDirectory(base);
+        const empty = ["events.jsonl", requestFileName(file.request_id)];
+        const written = await allDone(
+          draftTurnFile(directory, file),
+          ...files.map(({ name, content }) => writeSynced(join(directory, name), content)),
+          ...empty.map((name) => writeFile(join(directory, name), "", { mode: 0o600 })),
+        );
+        // Last of all, since it admits the turn (law 10): what the turn needs is there with it.
+        await putInPlace(written);
+        await allDone(syncDirectory(directory), syncDirectory(base));
       } catch (error) {
         await takeBack(file, directory);
         throw error;
@@ -263,14 +267,4 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
     },
     grown: growth.wait,
   };
-}
-
-async function writeDurable(path: string, content: string | Buffer): Promise<void> {
-  const file = await open(path, "w", 0o600);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
