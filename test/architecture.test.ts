@@ -293,7 +293,7 @@ test("only the main files touch process.env and process.exit", () => {
 });
 
 test("turn.json is written at a turn's admission and by the turn's owner only", () => {
-  const writers = findWritten(/\bwriteTurnFile\b/).map((file) => file.replace("src/daemon/turns/", ""));
+  const writers = findWritten(/\b(write|draft)TurnFile\b/).map((file) => file.replace("src/daemon/turns/", ""));
   expect(writers.toSorted()).toEqual(["lifecycle/turn-file.ts", "lifecycle/turn.ts", "store/turn-store.ts"]);
 });
 
