@@ -39,7 +39,13 @@ async function openReplay(): Promise<OpenTurn> {
   onTestFinished(() => log.close());
   const progress = await readProgress(logPath, redact);
   const on = { onWritten() {}, onSkipped() {}, onDifference() {}, onFault() {} };
-  return { turn, logPath, progress, hasRoom: true, emitter: createEmitter({ log, logPath, progress, redact, ...on }) };
+  return {
+    turn,
+    logPath,
+    progress,
+    hasRoom: Promise.resolve(true),
+    emitter: createEmitter({ log, logPath, progress, redact, ...on }),
+  };
 }
 
 const parts = { executors: new Map(), limits: { maxLineBytes: 1_000 }, now: () => new Date(NOW) };

@@ -37,7 +37,7 @@ export type InputType = Input["type"];
 /** Who sends an input, and when: for people. */
 export const INPUTS: Readonly<Record<InputType, string>> = {
   dequeued: "it has its place in its session; or it is to end while it waits",
-  prepared: "its home is ready: what `turn.json` says of the start",
+  prepared: "it is about to start: what `turn.json` says of that, while its home is made ready",
   process_started: "its process or player can be followed: started now, or found alive or ended after a restart",
   start_refused: "something keeps it from running, or what was started is gone without a trace",
   start_given_up: "what the start waited for was given up, since the turn is to end",

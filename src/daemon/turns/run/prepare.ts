@@ -6,6 +6,7 @@ import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 import type { GroupsState } from "../../process/cgroup/cgroup.ts";
 import { startKept, type Started } from "../../process/keeper/keeper.ts";
+import { allDone } from "../../storage/all-done.ts";
 import { environmentOf, type CliEnvironmentParts } from "../environment/cli-environment.ts";
 import { executorOf } from "../readiness/executors.ts";
 import { changeHome, type HomeCommand, type HomeWriter } from "../../process/user-files/change-home.ts";
@@ -76,10 +77,6 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
       content,
     })),
   ];
-  const removed = await changeHome(parts, home, commands, options.signal);
-  const changed = removed.filter((path) => !ofPlace.includes(path));
-  if (isMoved) await parts.sessions.update(file.session_id, { native_home: home });
-  await recordBefore(parts, turn, options.signal);
   const attached = (name: string): string => join(home, "turn", file.turn_id, name);
   const args = executor.buildArgs({
     mode: file.mode,
@@ -94,7 +91,6 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
     ...(options.features === undefined ? {} : { cliFeatures: options.features }),
   });
-  options.signal.throwIfAborted();
   const start: StartFacts = {
     started_at: options.startedAt ?? parts.now().toISOString(),
     cli_name: cliName,
@@ -105,7 +101,15 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
       ? {}
       : { usage_before: session.native_usage }),
   };
-  await turn.send({ type: "prepared", start });
+  options.signal.throwIfAborted();
+  const removed = await allDone(
+    changeHome(parts, home, commands, options.signal),
+    turn.send({ type: "prepared", start }),
+  );
+  const changed = removed.filter((path) => !ofPlace.includes(path));
+  if (isMoved) await parts.sessions.update(file.session_id, { native_home: home });
+  await recordBefore(parts, turn, options.signal);
+  options.signal.throwIfAborted();
 
   return {
     warnings: changed.map((path) =>

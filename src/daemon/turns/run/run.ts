@@ -20,8 +20,8 @@ export interface OpenTurn {
   readonly logPath: string;
   /** What an earlier daemon has logged. */
   readonly progress: Progress;
-  /** Whether there was room for the turn's last event. */
-  readonly hasRoom: boolean;
+  /** Whether there is room for the turn's last event; it is taken meanwhile. */
+  readonly hasRoom: Promise<boolean>;
 }
 
 /**
@@ -47,7 +47,9 @@ export async function runTurn(
       await turn.send({ type: "end_found", end: { status: data.status, at } });
       return;
     }
-    const hasRoom = await takeReserve(turn.directory);
+    const hasRoom = takeReserve(turn.directory);
+    // A turn that starts nothing asks for it at its end only.
+    hasRoom.catch(() => undefined);
     const emitter = createEmitter({
       log,
       logPath,
@@ -65,6 +67,7 @@ export async function runTurn(
       await turn.send({ type: "failed" });
       return neverRan(turn, failure);
     });
+    await hasRoom;
     await releaseReserve(turn.directory);
     await removeGroup(parts, turn.file);
     if (outcome === undefined) return;

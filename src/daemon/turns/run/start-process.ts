@@ -46,7 +46,7 @@ async function findOrStart(run: CliRun): Promise<void> {
   const obstacle = await findObstacle(run);
   turn.startSignal.throwIfAborted();
   if (obstacle !== undefined) return refuse(run, obstacle);
-  if (!run.hasRoom) return refuse(run, NO_ROOM);
+  if (!(await run.hasRoom)) return refuse(run, NO_ROOM);
   const requested = requestedSession(parts, turn);
   const lost = await findLost(parts, turn, requested);
   if (lost !== undefined) {
