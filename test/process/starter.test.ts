@@ -192,3 +192,46 @@ test("where there is no starter, or it cannot work, everything is done without i
   await starter.stop();
   await outputOf(kept(starter, ["/bin/sh", "-c", "exit 7"]));
 });
+
+function helpersOf(starter: number): number[] {
+  return listProcesses().flatMap(({ pid, parentPid }) => (parentPid === starter ? [pid] : []));
+}
+
+test("one process makes a home ready and becomes the keeper, and one that is not needed any more ends", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const starter = await starterIn(directory);
+  const home = userDirectory(join(directory, "home"));
+  const [helper, other] = [starter.startHelper(), starter.startHelper()];
+  const writer = { homeWriter, runAs: CLI_USER, starter: helper };
+  expect(await changeHome(writer, home, [{ do: "write", path: "a", content: "hello" }])).toEqual([]);
+  expect(await changeHome(writer, home, [{ do: "remove", path: "a" }])).toEqual(["a"]);
+  const own = pidOf();
+  await waitFor("both", () => helpersOf(own).length === 2);
+  const both = helpersOf(own);
+  const command = { ...kept(undefined, ["/bin/sh", "-c", "cat; env; exit 7"], "hello\n"), starter: helper };
+  const started = await startKept(command);
+  onTestFinished(async () => void (await sweepTree({ started, marker: "none" })));
+  expect(both).toContain(started.keeperPid);
+  helper.close();
+  expect(await waitForExit(command.directory, started, FOREVER)).toEqual({ code: 7, signal: null });
+  expect(readFileSync(join(command.directory, "stdout.jsonl"), "utf8")).toContain("hello\nNAMED=a=b\nc\n");
+  other.close();
+  await waitFor("its end", () => helpersOf(own).length === 0);
+});
+
+test.each(["was killed", "has done a large task"])(
+  "where a helper %s, another process does the next task",
+  async (which) => {
+    const directory = temporaryDirectory(onTestFinished);
+    const starter = await starterIn(directory);
+    const home = userDirectory(join(directory, "home"));
+    const helper = starter.startHelper();
+    onTestFinished(() => helper.close());
+    const content = which === "was killed" ? "small" : "x".repeat(100_000);
+    await changeHome({ homeWriter, runAs: CLI_USER, starter: helper }, home, [{ do: "write", path: "a", content }]);
+    if (which === "was killed") for (const pid of helpersOf(pidOf())) process.kill(pid, "SIGKILL");
+    await waitFor("its end", () => helpersOf(pidOf()).length === 0);
+    const command = { ...kept(undefined, ["/bin/sh", "-c", "echo ran; exit 7"]), starter: helper };
+    expect(await outputOf(command)).toBe("ran\n");
+  },
+);

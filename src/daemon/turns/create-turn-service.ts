@@ -5,6 +5,7 @@ import { readEvents } from "../event-log/read-events.ts";
 import { readRecordedInput } from "../replay/recording.ts";
 import { RecordingError } from "../replay/recording-error.ts";
 import { exportRecording } from "../replay/export.ts";
+import type { Starter } from "../process/starter/starter.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import type { StateIndex } from "../state-index/state-index.ts";
 import { isStorageError } from "../storage/storage-error.ts";
@@ -78,6 +79,7 @@ export interface TurnServiceParts
   readonly limits: TurnLimits;
   readonly observer: TurnObserver;
   readonly tracer: TurnTracer;
+  readonly starter?: Starter;
 }
 
 /** Opens the state directory, resumes what an earlier daemon left behind, and serves turns. */

@@ -9,7 +9,7 @@ import { GroupError, type CommandGroup } from "../cgroup/cgroup.ts";
 import { ResourcesExhaustedError, throwIfExhausted } from "../exhausted.ts";
 import { readTail } from "../../storage/read-bounded.ts";
 import { asUser, type RunAs } from "../run-as.ts";
-import type { Starter } from "../starter/starter.ts";
+import type { Helper } from "../starter/starter.ts";
 
 /**
  * What a keeper writes into `started`. Start times are in clock ticks since boot: pid and start time identify a
@@ -37,7 +37,7 @@ export interface KeptCommand {
   /** The control group that the command enters before it runs; absent: it stays in turnd's. */
   readonly group?: CommandGroup;
   /** What starts the keeper; absent: it is a process of this one's. */
-  readonly starter?: Starter;
+  readonly starter?: Helper;
 }
 
 /** perl-base is part of every Debian. */

@@ -1,17 +1,18 @@
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { mkdir, open, type FileHandle } from "node:fs/promises";
-import { connect, Socket } from "node:net";
+import { Socket } from "node:net";
 import { join } from "node:path";
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Logger } from "pino";
 import { ResourcesExhaustedError } from "../exhausted.ts";
-import { createAnswerReader, encodeRequest, type StarterAnswer } from "./messages.ts";
+import { connectTo, type AskOptions, type Connection } from "./connection.ts";
+import type { StarterAnswer } from "./messages.ts";
 
-/** A process that starts keepers and does short work as the CLIs' user, for a tenth of what a new process costs. */
-export interface Starter {
+/** Has work done that turnd cannot do itself: as the CLIs' user, or in a process that outlives it. */
+export interface Helper {
   /**
-   * Has one task done, in a process of its own. @see sandbox/starter
+   * Has one task done. @see sandbox/starter
    *
    * @returns undefined where there is no starter, or it ended before it answered: what the caller does in its place may
    * find the task done already
@@ -19,16 +20,22 @@ export interface Starter {
    * @throws {ResourcesExhaustedError} if the task could get no process
    */
   ask(task: readonly (string | Uint8Array)[], options?: AskOptions): Promise<StarterAnswer | undefined>;
+}
+
+/** A process that starts keepers and does short work as the CLIs' user, for a tenth of what a new process costs. Each task that it is asked for has a process of its own. */
+export interface Starter extends Helper {
+  /** Makes one process for several tasks, which is started before the first of them is known; the last may make it a keeper. */
+  startHelper(): OpenHelper;
   /** Starts it before it is first asked. */
   begin(): void;
   /** Ends it. What it has started goes on. */
   stop(): Promise<void>;
 }
 
-export interface AskOptions {
-  /** After which it is given up; its code is null then. Absent: it is waited for as long as it takes. */
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
+/** One process; its tasks come one after the other. */
+export interface OpenHelper extends Helper {
+  /** Ends it, unless it has become a keeper. */
+  close(): void;
 }
 
 export interface StarterOptions {
@@ -39,7 +46,7 @@ export interface StarterOptions {
   readonly logger: Logger;
 }
 
-/** The task could get no process. Source: `sandbox/starter`. */
+/** The tasks could get no process. Source: `sandbox/starter`. */
 const NO_PROCESS = -1;
 const PERL = "/usr/bin/perl";
 /** A keeper's title takes the place of its arguments and environment, which have to be as long. */
@@ -109,16 +116,42 @@ export async function createStarter({ program, directory, logger }: StarterOptio
     return running;
   }
 
+  /** @returns undefined where there is no starter */
+  async function connectWhenReady(): Promise<Connection | undefined> {
+    if (isOver || failedStarts >= MAX_FAILED_STARTS) return undefined;
+    return (await begin().ready) ? connectTo(address) : undefined;
+  }
+
+  function startHelper(): OpenHelper {
+    let connecting = connectWhenReady();
+    /** What has done a large task ends with it. */
+    async function connected(): Promise<Connection | undefined> {
+      if ((await connecting)?.isClosed === true) connecting = connectWhenReady();
+      return connecting;
+    }
+    return {
+      async ask(task, options = {}) {
+        options.signal?.throwIfAborted();
+        const connection = await connected();
+        options.signal?.throwIfAborted();
+        const result = await connection?.ask(task, options);
+        if (result?.code === NO_PROCESS)
+          throw new ResourcesExhaustedError("the sandbox has reached its limit of processes");
+        return result;
+      },
+      close: () => void connecting.then((connection) => connection?.close()),
+    };
+  }
+
   return {
-    async ask(task, options = {}) {
-      options.signal?.throwIfAborted();
-      if (isOver || failedStarts >= MAX_FAILED_STARTS) return undefined;
-      if (!(await begin().ready)) return undefined;
-      options.signal?.throwIfAborted();
-      const result = await askAt(address, task, options);
-      if (result?.code === NO_PROCESS)
-        throw new ResourcesExhaustedError("the sandbox has reached its limit of processes");
-      return result;
+    startHelper,
+    async ask(task, options) {
+      const helper = startHelper();
+      try {
+        return await helper.ask(task, options);
+      } finally {
+        helper.close();
+      }
     },
     begin() {
       if (!isOver) begin();
@@ -143,38 +176,4 @@ export async function createStarter({ program, directory, logger }: StarterOptio
 async function openPlace(directory: string): Promise<FileHandle> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   return open(directory, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-}
-
-function askAt(
-  address: string,
-  task: readonly (string | Uint8Array)[],
-  { timeoutMs, signal }: AskOptions,
-): Promise<StarterAnswer | undefined> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(address);
-    const reader = createAnswerReader();
-    let timer: NodeJS.Timeout | undefined;
-    const settle = (finish: () => void): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-      socket.destroy();
-      finish();
-    };
-    const onAbort = (): void => settle(() => reject(toError(signal?.reason)));
-    if (timeoutMs !== undefined) {
-      timer = setTimeout(() => settle(() => resolve({ code: null, stdout: "", stderr: "" })), timeoutMs);
-    }
-    signal?.addEventListener("abort", onAbort, { once: true });
-    socket.on("data", (bytes) => {
-      const answer = reader.push(bytes);
-      if (answer !== undefined) settle(() => resolve(answer));
-    });
-    socket.on("error", () => settle(() => resolve(undefined)));
-    socket.on("close", () => settle(() => resolve(undefined)));
-    socket.write(encodeRequest(task));
-  });
-}
-
-function toError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }

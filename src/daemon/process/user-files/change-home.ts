@@ -1,7 +1,7 @@
 import { PERL } from "../keeper/keeper.ts";
 import type { RunAs } from "../run-as.ts";
 import { runTool } from "../run-tool.ts";
-import type { Starter } from "../starter/starter.ts";
+import type { Helper } from "../starter/starter.ts";
 
 /** What is done to a home, in order. Paths are relative to it. Source: sandbox/write-home. */
 export type HomeCommand =
@@ -13,7 +13,7 @@ export interface HomeWriter {
   readonly homeWriter: string;
   readonly runAs: RunAs;
   /** Has it done in a process of its own; absent: it is done by a new one of this process. */
-  readonly starter?: Starter;
+  readonly starter?: Helper;
 }
 
 /** The home could not be prepared: no room, or not writable. */

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import PQueue from "p-queue";
 import { ProblemError, type ReplayRequest, type SessionRequest, type TurnRequest } from "../../../protocol/index.ts";
 import type { RunAs } from "../../process/run-as.ts";
-import type { Starter } from "../../process/starter/starter.ts";
+import type { Helper } from "../../process/starter/starter.ts";
 import type { SessionFile } from "../../sessions/session-file.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import { assertNoPrograms, assertSupported } from "./capabilities.ts";
@@ -27,6 +27,7 @@ import { permissionsOf } from "./turn-permissions.ts";
 import type { Concerned } from "../store/state-check.ts";
 import type { TurnStore } from "../store/turn-store.ts";
 import { withExecutorId } from "../readiness/executor-names.ts";
+import { createKnownWorkspaces } from "../readiness/known-workspaces.ts";
 import { checkWorkspace } from "../readiness/workspace.ts";
 
 /** Lets requests in, each at most once (law 10). */
@@ -57,7 +58,7 @@ export interface AdmissionParts {
   readonly workspace: string;
   readonly workspaceRoots: readonly string[];
   readonly runAs: RunAs;
-  readonly starter?: Starter;
+  readonly starter?: Helper;
   readonly limits: Pick<
     TurnLimits,
     "maxQueued" | "turnTimeoutMs" | "idleTimeoutMs" | "maxOutputBytes" | "minFreeBytes"
@@ -87,6 +88,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
   const underWay = new Map<string, Promise<unknown>>();
   let isClosed = false;
   const resolver = createSessionResolver(parts);
+  const workspaceOptions = { ...parts, roots: parts.workspaceRoots, known: createKnownWorkspaces() };
 
   /** Lets a new request in, inside the gate: `draft` decides on the session and makes the turn. */
   async function admitNow({ requestId, hash, receivedAt }: Asked, draft: () => Promise<TurnDraft>): Promise<Admitted> {
@@ -145,10 +147,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
         ? knownExecutor(parts.executors, request.executor ?? "", "executor")
         : sessionExecutor(parts.executors, cliOf(session), session.session_id);
     assertSupported(request, executor.executor.id, executor.executor.capabilities);
-    const workspace = await checkWorkspace(request.workspace ?? session?.workspace ?? parts.workspace, {
-      roots: parts.workspaceRoots,
-      ...parts,
-    });
+    const workspace = await checkWorkspace(
+      request.workspace ?? session?.workspace ?? parts.workspace,
+      workspaceOptions,
+    );
     return enter({ sessionId: request.session_id, requestId: asked.requestId }, () =>
       admitNow(asked, async () => {
         const found = await resolver.resolve(request, workspace);
@@ -214,10 +216,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
       const request = withExecutorId(parts.executors, given);
       const { executor } = knownExecutor(parts.executors, request.executor, "executor");
       assertSessionSupported(request, executor.capabilities, parts.sessionSecrets);
-      const workspace = await checkWorkspace(request.workspace ?? parts.workspace, {
-        roots: parts.workspaceRoots,
-        ...parts,
-      });
+      const workspace = await checkWorkspace(request.workspace ?? parts.workspace, workspaceOptions);
       return enter({ sessionId: request.session_id, requestId: undefined }, async () => {
         const { session_id: id = "" } = request;
         if (sessions.get(id) !== undefined) {

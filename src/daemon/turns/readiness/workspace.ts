@@ -5,17 +5,20 @@ import { ProblemError } from "../../../protocol/index.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import type { RunAs } from "../../process/run-as.ts";
 import { runTool } from "../../process/run-tool.ts";
-import type { Starter } from "../../process/starter/starter.ts";
+import type { Helper } from "../../process/starter/starter.ts";
 import { exhaustedFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
+import type { KnownWorkspaces } from "./known-workspaces.ts";
 
 export interface WorkspaceOptions {
   /** Absolute paths; a workspace is under one of them, links resolved. */
   readonly roots: readonly string[];
   readonly runAs: RunAs;
   /** Asks the system as that user; absent: a new process does. */
-  readonly starter?: Starter;
+  readonly starter?: Helper;
   readonly signal?: AbortSignal;
+  /** What need not be asked again; absent: it is asked in any case. */
+  readonly known?: KnownWorkspaces;
 }
 
 /** Checks of all requests together: each is a process of its own. */
@@ -32,17 +35,22 @@ const RETRY_AFTER_SECONDS = 5;
  */
 export async function checkWorkspace(
   path: string,
-  { roots, runAs, starter, signal }: WorkspaceOptions,
+  { roots, runAs, starter, signal, known }: WorkspaceOptions,
 ): Promise<string> {
-  const resolved = await realpath(path).catch(() => undefined);
+  const [resolved, ...realRoots] = await Promise.all([
+    realpath(path).catch(() => undefined),
+    ...roots.map((root) => realpath(root).catch(() => root)),
+  ]);
   if (resolved === undefined) throw new ProblemError("workspace_unusable", `workspace ${path} does not exist`);
-  const realRoots = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
   if (!realRoots.some((root) => resolved === root || resolved.startsWith(root.endsWith(sep) ? root : root + sep))) {
     throw new ProblemError(
       "workspace_unusable",
       `workspace ${path} lies outside ${roots.join(":")}; TURND_WORKSPACE_ROOTS names where workspaces may be`,
     );
   }
+  // What changes while the system is asked does not look the same afterwards.
+  const look = await known?.look(resolved).catch(() => undefined);
+  if (look !== undefined && known?.isUsable(resolved, look) === true) return resolved;
   // Asked of the system as that user: modes, groups, ACLs and read-only mounts all count.
   const test = ["/usr/bin/test", "-d", resolved, "-a", "-r", resolved, "-a", "-w", resolved, "-a", "-x", resolved];
   const limits = { timeoutMs: CHECK_TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
@@ -62,5 +70,6 @@ export async function checkWorkspace(
       `workspace ${path} is not a directory that uid ${runAs.uid} can read, write and enter; change its owner or mode`,
     );
   }
+  if (look !== undefined) known?.noteUsable(resolved, look);
   return resolved;
 }

@@ -1,5 +1,6 @@
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import type { Started } from "../../process/keeper/keeper.ts";
+import type { Starter } from "../../process/starter/starter.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { TurnObserver } from "../contract/observer.ts";
 import type { StateDiskParts } from "../readiness/state-disk.ts";
@@ -12,6 +13,7 @@ import type { OpenTurn } from "./run.ts";
 export interface CliParts extends AttemptParts, PrepareParts, LostSessionParts, Pick<StateDiskParts, "stateDirectory"> {
   readonly sessions: Pick<SessionStore, "get" | "paths" | "hasHome" | "ensureHome" | "update">;
   readonly observer: Pick<TurnObserver, "processesSwept" | "firstEvent">;
+  readonly starter?: Pick<Starter, "ask" | "startHelper">;
 }
 
 /** What the run of a turn needs to know of the other turns of its session. */

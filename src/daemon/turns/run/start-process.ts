@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { adoptStarted, KeeperError, type Started } from "../../process/keeper/keeper.ts";
 import { sweepMarked } from "../../process/keeper/leftovers.ts";
+import type { Helper } from "../../process/starter/starter.ts";
 import { missingSecrets } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 import { executorOf } from "../readiness/executors.ts";
@@ -119,8 +120,23 @@ interface StartOptions {
   readonly startedAt: PrepareOptions["startedAt"];
 }
 
-async function start(run: CliRun, { requested, startedAt }: StartOptions): Promise<void> {
-  const { parts, turn, emitter } = run;
+/** One process makes the home ready and becomes the keeper; it is there when the first of both is known. */
+async function start(run: CliRun, options: StartOptions): Promise<void> {
+  const helper = run.parts.starter?.startHelper();
+  try {
+    await startWith(helper, run, options);
+  } finally {
+    helper?.close();
+  }
+}
+
+async function startWith(
+  helper: Helper | undefined,
+  run: CliRun,
+  { requested, startedAt }: StartOptions,
+): Promise<void> {
+  const { turn, emitter } = run;
+  const parts = helper === undefined ? run.parts : { ...run.parts, starter: helper };
   const runtime = executorOf(parts.executors, turn.file.executor);
   const located = await runtime.locate(turn.startSignal);
   if (!located.ok) throw new KeeperError(`${runtime.cliName} cannot be run: ${located.reason}`);
