@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { Problem, type Tolerant } from "../protocol/index.ts";
 import { AnsweredProblem, TurndProtocolError, TurndUnreachable } from "./errors.ts";
+import { isPassingStatus } from "./passing-status.ts";
 import { readRetryAfter } from "./retry-after.ts";
 import { parseTolerant } from "./tolerant.ts";
 import type { Incoming, OutgoingBody, Transport } from "./transport.ts";
@@ -104,8 +105,9 @@ export function refusal({ status, body, retryAfterMs }: Answer, call: CallName):
   }
   const quoted = JSON.stringify(body)?.slice(0, QUOTED) ?? "nothing";
   const message = `${describe(call)}: ${status} ${quoted}`;
-  const isPassing = status >= 500 || status === 429;
-  return isPassing ? new TurndUnreachable(message, undefined, retryAfterMs) : new TurndProtocolError(message);
+  return isPassingStatus(status)
+    ? new TurndUnreachable(message, undefined, retryAfterMs)
+    : new TurndProtocolError(message);
 }
 
 /**
@@ -121,7 +123,7 @@ export function readAnswer({ status, headers }: Incoming, text: string, call: Ca
     return { status, body: JSON.parse(text), retryAfterMs };
   } catch (error) {
     const message = `${describe(call)}: ${status} without JSON: ${text.slice(0, QUOTED)}`;
-    if (status >= 500 || status === 429) throw new TurndUnreachable(message, error, retryAfterMs);
+    if (isPassingStatus(status)) throw new TurndUnreachable(message, error, retryAfterMs);
     throw new TurndProtocolError(message, error);
   }
 }

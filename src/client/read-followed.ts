@@ -4,6 +4,7 @@ import { delay } from "./delay.ts";
 import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
 import { describeCause, type Endpoint } from "./exchange.ts";
 import type { ReadEvent, SentLine } from "./parse-event.ts";
+import { isPassingStatus } from "./passing-status.ts";
 
 /** How events are followed. */
 export interface FollowingOptions {
@@ -128,5 +129,5 @@ function askedWaitMs(error: unknown): number | undefined {
 function isFinal(error: unknown): boolean {
   if (error instanceof TurndProtocolError) return true;
   if (!(error instanceof ProblemError)) return false;
-  return error.status < 500 && error.status !== 429;
+  return !isPassingStatus(error.status);
 }

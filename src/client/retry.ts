@@ -14,8 +14,8 @@ const RETRIES = 3;
 const LONGEST_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 200;
 
-/** What passes by itself: no place just now, turnd stopping, a front without its turnd. A full disk and a fault of turnd's do not. */
-const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** What passes by itself: a request that came too late, no place just now, turnd stopping, a front without its turnd. A full disk and a fault of turnd's do not. */
+const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /**
  * Asks until there is an answer, or no try is left. Only for what is safe to repeat.

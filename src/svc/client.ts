@@ -104,9 +104,10 @@ export function createClient({ url, apiKey, signal }: ClientOptions): Client {
   };
 }
 
-/** Too much at once is refused before anything is done; any other fault of the service may have done its work. */
+/** What came too late or is too much at once is refused before anything is done; any other fault of the service may have done its work. */
 function mayAskAgain(status: number, isRepeatable: boolean): boolean {
-  return status === 429 || status === 503 || (isRepeatable && status >= 500 && status !== 501 && status !== 507);
+  if (status === 408 || status === 429 || status === 503) return true;
+  return isRepeatable && status >= 500 && status !== 501 && status !== 507;
 }
 
 function readRetryAfter(response: Response): number | undefined {

@@ -187,8 +187,8 @@ test("a turnd that does not answer is lost after the given time, and reported as
   await expect(turnd.turn("turn-1")).rejects.toBeInstanceOf(TurndUnreachable);
 });
 
-test("5xx and too many streams are tried again, other refusals are not", async () => {
-  const answers = [503, 429, 502, 504];
+test("5xx, too many streams and a request that came too late are tried again, other refusals are not", async () => {
+  const answers = [503, 408, 429, 502, 504];
   const url = await answering((_request, response) => {
     const status = answers.shift() ?? 404;
     const code = { 503: "shutting_down", 429: "too_many_streams", 504: "upstream_timeout", 404: "turn_not_found" }[

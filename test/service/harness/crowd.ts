@@ -51,8 +51,8 @@ export function createCrowd({ urls, token, random, signal }: CrowdOptions): Crow
             signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),
           });
           const text = await response.text();
-          // 503: away for a while; any other status is an answer.
-          if (response.status !== 503) {
+          // 503: away for a while. 408: put to sleep while the request came. Any other status is an answer.
+          if (response.status !== 503 && response.status !== 408) {
             return { status: response.status, headers: response.headers, body: JSON.parse(text), text };
           }
         } catch {
