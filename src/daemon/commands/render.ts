@@ -111,7 +111,7 @@ export async function renderConfigurations(
     () => true,
   );
   if (isNew) {
-    await makeDirectories(dirname(home), 0o755);
+    makeDirectories(dirname(home), 0o755);
     await makeUserDirectory(home, writer.runAs);
   }
   const files = configured.flatMap(({ configuration }) => configuration.files);

@@ -1,10 +1,10 @@
-import { mkdir } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** Makes a directory, or uses an existing one that an interrupted attempt left. Its parent must exist. */
-export async function makeDirectory(path: string, mode: number): Promise<void> {
+export function makeDirectory(path: string, mode: number): void {
   try {
-    await mkdir(path, { mode });
+    mkdirSync(path, { mode });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   }
@@ -16,13 +16,13 @@ export async function makeDirectory(path: string, mode: number): Promise<void> {
  * turnd's own, although Node has a recursive mkdir: that one hides why it failed (ENOENT on a read-only disk) and loops
  * without end where nothing can be made, such as below /proc (measured on 22.23.0).
  */
-export async function makeDirectories(path: string, mode: number): Promise<void> {
+export function makeDirectories(path: string, mode: number): void {
   try {
-    await makeDirectory(path, mode);
+    makeDirectory(path, mode);
   } catch (error) {
     const isParentMissing = error instanceof Error && "code" in error && error.code === "ENOENT";
     if (!isParentMissing || dirname(path) === path) throw error;
-    await makeDirectories(dirname(path), mode);
-    await mkdir(path, { mode });
+    makeDirectories(dirname(path), mode);
+    mkdirSync(path, { mode });
   }
 }

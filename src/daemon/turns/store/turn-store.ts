@@ -1,10 +1,11 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createTail } from "../../event-log/tail.ts";
 import type { TurnRow } from "../../state-index/rows.ts";
 import type { StateIndex, TurnPage, TurnPlace } from "../../state-index/state-index.ts";
 import { allDone } from "../../storage/all-done.ts";
-import { putInPlace, syncDirectory, writeSynced } from "../../storage/atomic-file.ts";
+import { putInPlace, syncDirectory, writeEmpty, writeSynced } from "../../storage/atomic-file.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import { createTurn, type ListedTurn, type Turn } from "../lifecycle/turn.ts";
 import { draftTurnFile, type TurnFile } from "../lifecycle/turn-file.ts";
@@ -230,15 +231,14 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
       // Before anything is on the disk: the next start looks for it there.
       index.putTurn(toRow(turn, { isFinal: false }));
       try {
-        await mkdir(directory, { mode: 0o700 });
-        const empty = ["events.jsonl", requestFileName(file.request_id)];
+        mkdirSync(directory, { mode: 0o700 });
+        for (const name of ["events.jsonl", requestFileName(file.request_id)]) writeEmpty(join(directory, name));
         const written = await allDone(
           draftTurnFile(directory, file),
           ...files.map(({ name, content }) => writeSynced(join(directory, name), content)),
-          ...empty.map((name) => writeFile(join(directory, name), "", { mode: 0o600 })),
         );
         // Last of all, since it admits the turn (law 10): what the turn needs is there with it.
-        await putInPlace(written);
+        putInPlace(written);
         await allDone(syncDirectory(directory), syncDirectory(base));
       } catch (error) {
         await takeBack(file, directory);
