@@ -14,6 +14,11 @@ export interface FollowingOptions {
   readonly silentAfterMs?: number | undefined;
   /** Whether the digest of what was read is compared with the turn's own at its end; true. */
   readonly verify?: boolean | undefined;
+  /**
+   * Ask for the events every second in place of a stream: for a browser, which has six connections to a host for all its
+   * tabs together.
+   */
+  readonly poll?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -60,7 +65,7 @@ export async function* readFollowed(
   let heardAt = performance.now();
   let failures = 0;
   let rereads = 0;
-  let isPolling = false;
+  let isPolling = options.poll === true;
   let isMute = false;
   for (;;) {
     signal?.throwIfAborted();

@@ -164,6 +164,22 @@ test("a stream that a proxy keeps back is read by asking again and again", async
   expect(kinds).toEqual(["stream", "poll", "poll", "poll"]);
 });
 
+test("a reader that wants no stream asks for the events again and again", async () => {
+  const lines = makeTurn(TEXTS);
+  let there = 3;
+  const kinds: (string | undefined)[] = [];
+  const baseUrl = await answering((request, response) => {
+    kinds.push(request.headers.accept);
+    const rest = lines.slice(afterOf(request), there);
+    response.writeHead(200, { "content-type": "application/x-ndjson" }).end(rest.map((each) => `${each}\n`).join(""));
+    there += 6;
+  });
+  const { events, following } = await collect(baseUrl, { poll: true });
+  expect(events).toHaveLength(9);
+  expect(following.isProved).toBe(true);
+  expect(kinds).toEqual(["application/x-ndjson", "application/x-ndjson"]);
+});
+
 test("Retry-After of a refused stream is waited for", async () => {
   const times: number[] = [];
   const baseUrl = await answering((request, response) => {

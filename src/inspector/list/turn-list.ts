@@ -4,6 +4,7 @@ import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnSnapshot } from "../../protocol/turns.ts";
 import { TurndUnreachable } from "../../client/errors.ts";
 import { login, turnd } from "../connection.ts";
+import { isPageSeen } from "../page-visibility.ts";
 
 /** A session with its turns, newest first. */
 export interface ListedSession {
@@ -14,6 +15,8 @@ export interface ListedSession {
 }
 
 const PERIOD_MS = 2_000;
+/** While the page is not seen: its title says what runs. */
+const UNSEEN_PERIOD_MS = 10_000;
 const FIRST_LIMIT = 100;
 const MOST = 5_000;
 const PAGE = 1_000;
@@ -104,17 +107,21 @@ async function readTurns(wanted: number): Promise<readonly Tolerant<TurnSnapshot
   }
 }
 
-/** Reads the list again and again while the page is seen. @returns what ends that */
+/** Reads the list again and again, less often while the page is not seen. @returns what ends that */
 export function watchList(): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isStopped = false;
   async function tick(): Promise<void> {
-    if (!document.hidden && login.value !== "expired") await refreshList();
-    if (!isStopped) timer = setTimeout(() => void tick(), PERIOD_MS);
+    clearTimeout(timer);
+    if (login.value !== "expired") await refreshList();
+    if (isStopped) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => void tick(), isPageSeen.value ? PERIOD_MS : UNSEEN_PERIOD_MS);
   }
-  void tick();
+  const stop = isPageSeen.subscribe(() => void tick());
   return () => {
     isStopped = true;
+    stop();
     clearTimeout(timer);
   };
 }

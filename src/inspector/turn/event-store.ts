@@ -5,6 +5,8 @@ import { turnd, untilLoggedIn } from "../connection.ts";
 import { TurndHistoryError } from "../../client/errors.ts";
 import type { Following } from "../../client/follow.ts";
 import { ProblemError } from "../../protocol/problems.ts";
+import { untilSeen, whileSeen } from "../page-visibility.ts";
+import { takeStreamPlace } from "./stream-places.ts";
 
 /** A line of the list: an event, or a tool call's end together with its start. */
 export interface Row {
@@ -19,6 +21,15 @@ export type Reading =
   | { readonly state: "reading" }
   | { readonly state: "ended"; readonly isProved: boolean }
   | { readonly state: "failed"; readonly message: string };
+
+/** What a reading came to: to the turn's end, or to where it goes on. */
+interface Read {
+  readonly following: Following;
+  readonly isOver: boolean;
+}
+
+/** How long events are asked for before a place for a stream is looked for again. */
+const RETRY_MS = 10_000;
 
 /** A turn's events as they arrive. */
 export interface EventStore {
@@ -70,17 +81,46 @@ export function followEvents(turnId: string): EventStore {
 
   async function read(): Promise<void> {
     const { signal: closed } = controller;
-    // A page stays open as long as its reader likes, whatever turnd does meanwhile.
-    const following = turnd.follow(turnId, { signal: closed, lostAfterMs: Infinity });
+    /** Where a reading goes on that was ended on purpose. */
+    let after: string | undefined;
     try {
-      // Iterated again, it goes on after the last event.
-      for (let isRead = false; !isRead;) isRead = await readOn(following, closed);
-      reading.value = { state: "ended", isProved: following.isProved };
+      for (;;) {
+        const { following, isOver } = await readSeen(after, closed);
+        after = following.cursor;
+        if (!isOver) continue;
+        reading.value = { state: "ended", isProved: following.isProved };
+        return;
+      }
     } catch (error) {
       if (closed.aborted) return;
       const message = error instanceof Error ? error.message : String(error);
       const isGone = error instanceof TurndHistoryError && error.reason === "removed";
       reading.value = { state: "failed", message: isGone ? "This turn was deleted." : message };
+    }
+  }
+
+  /**
+   * Reads while the page is seen: a stream keeps one of the few connections that a browser has for all its tabs. Where other
+   * tabs have them, the events are asked for every second instead, until there may be a place again.
+   */
+  async function readSeen(after: string | undefined, closed: AbortSignal): Promise<Read> {
+    await untilSeen(closed);
+    const place = takeStreamPlace();
+    const seen = whileSeen();
+    const ends = [closed, seen.signal, ...(place === undefined ? [AbortSignal.timeout(RETRY_MS)] : [])];
+    const ended = AbortSignal.any(ends);
+    // A page stays open as long as its reader likes, whatever turnd does meanwhile.
+    const following = turnd.follow(turnId, { after, poll: place === undefined, signal: ended, lostAfterMs: Infinity });
+    try {
+      // Iterated again, it goes on after the last event.
+      for (let isRead = false; !isRead;) isRead = await readOn(following, closed);
+      return { following, isOver: true };
+    } catch (error) {
+      if (closed.aborted || !ended.aborted) throw error;
+      return { following, isOver: false };
+    } finally {
+      seen.stop();
+      place?.release();
     }
   }
 
