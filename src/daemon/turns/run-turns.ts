@@ -19,14 +19,15 @@ export interface RunTurnsParts extends CliParts, PlayParts, RunParts {
   readonly tidying: Tidying;
 }
 
+/** Runs a turn to its end. */
+export type RunTurn = (turn: Turn, options: { readonly hasHome: boolean }) => Promise<void>;
+
 /**
  * Makes what runs a turn to its end, of a CLI or of a recording, and leaves its home in order. It never throws.
  *
  * `hasHome` is false for a turn that ends while it waits in line: what is in the home belongs to another turn.
  */
-export function createRunner(
-  parts: RunTurnsParts,
-): (turn: Turn, options: { readonly hasHome: boolean }) => Promise<void> {
+export function createRunner(parts: RunTurnsParts): RunTurn {
   const { secrets, store, tidying, logger } = parts;
 
   /** Its session's secrets are taken out of all that is logged and served of a turn. */

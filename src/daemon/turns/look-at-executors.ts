@@ -1,0 +1,56 @@
+import { ProblemError, REPLAY, type ExecutorInfo } from "../../protocol/index.ts";
+import { createReadiness, type ReadinessParts } from "./readiness/describe.ts";
+import { executorIdOf } from "./readiness/executor-names.ts";
+import { listIds, type Executors } from "./readiness/executors.ts";
+import { createExecutorLook, type ExecutorLook } from "./readiness/look-at-executor.ts";
+import type { TurnService } from "./turn-service.ts";
+
+/** How long a client that looks at an executor waits for an answer it has not given yet; CLI A alone takes 0.9 s for its version. */
+const LOOK_WAIT_MS = 2_000;
+
+/** What of the service says whether turns can run, and what ends it. */
+export interface ExecutorLooks extends Pick<TurnService, "listExecutors" | "getExecutor" | "readiness"> {
+  /** What is being looked at for a client is given up, processes and all; later looks are refused. */
+  stop(): void;
+}
+
+export interface LookParts extends ReadinessParts {
+  readonly executors: Executors;
+}
+
+/** @param damage - what of the state cannot be read; undefined where all of it can */
+export function createExecutorLooks(parts: LookParts, damage: () => string | undefined): ExecutorLooks {
+  const stopping = new AbortController();
+  const looks = new Map<string, ExecutorLook>(
+    [...parts.executors.values()].map((runtime) => [runtime.executor.id, createExecutorLook(runtime, stopping.signal)]),
+  );
+  const readiness = createReadiness(parts, damage, [...looks.values()]);
+  const lookNow = ({ look }: ExecutorLook): Promise<ExecutorInfo> => look({ provider: "asked", waitMs: LOOK_WAIT_MS });
+
+  async function untilStopped<T>(look: () => Promise<T>): Promise<T> {
+    try {
+      return await look();
+    } catch (error) {
+      if (error !== stopping.signal.reason) throw error;
+      throw new ProblemError("shutting_down", "turnd is shutting down and looks at nothing any more");
+    }
+  }
+
+  return {
+    listExecutors: () => untilStopped(() => Promise.all([...looks.values()].map(lookNow))),
+    async getExecutor(id) {
+      if (id === REPLAY) {
+        const message = "replay runs no CLI and has nothing to configure; POST /v1/replays plays a recording";
+        throw new ProblemError("executor_not_found", message);
+      }
+      const look = looks.get(executorIdOf(parts.executors, id));
+      if (look === undefined) {
+        const message = `there is no executor ${id}; there are ${listIds(parts.executors)}`;
+        throw new ProblemError("executor_not_found", message);
+      }
+      return untilStopped(() => lookNow(look));
+    },
+    readiness: () => untilStopped(() => readiness(stopping.signal)),
+    stop: () => stopping.abort(),
+  };
+}

@@ -1,0 +1,106 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import { ProblemError, type CancelReceipt } from "../../protocol/index.ts";
+import type { SessionStore } from "../sessions/session-store.ts";
+import { isStorageError } from "../storage/storage-error.ts";
+import type { Admission } from "./admission/admission.ts";
+import type { RequestedStop } from "./lifecycle/inputs.ts";
+import { hasEnded, LAST_LINES_MS, type Turn } from "./lifecycle/turn.ts";
+import type { RunTurn } from "./run-turns.ts";
+import type { Tidying } from "./run/tidying.ts";
+import type { TurnQueue } from "./scheduling/queue.ts";
+import { dequeue } from "./scheduling/steering.ts";
+import type { Removal } from "./store/removal.ts";
+import type { TurnStore } from "./store/turn-store.ts";
+
+export interface StopParts {
+  readonly sessions: Pick<SessionStore, "get">;
+  readonly store: Pick<TurnStore, "liveOfSession">;
+  readonly queue: TurnQueue;
+  readonly run: RunTurn;
+  readonly admission: Pick<Admission, "settled">;
+  readonly tidying: Pick<Tidying, "settled">;
+  readonly removal: Pick<Removal, "remove">;
+  /** The ids of sessions that are being deleted: this alone adds to them and takes from them. */
+  readonly deleting: Set<string>;
+  /** Whether a session is in use besides its turns, such as by an open terminal. */
+  readonly isInUse: (sessionId: string) => boolean;
+  readonly logger: Logger;
+}
+
+/** What ends turns, and removes sessions with them. */
+export interface Stops {
+  /**
+   * Resolves when the turn has ended.
+   *
+   * @throws {ProblemError} storage_full where the stop could not be written
+   */
+  stop(turn: Turn, reason: RequestedStop): Promise<void>;
+  /** Stops it, and waits for its last lines a limited time. */
+  cancel(turn: Turn): Promise<CancelReceipt>;
+  /** @throws {ProblemError} session_not_found while it is being deleted already */
+  deleteSession(sessionId: string): Promise<void>;
+  /** Deletes one that is not in use. Resolves false where it is, or is not there. */
+  deleteIdle(sessionId: string): Promise<boolean>;
+}
+
+export function createStops({ sessions, store, queue, run, deleting, logger, ...parts }: StopParts): Stops {
+  async function stop(turn: Turn, reason: RequestedStop): Promise<void> {
+    if (hasEnded(turn)) return;
+    const sent = turn.send({ type: "stop_requested", reason });
+    // A waiting turn runs to its end at once: it has one event, and no process.
+    if (dequeue(queue, turn)) await run(turn, { hasHome: false });
+    await sent.catch((error: unknown) => {
+      if (!isStorageError(error)) throw error;
+      const { turn_id: turnId, session_id: sessionId } = turn.file;
+      logger.error({ turnId, sessionId, err: error }, "stop of a turn could not be written");
+      throw new ProblemError("storage_full", `the state directory cannot be written: ${error.message}`);
+    });
+    await turn.finished;
+  }
+
+  /** @param isUnlessInUse - leaves one alone in which a turn waits or runs, or that is in use otherwise */
+  async function remove(sessionId: string, isUnlessInUse: boolean): Promise<boolean> {
+    if (deleting.has(sessionId)) throw new ProblemError("session_not_found", `session ${sessionId} is being deleted`);
+    deleting.add(sessionId);
+    try {
+      // A request that was admitted before this is there to be stopped; no other is admitted.
+      await parts.admission.settled();
+      const turns = store.liveOfSession(sessionId);
+      if (isUnlessInUse && (parts.isInUse(sessionId) || turns.some((turn) => !hasEnded(turn)))) return false;
+      await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
+      // One whose end is logged may still write its result, and has its home to tidy.
+      await Promise.all(turns.map(({ finished }) => finished));
+      await parts.tidying.settled(sessionId);
+      await parts.removal.remove(sessionId);
+    } finally {
+      deleting.delete(sessionId);
+    }
+    logger.info({ sessionId }, "session deleted");
+    return true;
+  }
+
+  return {
+    stop,
+    async cancel(turn) {
+      const startedAt = performance.now();
+      const wasEnded = hasEnded(turn);
+      const lastLines = turn.stopped.then(() => delay(LAST_LINES_MS, undefined, { ref: false }));
+      await Promise.race([stop(turn, "cancel"), lastLines]);
+      return {
+        turn_id: turn.file.turn_id,
+        status: turn.status,
+        already_ended: wasEnded,
+        ended: turn.file.ended_processes ?? [],
+        duration_ms: Math.round(performance.now() - startedAt),
+      };
+    },
+    async deleteSession(sessionId) {
+      await remove(sessionId, false);
+    },
+    async deleteIdle(sessionId) {
+      if (deleting.has(sessionId) || sessions.get(sessionId) === undefined) return false;
+      return remove(sessionId, true);
+    },
+  };
+}
