@@ -10,8 +10,8 @@ import type { Process } from "./run-command.ts";
 import type { RunOptions } from "./run-turn.ts";
 import type { CreateSessionOptions } from "./sessions.ts";
 import type { TailOptions } from "./tail-turn.ts";
-import type { PagesOptions } from "./read-pages.ts";
 import type { TurnsOptions } from "./list-turns.ts";
+import type { WantedOptions } from "./take-wanted.ts";
 
 /** Runs what a command does, once its arguments are known to be right. */
 export type Perform = (work: (self: Process) => Promise<ExitCode>) => Promise<void>;
@@ -129,7 +129,7 @@ function addSessions(program: Command, run: Run): void {
       .option("--all", "as many as there are"),
   )
     .addHelpText("after", TARGET_HINT)
-    .action((options: PagesOptions & CommonOptions, list: Command) => {
+    .action((options: WantedOptions & CommonOptions, list: Command) => {
       const [first] = list.args;
       if (first !== undefined) refuseArgument(sessions, first);
       return run(options, async (context) => (await import("./sessions.ts")).listSessions(context, options));

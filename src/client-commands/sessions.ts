@@ -1,16 +1,13 @@
 import { table } from "../command-line/text.ts";
 import type { Context } from "./context.ts";
-import { readPages, type PagesOptions } from "./read-pages.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { Permission } from "./options.ts";
+import { takeWanted, type WantedOptions } from "./take-wanted.ts";
 
 /** `turnd sessions`. */
-export async function listSessions(context: Context, options: PagesOptions): Promise<ExitCode> {
+export async function listSessions(context: Context, options: WantedOptions): Promise<ExitCode> {
   const { client, signal } = context;
-  const sessions = await readPages(options, async (page) => {
-    const { sessions: items, next_cursor: next } = await client.sessionPage({ ...page, signal });
-    return { items, next };
-  });
+  const sessions = await takeWanted(options, (limit) => client.eachSession({ limit, signal }));
   if (context.isJson) for (const session of sessions) await context.printJson(session);
   else if (context.isQuiet) for (const session of sessions) await context.print(`${session.session_id}\n`);
   else if (sessions.length === 0) context.terminal.notice("turnd: there are no sessions");

@@ -1,4 +1,5 @@
 import { FileEntry, FileList, type Tolerant } from "../protocol/index.ts";
+import { eachItem } from "./each-item.ts";
 import { toBody, watchForStall, type FileContent } from "./file-content.ts";
 import { exchange, read, readAnswer, refusal, send, type Call, type Endpoint } from "./exchange.ts";
 import type { Incoming } from "./transport.ts";
@@ -26,6 +27,12 @@ export interface FilesClient {
     directory: FileAt,
     options?: FileCallOptions & { readonly limit?: number; readonly after?: string | undefined },
   ): Promise<Tolerant<FileList>>;
+  /** Every entry of a directory, page by page as they are taken; a page has `limit`. */
+  eachFile(
+    sessionId: string,
+    directory: FileAt,
+    options?: FileCallOptions & { readonly limit?: number },
+  ): AsyncIterable<Tolerant<FileEntry>>;
   /** Its body is the file's bytes, still to be read; the signal ends it. @param options.range - such as `bytes=0-1023` */
   readFile(
     sessionId: string,
@@ -69,7 +76,7 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
     if (incoming.status >= 200 && incoming.status <= 299) return incoming;
     throw refusal(readAnswer(incoming, await incoming.text(), call), call);
   }
-  return {
+  const files: FilesClient = {
     async listFiles(sessionId, directory, { limit, after, signal } = {}) {
       const query = new URLSearchParams({
         ...(limit === undefined ? {} : { limit: String(limit) }),
@@ -79,6 +86,11 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
       const call = { method: "GET", path, signal } as const;
       return read(FileList, await once(call), call);
     },
+    eachFile: (sessionId, directory, options) =>
+      eachItem(async (after) => {
+        const { entries: items, next_after: next } = await files.listFiles(sessionId, directory, { ...options, after });
+        return { items, next };
+      }),
     readFile: (sessionId, file, { range, signal } = {}) =>
       open({
         method: "GET",
@@ -114,6 +126,7 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
       return { patch: await answer.text(), isTruncated: answer.headers.get("x-turnd-truncated") === "true" };
     },
   };
+  return files;
 }
 
 /** How long a write may take without a sign that it moves: of what the platform sends by itself there is none. */

@@ -15,7 +15,7 @@ export interface UnreadableEvent {
 }
 
 /** An event of a type that this version does not know: a newer turnd has added it. */
-export interface UnknownEvent extends z.infer<typeof Envelope> {
+export interface UnknownEvent extends Tolerant<z.infer<typeof Envelope>> {
   readonly type: "unknown";
   /** What kind of event it is. */
   readonly event_type: NewerWord;
@@ -76,7 +76,7 @@ export function parseEvent({ line, id, isEnd }: SentLine, expectedSeq: number): 
 
 /** Undefined for an event of a known type that has another shape, and for what is no event. */
 function readUnknown(json: unknown): UnknownEvent | undefined {
-  const parsed = TypedEnvelope.safeParse(json);
+  const parsed = parseTolerant(TypedEnvelope, json);
   if (!parsed.success) return undefined;
   const { type, ...envelope } = parsed.data;
   return Object.hasOwn(EVENT_DATA, type) || !isWord(type)

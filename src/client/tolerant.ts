@@ -11,7 +11,7 @@ type Issue = z.core.$ZodIssue;
 
 /**
  * Parses what a turnd of another version may have sent: fields that this version does not know are left out, and words of
- * closed lists that it does not know are kept as they are.
+ * closed lists that it does not know are kept as they are, also where the list has one word so far.
  *
  * Schemas of the protocol are strict and their lists are closed, so that turnd itself sends nothing that is not declared.
  */
@@ -46,9 +46,21 @@ interface Change {
 function changesFor(issue: Issue, value: unknown): Change[] {
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({ path: [...issue.path, key], known: undefined }));
-  if (issue.code !== "invalid_value" || issue.values.length < 2) return [];
+  if (issue.code === "invalid_union") return leaveOutShape(issue.path, value);
+  if (issue.code !== "invalid_value") return [];
+  // A shape of its own that stands alone is recognized by its `type`.
+  if (issue.values.length === 1 && issue.path.at(-1) === "type") return [];
   const word = get(value, issue.path);
   return isWord(word) ? [{ path: issue.path, known: issue.values[0], word }] : [];
+}
+
+/** What a newer turnd has under a name, such as a server of a new type. An element of a list is not left out: order counts there. */
+function leaveOutShape(path: Path, value: unknown): Change[] {
+  const shape = path.slice(0, -1);
+  const isNew = path.at(-1) === "type" && isWord(get(value, path));
+  return isNew && shape.length > 0 && !Array.isArray(get(value, shape.slice(0, -1)))
+    ? [{ path: shape, known: undefined }]
+    : [];
 }
 
 function get(value: unknown, path: Path): unknown {

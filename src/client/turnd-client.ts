@@ -24,6 +24,7 @@ import {
   type TurnStatus,
 } from "../protocol/index.ts";
 import { readBaseUrl } from "./base-url.ts";
+import { eachItem } from "./each-item.ts";
 import { exchange, read, refusal, type Answer, type Call, type Endpoint } from "./exchange.ts";
 import { createFilesClient, type FilesClient } from "./files.ts";
 import { followTurn, type Following, type FollowOptions } from "./follow.ts";
@@ -112,6 +113,11 @@ export interface TurndClient extends FilesClient {
   turns(options?: TurnsOptions): Promise<readonly Tolerant<TurnSnapshot>[]>;
   /** The same with what the next page is read with. */
   turnPage(options?: TurnsOptions): Promise<Tolerant<TurnList>>;
+  /**
+   * Every turn, page by page as they are taken; a page has `limit`, up to 1000. Turns that are added or deleted meanwhile
+   * make none of the others come twice or not at all.
+   */
+  eachTurn(options?: Omit<TurnsOptions, "cursor">): AsyncIterable<Tolerant<TurnSnapshot>>;
   /** The turn a request was admitted as; undefined when turnd has none. That of a deleted session is `session_not_found`. */
   turnOfRequest(requestId: string, options?: CallOptions): Promise<Tolerant<TurnSnapshot> | undefined>;
   /** @param options.explain - with every rule that was tried */
@@ -122,6 +128,8 @@ export interface TurndClient extends FilesClient {
   sessions(options?: SessionsOptions): Promise<readonly Tolerant<Session>[]>;
   /** The same with what the next page is read with. */
   sessionPage(options?: SessionsOptions): Promise<Tolerant<SessionList>>;
+  /** Every session, as `eachTurn` for turns. */
+  eachSession(options?: Omit<SessionsOptions, "cursor">): AsyncIterable<Tolerant<Session>>;
   /** Ends the session's turns and removes it. */
   deleteSession(sessionId: string, options?: CallOptions): Promise<void>;
   /** What a turn was asked. */
@@ -198,6 +206,11 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
       const query = toQuery({ session_id: sessionId, status, limit, cursor });
       return get(TurnList, `/v1/turns${query}`, { signal });
     },
+    eachTurn: (how) =>
+      eachItem(async (cursor) => {
+        const { turns: items, next_cursor: next } = await client.turnPage({ ...how, cursor });
+        return { items, next };
+      }),
     async turnOfRequest(id, how) {
       try {
         return await get(TurnSnapshot, `/v1/requests/${encodeURIComponent(id)}`, how);
@@ -215,6 +228,11 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
     sessions: async (page) => (await client.sessionPage(page)).sessions,
     sessionPage: ({ limit, cursor, signal } = {}) =>
       get(SessionList, `/v1/sessions${toQuery({ limit, cursor })}`, { signal }),
+    eachSession: (how) =>
+      eachItem(async (cursor) => {
+        const { sessions: items, next_cursor: next } = await client.sessionPage({ ...how, cursor });
+        return { items, next };
+      }),
     async deleteSession(id, { signal } = {}) {
       await once({ method: "DELETE", path: sessionPath(id), timeoutMs: LONG_ANSWER_MS, signal });
     },

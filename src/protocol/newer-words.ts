@@ -10,16 +10,13 @@ export type NewerWord = string & { readonly [newer]: true };
 /** What an answer of turnd's may hold: the same, but each word of a closed list may be one that a newer turnd has added. */
 export type Tolerant<T> = TolerantText<Extract<T, string>> | TolerantRest<Exclude<T, string>>;
 
-/** A literal that stands alone tells shapes apart, as an event's `type` does: it stays what it is. */
-type TolerantText<T extends string> = [T] extends [never]
-  ? never
-  : string extends T
-    ? T
-    : true extends IsOneOfSeveral<T>
-      ? T | NewerWord
-      : T;
-/** Of an array each element. */
-type TolerantRest<T> = T extends object ? { [Key in keyof T]: Tolerant<T[Key]> } : T;
+/** A text that can be any stays what it is. */
+type TolerantText<T extends string> = [T] extends [never] ? never : string extends T ? T : T | NewerWord;
+/** A `type` of one word tells shapes apart, as an event's does, and stays what it is. Of an array it is each element. */
+type TolerantRest<T> = T extends object
+  ? { [Key in keyof T]: Key extends "type" ? TolerantType<T[Key]> : Tolerant<T[Key]> }
+  : T;
+type TolerantType<T> = true extends IsOneOfSeveral<T> ? Tolerant<T> : T;
 type IsOneOfSeveral<T, Whole = T> = T extends unknown ? ([Whole] extends [T] ? false : true) : never;
 
 /** What a table over a closed list has for a word; undefined for one that a newer turnd has added. */

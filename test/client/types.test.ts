@@ -1,7 +1,14 @@
 import { expectTypeOf, test } from "vitest";
 import type { ReadEvent } from "../../src/client/parse-event.ts";
 import type { TurndClient, TurnRequestBody } from "../../src/client/turnd-client.ts";
-import type { FailureCode, NewerWord, Tolerant, TurnEndedData, TurnStatus } from "../../src/protocol/index.ts";
+import type {
+  FailureCode,
+  FileEntry,
+  NewerWord,
+  Tolerant,
+  TurnEndedData,
+  TurnStatus,
+} from "../../src/protocol/index.ts";
 
 /** Compiles only while each kind of event is narrowed by its `type`, and none is left out. */
 function describe(event: ReadEvent): string {
@@ -56,6 +63,12 @@ test("a word of a closed list may be one of a newer turnd, and nothing else is w
   expectTypeOf<Result["exit"]>().toEqualTypeOf<TurnEndedData["exit"]>();
   expectTypeOf<FailureCode>().toExtend<NonNullable<Result["failure"]>["code"]>();
   expectTypeOf<NewerWord>().not.toExtend<FailureCode>();
+  // A list of one word so far; the `type` of an event stays what it is narrowed by.
+  type Denied = Awaited<ReturnType<TurndClient["session"]>>["permissions"]["execute"];
+  expectTypeOf<Denied>().toEqualTypeOf<"deny" | NewerWord | undefined>();
+  expectTypeOf<Awaited<ReturnType<TurndClient["listFiles"]>>["entries"][number]["type"]>().toEqualTypeOf<
+    FileEntry["type"] | NewerWord
+  >();
 });
 
 test("a request needs its input alone; defaults are turnd's, and a wrong word does not compile", () => {

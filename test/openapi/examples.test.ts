@@ -1,43 +1,7 @@
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { OPENAPI_PATH } from "../../scripts/generate/openapi.ts";
-import { Document, type JsonSchema, type Media } from "../../src/http-server/openapi/document.ts";
 import * as protocol from "../../src/protocol/index.ts";
-
-const Examples = z.record(z.string(), z.object({ value: z.unknown() }));
-const document = Document.parse(JSON.parse(readFileSync(OPENAPI_PATH, "utf8")));
-const shared = Examples.parse(document.components["examples"]);
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, ...operation })),
-);
-
-/** The schemas of `src/protocol` by the names of their components. */
-const schemas = new Map<string, z.ZodType>(
-  Object.values(protocol).flatMap((value) => {
-    const id = value instanceof z.ZodType ? z.globalRegistry.get(value)?.id : undefined;
-    return id === undefined || !(value instanceof z.ZodType) ? [] : [[id, value]];
-  }),
-);
-
-function schemaOf({ $ref, anyOf }: JsonSchema): z.ZodType {
-  if (anyOf !== undefined) return z.union(anyOf.map(schemaOf));
-  const name = $ref?.split("/").at(-1) ?? "";
-  const found = schemas.get(name);
-  if (found === undefined) throw new Error(`src/protocol has no schema of the id ${name}`);
-  return found;
-}
-
-/** The examples of a body, those of the components included. */
-function examplesOf(media: Media): unknown[] {
-  if (media.example !== undefined) return [media.example];
-  const references = z.record(z.string(), z.object({ $ref: z.string() })).parse(media.examples ?? {});
-  return Object.values(references).map(({ $ref }) => {
-    const found = shared[$ref.slice("#/components/examples/".length)];
-    if (found === undefined) throw new Error(`there is no ${$ref}`);
-    return found.value;
-  });
-}
+import { DESCRIPTION, examplesOf, OPERATIONS, schemaOf, SHARED_EXAMPLES } from "../harness/described-bodies.ts";
 
 function fault(schema: z.ZodType, example: unknown): string[] {
   const { error } = schema.safeParse(example);
@@ -45,11 +9,11 @@ function fault(schema: z.ZodType, example: unknown): string[] {
 }
 
 test("every operation has a name of its own, a text, and a group that is described", () => {
-  const names = operations.map(({ operationId }) => operationId);
+  const names = OPERATIONS.map(({ operationId }) => operationId);
   expect(names).not.toContain(undefined);
-  expect(new Set(names).size).toBe(operations.length);
-  const groups = z.array(z.object({ name: z.string(), description: z.string() })).parse(document["tags"]);
-  for (const { route, description, tags } of operations) {
+  expect(new Set(names).size).toBe(OPERATIONS.length);
+  const groups = z.array(z.object({ name: z.string(), description: z.string() })).parse(DESCRIPTION["tags"]);
+  for (const { route, description, tags } of OPERATIONS) {
     expect([route, description]).toEqual([route, expect.stringMatching(/.{10}/)]);
     expect(groups.map(({ name }) => name)).toEqual(expect.arrayContaining(tags ?? ["none"]));
   }
@@ -58,7 +22,7 @@ test("every operation has a name of its own, a text, and a group that is describ
 test("every JSON body, answer and refusal has examples, and turnd's own schemas take each of them", () => {
   const faults: string[] = [];
   let count = 0;
-  for (const { route, requestBody, responses } of operations) {
+  for (const { route, requestBody, responses } of OPERATIONS) {
     const contents = [requestBody?.content, ...Object.values(responses).map(({ content }) => content)];
     for (const content of contents) {
       for (const [type, media] of Object.entries(content ?? {})) {
@@ -77,11 +41,11 @@ test("every JSON body, answer and refusal has examples, and turnd's own schemas 
 
 test("every type of event has an example, and an event stream's example holds one", () => {
   const types = protocol.LoggedEvent.options.map(({ shape }) => shape.type.value);
-  const shown = Object.entries(shared).flatMap(([name, { value }]) =>
+  const shown = Object.entries(SHARED_EXAMPLES).flatMap(([name, { value }]) =>
     name.endsWith("Event") && name !== "SlimEvent" ? [protocol.LoggedEvent.parse(value)] : [],
   );
   expect(shown.map(({ type }) => type)).toEqual(types);
-  const streams = operations.flatMap(({ responses }) => {
+  const streams = OPERATIONS.flatMap(({ responses }) => {
     const media = responses["200"]?.content?.["text/event-stream"];
     return media === undefined ? [] : [z.string().parse(media.example)];
   });
@@ -94,7 +58,7 @@ test("every type of event has an example, and an event stream's example holds on
 });
 
 test("every code of a refusal has an example, also those that no route of turnd has", () => {
-  const ofRoutes = operations.flatMap(({ responses }) =>
+  const ofRoutes = OPERATIONS.flatMap(({ responses }) =>
     Object.entries(responses).flatMap(([status, { content }]) => {
       const media = content?.["application/json"];
       const isRefusal = media?.schema?.$ref?.endsWith("/Problem") === true;
@@ -106,13 +70,13 @@ test("every code of a refusal has an example, also those that no route of turnd 
       });
     }),
   );
-  const others = document.components.schemas["Problem"]?.examples ?? [];
+  const others = DESCRIPTION.components.schemas["Problem"]?.examples ?? [];
   const codes = [...ofRoutes, ...others.map((example) => protocol.Problem.parse(example).detail.code)];
   expect([...new Set(codes)].toSorted()).toEqual([...protocol.ProblemCode.options].toSorted());
 });
 
 test("every choice between components says by which field it is made", () => {
-  const choices = Object.entries(document.components.schemas).filter(([, { oneOf }]) => oneOf !== undefined);
+  const choices = Object.entries(DESCRIPTION.components.schemas).filter(([, { oneOf }]) => oneOf !== undefined);
   expect(choices.map(([name]) => name)).toEqual(expect.arrayContaining(["LoggedEvent", "InputPart", "McpServer"]));
   for (const [name, { oneOf = [], discriminator }] of choices) {
     const refs = oneOf.map(({ $ref }) => $ref);
@@ -125,10 +89,10 @@ test("every choice between components says by which field it is made", () => {
 });
 
 test("no field of a body has a default, and none that has one in src/protocol is required", () => {
-  const text = JSON.stringify(document.components.schemas);
+  const text = JSON.stringify(DESCRIPTION.components.schemas);
   // As a keyword, which has a value beside a type or a reference: no field is called so.
   expect(text).not.toContain('"default":');
-  const required = (name: string): unknown => document.components.schemas[name]?.required;
+  const required = (name: string): unknown => DESCRIPTION.components.schemas[name]?.required;
   expect(required("TurnRequest")).toEqual(["input"]);
   expect(required("ReplayRequest")).toEqual(["recording"]);
   expect(required("SessionRequest")).toEqual(["executor"]);
@@ -141,7 +105,7 @@ test("parameters of a query are numbers and booleans where they mean them", () =
     name: z.string(),
     schema: z.looseObject({ type: z.string().optional() }),
   });
-  const types = operations.flatMap(({ parameters = [] }) =>
+  const types = OPERATIONS.flatMap(({ parameters = [] }) =>
     parameters
       .map((each) => Parameter.parse(each))
       .map((each) => [`${each.in} ${each.name}`, each.schema.type] as const),

@@ -21,7 +21,7 @@ export function NewTurnDialog() {
   );
 }
 
-function NewTurnForm({ session }: { readonly session: Session | undefined }) {
+function NewTurnForm({ session }: { readonly session: Tolerant<Session> | undefined }) {
   const executors = useExecutors();
   const [chosen, setChosen] = useState<string | undefined>(session?.executor);
   const [input, setInput] = useState("");

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { Session } from "../../protocol/sessions.ts";
 
 /** Which dialog is open; at most one is. */
@@ -7,7 +8,7 @@ export type OpenDialog =
   | "help"
   | "new-turn"
   | "recording"
-  | { readonly newTurnIn: Session }
+  | { readonly newTurnIn: Tolerant<Session> }
   | { readonly command: string };
 export const isDialogOpen = signal<OpenDialog>(undefined);
 

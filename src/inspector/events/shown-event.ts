@@ -22,13 +22,31 @@ export interface ShownEvent {
 /** Takes an event of any kind: one that this page cannot read is shown as what was sent. */
 export function toShown(event: ReadEvent): ShownEvent {
   if (event.type !== "unreadable" && event.type !== "unknown") {
-    const { seq, type, at, native, data } = event;
-    return { seq, type, at, native, known: event, data, whole: event, haystack: haystackOf(type, data) };
+    const { seq, type, at, data } = event;
+    return {
+      seq,
+      type,
+      at,
+      native: readNative(event.native),
+      known: event,
+      data,
+      whole: event,
+      haystack: haystackOf(type, data),
+    };
   }
   if (event.type === "unknown") {
     const { event_type: type, seq, at, native, data, ...rest } = event;
     const whole = { ...rest, type, seq, at, ...(native === undefined ? {} : { native }), data };
-    return { seq, type, at, native, known: undefined, data, whole, haystack: haystackOf(type, data) };
+    return {
+      seq,
+      type,
+      at,
+      native: readNative(native),
+      known: undefined,
+      data,
+      whole,
+      haystack: haystackOf(type, data),
+    };
   }
   const sent = parseRecord(event.line);
   const type = typeof sent?.["type"] === "string" ? sent["type"] : event.reason;
@@ -63,7 +81,10 @@ function parseRecord(line: string): Readonly<Record<string, unknown>> | undefine
 
 function readNative(value: unknown): ShownEvent["native"] {
   if (!isRecord(value) || typeof value["line"] !== "number") return undefined;
-  return { line: value["line"], ...(value["source"] === "stderr" ? { source: "stderr" } : {}) };
+  const { line, source } = value;
+  if (source === undefined) return { line };
+  // Lines of an output that a newer turnd has added cannot be shown.
+  return source === "stderr" ? { line, source } : undefined;
 }
 
 /** Whether a value is an object with fields. */

@@ -8,7 +8,7 @@ import { isPageSeen } from "../page-visibility.ts";
 
 /** A session with its turns, newest first. */
 export interface ListedSession {
-  readonly session: Session;
+  readonly session: Tolerant<Session>;
   readonly turns: readonly Tolerant<TurnSnapshot>[];
   /** Of its last turn, or of itself. */
   readonly changedAt: string;
@@ -22,7 +22,7 @@ const MOST = 5_000;
 const PAGE = 1_000;
 
 export const turns = signal<readonly Tolerant<TurnSnapshot>[]>([]);
-export const sessions = signal<readonly Session[]>([]);
+export const sessions = signal<readonly Tolerant<Session>[]>([]);
 /** Whether anything has been read yet, and what keeps it from being read now. */
 export const listState = signal<{ readonly isLoaded: boolean; readonly fault: string | undefined }>({
   isLoaded: false,
@@ -96,15 +96,13 @@ function describeFault(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Page by page: one has no more than a thousand. */
 async function readTurns(wanted: number): Promise<readonly Tolerant<TurnSnapshot>[]> {
   const found: Tolerant<TurnSnapshot>[] = [];
-  for (let cursor: string | undefined; ;) {
-    const page = await turnd.turnPage({ limit: Math.min(PAGE, wanted - found.length), cursor });
-    found.push(...page.turns);
-    if (page.next_cursor === undefined || found.length >= wanted) return found;
-    cursor = page.next_cursor;
+  for await (const turn of turnd.eachTurn({ limit: Math.min(PAGE, wanted) })) {
+    found.push(turn);
+    if (found.length >= wanted) break;
   }
+  return found;
 }
 
 /** Reads the list again and again, less often while the page is not seen. @returns what ends that */

@@ -1,3 +1,4 @@
+import { lookUp, type Tolerant } from "../../protocol/newer-words.ts";
 import type { TimelineEntry } from "../../protocol/recordings.ts";
 import type { ShownEvent } from "../events/shown-event.ts";
 
@@ -15,7 +16,7 @@ export interface Moment {
  */
 export function placesInTime(
   events: readonly ShownEvent[],
-  timeline: readonly TimelineEntry[] | undefined,
+  timeline: readonly Tolerant<TimelineEntry>[] | undefined,
 ): readonly Moment[] {
   const times = timeline === undefined || timeline.length === 0 ? ownTimes(events) : recordedTimes(events, timeline);
   const first = times[0] ?? 0;
@@ -41,11 +42,13 @@ function ownTimes(events: readonly ShownEvent[]): number[] {
   });
 }
 
-function recordedTimes(events: readonly ShownEvent[], timeline: readonly TimelineEntry[]): number[] {
+function recordedTimes(events: readonly ShownEvent[], timeline: readonly Tolerant<TimelineEntry>[]): number[] {
   /** An entry speaks of its line and all before it that none has spoken of. */
   const taken = { stdout: [] as { line: number; ms: number }[], stderr: [] as { line: number; ms: number }[] };
   for (const entry of timeline) {
-    if (entry.type === "line") taken[entry.source ?? "stdout"].push({ line: entry.line, ms: Date.parse(entry.at) });
+    if (entry.type !== "line") continue;
+    const { source = "stdout", line, at } = entry;
+    lookUp(taken, source)?.push({ line, ms: Date.parse(at) });
   }
   const start = Date.parse(timeline[0]?.at ?? "");
   const end = Date.parse(timeline.at(-1)?.at ?? "");

@@ -1,5 +1,5 @@
 import { TurndProtocolError, TurndUnreachable } from "../../../client/errors.ts";
-import { ProblemError, type Session } from "../../../protocol/index.ts";
+import { ProblemError, type Session, type Tolerant } from "../../../protocol/index.ts";
 import type { TurndClient } from "../../../client/turnd-client.ts";
 import type { Sandbox } from "../../sandboxes/sandboxes.ts";
 import { append } from "./append.ts";
@@ -143,7 +143,11 @@ async function setTurn(
 }
 
 /** The thread's session. One that has had a turn is looked for first, and a new one is made first: mostly one call either way. */
-async function ensureSession(context: AttemptContext, client: TurndClient, signal: AbortSignal): Promise<Session> {
+async function ensureSession(
+  context: AttemptContext,
+  client: TurndClient,
+  signal: AbortSignal,
+): Promise<Tolerant<Session>> {
   const { source, sandboxes, scope, lastTurnId } = context;
   const workspace = await sandboxes.prepareWorkspace(scope);
   if (lastTurnId !== null) {
@@ -166,7 +170,11 @@ async function ensureSession(context: AttemptContext, client: TurndClient, signa
   }
 }
 
-async function findSession(client: TurndClient, id: string, signal: AbortSignal): Promise<Session | undefined> {
+async function findSession(
+  client: TurndClient,
+  id: string,
+  signal: AbortSignal,
+): Promise<Tolerant<Session> | undefined> {
   try {
     return await client.session(id, { signal });
   } catch (error) {
@@ -178,7 +186,7 @@ async function findSession(client: TurndClient, id: string, signal: AbortSignal)
 /** The CLI begins anew where the thread's last turn is not one of the session's. */
 async function noteLostConversation(
   { storage, owner, lastTurnId }: AttemptContext,
-  session: Session,
+  session: Tolerant<Session>,
 ): Promise<boolean> {
   if (lastTurnId === null || session.turns.includes(lastTurnId)) return false;
   const payload = { name: "svc.resume_degraded", requested: lastTurnId, reason: "session_lost" };

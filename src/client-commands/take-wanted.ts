@@ -1,0 +1,23 @@
+/** How much of a list is wanted. */
+export interface WantedOptions {
+  readonly limit: number;
+  /** As much as there is. */
+  readonly all?: true;
+}
+
+/** The most that one page has. */
+const MAX_PAGE = 1_000;
+
+/** Takes as many items of a list as are wanted. @param list - makes the list, whose pages have so many items */
+export async function takeWanted<T>(
+  { limit, all }: WantedOptions,
+  list: (pageSize: number) => AsyncIterable<T>,
+): Promise<readonly T[]> {
+  const found: T[] = [];
+  const wanted = all === true ? Infinity : limit;
+  for await (const item of list(Math.min(MAX_PAGE, wanted))) {
+    found.push(item);
+    if (found.length >= wanted) break;
+  }
+  return found;
+}
