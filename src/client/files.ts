@@ -2,7 +2,7 @@ import { FileEntry, FileList, type Tolerant } from "../protocol/index.ts";
 import { eachItem } from "./each-item.ts";
 import { toBody, watchForStall, type FileContent } from "./file-content.ts";
 import { exchange, read, readAnswer, refusal, send, type Call, type Endpoint } from "./exchange.ts";
-import type { Incoming } from "./transport.ts";
+import { chunksOf, type Incoming } from "./transport.ts";
 
 /** A path below a session's workspace, such as `data/in.csv`, or an entry of a list, whatever bytes its name has. */
 export type FileAt = string | Pick<FileEntry, "path">;
@@ -17,6 +17,16 @@ export interface FileWriteOptions extends FileCallOptions {
   /** Nothing is replaced. */
   readonly isNew?: boolean | undefined;
   readonly isExecutable?: boolean | undefined;
+}
+
+/** What a turn changed. */
+export interface TurnPatch {
+  /** For people: of a file that is not UTF-8 it has U+FFFD. */
+  readonly patch: string;
+  /** For `git apply`, as git has written them. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** It is cut off, and cannot be applied. */
+  readonly isTruncated: boolean;
 }
 
 /** Files of sessions' workspaces, and what turns changed in them. Each call is tried once. */
@@ -54,8 +64,8 @@ export interface FilesClient {
     file: FileAt,
     options?: FileCallOptions & { readonly isRecursive?: boolean },
   ): Promise<void>;
-  /** What a turn with `diff: true` changed, as a patch for `git apply`. A truncated one cannot be applied. */
-  diff(turnId: string, options?: FileCallOptions): Promise<{ readonly patch: string; readonly isTruncated: boolean }>;
+  /** What a turn with `diff: true` changed. */
+  diff(turnId: string, options?: FileCallOptions): Promise<TurnPatch>;
 }
 
 /** Longest wait for an answer about a file, and for a stream to move. */
@@ -123,10 +133,18 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
     },
     async diff(turnId, { signal } = {}) {
       const answer = await open({ method: "GET", path: `/v1/turns/${encodeURIComponent(turnId)}/diff`, signal });
-      return { patch: await answer.text(), isTruncated: answer.headers.get("x-turnd-truncated") === "true" };
+      const bytes = await readBytes(answer);
+      const patch = new TextDecoder().decode(bytes);
+      return { patch, bytes, isTruncated: answer.headers.get("x-turnd-truncated") === "true" };
     },
   };
   return files;
+}
+
+async function readBytes({ body }: Incoming): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for await (const chunk of chunksOf(body)) chunks.push(new Uint8Array(chunk));
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
 /** How long a write may take without a sign that it moves: of what the platform sends by itself there is none. */

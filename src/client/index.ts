@@ -1,7 +1,7 @@
 /** What the package `turnd-client` offers. Within the repository import the file that defines a name. */
 export { TurndHistoryError, TurndProtocolError, TurndUnreachable, type HistoryFault } from "./errors.ts";
 export type { FileContent } from "./file-content.ts";
-export type { FileAt, FilesClient, FileWriteOptions } from "./files.ts";
+export type { FileAt, FilesClient, FileWriteOptions, TurnPatch } from "./files.ts";
 export type { Following, FollowOptions } from "./follow.ts";
 export type { SessionFollowing, SessionFollowOptions } from "./follow-session.ts";
 export type { ReadEvent, UnknownEvent, UnreadableEvent } from "./parse-event.ts";

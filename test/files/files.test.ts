@@ -74,6 +74,13 @@ test("a part of a file is read by a range, for one version where one is named", 
   expect(await part("bytes=0-1,4-5")).toEqual([200, null, "0123456789"]);
   expect(await part("bytes=0-1", { "if-range": etag })).toEqual([206, "bytes 0-1/10", "01"]);
   expect(await part("bytes=0-1", { "if-range": '"other"' })).toEqual([200, null, "0123456789"]);
+  expect(await part("Bytes=2-4")).toEqual([206, "bytes 2-4/10", "234"]);
+  const head = await api.ask("/digits", { method: "HEAD", headers: { range: "bytes=2-4" } });
+  expect([head.status, head.headers.get("content-length"), head.headers.get("content-range")]).toEqual([
+    200,
+    "10",
+    null,
+  ]);
   expect((await api.ask("/digits", { headers: { "if-none-match": `"x", W/${etag}` } })).status).toBe(304);
   expect(await codeOf(await api.ask("/digits", { headers: { "if-match": '"other"' } }))).toBe(
     "412 precondition_failed",

@@ -133,17 +133,21 @@ test("a diff that is too long is cut off and says so; where there is none, the a
 test("the typed client reads a diff, and `git apply` makes of it what the turn has made", async () => {
   const workspace = plainRepository(turnd, "client");
   const client = createTurndClient({ baseUrl: turnd.url });
-  const bytes = "head -c 3000 /dev/urandom > new.bin; printf 'three\\n' >> text; rm gone";
-  const { turn_id } = await client.submit({ executor: "cli-b", workspace, input: `shell ${bytes}`, diff: true });
+  const change =
+    "head -c 3000 /dev/urandom > new.bin; printf 'three\\n' >> text; rm gone; printf 'gr\\374n\\n' > latin";
+  const { turn_id } = await client.submit({ executor: "cli-b", workspace, input: `shell ${change}`, diff: true });
   await client.wait(turn_id);
-  const { patch, isTruncated } = await client.diff(turn_id);
+  const { patch, bytes, isTruncated } = await client.diff(turn_id);
   expect(isTruncated).toBe(false);
+  // Of a file that is not UTF-8, the text is for people alone.
+  expect(patch).toContain("+gr\ufffdn\n");
   const made = readFileSync(join(workspace, "new.bin"));
-  sh(workspace, "git checkout -q -- gone text; rm new.bin");
-  writeFileSync(join(workspace, "turn.patch"), patch);
+  sh(workspace, "git checkout -q -- gone text; rm new.bin latin");
+  writeFileSync(join(workspace, "turn.patch"), bytes);
   sh(workspace, "git apply turn.patch");
   expect(readFileSync(join(workspace, "new.bin")).equals(made)).toBe(true);
   expect(readFileSync(join(workspace, "text"), "utf8")).toBe("one\nthree\n");
+  expect(readFileSync(join(workspace, "latin"), "latin1")).toBe("grün\n");
   expect(existsSync(join(workspace, "gone"))).toBe(false);
 });
 

@@ -19,9 +19,12 @@ const ANSWER_HEADERS = [
   "allow",
   "content-disposition",
   "content-range",
+  // What a `Retry-After` that is a date counts from.
+  "date",
   "etag",
   "retry-after",
   "www-authenticate",
+  "x-turnd-truncated",
 ];
 const PREFLIGHT_SECONDS = 600;
 

@@ -6,7 +6,7 @@ export interface ByteRange {
   readonly length: number;
 }
 
-const RANGE = /^bytes=(\d*)-(\d*)$/;
+const RANGE = /^bytes=(\d*)-(\d*)$/i;
 const STRONG_ETAG = /^"([0-9a-f.-]{1,120})"$/;
 
 /**

@@ -65,8 +65,9 @@ async function prepare(reply: FastifyReply, open: FoundFile, { headers, query, m
     return undefined;
   }
   const size = entry.size_bytes;
-  const asksForPart = ifRange === undefined || ifRange === entry.etag;
-  if (asksForPart && headers.range !== undefined) void reply.header("content-range", `bytes */${size}`);
+  // A range has no meaning but for GET. @see RFC 9110 §14.2
+  const asksForPart = !isHead && headers.range !== undefined && (ifRange === undefined || ifRange === entry.etag);
+  if (asksForPart) void reply.header("content-range", `bytes */${size}`);
   const range = asksForPart ? readRange(headers.range, size) : undefined;
   void reply.removeHeader("content-range");
   const { first, length } = range ?? { first: 0, length: size };
