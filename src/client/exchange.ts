@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { Problem, type Tolerant } from "../protocol/index.ts";
+import { Problem, ProblemError, type Tolerant } from "../protocol/index.ts";
 import { AnsweredProblem, TurndProtocolError, TurndUnreachable } from "./errors.ts";
 import { isPassingStatus } from "./passing-status.ts";
 import { readRetryAfter } from "./retry-after.ts";
@@ -46,18 +46,25 @@ const QUOTED = 200;
  * @throws {TurndUnreachable} when no answer came in time, or a 5xx that is no problem of turnd's
  * @throws the signal's reason when it aborts
  */
-export async function exchange(endpoint: Endpoint, call: Call): Promise<Answer> {
+export function exchange(endpoint: Endpoint, call: Call): Promise<Answer> {
+  return within(endpoint, call, async (answer) => readAnswer(answer, await answer.text(), call));
+}
+
+/**
+ * Asks once, and takes of the answer what is wanted: what is still to be read of it then has no limit of time.
+ *
+ * @throws as {@link exchange}
+ */
+export async function within<T>(endpoint: Endpoint, call: Call, take: (answer: Incoming) => Promise<T>): Promise<T> {
   const { signal } = call;
   signal?.throwIfAborted();
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(new Error(`no answer for ${call.timeoutMs} ms`)), call.timeoutMs);
   try {
     const until = signal === undefined ? limit.signal : AbortSignal.any([limit.signal, signal]);
-    const answer = await send(endpoint, call, until);
-    const text = await answer.text();
-    return readAnswer(answer, text, call);
+    return await take(await send(endpoint, call, until));
   } catch (error) {
-    if (error instanceof TurndProtocolError || error instanceof TurndUnreachable) throw error;
+    if ([ProblemError, TurndProtocolError, TurndUnreachable].some((known) => error instanceof known)) throw error;
     signal?.throwIfAborted();
     throw new TurndUnreachable(`${describe(call)}: ${describeCause(error)}`, error);
   } finally {

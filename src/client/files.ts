@@ -1,7 +1,7 @@
 import { FileEntry, FileList, type Tolerant } from "../protocol/index.ts";
 import { eachItem } from "./each-item.ts";
 import { toBody, watchForStall, type FileContent } from "./file-content.ts";
-import { exchange, read, readAnswer, refusal, send, type Call, type Endpoint } from "./exchange.ts";
+import { exchange, read, readAnswer, refusal, within, type Call, type Endpoint } from "./exchange.ts";
 import { chunksOf, type Incoming } from "./transport.ts";
 
 /** A path below a session's workspace, such as `data/in.csv`, or an entry of a list, whatever bytes its name has. */
@@ -81,10 +81,12 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
     if (answer.status < 200 || answer.status > 299) throw refusal(answer, call);
     return answer;
   }
-  async function open(call: Omit<Call, "timeoutMs">): Promise<Incoming> {
-    const incoming = await send(endpoint, call, call.signal ?? new AbortController().signal);
-    if (incoming.status >= 200 && incoming.status <= 299) return incoming;
-    throw refusal(readAnswer(incoming, await incoming.text(), call), call);
+  function open<T>(call: Omit<Call, "timeoutMs" | "method">, take: (incoming: Incoming) => Promise<T>): Promise<T> {
+    const asked = { ...call, method: "GET", timeoutMs: TIMEOUT_MS } as const;
+    return within(endpoint, asked, async (incoming) => {
+      if (incoming.status >= 200 && incoming.status <= 299) return take(incoming);
+      throw refusal(readAnswer(incoming, await incoming.text(), asked), asked);
+    });
   }
   const files: FilesClient = {
     async listFiles(sessionId, directory, { limit, after, signal } = {}) {
@@ -102,12 +104,10 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
         return { items, next };
       }),
     readFile: (sessionId, file, { range, signal } = {}) =>
-      open({
-        method: "GET",
-        path: pathOf(sessionId, file),
-        ...(range === undefined ? {} : { headers: { range } }),
-        signal,
-      }),
+      open(
+        { path: pathOf(sessionId, file), ...(range === undefined ? {} : { headers: { range } }), signal },
+        async (incoming) => incoming,
+      ),
     async writeFile(sessionId, file, content, { ifMatch, isNew, isExecutable, signal } = {}) {
       const path = `${pathOf(sessionId, file)}${isExecutable === true ? "?executable=true" : ""}`;
       const headers = {
@@ -131,17 +131,17 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
       const path = `${pathOf(sessionId, file)}${isRecursive === true ? "?recursive=true" : ""}`;
       await once({ method: "DELETE", path, signal });
     },
-    async diff(turnId, { signal } = {}) {
-      const answer = await open({ method: "GET", path: `/v1/turns/${encodeURIComponent(turnId)}/diff`, signal });
-      const bytes = await readBytes(answer);
-      const patch = new TextDecoder().decode(bytes);
-      return { patch, bytes, isTruncated: answer.headers.get("x-turnd-truncated") === "true" };
-    },
+    diff: (turnId, { signal } = {}) =>
+      open({ path: `/v1/turns/${encodeURIComponent(turnId)}/diff`, signal }, async ({ headers, body }) => {
+        const bytes = await readBytes(body);
+        const patch = new TextDecoder().decode(bytes);
+        return { patch, bytes, isTruncated: headers.get("x-turnd-truncated") === "true" };
+      }),
   };
   return files;
 }
 
-async function readBytes({ body }: Incoming): Promise<Uint8Array<ArrayBuffer>> {
+async function readBytes(body: Incoming["body"]): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   for await (const chunk of chunksOf(body)) chunks.push(new Uint8Array(chunk));
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
