@@ -32,6 +32,8 @@ export async function startListening(
     stdin: "ignore",
     buffer: false,
     cleanup: true,
+    // A loaded machine takes longer than execa's five seconds to stop what has children; each test has its own limit.
+    forceKillAfterDelay: false,
   });
   const log: string[] = [];
   const { promise: listening, resolve } = Promise.withResolvers<string>();

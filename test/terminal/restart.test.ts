@@ -57,9 +57,7 @@ const FAR_BELOW_MS = 20_000;
 async function expectQuickStop(turnd: TestDaemon, mark: string): Promise<void> {
   expect(processesNaming(mark).length).toBeGreaterThan(0);
   const startedAt = performance.now();
-  // Not by execa, which kills what has not ended after five seconds.
-  process.kill(turnd.pid, "SIGTERM");
-  expect(await turnd.exited).toBe(0);
+  expect(await turnd.stop()).toBe(0);
   expect(performance.now() - startedAt).toBeLessThan(FAR_BELOW_MS);
   expect(processesNaming(mark)).toEqual([]);
 }

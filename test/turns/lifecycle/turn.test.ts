@@ -149,3 +149,17 @@ test("a turn that is steered ends at its next step boundary, or when the wait is
   await waiting.turn.send({ type: "steer_requested" });
   expect(await late.promise).toMatchObject({ reason: "steer" });
 });
+
+test("a process that two sweeps at once have ended is listed once, with its last signal", async () => {
+  const { turn } = makeTurn();
+  await run(turn);
+  const sweep = (pid: number, signal: string) =>
+    turn.send({ type: "processes_swept", processes: [{ pid, command: "tool", signal }] });
+  await sweep(7, "SIGINT");
+  await sweep(8, "SIGKILL");
+  await sweep(7, "SIGKILL");
+  expect(turn.file.ended_processes).toEqual([
+    { pid: 7, command: "tool", signal: "SIGKILL" },
+    { pid: 8, command: "tool", signal: "SIGKILL" },
+  ]);
+});

@@ -29,7 +29,7 @@ export function fileAfter(file: TurnFile, life: Life, input: Input): TurnFile {
     case "processes_swept":
       return input.processes.length === 0
         ? file
-        : { ...file, ended_processes: [...(file.ended_processes ?? []), ...input.processes] };
+        : { ...file, ended_processes: mergeEnded(file.ended_processes ?? [], input.processes) };
     case "concluded": {
       const { halted: _, ...rest } = file;
       return {
@@ -53,4 +53,11 @@ function withStopReason(file: TurnFile, { stopReason }: Life): TurnFile {
 /** The stop reason in a `turn.json`: that of a recording that was played is the recording's own. */
 export function stopReasonIn({ ended_by: endedBy, replay }: TurnFile): Life["stopReason"] {
   return replay?.is_played === true ? undefined : (endedBy ?? undefined);
+}
+
+type Ended = NonNullable<TurnFile["ended_processes"]>;
+
+/** Two sweeps at once may end the same process: it is listed once, with the signal it was sent last. */
+function mergeEnded(before: Readonly<Ended>, now: Readonly<Ended>): Ended {
+  return [...new Map([...before, ...now].map((entry) => [`${entry.pid} ${entry.command}`, entry])).values()];
 }
