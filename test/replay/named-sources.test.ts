@@ -147,6 +147,14 @@ function prefixed(prefix: string): Buffer {
   return Buffer.from(`Hello,\nsee {below}:\n${STDOUT.toString("utf8").replaceAll(/^(?=\{)/gm, prefix)}`);
 }
 
+/** As a mail program sends lines that are longer than it likes: cut, with a mark of its own at each cut or without one. */
+function broken(mark: string, from: (text: string) => string = String): Buffer {
+  const lines = from(STDOUT.toString("utf8")).split("\n");
+  return Buffer.from(lines.map((line) => line.match(/.{1,76}/g)?.join(`${mark}\r\n`) ?? "").join("\r\n"));
+}
+
+const BASE64 = STDOUT.toString("base64").replaceAll(/.{76}/g, "$&\r\n");
+
 test.each([
   ["nothing", Buffer.alloc(0), "is empty, so it is unknown which CLI printed nothing"],
   [
@@ -167,6 +175,23 @@ test.each([
   ],
   ["a quoting mail", prefixed("> "), `line 3 is a record of cli-b behind "> "; take that away first: sed 's/^[^{]*//'`],
   ["a log of containers", prefixed("worker-1  | "), 'line 3 is a record of cli-b behind "worker-1  | "'],
+  [
+    "a quoted-printable mail",
+    broken("=", (text) => text.replaceAll("=", "=3D")),
+    "line 5 is a record of cli-b, broken over 2 lines and quoted-printable, as mail programs do; decode it first: " +
+      "perl -MMIME::QuotedPrint -0777 -ne 'print decode_qp($_)'",
+  ],
+  [
+    "a mail with broken lines",
+    broken(""),
+    "line 5 is a record of cli-b, broken over 2 lines, as mail programs do; ask for it as an attachment",
+  ],
+  ["base64", Buffer.from(BASE64), "line 1 is the beginning of base64; decode it first: base64 -d"],
+  [
+    "a whole mail",
+    Buffer.from(`From: a\nSubject: b\n\n${gzipSync(STDOUT).toString("base64")}\n`),
+    "line 4 is the beginning of base64; decode it first: base64 -d",
+  ],
   ["an array", Buffer.from(JSON.stringify(RECORDS, null, 2)), "is a JSON array; convert it first: jq -c '.[]'"],
   ["an array in one line", Buffer.from(JSON.stringify(RECORDS)), "is a JSON array"],
   ["a record over lines", Buffer.from(JSON.stringify(RECORDS[0], null, 2)), "has records of several lines"],
@@ -183,6 +208,14 @@ test.each([
   const { code, printed, stderr } = await replayNamed(["-"], { input: [content] });
   expect([code, printed]).toEqual([1, ""]);
   expect(stderr).toContain(`turnd: standard input: ${reason}`);
+});
+
+test("a record that was cut off before another one is no mail's broken line", async () => {
+  const [first = "", ...rest] = STDOUT.toString("utf8").split("\n");
+  const { code, stderr } = await replayNamed(["-"], {
+    input: [Buffer.from([first.slice(0, 20), first, ...rest].join("\n"))],
+  });
+  expect([code, stderr]).toEqual([0, expect.stringContaining("read as stdout of cli-b")]);
 });
 
 test("a recording without stdout is a fault; one of a turn that never ran is not", async () => {
@@ -236,6 +269,26 @@ test("an archive is read below one directory, whatever it holds, and nothing of 
     expect([length, cut.code, cut.stderr]).toEqual([length, 1, `turnd: standard input: ${reason}\n`]);
   }
   expect(unpacked()).toEqual(before);
+});
+
+test("a fault inside an archive or a document names the place in it, and never where it was unpacked to", async () => {
+  const turn = { name: "run/turn.json", content: readFileSync(join(CLI_B, "turn.json")) };
+  const stdout = { name: "run/stdout.jsonl", content: STDOUT };
+  const cases: readonly (readonly [Parameters<typeof tarOf>[0], string])[] = [
+    [[turn, { name: "run/stdout.jsonl", type: "symlink" }], "/run: has no stdout.jsonl, so there is nothing to replay"],
+    [[turn, stdout, { name: "run/exit.json", content: Buffer.from("[]") }], "/run/exit.json: Invalid input: expected"],
+    [[turn, stdout, { name: "run/events.jsonl", content: Buffer.from("no\n") }], "/run/events.jsonl: line 1 of"],
+    [[turn, stdout, stdout], ': "run/stdout.jsonl": EEXIST: file already exists\n'],
+    [
+      [turn, stdout, { name: `${"x".repeat(300)}.jsonl`, content: STDOUT }],
+      `: "${"x".repeat(300)}.jsonl": ENAMETOOLONG`,
+    ],
+  ];
+  for (const [entries, reason] of cases) {
+    const { code, stderr } = await replayNamed(["-"], { input: [await tarOf(entries)] });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`turnd: standard input${reason}`)]);
+    expect(stderr).not.toContain("/proc/");
+  }
 });
 
 test("names and messages cannot steer the terminal", async () => {

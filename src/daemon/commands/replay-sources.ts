@@ -4,7 +4,7 @@ import type { Redact } from "../event-log/redact.ts";
 import type { DriftWatch } from "../executors/contract/records.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import { idsOf } from "../replay/recording.ts";
-import { RecordingError } from "../replay/recording-error.ts";
+import { nameFault, RecordingError } from "../replay/recording-error.ts";
 import { createSources, type RecordingSource, type Sources } from "../replay/source.ts";
 import { identifyOutput } from "../turns/replay/identify-output.ts";
 import { replayRecording, type ReplayOptions } from "../turns/replay/replay.ts";
@@ -86,6 +86,8 @@ export function createReplaySources(options: ReplaySourcesOptions): ReplaySource
           drift?.(record, line);
           runs?.look(record, line);
         },
+      }).catch((error: unknown) => {
+        throw directory === undefined ? error : nameFault(error, directory, name);
       });
       const second = runs?.secondAt();
       if (second !== undefined) {

@@ -70,8 +70,9 @@ async function writeEntry(path: string, content: AsyncIterable<unknown>, shown: 
       await file.close();
     }
   } catch (error) {
-    // Such as EEXIST: there twice, or once as a file and once as a directory.
-    if (error instanceof Error && "syscall" in error) throw new RecordingError(shown, error.message);
+    // Such as EEXIST: there twice, or once as a file and once as a directory. The path behind it is turnd's own.
+    if (error instanceof Error && "syscall" in error)
+      throw new RecordingError(shown, error.message.replace(/, \w+(?: '[^]*)?$/, ""));
     throw error;
   }
 }

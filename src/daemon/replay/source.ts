@@ -8,7 +8,7 @@ import { extractTar } from "./extract-tar.ts";
 import { openWriter } from "./file-writer.ts";
 import { openNamed } from "./open-named.ts";
 import { openRecording, isThere, readExit, toRecording, type Recording } from "./recording.ts";
-import { RecordingError } from "./recording-error.ts";
+import { nameFault, RecordingError } from "./recording-error.ts";
 import { unpackDocument } from "./unpack.ts";
 import { walkRecordings, type Found } from "./walk.ts";
 import { makeWorkshop, type Workshop } from "./workshop.ts";
@@ -139,7 +139,10 @@ export function createSources(options: SourceOptions): Sources {
           yield* openBelow(directory, name);
         } else if (content === "document") {
           await unpackDocument(chunks, { name, directory });
-          yield override(name, await openRecording(directory));
+          const recording = await openRecording(directory).catch((error: unknown) => {
+            throw nameFault(error, directory, name);
+          });
+          yield override(name, recording);
         } else {
           const file = join(directory, "stdout.jsonl");
           await copy(chunks, file);
@@ -154,7 +157,8 @@ export function createSources(options: SourceOptions): Sources {
   /** @param shown - what stands for the directory in names */
   async function* openBelow(directory: string, shown: string): AsyncGenerator<RecordingSource> {
     let count = 0;
-    for await (const found of walkRecordings(directory, options.onFault)) {
+    const report = (error: RecordingError): void => options.onFault(nameFault(error, directory, shown));
+    for await (const found of walkRecordings(directory, report)) {
       const name = shown + found.path.slice(directory.length);
       try {
         for await (const source of openFound(found, name, true)) {
@@ -164,7 +168,7 @@ export function createSources(options: SourceOptions): Sources {
       } catch (error) {
         if (!(error instanceof RecordingError)) throw error;
         count += 1;
-        options.onFault(error);
+        report(error);
       }
     }
     if (count === 0) throw new RecordingError(shown, "holds no recording: no turn.json, no stdout.jsonl, no document");

@@ -3,6 +3,7 @@ import { readJsonLine } from "../../executors/contract/json-line.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
 import { followOutput } from "../../process/output/follow.ts";
 import { RecordingError } from "../../replay/recording-error.ts";
+import { createMailWatch } from "./mailed-output.ts";
 
 /** Whose output a file holds, by its records alone. */
 export interface IdentifiedOutput {
@@ -58,12 +59,15 @@ function createIdentifier({ name, executors, advice }: IdentifyOptions): Identif
   const forms = new Set<string>();
   let [lines, records] = [0, 0];
   let hidden: string | undefined;
+  const mail = createMailWatch(executors);
 
   return {
     look({ text, number }) {
       lines = number;
       const read = readJsonLine(text);
       if (number === 1) assertReadable(name, text);
+      const mailed = mail.look(text, number);
+      if (mailed !== undefined) throw new RecordingError(name, mailed);
       if (read.kind !== "value") {
         hidden ??= findHidden(text, number, executors);
         return false;
