@@ -17,6 +17,8 @@ export interface Host {
   readonly sandboxDirectory: string;
   /** The CLIs that are driven. Called once at most, by a command that needs them. */
   loadExecutors(): Promise<readonly Executor[]>;
+  /** Called once there is more to do than to start and to answer probes, and maybe again; absent: nothing waits for it. */
+  readonly onWork?: () => void;
   /** Why code is compiled anew and not taken from the disk; absent where it is taken, or that was not tried. */
   readonly whyNoCompileCache?: string;
 }

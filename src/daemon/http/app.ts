@@ -66,6 +66,8 @@ export interface AppOptions {
   readonly uptimeMs: () => number;
   /** Once true, no turn is admitted and `/v1/ready` answers 503; everything else is still answered. */
   readonly isShuttingDown: () => boolean;
+  /** Called for every request that is no probe. */
+  readonly onWork?: () => void;
   /** Milliseconds from the start of the close in which clients may read the last events of turns that have ended. */
   readonly lastEventsMs?: number;
   /** Milliseconds after which every connection is cut; more than `lastEventsMs`. */
@@ -92,6 +94,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const streams = createOpenStreams(options.maxStreams, (connection) => app.connections.isFromSocket(connection));
   // Streams end before their connections are waited for.
   closeStreamsWith(app, streams, options);
+  if (options.onWork !== undefined) registerWork(app, options.onWork);
   limitConnections(app, { max: placesWithin(options), hasToken: options.token !== undefined });
   const tickets = createUrlTickets(app, options.ticketMs ?? TICKET_MS);
   registerHostGuard(app, options);
@@ -130,6 +133,16 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     version: options.version,
   });
   return app;
+}
+
+/** What is asked again and again whether or not anyone uses turnd. */
+const PROBES = new Set(["/v1/health", "/v1/ready", "/v1/sandbox", "/metrics"]);
+
+function registerWork(app: FastifyInstance, onWork: () => void): void {
+  app.addHook("onRequest", (request, _reply, done) => {
+    if (!PROBES.has(request.routeOptions.url ?? "")) onWork();
+    done();
+  });
 }
 
 function placesWithin({ maxStreams, maxFiles = Infinity }: AppOptions): number {

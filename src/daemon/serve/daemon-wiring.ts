@@ -29,7 +29,10 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-export type DaemonOptions = Omit<TurnPartsOptions, "starter">;
+export interface DaemonOptions extends Omit<TurnPartsOptions, "starter"> {
+  /** Called once there is more to do than to start and to answer probes, and maybe again. */
+  readonly onWork?: () => void;
+}
 
 /** For the connections of clients, where turns or shells took the whole time. */
 const LAST_MS = 1_000;
@@ -101,6 +104,7 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
       version: VERSION,
       uptimeMs: () => Math.round(process.uptime() * 1000),
       isShuttingDown: () => isShuttingDown,
+      ...(options.onWork === undefined ? {} : { onWork: options.onWork }),
       ...(settings.token === undefined ? {} : { token: settings.token }),
     });
     // Fastify passes on to Node what its types do not name.
@@ -109,6 +113,8 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
     if (values.TURND_SOCKET !== undefined) await app.connections.openSocket(values.TURND_SOCKET);
     await reportExecutors(parts.executors, logger);
     const url = describeAddress(app);
+    const { queued, running } = service.load();
+    if (queued + running > 0) options.onWork?.();
     logger.info({ url, pid: process.pid }, "listening");
     return {
       url,

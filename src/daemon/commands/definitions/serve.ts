@@ -49,7 +49,14 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
   }
   // The last resort: a request, turn or shell whose error is not handled must not end all the others.
   process.on("unhandledRejection", (error) => logger.error({ err: error }, "unhandled error"));
-  const starting = startDaemon({ settings, sandboxDirectory: host.sandboxDirectory, configured, logger, secrets });
+  const starting = startDaemon({
+    settings,
+    sandboxDirectory: host.sandboxDirectory,
+    configured,
+    logger,
+    secrets,
+    ...(host.onWork === undefined ? {} : { onWork: host.onWork }),
+  });
   const daemon = await Promise.race([starting, stopped.then(() => undefined)]).catch((error: unknown) => {
     process.stderr.write(`turnd: ${redact(describeError(error))}\n`);
     // At once: the next start resumes what was resumed already.
