@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { build } from "esbuild";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
@@ -172,6 +173,25 @@ test("a TypeScript consumer compiles, with the types of Node and with those of a
   const roots = ["--typeRoots", join(REPOSITORY, "node_modules/@types")];
   const files = ["consumer.ts", "runtime.ts", "replay-check.ts"];
   expect((await execa(tsc, [...common, ...asNode, ...roots, ...files], options)).all).toBe("");
+  // The package's own types are checked too.
+  const as16 = ["--module", "node16", "--moduleResolution", "node16", "--types", "node", ...roots, "consumer.ts"];
+  expect((await execa(tsc, [...common, ...as16], options)).all).toBe("");
+});
+
+test("a bundler makes one file for browsers of it, which asks for nothing of Node", async () => {
+  const entry = { contents: `export * from "turnd-client";`, resolveDir: installed.directory };
+  const { metafile, outputFiles } = await build({
+    stdin: entry,
+    bundle: true,
+    platform: "browser",
+    format: "esm",
+    target: ["chrome116", "firefox124", "safari17.4"],
+    minify: true,
+    metafile: true,
+    write: false,
+  });
+  expect(Object.values(metafile.outputs).flatMap(({ imports }) => imports)).toEqual([]);
+  expect(outputFiles.map(({ contents }) => contents.length < 400_000)).toEqual([true]);
 });
 
 test.skipIf(!HAS_CHROMIUM)("the page runs a turn from another origin in Chromium, and says what is wrong", async () => {
