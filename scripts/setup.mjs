@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BUNDLES, isStale } from "./bundles.mjs";
+import { describeTooOld, isNewEnough } from "./node-version.mjs";
 import { runNpm } from "./run-npm.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -17,6 +18,11 @@ const STAMP = "node_modules/.turnd-installed";
  */
 function setUp() {
   const isForTests = process.argv.includes("--tests");
+  // Elsewhere none is installed, and what comes after this runs on the Node that runs this.
+  if (!isForHere({ os: ["linux"], cpu: ["x64"] }) && !isNewEnough()) {
+    console.error(describeTooOld("install one, or put it first on PATH"));
+    process.exit(1);
+  }
   for (const folder of [".", "sandbox", ...(isForTests ? ["sandbox/versions", "test/pins"] : [])]) {
     const directory = join(ROOT, folder);
     if (!isInstalled(directory)) install(directory, folder);

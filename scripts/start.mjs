@@ -2,6 +2,18 @@
 // strips types takes longer to load than all of this.
 import { existsSync } from "node:fs";
 import { isStale, TURND } from "./bundles.mjs";
+import { describeTooOld, isNewEnough } from "./node-version.mjs";
 
-const built = new URL("../dist/daemon/start.mjs", import.meta.url);
-await import(existsSync(built) && !isStale(TURND) ? built.href : "./start/main.ts");
+// Not exit(): what is written to a pipe may still be under way.
+function refuse(text, code) {
+  console.error(text);
+  process.exitCode = code;
+}
+
+if (!isNewEnough()) refuse(describeTooOld("start it with bin/turnd or npm start, which find the repository's own"), 1);
+else if (process.env["npm_lifecycle_event"] === "start" && process.env["npm_config_scripted"] !== undefined)
+  refuse("turnd: npm has taken --scripted for itself: npm start -- --scripted", 2);
+else {
+  const built = new URL("../dist/daemon/start.mjs", import.meta.url);
+  await import(existsSync(built) && !isStale(TURND) ? built.href : "./start/main.ts");
+}

@@ -6,7 +6,13 @@ import { bundleTurnd, STARTED_HERE } from "../../scripts/bundle-turnd.ts";
 import { TURND } from "../../scripts/bundles.mjs";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
-const COPIED = ["package.json", "package-lock.json", "scripts/start.mjs", "scripts/bundles.mjs"];
+const COPIED = [
+  "package.json",
+  "package-lock.json",
+  "scripts/start.mjs",
+  "scripts/bundles.mjs",
+  "scripts/node-version.mjs",
+];
 
 /** A repository whose bundle, newer than everything in it, prints that it runs, as does its source. */
 function tree() {
@@ -48,6 +54,43 @@ test.each([
   const { root, start } = tree();
   change(root);
   expect(await start()).toBe("the source doctor a b");
+});
+
+/** What a program sees that an older Node, or another machine, runs. */
+function pretending(properties: Readonly<Record<string, unknown>>): string {
+  const lines = Object.entries(properties).map(
+    ([name, value]) => `Object.defineProperty(process, ${JSON.stringify(name)}, { value: ${JSON.stringify(value)} });`,
+  );
+  return `data:text/javascript,${encodeURIComponent(lines.join(""))}`;
+}
+
+const OLD = { versions: { ...process.versions, node: "20.20.2" } };
+
+test("a Node that is too old for the source is named in one line, and so is what to do", async () => {
+  const { root } = tree();
+  cpSync(join(REPOSITORY, "scripts/setup.mjs"), join(root, "scripts/setup.mjs"));
+  cpSync(join(REPOSITORY, "scripts/run-npm.mjs"), join(root, "scripts/run-npm.mjs"));
+  const run = (program: string, properties: object) =>
+    execa(process.execPath, ["--import", pretending({ ...properties }), join(root, "scripts", program)], {
+      reject: false,
+    });
+  const started = await run("start.mjs", OLD);
+  expect([started.exitCode, started.stdout]).toEqual([1, ""]);
+  expect(started.stderr).toMatch(
+    /^turnd: needs Node 22\.18 or newer, and this is 20\.20\.2: start it with bin\/turnd .*$/,
+  );
+  // Where the repository brings no Node of its own.
+  const setUp = await run("setup.mjs", { ...OLD, arch: "arm64" });
+  expect([setUp.exitCode, setUp.stdout]).toEqual([1, ""]);
+  expect(setUp.stderr).toMatch(/^turnd: needs Node 22\.18 or newer, and this is 20\.20\.2: install one.*$/);
+});
+
+test("an option that npm has taken for itself is no start without it", async () => {
+  const { root } = tree();
+  const npm = { npm_lifecycle_event: "start", npm_config_scripted: "true" };
+  const started = await execa(process.execPath, [join(root, "scripts/start.mjs")], { reject: false, env: npm });
+  expect([started.exitCode, started.stdout]).toEqual([2, ""]);
+  expect(started.stderr).toBe("turnd: npm has taken --scripted for itself: npm start -- --scripted");
 });
 
 test("every file that the bundle is made of makes it old", async () => {
