@@ -141,7 +141,7 @@ test("what its fixtures show is what its shapes have, and they replay as recorde
 });
 
 test("a name that is no executor is refused, and the executors that there are are listed", async () => {
-  const message = 'must be one of cli-a, cli-b, toy, got "cli-z"';
+  const message = 'must be one of cli-a (opencode), cli-b (codex), toy, got "cli-z"';
   const refused = { code: "invalid_request", fields: [{ path: "executor", message }] };
   for (const path of ["/v1/turns", "/v1/sessions"]) {
     const body = { executor: "cli-z", ...(path === "/v1/turns" ? { input: "x" } : {}) };

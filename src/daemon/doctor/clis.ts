@@ -44,7 +44,8 @@ async function checkBinary(runtime: ExecutorRuntime, signal: AbortSignal): Promi
   const { executor, cliName } = runtime;
   const located = await runtime.locate(signal);
   if (!located.ok) {
-    return fault(located.reason, `install ${cliName}, or name its binary in ${executor.variablePrefix}_BIN`);
+    const program = cliName === executor.id ? executor.builtAs : cliName;
+    return fault(located.reason, `install ${program}, or name its binary in ${executor.variablePrefix}_BIN`);
   }
   const unguarded = describeUnguarded(executor, cliName, located);
   if (unguarded !== undefined) return fault(unguarded.message, unguarded.remedy);

@@ -177,3 +177,8 @@ test("the log names at the start which CLI is configured, and why another one ca
   expect(log).toMatch(/"executor":"cli-b"[^}]*"msg":"executor is configured"/);
   expect(log).not.toContain("no executor can run turns yet");
 });
+
+test("a CLI whose program nothing has named says which variable names it", async () => {
+  const turnd = await fakeDaemon({ CLI_B_NAME: "", CLI_B_BIN: "" });
+  await expectUnavailable(turnd, "cli-b", /"cli-b" is not on PATH: set CLI_B_NAME=codex where that is, or CLI_B_BIN; /);
+});

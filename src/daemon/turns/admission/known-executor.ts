@@ -11,7 +11,10 @@ import { listIds, type Executors } from "../readiness/executors.ts";
 export function knownExecutor(executors: Executors, id: string, path: string): ExecutorRuntime {
   const runtime = executors.get(id);
   if (runtime !== undefined) return runtime;
-  const message = `must be one of ${listIds(executors)}, got "${id}"`;
+  const known = [...executors.values()].map(({ executor }) =>
+    executor.builtAs === executor.id ? executor.id : `${executor.id} (${executor.builtAs})`,
+  );
+  const message = `must be one of ${known.join(", ")}, got "${id}"`;
   throw new ProblemError("invalid_request", `${path}: ${message}`, { fields: [{ path, message }] });
 }
 

@@ -73,13 +73,20 @@ export function createLocate(options: AskOptions): SharedAnswer<Located> {
 }
 
 /** Finds the binary of a CLI; starts no process. */
-export function findCli(options: AskOptions): Promise<FoundProgram> {
-  return findProgram({
-    name: options.cliName,
-    ...(options.explicitBinary === undefined ? {} : { explicit: options.explicitBinary }),
-    searchPath: options.env["PATH"] ?? "",
-    native: options.executor.nativeBinaries(options.cliName),
+export async function findCli({ executor, cliName, explicitBinary, env }: AskOptions): Promise<FoundProgram> {
+  const found = await findProgram({
+    name: cliName,
+    ...(explicitBinary === undefined ? {} : { explicit: explicitBinary }),
+    searchPath: env["PATH"] ?? "",
+    native: executor.nativeBinaries(cliName),
   });
+  // Nothing has named it: no program is called as turnd calls its executors.
+  if (found.ok || explicitBinary !== undefined || cliName !== executor.id) return found;
+  const { variablePrefix, builtAs } = executor;
+  return {
+    ok: false,
+    reason: `${found.reason}: set ${variablePrefix}_NAME=${builtAs} where that is, or ${variablePrefix}_BIN`,
+  };
 }
 
 /** @returns undefined for a file that has gone since it was found */
