@@ -1,5 +1,6 @@
 import { TurndHistoryError, TurndProtocolError, TurndUnreachable } from "../client/errors.ts";
 import { ProblemError } from "../protocol/index.ts";
+import { safeLine } from "../command-line/text.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 
 /** A fault that ends a command, in words for the person who typed it. */
@@ -30,7 +31,8 @@ export function explain(error: unknown, url: string, hasToken: boolean): ClientF
   if (error instanceof ClientFailure) return error;
   if (error instanceof ProblemError) return explainProblem(error, url, hasToken);
   if (error instanceof TurndUnreachable) {
-    const message = `no turnd answers at ${url}: start one with \`npm start\` or name another with --url (${error.message})`;
+    const why = isTlsFault(error) ? `${url} does not speak TLS: is it http?` : safeLine(error.message);
+    const message = `no turnd answers at ${url}: start one with \`npm start\` or name another with --url (${why})`;
     return new ClientFailure("unreachable", message, EXIT.unreachable, error);
   }
   if (error instanceof TurndHistoryError) {
@@ -43,6 +45,12 @@ export function explain(error: unknown, url: string, hasToken: boolean): ClientF
     return new ClientFailure("system_error", error.message, EXIT.failed, error);
   }
   throw error;
+}
+
+/** OpenSSL says it with a number, the place in its own source, and a line feed. */
+function isTlsFault({ cause }: Error): boolean {
+  const within = cause instanceof Error ? cause.cause : undefined;
+  return within instanceof Error && "code" in within && within.code === "ERR_SSL_WRONG_VERSION_NUMBER";
 }
 
 function explainProblem(error: ProblemError, url: string, hasToken: boolean): ClientFailure {

@@ -1,4 +1,5 @@
-import { text as readAll } from "node:stream/consumers";
+import { isUtf8 } from "node:buffer";
+import { buffer as readAll } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { newRequestId } from "../client/request-id.ts";
 import type { TurnRequestBody } from "../client/turnd-client.ts";
@@ -70,8 +71,10 @@ export async function runTurn(context: Context, words: readonly string[], option
 async function readPrompt({ stdin, terminal, signal }: Context, words: readonly string[]): Promise<string> {
   if (words.length !== 1 || words[0] !== "-") return words.join(" ");
   if (stdin.isTTY) terminal.notice("turnd: reads the prompt; Ctrl-D ends it");
-  const prompt = await Promise.race([readAll(stdin), whenAborted(signal)]);
-  if (prompt === undefined) throw signal.reason;
+  const bytes = await Promise.race([readAll(stdin), whenAborted(signal)]);
+  if (bytes === undefined) throw signal.reason;
+  if (!isUtf8(bytes)) terminal.warn("turnd: warning: the prompt is not UTF-8; what is not is replaced by U+FFFD");
+  const prompt = bytes.toString("utf8");
   if (prompt.trim() === "") throw usageFailure("the prompt on standard input is empty");
   return prompt;
 }

@@ -47,7 +47,9 @@ export function formatUsage(usage: Usage): string {
 
 /** `1.2 s`, `3 min 20 s`. */
 export function formatDuration(durationMs: number): string {
-  const seconds = durationMs / 1_000;
-  if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  // Rounded before it is divided: there is no 60.0 s, and no 1 min 60 s.
+  const tenths = Math.round(durationMs / 100);
+  if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`;
+  const seconds = Math.round(durationMs / 1_000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }

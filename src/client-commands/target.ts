@@ -108,7 +108,9 @@ async function readConfig(file: string): Promise<z.output<typeof Config>> {
 
 function acceptUrl(text: string): { readonly url: string; readonly isExposed: boolean } {
   try {
-    return readServiceUrl(text);
+    const { url, isExposed } = readServiceUrl(text);
+    // As logs and documents name what turnd serves; the client puts it there itself.
+    return { url: url.replace(/\/v1$/, ""), isExposed };
   } catch (error) {
     if (error instanceof ServiceUrlError) throw usageFailure(error.message);
     throw error;

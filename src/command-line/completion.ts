@@ -65,12 +65,12 @@ async function candidatesOf(
     const choices = command.options.find((option) => option.long === awaiting)?.argChoices;
     return choices ?? valuesOf({ command: path, option: awaiting });
   }
-  if (typed.startsWith("-"))
-    return [...command.options, ...program.options].flatMap(({ long, hidden }) =>
-      long === undefined || hidden ? [] : [long],
-    );
+  if (typed.startsWith("-")) {
+    const options = [...new Set([...command.options, ...program.options])];
+    return [...options.flatMap(({ long, hidden }) => (long === undefined || hidden ? [] : [long])), "--help"];
+  }
   const names = command.commands.map((one) => one.name());
-  if (names.length > 0) return names;
+  if (names.length > 0) return command === program && before.length === 0 ? [...names, "help"] : names;
   return command.registeredArguments[0]?.argChoices ?? valuesOf({ command: path, option: undefined });
 }
 

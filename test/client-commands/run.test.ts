@@ -89,6 +89,14 @@ test("nothing that a model writes steers the terminal; colours are for terminals
   }
 });
 
+test("a prompt that is not UTF-8 is run with what can be read, and reported", async () => {
+  const running = startCommand(turnd.url, ["run", "--executor", "cli-b", "--quiet", "-"], { input: null });
+  running.stdin.end(Buffer.from("caf\u00e9", "latin1"));
+  const { exitCode, stdout, stderr } = await running;
+  expect([exitCode, stdout]).toEqual([0, "caf\ufffd"]);
+  expect(stderr).toBe("turnd: warning: the prompt is not UTF-8; what is not is replaced by U+FFFD");
+});
+
 test("Ctrl-C cancels the turn and waits for its receipt", async () => {
   const running = startCommand(turnd.url, ["run", "--executor", "cli-b", "begun\nhang"]);
   await collect(running.stdout).has("begun");

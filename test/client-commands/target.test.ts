@@ -88,6 +88,20 @@ test("a variable that is misspelt, or no port, is named", async () => {
   ]);
 });
 
+test("the address may be the one that logs and documents name, with /v1", async () => {
+  const { url } = await fakeDaemon();
+  expect(await runCommand(`${url}/v1/`, ["turns"])).toMatchObject({ exitCode: 0 });
+});
+
+test("https to a turnd that speaks http is said in one line", async () => {
+  const { url } = await fakeDaemon();
+  const { exitCode, stderr } = await runCommand(url.replace("http:", "https:"), ["turns"]);
+  expect([exitCode, stderr]).toEqual([
+    6,
+    expect.stringMatching(/^turnd: no turnd answers at https:.* does not speak TLS: is it http\?\)$/),
+  ]);
+});
+
 test("an output that takes nothing more is named, and is no success", async () => {
   const { url } = await fakeDaemon();
   expect(await runCommand(url, ["run", "--detach", "--executor", "cli-b", "hello"])).toMatchObject({ exitCode: 0 });

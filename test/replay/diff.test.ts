@@ -19,6 +19,7 @@ async function diff(a: string, b: string, options: { isJson?: boolean; isStrict?
     out,
     isJson: false,
     isStrict: false,
+    hasColors: false,
     signal: new AbortController().signal,
     ...options,
   });

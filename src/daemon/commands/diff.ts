@@ -12,6 +12,8 @@ export interface DiffOptions extends Omit<ReplaySourcesOptions, "onFault"> {
   readonly isJson: boolean;
   /** Compare times and ids too. */
   readonly isStrict: boolean;
+  /** Paint what differs. */
+  readonly hasColors: boolean;
   readonly out: Writable;
   /** Aborted to stop; what was unpacked is removed then. */
   readonly signal: AbortSignal;
@@ -37,7 +39,9 @@ export async function printDiff(a: string, b: string, options: DiffOptions): Pro
     const sides = await Promise.race([readBoth(), untilAborted(options.signal)]);
     const differences = compareEvents(sides[0].events, sides[1].events);
     const code = differences.every(({ kind }) => kind === "same") ? 0 : 1;
-    const text = options.isJson ? toJson(sides, differences, code === 0) : toText(sides, differences, options.out);
+    const text = options.isJson
+      ? toJson(sides, differences, code === 0)
+      : toText(sides, differences, options.hasColors);
     await write(options.out, options.redact(text)).catch((error: unknown) => {
       // What they come to is known all the same.
       if (!isReaderGone(error)) throw error;
@@ -96,10 +100,9 @@ function toJson([a, b]: readonly [Side, Side], differences: readonly Difference[
 /** What one line shows of a value. */
 const MAX_SHOWN_CHARACTERS = 160;
 
-function toText([a, b]: readonly [Side, Side], differences: readonly Difference[], out: Writable): string {
-  const isTerminal = "isTTY" in out && out.isTTY === true;
+function toText([a, b]: readonly [Side, Side], differences: readonly Difference[], hasColors: boolean): string {
   const paint = (color: "red" | "green" | "yellow" | "dim", line: string): string =>
-    isTerminal ? styleText(color, line, { validateStream: false }) : line;
+    hasColors ? styleText(color, line, { validateStream: false }) : line;
   const lines = [
     paint("red", `--- ${describeSide(a)}`),
     paint("green", `+++ ${describeSide(b)}`),

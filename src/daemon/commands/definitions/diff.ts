@@ -1,7 +1,8 @@
+import { takesColors } from "../../../command-line/colors.ts";
 import { createRedactor } from "../../event-log/redact.ts";
 import type { CommandLine } from "../command-line.ts";
 import { describeError, loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
-import { addOutputOptions, type OutputOptions } from "./output-options.ts";
+import { addOutputOptions, describeUnknownExecutor, type OutputOptions } from "./output-options.ts";
 import { untilReadOrStopped } from "./stop-reading.ts";
 
 interface DiffOptions extends OutputOptions {
@@ -29,6 +30,11 @@ export function addDiff({ program, perform }: CommandLine): void {
 
 async function diff(host: Host, a: string, b: string, options: DiffOptions): Promise<ExitCode> {
   const executors = await loadExecutors(host);
+  const unknown = describeUnknownExecutor([options.executor], executors);
+  if (unknown !== undefined) {
+    process.stderr.write(`turnd: ${unknown}\n`);
+    return TROUBLE;
+  }
   warnOfUnknownVariables(host, executors);
   const [{ printDiff }, { secretsOfEnvironment }] = await Promise.all([import("../diff.ts"), import("../render.ts")]);
   const redact = createRedactor(secretsOfEnvironment(host.env, self(), executors));
@@ -44,6 +50,7 @@ async function diff(host: Host, a: string, b: string, options: DiffOptions): Pro
         exit: options.exit,
         isJson: options.json === true,
         isStrict: options.strict === true,
+        hasColors: takesColors(process.stdout, host.env),
         signal,
       }).catch((error: unknown) => {
         if (signal.aborted) throw error;

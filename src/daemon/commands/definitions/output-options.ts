@@ -1,6 +1,8 @@
 import { constants } from "node:os";
 import { InvalidArgumentError, Option, type Command } from "commander";
+import { nearest } from "../../../command-line/nearest.ts";
 import { CliName, type Exit } from "../../../protocol/index.ts";
+import type { Executor } from "../../executors/contract/executor.ts";
 
 /** What a person says of output that came alone, or in the place of what was recorded. */
 export interface OutputOptions {
@@ -22,6 +24,23 @@ export function addOutputOptions(command: Command): Command {
         "how its process ended, such as 1 or SIGKILL, instead of what is recorded",
       ).argParser(parseExit),
     );
+}
+
+/**
+ * Names that are of no executor.
+ *
+ * @returns what a person reads of it; undefined where all are known
+ */
+export function describeUnknownExecutor(
+  named: readonly (string | undefined)[],
+  executors: readonly Executor[],
+): string | undefined {
+  const names = executors.flatMap(({ id, builtAs }) => [id, builtAs]);
+  const unknown = named.find((name) => name !== undefined && !names.includes(name));
+  if (unknown === undefined) return undefined;
+  const hint = nearest(unknown, names);
+  const ids = executors.map(({ id }) => id).join(", ");
+  return `there is no executor ${JSON.stringify(unknown)}, only ${ids}${hint === undefined ? "" : ` (Did you mean ${hint}?)`}`;
 }
 
 /** Whether turnd has it is known once the executors are loaded. */

@@ -1,6 +1,6 @@
-import { nearest } from "../../../command-line/nearest.ts";
 import type { CommandLine } from "../command-line.ts";
 import { loadExecutors, self, untilStopped, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
+import { describeUnknownExecutor } from "./output-options.ts";
 
 interface Options {
   readonly json?: boolean;
@@ -21,13 +21,9 @@ export function addProbe({ program, settingsHint, perform }: CommandLine): void 
 
 async function probe(host: Host, named: readonly string[], { json = false, keep }: Options): Promise<ExitCode> {
   const executors = await loadExecutors(host);
-  const names = executors.flatMap(({ id, builtAs }) => [id, builtAs]);
-  const ids = executors.map(({ id }) => id);
-  const unknown = named.find((name) => !names.includes(name));
+  const unknown = describeUnknownExecutor(named, executors);
   if (unknown !== undefined) {
-    const hint = nearest(unknown, names);
-    const meant = hint === undefined ? "" : ` (Did you mean ${hint}?)`;
-    process.stderr.write(`turnd: there is no executor ${JSON.stringify(unknown)}, only ${ids.join(", ")}${meant}\n`);
+    process.stderr.write(`turnd: ${unknown}\n`);
     return 2;
   }
   warnOfUnknownVariables(host, executors);

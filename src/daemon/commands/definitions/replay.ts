@@ -3,7 +3,7 @@ import { createRedactor } from "../../event-log/redact.ts";
 import { keepHeapSmall } from "../../serve/small-heap.ts";
 import type { CommandLine } from "../command-line.ts";
 import { loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
-import { addOutputOptions, type OutputOptions } from "./output-options.ts";
+import { addOutputOptions, describeUnknownExecutor, type OutputOptions } from "./output-options.ts";
 import { untilReadOrStopped } from "./stop-reading.ts";
 
 interface ReplayOptions extends OutputOptions {
@@ -34,6 +34,11 @@ async function replay(host: Host, names: readonly string[], options: ReplayOptio
   // Before anything is loaded that takes memory.
   keepHeapSmall();
   const executors = await loadExecutors(host);
+  const unknown = describeUnknownExecutor([options.executor], executors);
+  if (unknown !== undefined) {
+    process.stderr.write(`turnd: ${unknown}\n`);
+    return 2;
+  }
   warnOfUnknownVariables(host, executors);
   const [{ printReplays }, { secretsOfEnvironment }] = await Promise.all([
     import("../replay.ts"),
