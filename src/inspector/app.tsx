@@ -11,6 +11,7 @@ import { ListView } from "./list/list-view.tsx";
 import { listState, turns, watchList } from "./list/turn-list.ts";
 import { leave, LoginDialog, LoginPage } from "./login.tsx";
 import { route } from "./route.ts";
+import { visibleText } from "./text/visible.ts";
 import { TurnPage } from "./turn/turn-page.tsx";
 
 /** The whole page. */
@@ -112,6 +113,7 @@ function Faults() {
 function showTitle(): void {
   const running = turns.value.filter(({ status }) => status === "running").length;
   const shown = turns.value.find(({ turn_id: id }) => id === route.value.turnId);
-  const name = shown === undefined ? "turnd" : `${(shown.input_excerpt ?? shown.turn_id).slice(0, 60)} · turnd`;
+  const name =
+    shown === undefined ? "turnd" : `${visibleText(shown.input_excerpt ?? shown.turn_id).slice(0, 60)} · turnd`;
   document.title = running === 0 ? name : `(${running}) ${name}`;
 }

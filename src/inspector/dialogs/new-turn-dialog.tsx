@@ -21,7 +21,11 @@ export function NewTurnDialog() {
   );
 }
 
-function NewTurnForm({ session }: { readonly session: Tolerant<Session> | undefined }) {
+function NewTurnForm({
+  session,
+}: {
+  readonly session: Pick<Tolerant<Session>, "session_id" | "executor"> | undefined;
+}) {
   const executors = useExecutors();
   const [chosen, setChosen] = useState<string | undefined>(session?.executor);
   const [input, setInput] = useState("");

@@ -8,7 +8,7 @@ export type OpenDialog =
   | "help"
   | "new-turn"
   | "recording"
-  | { readonly newTurnIn: Tolerant<Session> }
+  | { readonly newTurnIn: Pick<Tolerant<Session>, "session_id" | "executor"> }
   | { readonly command: string };
 export const isDialogOpen = signal<OpenDialog>(undefined);
 

@@ -1,20 +1,32 @@
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnSnapshot } from "../../protocol/turns.ts";
 import { isDialogOpen } from "../dialogs/open-dialog.ts";
 import { moveFocus } from "../keyboard/roving.ts";
 import { route, turnHref } from "../route.ts";
-import { formatAge, formatDuration, shortId } from "../text/format.ts";
+import { formatCount, shortId } from "../text/format.ts";
 import { Plain } from "../text/text.tsx";
+import { visibleText } from "../text/visible.ts";
 import { StatusMark } from "../turn/status.tsx";
-import { hasMore, listed, listState, search, showMore, statusFilter, type ListedSession } from "./turn-list.ts";
+import { Age, Running, useClocks } from "./clock.tsx";
+import {
+  filterByStatus,
+  hasMore,
+  isReadingOlder,
+  listed,
+  listState,
+  search,
+  showOlder,
+  statusFilter,
+  turns as known,
+  type ListedSession,
+} from "./turn-list.ts";
 
 const STATUSES = ["all", "queued", "running", "completed", "failed", "cancelled"] as const;
 
 /** Sessions and their turns. */
 export function ListView() {
-  const now = useClock();
+  useClocks();
   const { isLoaded, fault } = listState.value;
   return (
     <nav class="list" aria-label="Sessions and turns">
@@ -31,7 +43,7 @@ export function ListView() {
           aria-label="Status"
           value={statusFilter.value}
           onChange={({ currentTarget }) => {
-            statusFilter.value = STATUSES.find((status) => status === currentTarget.value) ?? "all";
+            filterByStatus(STATUSES.find((status) => status === currentTarget.value) ?? "all");
           }}
         >
           {STATUSES.map((status) => (
@@ -43,17 +55,26 @@ export function ListView() {
       </div>
       <div class="list-items" onKeyDown={(event) => moveFocus(event, ".turn-link")}>
         {listed.value.map((entry) => (
-          <SessionItem key={entry.session.session_id} entry={entry} now={now} />
+          <SessionItem key={entry.session.session_id} entry={entry} />
         ))}
         {isLoaded && listed.value.length === 0 && <Empty />}
         {!isLoaded && fault === undefined && <p class="muted">Loading …</p>}
-        {hasMore.value && (
-          <button type="button" class="quiet" onClick={showMore}>
-            Show older turns
-          </button>
-        )}
+        {hasMore.value && <Older />}
       </div>
     </nav>
+  );
+}
+
+/** Leads to what is older than all that is listed. */
+function Older() {
+  const isSearch = search.value.trim() !== "";
+  return (
+    <div class="older">
+      {isSearch && <p class="muted">Searched the newest {formatCount(known.value.length)} turns.</p>}
+      <button type="button" class="quiet" disabled={isReadingOlder.value} onClick={() => void showOlder()}>
+        {isReadingOlder.value ? "Reading …" : isSearch ? "Search older turns" : "Show older turns"}
+      </button>
+    </div>
   );
 }
 
@@ -69,7 +90,7 @@ function Empty() {
   );
 }
 
-function SessionItem({ entry, now }: { readonly entry: ListedSession; readonly now: number }) {
+function SessionItem({ entry }: { readonly entry: ListedSession }) {
   const { session, turns } = entry;
   return (
     <section class="session" aria-label={`Session ${session.session_id}`}>
@@ -91,18 +112,20 @@ function SessionItem({ entry, now }: { readonly entry: ListedSession; readonly n
       {turns.length === 0 && <p class="muted">No turn yet.</p>}
       <ul>
         {turns.map((turn) => (
-          <TurnItem key={turn.turn_id} turn={turn} now={now} />
+          <TurnItem key={turn.turn_id} turn={turn} />
         ))}
       </ul>
     </section>
   );
 }
 
-function TurnItem({ turn, now }: { readonly turn: Tolerant<TurnSnapshot>; readonly now: number }) {
+function TurnItem({ turn }: { readonly turn: Tolerant<TurnSnapshot> }) {
   const isShown = route.value.turnId === turn.turn_id;
-  const { started_at: startedAt, ended_at: endedAt } = turn;
-  const ranMs =
-    startedAt === undefined ? undefined : (endedAt === undefined ? now : Date.parse(endedAt)) - Date.parse(startedAt);
+  // The same element again is not looked at: of thousands of turns a few change.
+  return useMemo(() => <TurnRow turn={turn} isShown={isShown} />, [turn, isShown]);
+}
+
+function TurnRow({ turn, isShown }: { readonly turn: Tolerant<TurnSnapshot>; readonly isShown: boolean }) {
   const prompt = turn.input_excerpt ?? "";
   return (
     <li>
@@ -111,29 +134,19 @@ function TurnItem({ turn, now }: { readonly turn: Tolerant<TurnSnapshot>; readon
         href={turnHref(turn.turn_id)}
         aria-current={isShown ? "page" : undefined}
         tabIndex={isShown ? 0 : -1}
-        title={prompt}
+        title={visibleText(prompt)}
       >
         <span class="turn-prompt">{prompt === "" ? shortId(turn.turn_id) : <Plain text={prompt} />}</span>
         <span class="turn-facts">
           <StatusMark status={turn.status} />
           {turn.executor === "replay" && <span>replay</span>}
-          <span>{formatAge(turn.created_at, now)}</span>
-          {ranMs !== undefined && <span>{formatDuration(Math.max(0, ranMs))}</span>}
-          <span>{turn.last_seq} events</span>
+          <Age since={turn.created_at} />
+          {turn.started_at !== undefined && <Running from={turn.started_at} to={turn.ended_at} />}
+          <span>
+            {formatCount(turn.last_seq)} {turn.last_seq === 1 ? "event" : "events"}
+          </span>
         </span>
       </a>
     </li>
   );
-}
-
-/** Now, once a second. */
-function useClock(): number {
-  const now = useSignal(Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => {
-      now.value = Date.now();
-    }, 1_000);
-    return () => clearInterval(timer);
-  }, [now]);
-  return now.value;
 }

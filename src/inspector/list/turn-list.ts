@@ -1,14 +1,18 @@
 import { computed, signal } from "@preact/signals";
 import type { Session } from "../../protocol/sessions.ts";
+import { ProblemError } from "../../protocol/problems.ts";
 import type { Tolerant } from "../../protocol/newer-words.ts";
-import type { TurnSnapshot } from "../../protocol/turns.ts";
+import type { TurnSnapshot, TurnStatus } from "../../protocol/turns.ts";
 import { TurndUnreachable } from "../../client/errors.ts";
 import { login, turnd } from "../connection.ts";
+import { showFault } from "../dialogs/open-dialog.ts";
 import { isPageSeen } from "../page-visibility.ts";
+import { NO_TURNS, takeNewest, takeOlder, takeOne } from "./known-turns.ts";
 
 /** A session with its turns, newest first. */
 export interface ListedSession {
-  readonly session: Tolerant<Session>;
+  readonly session: Pick<Tolerant<Session>, "session_id" | "executor">;
+  /** Those that are known and that the filter leaves. */
   readonly turns: readonly Tolerant<TurnSnapshot>[];
   /** Of its last turn, or of itself. */
   readonly changedAt: string;
@@ -17,55 +21,87 @@ export interface ListedSession {
 const PERIOD_MS = 2_000;
 /** While the page is not seen: its title says what runs. */
 const UNSEEN_PERIOD_MS = 10_000;
-const FIRST_LIMIT = 100;
-const MOST = 5_000;
-const PAGE = 1_000;
+/** Read anew each time. */
+const NEWEST = 100;
+/** Added each time that a reader asks for older ones. */
+const OLDER = 200;
+/** The same for a search, which goes on until something is found. */
+const SEARCHED = 1_000;
 
-export const turns = signal<readonly Tolerant<TurnSnapshot>[]>([]);
-export const sessions = signal<readonly Tolerant<Session>[]>([]);
+const known = signal(NO_TURNS);
+/** Of the chosen status; the newest are as they were seconds ago. */
+export const turns = computed(() => known.value.turns);
+const sessions = signal<readonly Tolerant<Session>[]>([]);
 /** Whether anything has been read yet, and what keeps it from being read now. */
 export const listState = signal<{ readonly isLoaded: boolean; readonly fault: string | undefined }>({
   isLoaded: false,
   fault: undefined,
 });
 export const search = signal("");
-export const statusFilter = signal<TurnSnapshot["status"] | "all">("all");
-const limit = signal(FIRST_LIMIT);
+export const statusFilter = signal<TurnStatus | "all">("all");
+/** Whether turnd has turns that are older than those that are known, and whether they are being read. */
+export const hasMore = computed(() => known.value.cursor !== undefined);
+export const isReadingOlder = signal(false);
 
-/** Whether turnd may have more turns than are listed. */
-export const hasMore = computed(() => turns.value.length >= limit.value && limit.value < MOST);
+const words = computed(() => search.value.toLowerCase().split(/\s+/).filter(Boolean));
+const wanted = computed(() => turns.value.filter(isWanted));
 
 /** Sessions by their last change, with those of their turns that the filter leaves. */
 export const listed = computed<readonly ListedSession[]>(() => {
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const isFiltered = words.length > 0 || statusFilter.value !== "all";
-  const bySession = Map.groupBy(
-    turns.value.filter((turn) => isWanted(turn, words)),
-    (turn) => turn.session_id,
-  );
-  return sessions.value
-    .map((session) => {
-      const own = bySession.get(session.session_id) ?? [];
-      return { session, turns: own, changedAt: own[0]?.created_at ?? session.created_at };
-    })
-    .filter((entry) => !isFiltered || entry.turns.length > 0)
-    .toSorted((one, other) => other.changedAt.localeCompare(one.changedAt));
+  const bySession = Map.groupBy(wanted.value, (turn) => turn.session_id);
+  const withTurns = [...bySession.entries()].map(([id, own]): ListedSession => {
+    const executor = own[0]?.executor ?? "";
+    return { session: { session_id: id, executor }, turns: own, changedAt: own[0]?.created_at ?? "" };
+  });
+  return [...withTurns, ...emptySessions()].toSorted((one, other) => other.changedAt.localeCompare(one.changedAt));
 });
 
 /** The turns in the order in which they are shown. */
 export const shownTurns = computed(() => listed.value.flatMap((entry) => entry.turns));
 
-function isWanted(turn: Tolerant<TurnSnapshot>, words: readonly string[]): boolean {
+/** Those that have no turn at all; of the time that is listed. */
+function emptySessions(): readonly ListedSession[] {
+  if (words.value.length > 0 || statusFilter.value !== "all") return [];
+  const since = hasMore.value ? (turns.value.at(-1)?.created_at ?? "") : "";
+  return sessions.value
+    .filter(({ turns: ids, created_at: createdAt }) => ids.length === 0 && createdAt >= since)
+    .map((session) => ({ session, turns: [], changedAt: session.created_at }));
+}
+
+function isWanted(turn: Tolerant<TurnSnapshot>): boolean {
   if (statusFilter.value !== "all" && turn.status !== statusFilter.value) return false;
   const { turn_id: id, session_id: sessionId, executor, status, model = "", input_excerpt: prompt = "" } = turn;
   const text = `${id} ${sessionId} ${executor} ${status} ${model} ${prompt}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+  return words.value.every((word) => text.includes(word));
 }
 
-/** Lists more turns from now on. */
-export function showMore(): void {
-  limit.value = Math.min(MOST, limit.value * 3);
+/** Lists turns of one status alone, or all. */
+export function filterByStatus(status: TurnStatus | "all"): void {
+  statusFilter.value = status;
+  known.value = NO_TURNS;
+  listState.value = { ...listState.value, isLoaded: false };
   void refreshList();
+}
+
+/** Lists older turns too; where something is searched for, until one more matches. */
+export async function showOlder(): Promise<void> {
+  if (isReadingOlder.value) return;
+  isReadingOlder.value = true;
+  const status = statusFilter.value;
+  const before = wanted.value.length;
+  const limit = words.value.length > 0 ? SEARCHED : OLDER;
+  try {
+    do {
+      const { cursor } = known.value;
+      const page = await turnd.turnPage({ limit, cursor, status: queryOf(status) });
+      if (status !== statusFilter.value) break;
+      // Meanwhile the newest may have been read; what they have moved does not change what follows the cursor.
+      known.value = takeOlder(known.value, page);
+    } while (wanted.value.length === before && hasMore.value);
+  } catch (error) {
+    showFault(error);
+  }
+  isReadingOlder.value = false;
 }
 
 let refreshing: Promise<void> | undefined;
@@ -80,10 +116,19 @@ export function refreshList(): Promise<void> {
 
 async function read(): Promise<void> {
   try {
-    const [newTurns, newSessions] = await Promise.all([readTurns(limit.value), turnd.sessions()]);
-    turns.value = newTurns;
-    sessions.value = newSessions;
-    listState.value = { isLoaded: true, fault: undefined };
+    for (;;) {
+      const status = statusFilter.value;
+      const [page, newest] = await Promise.all([
+        turnd.turnPage({ limit: NEWEST, status: queryOf(status) }),
+        turnd.sessions({ limit: NEWEST }),
+      ]);
+      if (status !== statusFilter.value) continue;
+      known.value = takeNewest(known.value, page);
+      sessions.value = newest;
+      listState.value = { isLoaded: true, fault: undefined };
+      await refreshUnended(new Set(page.turns.map(({ turn_id: id }) => id)));
+      return;
+    }
   } catch (error) {
     // What a login helps with, the login says.
     const fault = login.value === "expired" ? undefined : describeFault(error);
@@ -91,18 +136,29 @@ async function read(): Promise<void> {
   }
 }
 
+/** Of those that are not among the newest any more, the ones that may still change. */
+async function refreshUnended(newest: ReadonlySet<string>): Promise<void> {
+  for (const { turn_id: id, ended_at: endedAt } of turns.value) {
+    if (endedAt === undefined && !newest.has(id)) known.value = takeOne(known.value, id, await find(id));
+  }
+}
+
+async function find(id: string): Promise<Tolerant<TurnSnapshot> | undefined> {
+  try {
+    return await turnd.turn(id);
+  } catch (error) {
+    if (error instanceof ProblemError && error.code === "turn_not_found") return undefined;
+    throw error;
+  }
+}
+
+function queryOf(status: TurnStatus | "all"): TurnStatus | undefined {
+  return status === "all" ? undefined : status;
+}
+
 function describeFault(error: unknown): string {
   if (error instanceof TurndUnreachable) return "turnd does not answer. Trying again …";
   return error instanceof Error ? error.message : String(error);
-}
-
-async function readTurns(wanted: number): Promise<readonly Tolerant<TurnSnapshot>[]> {
-  const found: Tolerant<TurnSnapshot>[] = [];
-  for await (const turn of turnd.eachTurn({ limit: Math.min(PAGE, wanted) })) {
-    found.push(turn);
-    if (found.length >= wanted) break;
-  }
-  return found;
 }
 
 /** Reads the list again and again, less often while the page is not seen. @returns what ends that */

@@ -24,6 +24,13 @@ export function showHidden(text: string): Piece[] {
   return divide(text.replaceAll("\r\n", "\n"), HIDDEN, (character) => ({ text: nameOf(character), isControl: true }));
 }
 
+/** The same as plain text, for a title. */
+export function visibleText(text: string): string {
+  return showHidden(text)
+    .map((piece) => piece.text)
+    .join("");
+}
+
 /** The same, with addresses that can be followed. */
 export function showWithLinks(text: string): Piece[] {
   return showHidden(text).flatMap((piece) =>
