@@ -18,7 +18,7 @@ export interface ManyTurns {
  */
 export function plantTurns({ state, sessionId, turnId, sessions, turnsPerSession }: ManyTurns): void {
   const directory = join(state, "sessions", sessionId);
-  const startMs = Date.parse(readJson(join(directory, "session.json"))["created_at"]);
+  const startMs = Date.parse(readJson(join(directory, "session.json"))["created_at"] ?? "");
   for (let session = 0; session < sessions; session += 1) {
     const id = `session-copy-${session}`;
     const to = join(state, "sessions", id);

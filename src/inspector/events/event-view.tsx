@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { toJsonText } from "../text/json-text.ts";
 import { Code } from "../text/text.tsx";
 import { PRESENTERS, type DataOf, type EventType, type Presenter, type Tone } from "./presenters.tsx";
 import type { ShownEvent } from "./shown-event.ts";
@@ -18,7 +19,7 @@ export function viewOf(event: ShownEvent): View {
     label: event.type,
     tone: "plain",
     headline: "an event that this page does not know",
-    body: <Code text={typeof event.data === "string" ? event.data : JSON.stringify(event.data, null, 2)} />,
+    body: <Code text={typeof event.data === "string" ? event.data : toJsonText(event.data)} />,
   };
 }
 

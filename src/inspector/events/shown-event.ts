@@ -1,4 +1,5 @@
 import type { ReadEvent } from "../../client/parse-event.ts";
+import { toFlatJson } from "../text/json-text.ts";
 
 /** An event of a type that this page knows. */
 export type KnownEvent = Exclude<ReadEvent, { type: "unknown" | "unreadable" }>;
@@ -67,7 +68,7 @@ export function toShown(event: ReadEvent): ShownEvent {
 const SEARCHED = 20_000;
 
 function haystackOf(type: string, data: unknown): string {
-  return `${type} ${JSON.stringify(data) ?? ""}`.slice(0, SEARCHED).toLowerCase();
+  return `${type} ${toFlatJson(data) ?? ""}`.slice(0, SEARCHED).toLowerCase();
 }
 
 function parseRecord(line: string): Readonly<Record<string, unknown>> | undefined {

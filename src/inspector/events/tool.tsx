@@ -1,6 +1,7 @@
 import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { LoggedEvent } from "../../protocol/events.ts";
 import { formatBytes } from "../text/format.ts";
+import { toJsonText } from "../text/json-text.ts";
 import { Code, Diff, Output, Plain, Prose } from "../text/text.tsx";
 import { isRecord } from "./shown-event.ts";
 
@@ -79,12 +80,12 @@ function ToolInput({ input, title, isFolded }: ToolInputProps) {
 function describeInput(input: unknown): string | undefined {
   if (input === undefined || input === null) return undefined;
   if (typeof input === "string") return input;
-  if (!isRecord(input)) return JSON.stringify(input, null, 2);
+  if (!isRecord(input)) return toJsonText(input);
   const entries = Object.entries(input);
   if (entries.length === 0) return undefined;
   const command = input["command"];
   if (typeof command === "string" && entries.every(([key]) => key === "command" || key === "description")) {
     return `$ ${command}`;
   }
-  return JSON.stringify(input, null, 2);
+  return toJsonText(input);
 }

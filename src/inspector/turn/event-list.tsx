@@ -1,6 +1,8 @@
 import { useComputed, useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
 import { GROUPS, type Group } from "../events/presenters.tsx";
 import { formatCount } from "../text/format.ts";
+import { keepPlace } from "../route.ts";
 import { EventRow } from "./event-row.tsx";
 import type { EventStore } from "./event-store.ts";
 import { eventSearch, filterRows, hiddenGroups, toggleGroup } from "./filter.ts";
@@ -22,20 +24,30 @@ export interface EventListProps {
   readonly isRunning: boolean;
   /** Shows events up to that one alone: the place of the time slider. */
   readonly upToSeq: number | undefined;
+  /** The `seq` of an event that is to be shown first. */
+  readonly place: number | undefined;
 }
 
 /** A turn's events as they arrive, to be searched, filtered and gone through by keys. */
-export function EventList({ turnId, store, isRunning, upToSeq }: EventListProps) {
+export function EventList({ turnId, store, isRunning, upToSeq, place }: EventListProps) {
   /** The row that the Tab key stops at. */
   const focused = useSignal<number | undefined>(undefined);
   const goTo = useSignal<{ readonly index: number } | undefined>(undefined);
   const opened = useSignal<ReadonlySet<number>>(new Set());
-  const isAtEnd = useSignal(isRunning);
+  const isAtEnd = useSignal(isRunning && place === undefined);
   const all = useComputed(() => {
     void store.version.value;
     return filterRows(store.rows, hiddenGroups.value, eventSearch.value);
   }).value;
   const shown = upToSeq === undefined ? all : all.filter((at) => (store.rows[at]?.event.seq ?? 0) <= upToSeq);
+  const wanted = place === undefined || isLeft(store, place) ? -1 : placeOf(store, shown, place);
+  const gone = useRef<number | undefined>(undefined);
+  useEffect(() => {
+    if (wanted === -1 || gone.current === place) return;
+    gone.current = place;
+    isAtEnd.value = false;
+    goTo.value = { index: wanted };
+  }, [wanted, place, goTo, isAtEnd]);
   const isLive = store.reading.value.state === "reading";
 
   function toggle(seq: number): void {
@@ -104,7 +116,10 @@ export function EventList({ turnId, store, isRunning, upToSeq }: EventListProps)
               place={{ index, count: shown.length }}
               isStop={focused.value === undefined ? index === 0 : focused.value === index}
               isOpen={opened.value.has(row.event.seq)}
-              onFocus={() => (focused.value = index)}
+              onFocus={() => {
+                focused.value = index;
+                keepPlace(turnId, "events", row.event.seq);
+              }}
               onToggle={() => toggle(row.event.seq)}
             />
           );
@@ -117,6 +132,19 @@ export function EventList({ turnId, store, isRunning, upToSeq }: EventListProps)
       )}
     </div>
   );
+}
+
+/** Whether an event has not come yet. */
+function isLeft({ events }: EventStore, seq: number): boolean {
+  return (events.at(-1)?.seq ?? 0) < seq;
+}
+
+/** Where an event stands in the list, or the one before it where it is hidden. */
+function placeOf({ rows }: EventStore, shown: readonly number[], seq: number): number {
+  return shown.findLastIndex((at) => {
+    const row = rows[at];
+    return row !== undefined && (row.started ?? row.event).seq <= seq;
+  });
 }
 
 const PAGE = 10;

@@ -3,11 +3,12 @@ import { useEffect, useState } from "preact/hooks";
 import type { RawRecord } from "../../protocol/turns.ts";
 import type { ShownEvent } from "../events/shown-event.ts";
 import { renewals } from "../connection.ts";
+import { keepPlace } from "../route.ts";
 import { formatBytes, formatCount } from "../text/format.ts";
+import { pretty, toJsonText } from "../text/json-text.ts";
 import { Code, Plain } from "../text/text.tsx";
 import type { EventStore } from "./event-store.ts";
 import { loadRecords, type LoadedRecords } from "./load-records.ts";
-import { pretty } from "./side-by-side.tsx";
 import { VirtualList } from "./virtual-list.tsx";
 
 export interface RawViewProps {
@@ -97,7 +98,10 @@ export function RawView({ turnId, store, line }: RawViewProps) {
               events={byLine.get(record.line) ?? []}
               isMarked={record.line === line}
               isStop={index === (focused.value ?? Math.max(0, wanted))}
-              onFocus={() => (focused.value = index)}
+              onFocus={() => {
+                focused.value = index;
+                if (source.value === "stdout") keepPlace(turnId, "raw", record.line);
+              }}
               place={{ index, count: shown.length }}
             />
           );
@@ -154,7 +158,7 @@ function RecordRow({ record, events, isMarked, isStop, place, onFocus }: RecordR
               </span>{" "}
               <span class="muted">#{event.seq}</span>
             </summary>
-            <Code text={JSON.stringify(event.whole, null, 2)} />
+            <Code text={toJsonText(event.whole)} />
           </details>
         ))}
       </div>

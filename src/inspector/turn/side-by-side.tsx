@@ -3,6 +3,7 @@ import type { RawRecord as RawRecordLine } from "../../protocol/turns.ts";
 import type { ShownEvent } from "../events/shown-event.ts";
 import { turnHref } from "../route.ts";
 import { formatBytes } from "../text/format.ts";
+import { pretty, toJsonText } from "../text/json-text.ts";
 import { Code } from "../text/text.tsx";
 import { readRecord } from "./records.ts";
 
@@ -33,7 +34,7 @@ export function SideBySide({ turnId, event }: { readonly turnId: string; readonl
       </section>
       <section aria-label="Unified event">
         <h3>Unified event {event.seq}</h3>
-        <Code text={JSON.stringify(event.whole, null, 2)} />
+        <Code text={toJsonText(event.whole)} />
       </section>
     </div>
   );
@@ -62,13 +63,4 @@ function describeRecord(record: RawRecordLine | undefined): string {
   if (record === undefined) return "This line is not there any more.";
   const cut = record.bytes === undefined ? "" : `\n… ${formatBytes(record.bytes)} in all`;
   return pretty(record.text) + cut;
-}
-
-/** JSON with its fields on lines of their own; anything else as it is. */
-export function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }

@@ -4,6 +4,7 @@ import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnSnapshot } from "../../protocol/turns.ts";
 import { login, renewals, turnd } from "../connection.ts";
 import { refreshList, turns } from "../list/turn-list.ts";
+import { isPageSeen } from "../page-visibility.ts";
 import { goTo, route, TABS, turnHref, type Tab } from "../route.ts";
 import { Composer } from "./composer.tsx";
 import { EventList } from "./event-list.tsx";
@@ -20,7 +21,7 @@ export function TurnPage({ turnId }: { readonly turnId: string }) {
   const store = useEvents(turnId);
   const turn = useTurn(turnId, store);
   const upToSeq = useSignal<number | undefined>(undefined);
-  const { tab, line } = route.value;
+  const { tab, place } = route.value;
   if (turn.fault !== undefined) {
     return (
       <main class="turn" tabIndex={-1}>
@@ -56,9 +57,10 @@ export function TurnPage({ turnId }: { readonly turnId: string }) {
             store={store}
             isRunning={turn.snapshot.ended_at === undefined}
             upToSeq={upToSeq.value}
+            place={place}
           />
         )}
-        {tab === "raw" && <RawView key={turnId} turnId={turnId} store={store} line={line} />}
+        {tab === "raw" && <RawView key={turnId} turnId={turnId} store={store} line={place} />}
         {tab === "verdict" && <VerdictView turnId={turnId} store={store} />}
       </div>
       {tab === "events" && turn.snapshot !== undefined && (
@@ -85,6 +87,8 @@ function useEvents(turnId: string): EventStore {
   useEffect(() => () => store.close(), [store]);
   return store;
 }
+
+const PERIOD_MS = 2_000;
 
 interface KnownTurn {
   readonly snapshot: Tolerant<TurnSnapshot> | undefined;
@@ -118,6 +122,20 @@ function useTurn(turnId: string, store: EventStore): KnownTurn {
     );
     return () => controller.abort();
   }, [turnId, state, renewed]);
+  // What the list does not have, since it is older or of another status, is asked for as often as the list.
+  const isUnlisted = listed === undefined && asked.snapshot !== undefined && asked.snapshot.ended_at === undefined;
+  useEffect(() => {
+    if (!isUnlisted) return undefined;
+    const timer = setInterval(() => {
+      if (!isPageSeen.value || login.value === "expired") return;
+      turnd.turn(turnId).then(
+        (found) => setAsked({ snapshot: found, fault: undefined }),
+        // The events say what is wrong.
+        () => undefined,
+      );
+    }, PERIOD_MS);
+    return () => clearInterval(timer);
+  }, [turnId, isUnlisted]);
   // The list shows at once what the events show.
   useEffect(() => {
     if (state === "ended") void refreshList();
