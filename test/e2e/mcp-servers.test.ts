@@ -14,7 +14,7 @@ while (<STDIN>) {
     my $result =
         /"method":\s*"initialize"/ ? '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"p","version":"1"}}'
       : /"method":\s*"tools\/list"/ ? '{"tools":[{"name":"ping","description":"Answers.","inputSchema":{"type":"object","properties":{}}}]}'
-      : /"method":\s*"tools\/call"/ ? qq({"content":[{"type":"text","text":"pong $ENV{GREETING}"}]})
+      : /"method":\s*"tools\/call"/ ? qq({"content":[{"type":"text","text":"pong $ENV{GREETING}, of $ENV{TRACEPARENT}"}]})
       : '{}';
     print qq({"jsonrpc":"2.0","id":$id,"result":$result}\n);
 }`;
@@ -114,6 +114,11 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
       expect(isTold(before)).toBe(true);
     }
     expect(server.seen.every((headers) => headers["authorization"] === `Bearer ${SESSION_TOKEN}`)).toBe(true);
+    // A program has the caller's trace, as the CLI's own tools have.
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const traced = { session_id, input: "@@mcp:local ping {}@@" };
+    const { body: turn } = await turnd.request("POST", "/v1/turns?wait_ms=100000", traced, { traceparent });
+    expect(turn.output).toContain(`pong [redacted], of ${traceparent}`);
     const closed = { session_id, permissions: { execute: "deny" } };
     const noProgram = await turnd.run({ ...closed, input: "@@mcp:local ping {}@@" });
     if (noProgram.failure?.code !== "sandbox_unavailable") expect(noProgram.output).not.toContain("pong");

@@ -56,6 +56,7 @@ describe("a request's MCP servers", () => {
         command: "mcp-files",
         args: ["--root", "/w"],
         env: { MODE: "read" },
+        env_vars: ["TRACEPARENT"],
         default_tools_approval_mode: "approve",
       },
     });
@@ -123,7 +124,13 @@ describe("a request's MCP servers", () => {
             command: [command, ...args],
             environment: env,
           });
-          expect(b).toHaveProperty([name], { command, args, env, default_tools_approval_mode: "approve" });
+          expect(b).toHaveProperty([name], {
+            command,
+            args,
+            env,
+            env_vars: ["TRACEPARENT"],
+            default_tools_approval_mode: "approve",
+          });
         }
       }),
     );

@@ -11,11 +11,14 @@ export function addServers(config: TomlTable, servers: McpServers): TomlTable {
 /** Nobody can approve a call, and without this every one is "cancelled by the user" where there is a sandbox (measured on 0.139.0). */
 const APPROVED = { default_tools_approval_mode: "approve" } as const;
 
+/** A program gets what is named alone of the CLI's environment: the trace that its turn belongs to. */
+const INHERITED = { env_vars: ["TRACEPARENT"] } as const;
+
 function toEntry(server: McpServer): TomlTable {
   switch (server.type) {
     case "http":
       return { url: server.url, http_headers: server.headers ?? {}, ...APPROVED };
     case "stdio":
-      return { command: server.command, args: server.args ?? [], env: server.env ?? {}, ...APPROVED };
+      return { command: server.command, args: server.args ?? [], env: server.env ?? {}, ...INHERITED, ...APPROVED };
   }
 }
