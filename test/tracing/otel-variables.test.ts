@@ -1,7 +1,8 @@
+import { diag } from "@opentelemetry/api";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { readSpanDestination, secretsOfOtel } from "../../src/daemon/tracing/otel-variables.ts";
-import { createFaultLog } from "../../src/daemon/tracing/span-faults.ts";
+import { createFaultLog, listenToSdk } from "../../src/daemon/tracing/span-faults.ts";
 
 const URL = "http://collector:4318";
 const OFF = { isOn: false };
@@ -70,4 +71,14 @@ test("faults with spans are one line a minute, with how many others there were",
     { level: 40, reason: "first", msg: "fault with spans" },
     { level: 40, reason: "x".repeat(300), omitted: 60, msg: "fault with spans" },
   ]);
+});
+
+test("what the SDK warns of is reported with all that it says", () => {
+  const told: string[] = [];
+  listenToSdk((message) => told.push(message));
+  diag
+    .createComponentLogger({ namespace: "Exporter" })
+    .warn("a part was refused:", { rejectedSpans: 5 }, new Error("too old"));
+  diag.info("all is well");
+  expect(told).toEqual(['Exporter a part was refused: {"rejectedSpans":5} too old']);
 });

@@ -23,8 +23,15 @@ export function createFaultLog(logger: Logger, now: () => number = () => perform
 /** Has the SDK's own warnings reported, such as a sampler that it does not know. */
 export function listenToSdk(report: (message: string) => void): void {
   const ignore = (): void => {};
+  // The first part is mostly which part of the SDK it is.
+  const tell = (...parts: readonly unknown[]): void => report(parts.map(textOf).join(" "));
   diag.setLogger(
-    { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore },
+    { error: tell, warn: tell, info: ignore, debug: ignore, verbose: ignore },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
+}
+
+function textOf(part: unknown): string {
+  if (typeof part === "string") return part;
+  return part instanceof Error ? part.message : (JSON.stringify(part) ?? "");
 }
