@@ -4,7 +4,7 @@ import { login, lookAtLogin, version } from "./connection.ts";
 import { CommandDialog } from "./dialogs/command-dialog.tsx";
 import { HelpDialog } from "./dialogs/help-dialog.tsx";
 import { NewTurnDialog } from "./dialogs/new-turn-dialog.tsx";
-import { isDialogOpen, notice } from "./dialogs/open-dialog.ts";
+import { hideNotice, isDialogOpen, notice } from "./dialogs/open-dialog.ts";
 import { listenToDrops, RecordingDialog } from "./dialogs/recording-dialog.tsx";
 import { listenToKeys } from "./keyboard/shortcuts.ts";
 import { ListView } from "./list/list-view.tsx";
@@ -86,9 +86,7 @@ function Inspector() {
         <TurnPage key={turnId} turnId={turnId} />
       )}
       <div class="notice-place" role="status">
-        {notice.value !== undefined && (
-          <p class={notice.value.isFault ? "notice bad" : "notice"}>{notice.value.text}</p>
-        )}
+        {notice.value !== undefined && <Notice {...notice.value} />}
       </div>
       <HelpDialog />
       <NewTurnDialog />
@@ -96,6 +94,18 @@ function Inspector() {
       <CommandDialog />
       {login.value === "expired" && <LoginDialog />}
     </div>
+  );
+}
+
+function Notice({ text, isFault }: { readonly text: string; readonly isFault: boolean }) {
+  if (!isFault) return <p class="notice">{text}</p>;
+  return (
+    <p class="notice bad">
+      <span>{text}</span>
+      <button type="button" class="quiet small" aria-label="Close the notice" onClick={hideNotice}>
+        ✕
+      </button>
+    </p>
   );
 }
 

@@ -35,8 +35,11 @@ function noteRefusal(status: number): void {
   if (status === 401 && (login.value === "done" || login.value === "open")) login.value = "expired";
 }
 
+/** A reader who waits wants to see a refusal, such as a full queue, and to decide. */
+const LONGEST_WAIT_MS = 1_000;
+
 /** turnd, as this page asks it. */
-export const turnd = createTurndClient({ baseUrl: BASE_URL, transport });
+export const turnd = createTurndClient({ baseUrl: BASE_URL, transport, longestWaitMs: LONGEST_WAIT_MS });
 
 /**
  * Fetches what the client has no call for: whole answers, to be saved.

@@ -106,22 +106,55 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector, shown what nobody would write", {
   });
 
   test("copies a command that runs, where a page of plain HTTP has no clipboard", async () => {
-    const input = 'it\'s "so" $HOME';
     const { page } = await stage().open();
     await page.addInitScript(`globalThis.kept = navigator.clipboard;
       Object.defineProperty(navigator, "clipboard", { value: undefined });`);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.reload();
     await logIn(page);
-    await show(page, await stage().run({ input }));
-    await page.locator("summary", { hasText: "Copy as curl" }).click();
-    await page.getByRole("button", { name: "Start such a turn" }).click();
-    await page.getByText("Copied.").waitFor();
-    const command = String(await page.evaluate("globalThis.kept.readText()"));
-    const ran = await execa("bash", ["-c", command], { env: { TURND_TOKEN: TOKEN } });
-    const { turn_id: turnId } = JSON.parse(ran.stdout);
-    await show(page, turnId);
-    await page.locator(".turn-header .status.completed").waitFor();
-    expect(await page.locator(".prompt").innerText()).toContain(input);
+    const hostile = 'it\'s "so" $HOME `id` $(id) \\\n!! \u202e\ttab';
+    for (const input of [hostile, `${hostile}\nEND\n${"'$x".repeat(60_000)}`]) {
+      await show(page, await stage().run({ input }));
+      await page.locator("summary", { hasText: "Copy as curl" }).click();
+      await page.getByRole("button", { name: "Start such a turn" }).click();
+      await page.getByText("Copied.").waitFor();
+      const command = String(await page.evaluate("globalThis.kept.readText()"));
+      const ran = await execa("bash", { input: command, env: { TURND_TOKEN: TOKEN } });
+      const { turn_id: turnId } = JSON.parse(ran.stdout);
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      const asked = await stage().turnd.request("GET", `/v1/turns/${turnId}/input`, undefined, headers);
+      expect(asked.body.text).toBe(input);
+    }
+  });
+
+  test.each([
+    { width: 640, height: 400, of: "1280 x 800 at 200 %" },
+    { width: 320, height: 256, of: "1280 x 1024 at 400 %" },
+  ])("shows events on a low window: $of", async ({ width, height }) => {
+    const metadata = { "<b>name</b>": '<img src=x onerror="1">\u202e', long: "x".repeat(1_000) };
+    const turnId = await stage().run({ input: `${"Look at it. ".repeat(60)}\nlast words`, metadata });
+    const { page, picture } = await stage().openTurn(turnId, { width, height });
+    await page.getByText("complete history").waitFor();
+    const shown = page.locator(".facts-line span", { hasText: "<b>name</b>=<img" });
+    expect(await shown.innerText()).toBe('<b>name</b>=<img src=x onerror="1">U+202E');
+    expect(await shown.getAttribute("title")).not.toContain("\u202e");
+    await page.keyboard.press("e");
+    await page.keyboard.press("End");
+    await page.locator(".event:focus", { hasText: "completed" }).waitFor();
+    await page.keyboard.press("k");
+    const words = page.locator(".event:focus", { hasText: "last words" });
+    await words.waitFor();
+    await picture(`inspector-low-${width}`);
+    const { y = -1, height: tall = 0 } = (await words.boundingBox()) ?? {};
+    expect(y).toBeGreaterThanOrEqual(0);
+    expect(y + tall).toBeLessThanOrEqual(height);
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
+    // All of the turn is reached.
+    await page.locator("#composer").scrollIntoViewIfNeeded();
+    await page.locator("#composer").fill("go on");
+    await page.locator(".back").scrollIntoViewIfNeeded();
+    await page.locator(".back").click();
+    await page.locator(".nothing").waitFor({ state: "hidden" });
+    await page.locator(".turn-link").first().waitFor();
   });
 });

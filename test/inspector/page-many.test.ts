@@ -64,6 +64,11 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector of a turnd with many turns", { tim
     await expect.poll(() => links.count()).toBe(1);
     expect(await links.innerText()).toContain("the oldest");
     await links.click();
+    // The other turn of its session is not in this list.
+    await page.locator(".ids", { hasText: "(1 of 2)" }).waitFor();
+    await page.getByRole("button", { name: "Turn after" }).click();
+    await page.locator(".ids", { hasText: "(2 of 2)" }).waitFor();
+    await page.getByRole("button", { name: "Turn before" }).click();
     await page.getByRole("combobox", { name: "Status" }).selectOption("completed");
     await expect.poll(() => links.count()).toBe(100);
     // What is shown does not depend on what is listed.

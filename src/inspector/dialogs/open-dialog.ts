@@ -21,6 +21,8 @@ export const dropped = signal<Dropped | undefined>(undefined);
 export const notice = signal<{ readonly text: string; readonly isFault: boolean } | undefined>(undefined);
 
 const SHOWN_MS = 6_000;
+/** What went wrong is read, and perhaps written down. */
+const FAULT_SHOWN_MS = 60_000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Shows what was done. */
@@ -36,7 +38,11 @@ export function showFault(error: unknown): void {
 function show(shown: { readonly text: string; readonly isFault: boolean }): void {
   notice.value = shown;
   clearTimeout(timer);
-  timer = setTimeout(() => {
-    notice.value = undefined;
-  }, SHOWN_MS);
+  timer = setTimeout(hideNotice, shown.isFault ? FAULT_SHOWN_MS : SHOWN_MS);
+}
+
+/** Shows it no longer. */
+export function hideNotice(): void {
+  clearTimeout(timer);
+  notice.value = undefined;
 }

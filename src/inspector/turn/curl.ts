@@ -1,26 +1,34 @@
 import type { Tolerant } from "../../protocol/newer-words.ts";
-import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
+import type { TurnSnapshot } from "../../protocol/turns.ts";
 import { BASE_URL, login } from "../connection.ts";
 
 /** What a command asks of turnd. */
 export type CurlCall = "start" | "events" | "result" | "cancel";
 
-/** A command that asks the same of turnd as this page; the token comes from the shell's own variable. */
-export function curlOf(call: CurlCall, turn: Tolerant<TurnSnapshot>, input: TurnInputText | undefined): string {
+const LONGEST_ARGUMENT = 100_000;
+
+/**
+ * A command that asks the same of turnd as this page; the token comes from the shell's own variable.
+ *
+ * @param input - what the turn was asked: it begins such a turn
+ */
+export function curlOf(call: CurlCall, turn: Tolerant<TurnSnapshot>, input: string): string {
   const url = `${BASE_URL}/v1/turns`;
   const own = `${url}/${encodeURIComponent(turn.turn_id)}`;
   if (call === "events") return command("-sSN", `${own}/events`, "-H 'accept: text/event-stream'");
   if (call === "result") return command("-sS", `${own}/result?explain=true`);
   if (call === "cancel") return command("-sS -X POST", `${own}/cancel`);
-  const body = {
+  const body = JSON.stringify({
     executor: turn.executor,
     session_id: turn.session_id,
     ...(turn.mode === "execute" ? {} : { mode: turn.mode }),
     ...(turn.model === undefined ? {} : { model: turn.model }),
-    input: input?.text ?? turn.input_excerpt ?? "",
-  };
-  const data = `-d ${quote(JSON.stringify(body))}`;
-  return command("-sS", url, "-H 'content-type: application/json'", data);
+    input,
+  });
+  const head = command("-sS", url, "-H 'content-type: application/json'");
+  // The kernel takes no longer argument than 128 KiB; what is read from the shell has no such limit. JSON is one line.
+  const isLong = new TextEncoder().encode(body).length > LONGEST_ARGUMENT;
+  return isLong ? `${head} \\\n  -d @- <<'END'\n${body}\nEND` : `${head} \\\n  -d ${quote(body)}`;
 }
 
 function command(options: string, url: string, ...more: readonly string[]): string {

@@ -34,8 +34,8 @@ export function TurnActions({ turn, input }: TurnActionsProps) {
         </MenuItem>
       </Menu>
       <Menu label="Copy as curl">
-        {callsOf(turn).map((call) => (
-          <MenuItem key={call} onClick={() => void copyCurl(call, turn, input)}>
+        {callsOf(turn, input).map((call) => (
+          <MenuItem key={call} onClick={() => void copyCurl(call, turn, input?.text ?? "")}>
             {CALL_NAMES[call]}
           </MenuItem>
         ))}
@@ -44,9 +44,10 @@ export function TurnActions({ turn, input }: TurnActionsProps) {
   );
 }
 
-/** A replay was started by its recording, which no command has room for. */
-function callsOf({ executor }: Tolerant<TurnSnapshot>): readonly CurlCall[] {
-  return executor === "replay" ? ["events", "result", "cancel"] : ["start", "events", "result", "cancel"];
+/** A replay was started by its recording, which no command has room for, and no one is shown the images of a prompt. */
+function callsOf({ executor }: Tolerant<TurnSnapshot>, input: TurnInputText | undefined): readonly CurlCall[] {
+  const others = ["events", "result", "cancel"] as const;
+  return executor === "replay" || input === undefined || input.images > 0 ? others : ["start", ...others];
 }
 
 const CALL_NAMES: Readonly<Record<CurlCall, string>> = {
@@ -134,7 +135,7 @@ async function save({ turn_id: id }: Tolerant<TurnSnapshot>, what: keyof typeof 
   }
 }
 
-async function copyCurl(call: CurlCall, turn: Tolerant<TurnSnapshot>, input: TurnInputText | undefined): Promise<void> {
+async function copyCurl(call: CurlCall, turn: Tolerant<TurnSnapshot>, input: string): Promise<void> {
   const command = curlOf(call, turn, input);
   if (!(await copyText(command))) isDialogOpen.value = { command };
   else if (login.value === "open") showNotice("Copied.");

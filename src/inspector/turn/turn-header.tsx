@@ -2,12 +2,13 @@ import { useEffect, useState } from "preact/hooks";
 import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
 import { renewals, turnd } from "../connection.ts";
-import { turns } from "../list/turn-list.ts";
 import { goTo } from "../route.ts";
 import { formatDuration, shortId } from "../text/format.ts";
 import { Plain, Prose } from "../text/text.tsx";
+import { visibleText } from "../text/visible.ts";
 import { UsageFacts } from "../events/facts.tsx";
 import type { EventStore } from "./event-store.ts";
+import { Siblings } from "./siblings.tsx";
 import { StatusMark } from "./status.tsx";
 import { TurnActions } from "./turn-actions.tsx";
 
@@ -35,8 +36,8 @@ export function TurnHeader({ turn, store }: { readonly turn: Tolerant<TurnSnapsh
           {result?.usage !== undefined && <UsageFacts usage={result.usage} />}
           {turn.metadata !== undefined &&
             Object.entries(turn.metadata).map(([name, value]) => (
-              <span key={name}>
-                <Plain text={`${name}=${value}`} />
+              <span key={name} title={visibleText(`${name}=${value}`)}>
+                <Plain text={shorten(`${name}=${value}`)} />
               </span>
             ))}
         </span>
@@ -62,27 +63,11 @@ export function TurnHeader({ turn, store }: { readonly turn: Tolerant<TurnSnapsh
   );
 }
 
-/** The turns of the session before and after this one. */
-function Siblings({ turn }: { readonly turn: Tolerant<TurnSnapshot> }) {
-  const siblings = turns.value.filter(({ session_id: id }) => id === turn.session_id).toReversed();
-  const at = siblings.findIndex(({ turn_id: id }) => id === turn.turn_id);
-  const [before, after] = [siblings[at - 1], siblings[at + 1]];
-  return (
-    <span title={turn.session_id}>
-      {at >= 1 && before !== undefined && (
-        <button type="button" class="quiet small" aria-label="Turn before" onClick={() => goTo(before.turn_id)}>
-          ←
-        </button>
-      )}{" "}
-      session {shortId(turn.session_id)}
-      {siblings.length > 1 && at >= 0 && ` (${at + 1} of ${siblings.length})`}{" "}
-      {at >= 0 && after !== undefined && (
-        <button type="button" class="quiet small" aria-label="Turn after" onClick={() => goTo(after.turn_id)}>
-          →
-        </button>
-      )}
-    </span>
-  );
+/** Of a caller's data the whole is in the title. */
+const SHOWN_METADATA = 80;
+
+function shorten(text: string): string {
+  return text.length <= SHOWN_METADATA ? text : `${text.slice(0, SHOWN_METADATA)}…`;
 }
 
 /** Longer prompts are folded. */

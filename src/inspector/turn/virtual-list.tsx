@@ -51,6 +51,8 @@ export function VirtualList(props: VirtualListProps) {
     if (item === null || item === undefined) return;
     wanted.current = undefined;
     item.focus({ preventScroll: true });
+    // In a low window the list itself may be out of view.
+    scroller.current?.scrollIntoView({ block: "nearest" });
   });
 
   const items = list.getVirtualItems();
