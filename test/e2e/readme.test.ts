@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
@@ -215,6 +215,39 @@ test.each([
   expect(await stop()).toBe(0);
 });
 
+test(
+  "the commands of docs/turnd.md that run turns do, by the configuration that it shows",
+  { timeout: 300_000 },
+  async () => {
+    const turnd = readFileSync(join(REPOSITORY, "docs/turnd.md"), "utf8");
+    const token = "a-token-of-a-test";
+    const { host, stop } = await start("exec npm start -- --scripted", { TURND_TOKEN: token });
+    const home = temporaryDirectory(onTestFinished);
+    writeFileSync(join(home, "token"), `${token}\n`, { mode: 0o600 });
+    const [, toml = ""] = /```toml\n([^]*?)```/.exec(turnd) ?? [];
+    const configuration = toml
+      .replace("https://sandbox.example", `http://${host}`)
+      .replace("/home/me/.secrets/turnd-token", join(home, "token"));
+    mkdirSync(join(home, ".config/turnd"), { recursive: true });
+    writeFileSync(join(home, ".config/turnd/client.toml"), configuration, { mode: 0o600 });
+    const repository = join(home, "repository");
+    await execa("git", ["init", "-q", repository]);
+    writeFileSync(join(repository, "notes.txt"), "a line\n");
+    await execa("git", ["add", "-N", "notes.txt"], { cwd: repository });
+    const path = `${join(REPOSITORY, "bin")}:${process.env["PATH"]}`;
+    const { exitCode, stdout, stderr } = await run(find(turnd, "git diff |"), { HOME: home, PATH: path }, repository);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    const turns = [...stdout.matchAll(/^turn \S+, (cli-[ab]) \([^)]*\)(, plan)?, session (\S+)$/gm)];
+    expect(turns.map(([, executor, plan]) => [executor, plan])).toEqual([
+      ["cli-b", undefined],
+      ["cli-a", ", plan"],
+      ["cli-b", undefined],
+    ]);
+    expect(stdout.match(/^completed in /gm)).toHaveLength(3);
+    expect(await stop()).toBe(0);
+  },
+);
+
 test("the first commands of docs/turnd.md print help and install a completion", async () => {
   const turnd = readFileSync(join(REPOSITORY, "docs/turnd.md"), "utf8");
   const home = temporaryDirectory(onTestFinished);
@@ -230,6 +263,11 @@ test("the first commands of docs/turnd.md print help and install a completion", 
 test("the commands that replay do", async () => {
   const one = await run(find(README, "turnd replay --explain"));
   expect([one.exitCode, one.stdout.includes("rate_limited")]).toEqual([0, true]);
+  const first = await run(find(REPLAYING, "replay --explain"));
+  expect([first.exitCode, first.stdout]).toEqual([0, one.stdout]);
+  const both = join(temporaryDirectory(onTestFinished), "text-answer");
+  const packed = await run(find(REPLAYING, "turnd pack").replaceAll("/tmp/text-answer", both));
+  expect([packed.exitCode, packed.stdout]).toEqual([0, `${both}.json.gz\n${both}`]);
   const many = await run(find(REPLAYING, "replay --summary"));
   expect(many.exitCode, many.stderr).toBe(0);
   expect(many.stdout).toMatch(/"type":"turn.ended"[^]*labelled: status \d+\/\d+ \(100.0 %\)/);
