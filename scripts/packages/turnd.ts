@@ -1,10 +1,10 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { bundle, SHIPPED } from "../bundle.ts";
 import { copyFiles, packDirectory, readManifest, ROOT } from "./npm-pack.ts";
 
-const FILES = ["bin/turnd", "CHANGELOG.md", "LICENSE", "README.md"] as const;
+const FILES = ["bin/turnd", "CHANGELOG.md", "LICENSE"] as const;
 
 /** What of `sandbox/` is for the image alone; turnd reads the rest. */
 const OF_THE_IMAGE = new Set([
@@ -34,6 +34,8 @@ export async function packTurnd(stage: string, target: string): Promise<string> 
   await bundle(stage);
   const programs = (await readdir(join(ROOT, "sandbox"))).filter((name) => !OF_THE_IMAGE.has(name));
   await copyFiles([...FILES, ...programs.map((name) => join("sandbox", name))], stage);
+  // The repository's own speaks of what only a clone has.
+  await copyFile(join(import.meta.dirname, "turnd.md"), join(stage, "README.md"));
   const shipped = Object.keys(SHIPPED);
   for (const name of shipped) await dropDependencies(join(stage, "node_modules", name, "package.json"));
   const manifest = {

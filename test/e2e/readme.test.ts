@@ -4,9 +4,9 @@ import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { startScriptedModel } from "../../src/scripted-model/server.ts";
 import { createClient } from "../harness/client.ts";
-import { startListening } from "../harness/listening-process.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
+import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { blocks, find, run, start } from "./run-documents.ts";
 
 const README = readFileSync(join(REPOSITORY, "README.md"), "utf8");
 const CALLING = readFileSync(join(REPOSITORY, "docs/calling-turnd.md"), "utf8");
@@ -14,47 +14,6 @@ const OBSERVABILITY = readFileSync(join(REPOSITORY, "docs/observability.md"), "u
 const BROWSERS = readFileSync(join(REPOSITORY, "docs/browsers.md"), "utf8");
 const TERMINAL = readFileSync(join(REPOSITORY, "docs/terminal.md"), "utf8");
 const REPLAYING = readFileSync(join(REPOSITORY, "docs/replaying.md"), "utf8");
-
-/** The shell blocks of a document. */
-const blocks = (text: string): string[] => [...text.matchAll(/```sh\n([^]*?)```/g)].map((match) => match[1] ?? "");
-
-function find(text: string, part: string): string {
-  const block = blocks(text).find((candidate) => candidate.includes(part));
-  if (block === undefined) throw new Error(`no command with ${part}`);
-  return block;
-}
-
-const run = (script: string, env: Record<string, string> = {}, cwd = REPOSITORY) =>
-  execa("bash", ["-euo", "pipefail", "-c", script], { cwd, env, reject: false, stdin: "ignore" });
-
-/** Runs a script that becomes `npm start`, with directories of this test's own, and waits until turnd listens. */
-async function start(script: string, env: Record<string, string> = {}) {
-  const directory = temporaryDirectory(onTestFinished);
-  const { url, log, exited, kill } = await startListening(
-    ["bash", "-euo", "pipefail", "-c", script],
-    {
-      ...process.env,
-      TURND_PORT: "0",
-      TURND_STATE_DIR: join(directory, "state"),
-      TURND_HOME: userDirectory(join(directory, "home")),
-      TURND_WORKSPACE: userDirectory(join(directory, "workspace")),
-      // As in the image: where tests run user namespaces may be off.
-      CLI_B_SANDBOX_MODE: "danger-full-access",
-      ...env,
-    },
-    REPOSITORY,
-  );
-  onTestFinished(() => kill("SIGTERM"));
-  return {
-    host: new URL(url).host,
-    state: join(directory, "state"),
-    log,
-    stop(): Promise<number | null> {
-      kill("SIGTERM");
-      return exited;
-    },
-  };
-}
 
 test("the one command runs a real turn on each CLI, and runs of the service", { timeout: 600_000 }, async () => {
   const result = await run(find(README, "npm run demo"));

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { execa } from "execa";
@@ -101,6 +101,38 @@ test("the installed turnd prints its version, and serves its documents, its page
   expect(all).toContain("Done.");
   expect(all).toContain("completed");
   expect(exitCode).toBe(0);
+});
+
+test("the README of the package runs a turn with what is installed", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  chmodSync(directory, 0o755);
+  symlinkSync(join(installed.directory, "node_modules"), join(directory, "node_modules"));
+  const readme = readFileSync(join(installed.directory, "node_modules/turnd/README.md"), "utf8");
+  const [first = "", run = ""] = [...readme.matchAll(/```sh\n([^]*?)```/g)].map(([, block = ""]) => block);
+  expect(first).toMatch(/^npm install \.\/turnd-\*\.tgz @openai\/codex\n/);
+  // The fake CLI B goes by a name of its own: its home variable follows from it.
+  const serve = first
+    .replace(/^.*\n/, "")
+    .replace("CLI_B_NAME=codex", "CLI_B_NAME=fake-cli-b")
+    // npx passes no signal on.
+    .replace("npx turnd serve", "exec node_modules/.bin/turnd serve");
+  const { CLI_B_BIN: codex = "", CLI_B_SANDBOX_MODE: mode = "" } = fakeEnv(directory);
+  const env = { PATH: process.env["PATH"] ?? "", HOME: directory };
+  const machine = { CLI_B_BIN: codex, CLI_B_SANDBOX_MODE: mode, TURND_TURN_CGROUPS: "off", TURND_PORT: "0" };
+  const turnd = await startListening(["bash", "--norc", "-euc", serve], { ...env, ...machine }, directory);
+  onTestFinished(async () => {
+    turnd.kill("SIGTERM");
+    await turnd.exited;
+  });
+  const { exitCode, stdout, stderr } = await execa("bash", ["--norc", "-euc", run], {
+    cwd: directory,
+    stdin: "ignore",
+    env: { ...env, TURND_URL: turnd.url },
+    extendEnv: false,
+    reject: false,
+  });
+  expect([exitCode, stderr], stdout).toEqual([0, ""]);
+  expect(stdout).toMatch(/^turn \S+, cli-b [^]*\ncompleted in /);
 });
 
 test("a runtime that is killed goes on with the same turn at its cursor", async () => {
