@@ -24,6 +24,7 @@ const DEAD_LINK =
 const sessionId = new URLSearchParams(location.search).get("session_id") ?? "";
 const place = document.querySelector("#terminal");
 const status = document.querySelector("#status");
+const takeSize = document.querySelector("#take-size");
 const ask = document.querySelector("#ask");
 const token = document.querySelector("#token");
 const start = document.querySelector("#new");
@@ -38,6 +39,8 @@ const terminal = new Terminal({
   lineHeight: 1.1,
   scrollback: 10_000,
   theme: THEME,
+  // Programs choose dark blue and grey for other backgrounds; WCAG AA.
+  minimumContrastRatio: 4.5,
   // What the widths of Unicode 11 are set by.
   allowProposedApi: true,
 });
@@ -105,9 +108,8 @@ const connection = connect(
       terminal.resize(cols, rows);
       const own = fit.proposeDimensions();
       const isOwn = own === undefined || (own.cols === cols && own.rows === rows);
-      say(
-        isOwn ? notice : `Connected. Another viewer has set the size to ${cols} × ${rows}; click here to take it back.`,
-      );
+      say(isOwn ? notice : `Connected. Another viewer has set the size to ${cols} × ${rows}.`);
+      takeSize.hidden = isOwn;
     },
     ended({ exit }) {
       isLive = false;
@@ -203,7 +205,10 @@ window.addEventListener("focus", () => {
   claimSize();
   connection.hurry();
 });
-status.addEventListener("click", claimSize);
+takeSize.addEventListener("click", () => {
+  claimSize();
+  terminal.focus();
+});
 window.addEventListener("online", () => connection.hurry());
 
 ask.addEventListener("submit", (event) => {
@@ -265,6 +270,7 @@ function shared(others) {
 /** @param {string} text @param {"down" | "over"} [kind] */
 function say(text, kind) {
   status.textContent = text;
+  takeSize.hidden = true;
   document.body.classList.toggle("is-over", kind === "over");
   document.body.classList.toggle("is-down", kind === "down");
 }

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { HAS_CHROMIUM, reload } from "../harness/browser.ts";
+import { faultsOf } from "../harness/inspector-stage.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { newTerminal, siteOf, terminalDaemon } from "../harness/terminal.ts";
@@ -92,6 +93,8 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     await waitFor("the status", async () => (await terminal.status()).startsWith("Disconnected. Trying again"));
     await terminal.type("echo lo''st");
     await terminal.picture("terminal-page-disconnected");
+    // What cannot be used is drawn fainter.
+    expect((await faultsOf(terminal.page, "disconnected")).filter((fault) => !fault.includes(".xterm"))).toEqual([]);
     await fakeDaemonIn(directory, { TURND_TERMINAL_PORT: new URL(site).port });
     await waitFor("a shell that is another one", async () =>
       (await terminal.status()).startsWith("Connected. The shell before has ended"),
@@ -142,9 +145,12 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
       const [, rows, cols] = /(\d+) (\d+)/.exec(await terminal.text()) ?? [];
       return Number(cols) < 90 && Number(rows) < 25;
     });
+    await terminal.type("printf '\\e[31mred \\e[34mblue \\e[90mgrey\\e[0m\\n'");
+    await terminal.shows(/\nred blue grey\n/);
     await terminal.type("exit 3");
     await waitFor("the end", async () => (await terminal.status()).includes("ended with exit code 3"));
     await terminal.picture("terminal-page-ended");
+    expect(await faultsOf(terminal.page, "ended")).toEqual([]);
     await terminal.page.keyboard.press("Enter");
     await waitFor("a new shell", async () => (await terminal.status()) === "Connected");
     await terminal.type("echo ag''ain");
@@ -272,8 +278,12 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
       (await first.status()).startsWith("Connected. Another viewer has set the size"),
     );
     await first.picture("terminal-page-shared");
-    await first.page.locator("#status").click();
+    const takeBack = first.page.getByRole("button", { name: "Take it back" });
+    expect(await faultsOf(first.page, "shared")).toEqual([]);
+    await takeBack.focus();
+    await first.page.keyboard.press("Enter");
     await waitFor("it back", async () => (await first.status()) === "Connected");
+    expect(await takeBack.isVisible()).toBe(false);
     await waitFor("the other", async () => (await second.status()).startsWith("Connected. Another viewer has set"));
     await second.close();
   });
@@ -306,9 +316,11 @@ describe.skipIf(!HAS_CHROMIUM)("the terminal's page", { timeout: 180_000 }, () =
     // Without an id, it offers a new one.
     const fresh = await open(`${siteOf(second)}/terminal`);
     expect(await fresh.status()).toBe("No shell yet");
+    expect(await faultsOf(fresh.page, "new")).toEqual([]);
     await fresh.picture("terminal-page-new");
     await fresh.page.locator("#start").click();
     await waitFor("the question", () => fresh.page.locator("#ask").isVisible());
+    expect(await faultsOf(fresh.page, "token")).toEqual([]);
     await fresh.page.locator("#token").fill(env.TURND_TOKEN);
     await fresh.page.keyboard.press("Enter");
     await fresh.shows(/\$/);
