@@ -9,6 +9,7 @@ import { recordCase } from "./matrix/cli-b/record.ts";
 import { SESSION_CASES } from "./matrix/cli-b/session-cases.ts";
 import { TOOL_CASES } from "./matrix/cli-b/tool-cases.ts";
 import { UNSEEN_CASES } from "./matrix/cli-b/unseen-cases.ts";
+import { FIFTH_CASES } from "./matrix/cli-b/unseen-fifth.ts";
 
 const USAGE = "usage: node scripts/generate/matrix-cli-b.ts --version <x.y.z> --binary <path> <directory> [case…]";
 const CASES: readonly CliBCase[] = [
@@ -18,6 +19,7 @@ const CASES: readonly CliBCase[] = [
   ...START_CASES,
   ...OTHER_CASES,
   ...UNSEEN_CASES,
+  ...FIFTH_CASES,
 ];
 
 /**

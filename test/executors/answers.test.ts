@@ -65,11 +65,11 @@ describe.each(ANSWERS)("$name ($status)", (answer) => {
       printed.stdout === undefined
         ? { exit: { code: null, signal: "SIGKILL" }, wasStopped: true }
         : { exit: { code: 0, signal: null }, wasStopped: false };
-    expect(codeOf(cliA, printed, outcome)).toBe(answer.code);
+    expect([answer.code, ...answer.also]).toContain(codeOf(cliA, printed, outcome));
   });
 
   test(`is ${answer.cliB} for CLI B`, () => {
     const outcome = { exit: { code: 1, signal: null }, wasStopped: false };
-    expect(codeOf(cliB, printAsCliB(answer), outcome)).toBe(answer.cliB);
+    expect([answer.cliB, ...answer.also]).toContain(codeOf(cliB, printAsCliB(answer), outcome));
   });
 });

@@ -19,6 +19,8 @@ interface Run {
   readonly directory: string;
   /** CLI A alone repeats what it thinks will pass for ever. */
   readonly limitMs: number;
+  /** Whether it may go on after it has shown two failures. */
+  readonly isToTheEnd?: boolean;
 }
 
 /** The provider's package for each API. */
@@ -48,7 +50,7 @@ export async function recordRun(run: Run): Promise<void> {
   });
   // CLI A alone repeats for ever what it thinks will pass: once it has begun to, it has said all it will say.
   const limit = setTimeout(() => child.kill("SIGKILL"), limitMs);
-  const look = setInterval(() => hasSaidAll(directory) && child.kill("SIGKILL"), 1000);
+  const look = setInterval(() => run.isToTheEnd !== true && hasSaidAll(directory) && child.kill("SIGKILL"), 1000);
   const ended = new Promise<Exit>((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code, signal) => resolve({ code, signal }));

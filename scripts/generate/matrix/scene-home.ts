@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CASES } from "./provider.ts";
+import { CASES, resolveUrl } from "./provider.ts";
 import { NO_INTERNET, PACKAGES, SWITCHES, type Cli } from "./run-cli.ts";
 import type { Places, Scene, SceneConfig } from "./scene.ts";
 
@@ -9,6 +9,7 @@ export interface Stage {
   readonly cli: Cli;
   /** Of the providers of `provider.ts`. */
   readonly origin: string;
+  readonly tls: string;
   /** Directory of `rg`, which the CLI looks up on PATH. */
   readonly toolsDirectory?: string;
 }
@@ -17,8 +18,7 @@ export interface Stage {
 export function writeConfig(stage: Stage, scene: Scene, places: Places, modelUrl: string): void {
   const provider = CASES.find(({ name }) => name === scene.provider);
   if (scene.provider !== undefined && provider === undefined) throw new Error(`no provider ${scene.provider}`);
-  const { host } = new URL(stage.origin);
-  const baseURL = provider?.baseUrl.replace("{origin}", stage.origin).replace("{host}", host) ?? modelUrl;
+  const baseURL = provider === undefined ? modelUrl : resolveUrl(provider.baseUrl, stage);
   const config: SceneConfig = {
     model: "lab/m",
     small_model: "lab/m",

@@ -9,14 +9,23 @@ export interface Answer {
   readonly code: FailureCode;
   /** What CLI B leaves of it to tell: it drops the body of a 429 and of a 500, and needs /responses. */
   readonly cliB: FailureCode;
+  /** Other codes that are defensible, whichever CLI was refused. */
+  readonly also: readonly FailureCode[];
 }
 
-/** A row of a table of answers: name, status, body, code, and CLI B's code where it differs. */
-export type Row = readonly [name: string, status: number, body: unknown, code: FailureCode, cliB?: FailureCode];
+/** A row of a table of answers: name, status, body, code, CLI B's code where it differs, other codes that are defensible. */
+export type Row = readonly [
+  name: string,
+  status: number,
+  body: unknown,
+  code: FailureCode,
+  cliB?: FailureCode,
+  also?: readonly FailureCode[],
+];
 
 /** Reads a table of answers. */
 export function toAnswers(rows: readonly Row[]): Answer[] {
-  return rows.map(([name, status, body, code, cliB = code]) => ({ name, status, body, code, cliB }));
+  return rows.map(([name, status, body, code, cliB = code, also = []]) => ({ name, status, body, code, cliB, also }));
 }
 
 /** The body as it goes over the wire. */

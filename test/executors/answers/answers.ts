@@ -3,6 +3,9 @@ import { ANTHROPIC_AND_GOOGLE } from "./anthropic-and-google.ts";
 import { GATEWAYS } from "./gateways.ts";
 import { OPENAI } from "./openai.ts";
 import { OTHER_MAKERS } from "./other-makers.ts";
+import { UNSEEN_FIFTH_MAKERS } from "./unseen/fifth-makers.ts";
+import { UNSEEN_FIFTH_OTHERS } from "./unseen/fifth-others.ts";
+import { UNSEEN_FIFTH_WORDS } from "./unseen/fifth-words.ts";
 import { UNSEEN_FIRST } from "./unseen/first.ts";
 import { UNSEEN_FOURTH } from "./unseen/fourth.ts";
 import { UNSEEN_SECOND } from "./unseen/second.ts";
@@ -18,4 +21,7 @@ export const ANSWERS: readonly Answer[] = [
   ...UNSEEN_SECOND,
   ...UNSEEN_THIRD,
   ...UNSEEN_FOURTH,
+  ...UNSEEN_FIFTH_MAKERS,
+  ...UNSEEN_FIFTH_OTHERS,
+  ...UNSEEN_FIFTH_WORDS,
 ];
