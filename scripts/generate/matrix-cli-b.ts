@@ -4,6 +4,7 @@ import { parseArgs } from "node:util";
 import type { CliBCase } from "./matrix/cli-b/case.ts";
 import { compareScenes } from "./matrix/compare.ts";
 import { FAILURE_CASES, START_CASES } from "./matrix/cli-b/failure-cases.ts";
+import { ODD_ANSWERS } from "./matrix/cli-b/odd-answers.ts";
 import { OTHER_CASES } from "./matrix/cli-b/other-cases.ts";
 import { recordCase } from "./matrix/cli-b/record.ts";
 import { SESSION_CASES } from "./matrix/cli-b/session-cases.ts";
@@ -17,6 +18,7 @@ const CASES: readonly CliBCase[] = [
   ...SESSION_CASES,
   ...FAILURE_CASES,
   ...START_CASES,
+  ...ODD_ANSWERS,
   ...OTHER_CASES,
   ...UNSEEN_CASES,
   ...FIFTH_CASES,

@@ -12,6 +12,14 @@ const FAMILIES: Readonly<
 > = {
   quota: {
     yes: [
+      "Your trial has ended. Subscribe to continue.",
+      "Prepaid balance of workspace 'x' is 0.00 USD.",
+      "Monthly token allowance used up",
+      "The spend cap for this project has been hit.",
+      "Your payment method was declined.",
+      "Your plan includes 200 requests per month; you have used 200.",
+      "A valid credit card on file is needed: add a credit card.",
+      "Your account has no funds left.",
       "You exceeded your current quota, please check your plan and billing details.",
       "Quota exceeded. Check your plan and billing details.",
       "Insufficient Balance",
@@ -34,6 +42,10 @@ const FAMILIES: Readonly<
       "The request failed because your account has an overdue balance.",
     ],
     no: [
+      "The schema of tool 'pay' has no property card",
+      "budget_tokens must be less than max_tokens",
+      "The trial run of tool `x` is not declared",
+      "balance must be a number, got 0",
       "Permission denied on resource project quota-tests.",
       "Please retry after 20 seconds, see https://aka.ms/oai/quotaincrease.",
       "Rate limit exceeded: free-models-per-day. Add 10 credits to unlock 1000 requests per day",
@@ -79,6 +91,12 @@ const FAMILIES: Readonly<
   },
   context: {
     yes: [
+      "System prompt and messages together are over the 32768 token limit.",
+      "Sequence length 9001 is larger than the model's maximum of 8192 positions",
+      "too many tokens: size limit exceeded by 10000 tokens",
+      "number of input tokens must be no more than 8192, got 12000",
+      "prompt_tokens (9000) + max_new_tokens (1024) must be <= 8192",
+      "This conversation does not fit into the model's window",
       "prompt is too long: 210000 tokens > 200000 maximum",
       "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens",
       "Your input exceeds the context window of this model",
@@ -100,6 +118,11 @@ const FAMILIES: Readonly<
       "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 8000 `inputs` tokens",
     ],
     no: [
+      "max_tokens must be at most 8192 for this model.",
+      "Used more than 30000 tokens per minute",
+      "The answer has more than 4096 output tokens",
+      "input tokens: a list is expected",
+      "a request of more than 20 images",
       "Unsupported parameter: 'max_tokens' is not supported with this model",
       "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens",
       "Unexpected token < in JSON at position 0",
@@ -112,6 +135,12 @@ const FAMILIES: Readonly<
   },
   content: {
     yes: [
+      "This request violates our acceptable use policy.",
+      "The prompt trips our safety classifier (score 0.98).",
+      "The guardrail checks defined in the config failed.",
+      "Input flagged: violence, self-harm",
+      "The tool's output was flagged.",
+      "Blocked by guardrail 'pii-out'",
       "Content Exists Risk",
       "Input data may contain inappropriate content.",
       "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
@@ -126,6 +155,9 @@ const FAMILIES: Readonly<
       "The request failed because the input text may contain sensitive information.",
     ],
     no: [
+      "Unknown value 'strictest' for field content_filter_level.",
+      "Unknown parameter: 'safety_identifier'",
+      "Invalid 'moderation': expected a boolean",
       "Invalid schema for function 'content_filter'",
       "Invalid content type: expected application/json",
       "content: field required",
@@ -135,6 +167,15 @@ const FAMILIES: Readonly<
   },
   model: {
     yes: [
+      "unknown engine 'm'",
+      "Model 'm' isn't available in region eu-west-1.",
+      "m was sunset. Migrate to n.",
+      "no such deployment: m",
+      "The LoRA adapter `m` does not exist.",
+      "This model version has reached the end of its life.",
+      "model 'command' was removed on September 15, 2025.",
+      "O modelo `m` não existe.",
+      "Das Modell wurde nicht gefunden.",
       "The model `gpt-9` does not exist or you do not have access to it.",
       'model "foo" not found, try pulling it first',
       "Model Not Exist",
@@ -158,6 +199,10 @@ const FAMILIES: Readonly<
       "Your organization must be verified to use the model `gpt-9`.",
     ],
     no: [
+      "This model does not support image input.",
+      "The parameter 'top_k' was removed",
+      "The model does not support reasoning effort 'minimal'.",
+      "Deployment of tools is not possible",
       "Not Found",
       "The signature could not be verified",
       "model: the field is required",
@@ -174,6 +219,10 @@ const FAMILIES: Readonly<
   },
   key: {
     yes: [
+      "Malformed bearer token",
+      "Token has been expired or revoked.",
+      "The request signature we calculated does not match the signature you provided.",
+      "This organization has been disabled.",
       "Incorrect API key provided: sk-bad.",
       "API key not valid. Please pass a valid API key.",
       "invalid x-api-key",
@@ -185,6 +234,9 @@ const FAMILIES: Readonly<
       "Unauthorized",
     ],
     no: [
+      "Account x is suspended, possibly due to reaching the monthly spending limit",
+      "The user interface is disabled",
+      "thought signature is missing",
       "Invalid token in JSON",
       "Unexpected token after the credentials field",
       "Duplicate key in object",
@@ -204,6 +256,14 @@ const FAMILIES: Readonly<
       "Provider returned error",
     ],
     no: ["The operator + is overloadable", "Your request has an error", "invalid request"],
+  },
+  request: {
+    yes: [
+      "Bad Request",
+      "Unknown parameter: 'include[2]'.",
+      "stream disconnected before completion: Invalid value: 'x'.",
+    ],
+    no: ["The server had an error", "A bad request came before"],
   },
   slow: {
     yes: ["The operation timed out.", "Request timed out", "context deadline exceeded", "Timeout exceeded"],

@@ -142,7 +142,9 @@ export const UNSEEN_ACTS: readonly UnseenAct[] = [
       const [before = "", after = ""] = wholeAnswer(request, "Do@ne.").split("@", 2);
       response.writeHead(200, SSE).end(Buffer.concat([Buffer.from(before), Buffer.from([0xff]), Buffer.from(after)]));
     },
-    ...both("completed"),
+    cliA: ["completed"],
+    // Labelled completed, wrongly: to this CLI bytes that are no UTF-8 are a malformed answer (`UTF8 error`), and it says so.
+    cliB: ["provider_error"],
   },
   {
     name: "fifth-unavailable-once",

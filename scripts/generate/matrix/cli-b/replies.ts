@@ -1,6 +1,6 @@
 /** What the scripted provider does with one request. */
 export type Reply =
-  | { readonly do: "answer"; readonly status: number; readonly body: string; readonly headers: Headers }
+  | { readonly do: "answer"; readonly status: number; readonly body: string | Buffer; readonly headers: Headers }
   /** Frames of a stream, and how the connection ends then. */
   | { readonly do: "stream"; readonly frames: readonly string[]; readonly end: "close" | "reset" | "hang" }
   | { readonly do: "reset" | "hang" };
@@ -104,7 +104,7 @@ export function refusal(
 }
 
 /** Any answer that is no stream. */
-export function page(status: number, body: string, headers: Headers = { "content-type": "text/html" }): Reply {
+export function page(status: number, body: string | Buffer, headers: Headers = { "content-type": "text/html" }): Reply {
   return { do: "answer", status, body, headers };
 }
 

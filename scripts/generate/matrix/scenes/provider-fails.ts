@@ -40,6 +40,11 @@ export const PROVIDER_FAILS: readonly Scene[] = [
     label: failed("auth_failed", "403"),
   },
   {
+    name: "proxy-wants-login",
+    script: refusal(407, "<html><head><title>407 Proxy Authentication Required</title></head></html>"),
+    label: failed("auth_failed", "407 of a proxy"),
+  },
+  {
     name: "no-key",
     api: "messages",
     config: ({ provider }) => void delete provider.lab.options["apiKey"],

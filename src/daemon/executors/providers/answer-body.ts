@@ -32,6 +32,10 @@ const Level = z.object({
   status: word,
   message: words,
   detail: words,
+  /** OAuth names the cause in `error`, and says this of it. */
+  error_description: words,
+  /** Several at once: Cloudflare, and what speaks JSON:API. */
+  errors: words,
   /** Google names the cause here. */
   details: Reasons,
   /** Azure's filter does so here. */
@@ -64,7 +68,7 @@ export function readAnswerBody(body: string): AnswerBody | undefined {
   const sentences = [...(typeof error === "string" ? [error] : []), ...levels.flatMap(listWords)];
   const status = levels.flatMap((level) => [level.code, level.status]).find(isErrorStatus);
   return {
-    ...toLine("codes", levels.flatMap(listCodes), " "),
+    ...toLine("codes", [...(isCode(error) ? [error] : []), ...levels.flatMap(listCodes)], " "),
     ...toLine("sentence", sentences, ": "),
     ...(status === undefined ? {} : { status: Number(status) }),
   };
@@ -74,8 +78,13 @@ function listCodes({ code, type, status, innererror, details }: Level): (string 
   return [code, type, status, innererror?.code, ...details.map(({ reason }) => reason)];
 }
 
-function listWords({ message, detail, metadata }: Level): (string | undefined)[] {
-  return [message, detail, metadata?.raw];
+function listWords({ message, detail, error_description, errors, metadata }: Level): (string | undefined)[] {
+  return [message, detail, error_description, errors, metadata?.raw];
+}
+
+/** A word in place of a sentence, as in OAuth's `invalid_grant`. */
+function isCode(error: unknown): error is string {
+  return typeof error === "string" && /^\w+(?:[._-]\w+)+$/.test(error);
 }
 
 function isErrorStatus(code: string | undefined): boolean {

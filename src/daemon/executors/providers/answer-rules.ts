@@ -19,13 +19,20 @@ const CAUSES = {
     message: (fact) => `The provider's content filter refused the request: ${quote(fact)}`,
   },
   key: { code: "auth_failed", message: (fact) => `The provider refused the key: ${quote(fact)}` },
+  proxy: {
+    code: "auth_failed",
+    message: (fact) => `A proxy before the provider wants a login (407): ${quote(fact)}`,
+    remedy: "give the proxy's address with its user and password, or let the provider's address pass it by",
+  },
   timeout: { code: "provider_timeout", message: (fact) => `The provider did not answer in time: ${quote(fact)}` },
   failed: { code: "provider_error", message: (fact) => `The provider failed: ${quote(fact)}` },
   request: {
     code: "invalid_request",
     message: (fact) => `The provider refused the request (${fact.status}): ${quote(fact)}`,
   },
-} as const satisfies Readonly<Record<string, Pick<AnswerRule, "code"> & { message: (fact: Fact) => string }>>;
+} as const satisfies Readonly<
+  Record<string, Pick<AnswerRule, "code" | "remedy"> & { message: (fact: Fact) => string }>
+>;
 type Cause = keyof typeof CAUSES;
 
 /** What shows a cause, in deciding order: a status that leaves no doubt, then codes, then other statuses, then words. */
@@ -42,6 +49,8 @@ const SIGNS = [
   { id: "content-forbidden", cause: "content", status: [403], pattern: WORDS.content },
   { id: "quota-forbidden", cause: "quota", status: [403], pattern: WORDS.quota },
   { id: "key-status", cause: "key", status: [401, 403] },
+  // No key of the provider's, but one all the same.
+  { id: "proxy-status", cause: "proxy", status: [407] },
   { id: "context-words", cause: "context", pattern: WORDS.context },
   { id: "timeout-status", cause: "timeout", status: [408] },
   { id: "failed-status", cause: "failed", status: (status: number) => status >= 500 },
@@ -74,10 +83,10 @@ export interface AnswerTable {
  */
 export function answerRules({ seenIn, messages, differs, before }: AnswerTable): AnswerRule[] {
   return SIGNS.flatMap(({ cause, ...sign }) => {
-    const { code, message } = CAUSES[cause];
+    const { message, ...meaning } = CAUSES[cause];
     const rule: AnswerRule = {
       ...sign,
-      code,
+      ...meaning,
       message: messages?.[cause] ?? message,
       ...differs?.[sign.id],
       seenIn: seenIn[sign.id],

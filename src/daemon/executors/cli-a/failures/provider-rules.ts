@@ -36,6 +36,7 @@ const ANSWERS: readonly AnswerRule[] = [
       "content-forbidden": "cli-a/1.14.34/prompt-moderated",
       "quota-forbidden": "cli-a/1.3.2/no-credit-forbidden",
       "key-status": "cli-a/1.3.2/bad-key",
+      "proxy-status": "cli-a/1.18.33/proxy-wants-login",
       "context-words": "cli-a/1.14.34/context-overflow",
       "timeout-status": "cli-a/1.14.34/provider-slow-until-killed",
       "failed-status": "cli-a/1.14.34/provider-error-until-killed",

@@ -19,6 +19,7 @@ const ANSWER_RULES = answerRules({
     "content-forbidden": "cli-b/0.139.0/prompt-moderated",
     "quota-forbidden": "cli-b/0.139.0/no-credit-forbidden",
     "key-status": "cli-b/0.139.0/bad-key",
+    "proxy-status": "cli-b/0.169.0/proxy-wants-login",
     "context-words": "cli-b/0.139.0/context-overflow-in-stream",
     "timeout-status": "cli-b/0.139.0/provider-slow",
     "failed-status": "cli-b/0.139.0/server-unavailable",

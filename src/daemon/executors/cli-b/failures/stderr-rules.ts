@@ -96,7 +96,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     id: "config",
     on: "stderr",
     pattern:
-      /Error loading config|Model provider .{0,200} not found|Error finding \S+ home|required MCP servers failed/,
+      /Error (?:loading config|parsing -c overrides)|Model provider .{0,200} not found|Error finding \S+ home|required MCP servers failed/,
     code: "config_invalid",
     message: (fact) => `CLI B refuses its configuration: ${quote(fact)}`,
     seenIn: "cli-b/0.139.0/config-not-toml",

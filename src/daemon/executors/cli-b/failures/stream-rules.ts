@@ -68,8 +68,7 @@ export const STREAM_RULES: readonly FailureRule[] = [
     // The body of a 400 is handed on as it is, also where it is a sentence or nothing.
     id: "request-refused-words",
     on: "record",
-    pattern:
-      /^(?:bad request|(?:invalid|unsupported|unknown|missing|unrecognized) (?:\w+ )?(?:request|parameter|value|argument|field|type|json|body)|400\b)/i,
+    pattern: WORDS.request,
     code: "invalid_request",
     message: (fact) => `The provider refused the request: ${quote(fact)}`,
     seenIn: "cli-b/0.139.0/bad-request-plain",
@@ -81,6 +80,25 @@ export const STREAM_RULES: readonly FailureRule[] = [
     code: "invalid_request",
     message: "The provider refused the request (400) and did not say why.",
     seenIn: "cli-b/0.139.0/bad-request-empty",
+  },
+  {
+    // Nor is it decoded: one in an encoding that was not asked for, as Brotli, is no text.
+    id: "request-refused-unreadable",
+    on: "record",
+    // eslint-disable-next-line no-control-regex
+    pattern: /^(?!stream disconnected)[^]{0,2000}?(?:\ufffd|[\0-\x08\x0e-\x1a])/,
+    code: "invalid_request",
+    message: "The provider refused the request (400), in an encoding that CLI B does not read.",
+    seenIn: "cli-b/0.169.0/bad-request-unreadable",
+  },
+  {
+    // The reasons that are known have rules of their own.
+    id: "answer-incomplete",
+    on: "record",
+    pattern: /^(?:stream disconnected before completion: )?Incomplete response returned, reason: /,
+    code: "provider_error",
+    message: (fact) => `The provider broke the answer off: ${quote(fact)}`,
+    seenIn: "cli-b/0.169.0/answer-incomplete",
   },
   {
     id: "stream-failed",

@@ -17,7 +17,7 @@ const MAX_FACT_CHARACTERS = 2_000;
 
 const LOG_LINE = /^\d{4}-\d\d-\d\dT\S+Z +(ERROR|WARN|INFO|DEBUG|TRACE) ([\w:]+): (.*)$/s;
 const START_UP_ERROR =
-  /^(?:error: |Error: |Error loading |Error finding |Failed to |Fatal error|No prompt provided|Not inside a trusted|Output schema file |thread '.*panicked at)/;
+  /^(?:error: |Error: |Error \w+ing |Failed to |Fatal error|No prompt provided|Not inside a trusted|Output schema file |thread '.*panicked at)/;
 const FOLLOW_UP_NOISE = /^(?:Reading (?:additional input|prompt) from stdin|WARNING: proceeding)/;
 const DENIED = [
   { permission: "edit", pattern: /patch rejected: / },
