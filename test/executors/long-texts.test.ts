@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { PROSE } from "../../src/daemon/executors/providers/answer-prose.ts";
 import { CODES, WORDS } from "../../src/daemon/executors/providers/answer-words.ts";
 import { cliA } from "../../src/daemon/executors/cli-a/adapter.ts";
 import { RULES as CLI_A_RULES } from "../../src/daemon/executors/cli-a/failures/failure.ts";
@@ -14,6 +15,7 @@ const LIMIT_MS = 5_000;
 const named: readonly (readonly [string, RegExp | undefined])[] = [
   ...Object.entries(CODES),
   ...Object.entries(WORDS),
+  ...Object.entries(PROSE),
   ...[...CLI_A_RULES, ...CLI_B_RULES].flatMap(({ id, name, field, pattern }) =>
     [name, field, pattern].map((part) => [id, part] as const),
   ),

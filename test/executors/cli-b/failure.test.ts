@@ -60,7 +60,7 @@ test.each([
   ['{"error":{"message":"The key is wrong","type":"authentication_error"}}', "auth_failed"],
   ['{"detail":"nope"}', "invalid_request"],
   ["internal error; agent loop died unexpectedly", "crashed"],
-  ["a message of no rule", "unknown"],
+  ["a message of no rule", "invalid_request"],
 ])("the provider's message %j is %s", (message, code) => {
   expect(codeOf(message)).toBe(code);
 });

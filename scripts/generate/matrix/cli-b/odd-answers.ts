@@ -9,6 +9,18 @@ const fails = (name: string, code: FailureCode, why: string, reply: Reply): CliB
   replies: [reply],
 });
 
+/** Refusals whose status leaves the cause open, in sentences of no maker. */
+const IN_PROSE = [
+  ["quota", 400, "quota_exceeded", "Wallet is empty."],
+  ["content", 400, "content_blocked", "Potential self-harm content detected."],
+  ["context", 400, "context_overflow", "Message history of 412 entries totals 260123 tokens; the ceiling is 200000."],
+  ["model", 400, "model_not_found", "m1 is not one of the models that this endpoint serves."],
+  ["key", 400, "auth_failed", "This API key was rotated; use the newest one."],
+  ["quota-403", 403, "quota_exceeded", "Invoice 2231 has not been paid. Access is paused."],
+  ["content-403", 403, "content_blocked", "Explicit material is not welcome here."],
+  ["model-404", 404, "model_not_found", "There is no model called m1."],
+] as const;
+
 /** Answers that a provider gives seldom, and what stands between. Each showed something that no rule knew. */
 export const ODD_ANSWERS: readonly CliBCase[] = [
   fails(
@@ -38,6 +50,15 @@ export const ODD_ANSWERS: readonly CliBCase[] = [
     "content_blocked",
     "400 with the code of a content policy: the CLI leaves the bare sentence",
     refusal(400, { message: "The tool's output was flagged.", code: "content_policy_violation" }),
+  ),
+  ...IN_PROSE.map(([name, status, code, message]) =>
+    fails(`refused-in-prose-${name}`, code, `${status} in a sentence of no maker`, refusal(status, { message })),
+  ),
+  fails(
+    "bad-request-odd",
+    "invalid_request",
+    "400 with plain words that say nothing",
+    page(400, "We could not make sense of this.", { "content-type": "text/plain" }),
   ),
   {
     ...fails("override-malformed", "config_invalid", "-c without a value", page(500, "")),

@@ -44,6 +44,32 @@ export const PROVIDER_FAILS: readonly Scene[] = [
     script: refusal(407, "<html><head><title>407 Proxy Authentication Required</title></head></html>"),
     label: failed("auth_failed", "407 of a proxy"),
   },
+  ...(
+    [
+      ["quota", 400, "quota_exceeded", "Wallet is empty."],
+      ["content", 400, "content_blocked", "Potential self-harm content detected."],
+      [
+        "context",
+        400,
+        "context_overflow",
+        "Message history of 412 entries totals 260123 tokens; the ceiling is 200000.",
+      ],
+      ["model", 400, "model_not_found", "m is not one of the models that this endpoint serves."],
+      ["key", 400, "auth_failed", "This API key was rotated; use the newest one."],
+      ["quota-403", 403, "quota_exceeded", "Invoice 2231 has not been paid. Access is paused."],
+      ["content-403", 403, "content_blocked", "Explicit material is not welcome here."],
+    ] as const
+  ).map(([name, status, code, message]): Scene => ({
+    name: `refused-in-prose-${name}`,
+    script: refusal(status, { message }),
+    label: failed(code, `${status} in a sentence of no maker`),
+  })),
+  {
+    name: "request-too-large-in-stream",
+    provider: "messages-sixth-size",
+    api: "messages",
+    label: failed("context_overflow", "the code of a request that is too large, inside a stream"),
+  },
   {
     name: "no-key",
     api: "messages",

@@ -185,7 +185,8 @@ export const FIFTH_SCENES: readonly Scene[] = [
   {
     name: "fifth-config-empty",
     prepare: ({ configFile }) => writeFileSync(configFile, ""),
-    label: failed("config_invalid", "the configuration is an empty file", { also: ["model_not_found"] }),
+    // Labelled config_invalid, wrongly: the CLI takes it for no configuration, and asks its hosted provider.
+    label: failed("network_error", "the configuration is an empty file: the hosted provider is asked, out of reach"),
   },
   {
     name: "fifth-cache-read-only",

@@ -1,5 +1,6 @@
 import { quote } from "../classification/rules.ts";
 import type { Fact, FailureRule } from "../contract/failures.ts";
+import { PROSE } from "./answer-prose.ts";
 import { CODES, WORDS } from "./answer-words.ts";
 
 /** A rule about a provider's answer, wherever a CLI prints it. */
@@ -35,6 +36,9 @@ const CAUSES = {
 >;
 type Cause = keyof typeof CAUSES;
 
+/** A refusal whose status leaves the cause open. */
+const isRefusal = (status: number): boolean => status >= 400 && status < 500;
+
 /** What shows a cause, in deciding order: a status that leaves no doubt, then codes, then other statuses, then words. */
 const SIGNS = [
   { id: "quota-status", cause: "quota", status: [402] },
@@ -48,6 +52,8 @@ const SIGNS = [
   // Some keep 403 for what they moderate, and for an account that has run dry.
   { id: "content-forbidden", cause: "content", status: [403], pattern: WORDS.content },
   { id: "quota-forbidden", cause: "quota", status: [403], pattern: WORDS.quota },
+  { id: "content-forbidden-prose", cause: "content", status: [403], pattern: PROSE.content },
+  { id: "quota-forbidden-prose", cause: "quota", status: [403], pattern: PROSE.quota },
   { id: "key-status", cause: "key", status: [401, 403] },
   // No key of the provider's, but one all the same.
   { id: "proxy-status", cause: "proxy", status: [407] },
@@ -59,6 +65,11 @@ const SIGNS = [
   { id: "content-words", cause: "content", pattern: WORDS.content },
   { id: "quota-text", cause: "quota", pattern: WORDS.quota },
   { id: "model-words", cause: "model", pattern: WORDS.model },
+  { id: "quota-prose", cause: "quota", status: isRefusal, pattern: PROSE.quota },
+  { id: "content-prose", cause: "content", status: isRefusal, pattern: PROSE.content },
+  { id: "context-prose", cause: "context", status: isRefusal, pattern: PROSE.context },
+  { id: "model-prose", cause: "model", status: isRefusal, pattern: PROSE.model },
+  { id: "key-prose", cause: "key", status: isRefusal, pattern: PROSE.key },
   { id: "request-refused", cause: "request", status: (status: number) => status >= 400 },
 ] as const satisfies readonly (Pick<AnswerRule, "id" | "status" | "field" | "pattern"> & { readonly cause: Cause })[];
 
@@ -75,6 +86,22 @@ export interface AnswerTable {
   /** Rules of the CLI's own, each list tried just before a shared rule. */
   readonly before?: Readonly<Partial<Record<AnswerRuleId, readonly AnswerRule[]>>>;
 }
+
+/**
+ * What the prose of an answer means that has no status, as inside a stream: to be tried when all else says nothing.
+ *
+ * @param seenIn - where each was seen with this CLI
+ */
+export function proseRules(seenIn: Readonly<Record<keyof typeof PROSE, string>>): AnswerRule[] {
+  return PROSE_CAUSES.map((cause) => ({
+    id: `prose-${cause}`,
+    pattern: PROSE[cause],
+    ...CAUSES[cause],
+    seenIn: seenIn[cause],
+  }));
+}
+
+const PROSE_CAUSES = ["quota", "content", "context", "model", "key"] as const;
 
 /**
  * What a provider's answer means: the rules that hold for every CLI, with one CLI's recordings, wording and own rules.

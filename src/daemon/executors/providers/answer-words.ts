@@ -54,7 +54,8 @@ const RETIRED =
   /\b(?:(?:is|was|were|has been|been) (?:retired|sunset|discontinued|withdrawn|removed|decommissioned|deprecated)|end of (?:its )?life|not (?:registered|deployed)|(?:is not|isn't) available (?:in|on|for|to)|existiert nicht|nicht gefunden|no existe|non esiste|n'existe pas)|não existe|не (?:существует|найдена)|見つかりません|存在しません/;
 /** What judges a text. */
 const JUDGE = /\b(?:safety|moderation|guardrails?|classifier|content (?:filter|polic)\w*)/;
-const JUDGED = /\b(?:block|flag|refus|reject|den(?:y|ied)|trip|trigger|interven|violat|caught|stopp|fail)\w*/;
+const JUDGED =
+  /\b(?:block(?:ed|s)|flag(?:ged|s)|refuse[ds]|reject(?:ed|s)|denie[ds]|trip(?:ped|s)|trigger(?:ed|s|ing)|intervened|violat(?:e[ds]?|ing|ions?)|caught|stopped|failed)\b/;
 /** How long an answer may be, and how many tokens fit into a minute, say nothing of the prompt. */
 const OTHER_LIMITS =
   /\bmax_(?:output_|completion_)?tokens\b|\b(?:output|completion) tokens\b|\bper[ -](?:second|sec|minute|min|hour|day)\b|\b[RT]P[MSD]\b|\bretry after\b/;
@@ -111,7 +112,7 @@ export const WORDS = {
   ),
   context: anyOf(
     /max(?:imum)? (?:context|prompt|model|input|sequence)(?: token)? (?:length|window|size)/,
-    /(?:exceed(?:s|ed|ing)?|(?:longer|larger|greater) than|overflows?|too (?:long|large|big|small) for)\b.{0,40}\b(?:context|(?:input |model )?token limit|max(?:imum)? (?:number of )?(?:input )?tokens|max(?:imum)? (?:input |prompt )?length)/,
+    /(?:exceed(?:s|ed|ing)?|(?:longer|larger|greater) than|overflows?|too (?:long|large|big|small) for)\b.{0,40}\b(?:context(?! deadline)|(?:input |model )?token limit|max(?:imum)? (?:number of )?(?:input )?tokens|max(?:imum)? (?:input |prompt )?length)/,
     /\bcontext (?:window|length|size|limit)\b.{0,60}\b(?:exceed|overflow|not enough|too small|is full)|context length (?:is|of) only/,
     /\b(?:prompt|conversation|context|input) (?:is|was) too (?:long|large)|(?:prompt|conversation) too long|input length (?:should be|exceeds)|token count\b.{0,40}\bexceeds/,
     /(?<!output )\btokens? exceeds? the (?:configured |model(?:'s)? )?limit|\bsupports? at most [\d,]+ tokens|too many (?:input|prompt) tokens|model only accepts [\d,]+/,
@@ -168,7 +169,7 @@ export const WORDS = {
   ),
   network: anyOf(
     /unable to connect|(?:could not|cannot|failed to) connect|typo in the url or port|socket (?:connection was closed|hang up)|other side closed/,
-    /connection (?:was )?(?:reset|refused|closed|lost|aborted|timed out|error|failed)|network (?:error|is unreachable)|too many redirects|fetch failed|failed to fetch\b/,
+    /connection (?:was )?(?:reset|refused|closed|lost|aborted|timed out|error|failed)|network (?:error|is unreachable)|too many redirects|fetch failed|second argument to fetch\(\)|failed to fetch\b/,
     /\bcertificate\b|\b(?:TLS|SSL) (?:handshake|error|alert)|ConnectionRefused|ConnectionClosed|FailedToOpenSocket/,
     /\bE(?:CONN(?:RESET|REFUSED|ABORTED)|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH|TIMEDOUT)\b|getaddrinfo|dns error|failed to lookup address/,
   ),

@@ -92,9 +92,12 @@ function describe(
 ): Pick<Fact, "text" | "words" | "status" | "code"> {
   // A body that is no JSON is a proxy's page, of which the beginning says enough.
   const { codes, sentence, status }: AnswerBody = readAnswerBody(body ?? "") ?? {
-    sentence: body?.slice(0, MAX_BODY_CHARACTERS) ?? "",
+    sentence: body?.slice(0, MAX_BODY_CHARACTERS).trim() ?? "",
   };
-  const message = parts.join(" ");
+  const said = parts.join(" ");
+  // Where the CLI hands the body on as it stands, what the body says takes its place.
+  const isWhole = body !== undefined && body.startsWith("{") && sentence !== undefined && said.includes(body);
+  const message = isWhole ? said.replace(body, () => sentence) : said;
   const missing = sentence === undefined || sentence === "" || message.includes(sentence) ? [] : [sentence];
   const known = statusCode ?? status;
   return {

@@ -1,4 +1,4 @@
-import { answerRules, type AnswerRule } from "../../providers/answer-rules.ts";
+import { answerRules, proseRules, type AnswerRule } from "../../providers/answer-rules.ts";
 import { CODES, WORDS } from "../../providers/answer-words.ts";
 import { quote } from "../../classification/rules.ts";
 import type { FailureRule } from "../../contract/failures.ts";
@@ -45,6 +45,13 @@ const ANSWERS: readonly AnswerRule[] = [
       "content-words": "cli-a/1.14.34/prompt-risky",
       "quota-text": "cli-a/1.14.34/no-credit-400",
       "model-words": "cli-a/1.14.34/model-unknown-400",
+      "content-forbidden-prose": "cli-a/1.18.33/refused-in-prose-content-403",
+      "quota-forbidden-prose": "cli-a/1.18.33/refused-in-prose-quota-403",
+      "quota-prose": "cli-a/1.18.33/refused-in-prose-quota",
+      "content-prose": "cli-a/1.18.33/refused-in-prose-content",
+      "context-prose": "cli-a/1.18.33/refused-in-prose-context",
+      "model-prose": "cli-a/1.18.33/refused-in-prose-model",
+      "key-prose": "cli-a/1.18.33/refused-in-prose-key",
       "request-refused": "cli-a/1.3.2/bad-request",
     },
     differs: {
@@ -62,6 +69,13 @@ const ANSWERS: readonly AnswerRule[] = [
           code: "model_not_found",
           message: (fact) => `The provider does not know the model or the address (404): ${quote(fact)}`,
           seenIn: "cli-a/1.3.2/model-unknown-at-provider",
+        },
+        {
+          id: "size-code",
+          field: /(?:^| )request_too_large(?= |$)/,
+          code: "context_overflow",
+          message: (fact) => `The request is longer than the provider takes: ${quote(fact)}`,
+          seenIn: "cli-a/1.18.33/request-too-large-in-stream",
         },
         {
           id: "context-status",
@@ -138,6 +152,13 @@ const ANSWERS: readonly AnswerRule[] = [
     remedy: "leave it out or send a smaller one",
     seenIn: "cli-a/1.18.33/image-too-large-until-killed",
   },
+  ...proseRules({
+    quota: "docs/contracts/cli-a.md §5",
+    content: "docs/contracts/cli-a.md §5",
+    context: "docs/contracts/cli-a.md §5",
+    model: "docs/contracts/cli-a.md §5",
+    key: "docs/contracts/cli-a.md §5",
+  }),
 ];
 
 /** The table for `error` records. */

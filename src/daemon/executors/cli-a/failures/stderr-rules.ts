@@ -119,7 +119,9 @@ export const STDERR_RULES: readonly FailureRule[] = [
     id: "not-writable",
     on: "stderr",
     name: ANY_TIME,
-    pattern: /\b(?:EACCES|EROFS|ENOSPC|EDQUOT|EIO)\b/,
+    // The second part: something else stands where a directory is to be.
+    pattern:
+      /\b(?:EACCES|EROFS|ENOSPC|EDQUOT|EIO)\b|\b(?:ENOTDIR|EEXIST|EPERM|EISDIR|ELOOP)\b.{0,80}\b(?:mkdir|open|write|rename)\b/,
     code: "storage_error",
     message: (fact) => `CLI A cannot write its home: ${quote(fact)}`,
     seenIn: "cli-a/1.14.34/cache-not-writable",

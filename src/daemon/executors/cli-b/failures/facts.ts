@@ -13,7 +13,7 @@ const STATUS = /(?:unexpected status|last status:|\(status) (\d{3})\b/;
 /** What the provider said, between the CLI's words around it. */
 const REFUSED = /^unexpected status \d{3}[^:,]*(?:: (.*?))?(?:, url: .*)?$/s;
 /** A 400 is handed on as its raw body. Source: docs/contracts/cli-b.md §5. */
-const RAW_BODY = /^\s*(?:[{[]|<!doctype|<html)/i;
+const RAW_BODY = /^\s*(?:[{["]|<!doctype|<html)/i;
 
 /**
  * Reads what a provider's failure says: CLI B puts the HTTP status into the sentence, and hands a 400 on as the raw body.

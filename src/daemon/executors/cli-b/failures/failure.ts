@@ -78,11 +78,13 @@ const FALLBACK_RULES: readonly FailureRule[] = [
     isProven: false,
   },
   {
+    // What the CLI says of itself has rules; a sentence that is in none of them is the body of a 400, handed on bare.
     id: "unexplained-message",
     on: "record",
-    code: "unknown",
-    message: (fact) => `CLI B failed: ${quote(fact)}`,
-    seenIn: "docs/contracts/cli-b.md §5",
+    code: "invalid_request",
+    message: (fact) =>
+      `CLI B failed with words that are none of its own, as it hands on a refused request: ${quote(fact)}`,
+    seenIn: "cli-b/0.169.0/bad-request-odd",
     isProven: false,
   },
   {

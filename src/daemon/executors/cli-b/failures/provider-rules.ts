@@ -1,6 +1,7 @@
 import { quote } from "../../classification/rules.ts";
 import type { FailureRule } from "../../contract/failures.ts";
 import { answerRules } from "../../providers/answer-rules.ts";
+import { PROSE } from "../../providers/answer-prose.ts";
 import { WORDS } from "../../providers/answer-words.ts";
 import { OWN_RULES } from "./own-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
@@ -28,6 +29,13 @@ const ANSWER_RULES = answerRules({
     "content-words": "cli-b/0.139.0/prompt-risky",
     "quota-text": "cli-b/0.139.0/quota-in-stream",
     "model-words": "cli-b/0.139.0/model-unknown-400",
+    "content-forbidden-prose": "cli-b/0.169.0/refused-in-prose-content-403",
+    "quota-forbidden-prose": "cli-b/0.169.0/refused-in-prose-quota-403",
+    "quota-prose": "cli-b/0.169.0/refused-in-prose-quota",
+    "content-prose": "cli-b/0.169.0/refused-in-prose-content",
+    "context-prose": "cli-b/0.169.0/refused-in-prose-context",
+    "model-prose": "cli-b/0.169.0/refused-in-prose-model",
+    "key-prose": "cli-b/0.169.0/refused-in-prose-key",
     "request-refused": "cli-b/0.139.0/bad-parameter",
   },
   messages: {
@@ -57,6 +65,14 @@ const ANSWER_RULES = answerRules({
         code: "model_not_found",
         message: (fact) => `The provider does not know the model: ${quote(fact)}`,
         seenIn: "cli-b/0.139.0/model-not-found",
+      },
+      {
+        id: "model-text-prose",
+        status: [404],
+        pattern: PROSE.model,
+        code: "model_not_found",
+        message: (fact) => `The provider does not know the model: ${quote(fact)}`,
+        seenIn: "cli-b/0.169.0/refused-in-prose-model-404",
       },
       {
         id: "no-responses-api",

@@ -1,3 +1,4 @@
+import { proseRules } from "../../providers/answer-rules.ts";
 import { WORDS } from "../../providers/answer-words.ts";
 import { quote } from "../../classification/rules.ts";
 import type { FailureRule } from "../../contract/failures.ts";
@@ -64,6 +65,13 @@ export const STREAM_RULES: readonly FailureRule[] = [
     message: "The provider could not be reached or the connection broke (refused, DNS, TLS or reset).",
     seenIn: "cli-b/0.139.0/connection-refused",
   },
+  ...proseRules({
+    quota: "docs/contracts/cli-b.md §5",
+    content: "docs/contracts/cli-b.md §5",
+    context: "docs/contracts/cli-b.md §5",
+    model: "docs/contracts/cli-b.md §5",
+    key: "docs/contracts/cli-b.md §5",
+  }).map((rule): FailureRule => ({ ...rule, on: "record" })),
   {
     // The body of a 400 is handed on as it is, also where it is a sentence or nothing.
     id: "request-refused-words",
