@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { queryFlag, SessionPath } from "./requests.ts";
+import { queryFlag, queryNumber, SessionPath } from "./requests.ts";
 
 /** What stands at a path of a workspace. Links are shown, never followed. */
 export const FileType = z.enum(["file", "directory", "link", "other"]).meta({
@@ -55,13 +55,7 @@ export const FilesQuery = z.strictObject({
     .enum(["zip"])
     .optional()
     .meta({ description: "Send the directory with all below it as a zip; links and special files are left out." }),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1000)
-    .default(1000)
-    .meta({ description: "Most entries of one page of a directory." }),
+  limit: queryNumber(1, 1000).default(1000).meta({ description: "Most entries of one page of a directory." }),
   after: z
     .string()
     .regex(/^([0-9a-f]{2}){1,255}$/)

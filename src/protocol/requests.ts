@@ -16,9 +16,16 @@ export const ExecutorPath = z.strictObject({ executor_id: PathId.describe("The e
  */
 const MAX_WAIT_MS = 3_600_000;
 
+/** A number in a query. A refusal says what it must be, and never quotes what was sent. */
+export const queryNumber = (least: number, most: number) => {
+  const error = most === Infinity ? `a whole number, ${least} at least` : `a whole number from ${least} to ${most}`;
+  const number = z.coerce.number({ error }).int({ error }).min(least, { error });
+  return most === Infinity ? number : number.max(most, { error });
+};
+
 /** Query of `POST /v1/turns`. */
 export const AdmitQuery = z.strictObject({
-  wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).optional().meta({
+  wait_ms: queryNumber(0, MAX_WAIT_MS).optional().meta({
     description:
       "Wait so long for the turn's end: 200 with its result, or 202 with the turn's present state; the turn goes on.",
   }),
@@ -41,13 +48,13 @@ const PageCursor = z
 export const TurnsQuery = z.strictObject({
   session_id: PathId.optional().describe("Turns of this session alone."),
   status: TurnStatus.optional().describe("Turns of this status alone."),
-  limit: z.coerce.number().int().min(1).max(1000).default(100).describe("How many, the newest ones first."),
+  limit: queryNumber(1, 1000).default(100).describe("How many, the newest ones first."),
   cursor: PageCursor.optional(),
 });
 
 /** Query of `GET /v1/sessions`. */
 export const SessionsQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(1000).default(1000).describe("How many, the newest ones first."),
+  limit: queryNumber(1, 1000).default(1000).describe("How many, the newest ones first."),
   cursor: PageCursor.optional(),
 });
 
@@ -77,8 +84,8 @@ export const ResultQuery = z.strictObject({
 /** Query of `GET /v1/turns/{turn_id}/records`. */
 export const RecordsQuery = z.strictObject({
   source: z.enum(["stdout", "stderr"]).default("stdout").describe("Which output to read."),
-  from: z.coerce.number().int().min(1).default(1).meta({ description: "The first line, 1-based." }),
-  limit: z.coerce.number().int().min(1).max(1_000).default(100).meta({ description: "At most so many lines." }),
+  from: queryNumber(1, Infinity).default(1).meta({ description: "The first line, 1-based." }),
+  limit: queryNumber(1, 1000).default(100).meta({ description: "At most so many lines." }),
 });
 
 /** Query of `GET /v1/turns/{turn_id}/events`. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ENVELOPE } from "./responses.ts";
-import { Named } from "./requests.ts";
+import { Named, queryNumber } from "./requests.ts";
 import { TicketQuery } from "./tickets.ts";
 import { CallerId } from "./turns.ts";
 
@@ -103,7 +103,7 @@ export const ShellOutputQuery = z.strictObject({
   encoding: z.enum(["text", "base64"]).default("text").meta({
     description: "`text` is UTF-8, cut between characters; `base64` is the raw bytes.",
   }),
-  wait_ms: z.coerce.number().int().min(0).max(MAX_WAIT_MS).default(0).meta({
+  wait_ms: queryNumber(0, MAX_WAIT_MS).default(0).meta({
     description: "JSON only: wait so long for a first byte.",
   }),
   named: Named,

@@ -107,6 +107,13 @@ test("queries and paths are validated, with where it went wrong", async () => {
   const query = await app.inject("/v1/turns?limit=0&status=odd&x=1");
   expect(query.statusCode).toBe(422);
   expect(problemOf(query).fields?.map(({ path }) => path)).toEqual(["query.status", "query.limit", "query.x"]);
+  for (const limit of ["abc", "0", "1.5", "", "1001", "5&limit=6"]) {
+    const refused = await app.inject(`/v1/turns?limit=${limit}`);
+    expect([refused.statusCode, problemOf(refused).message]).toEqual([
+      422,
+      "query.limit: a whole number from 1 to 1000",
+    ]);
+  }
   const path = await app.inject("/v1/turns/a%2Fb");
   expect(path.statusCode).toBe(422);
   expect(problemOf(path).fields?.[0]?.path).toBe("path.turn_id");
