@@ -178,7 +178,7 @@ export const SettingsSchema = z.object({
   }),
   TURND_ALLOW_WORKSPACE_PLUGINS: z.enum(["0", "1"]).default("0").meta({
     description:
-      "`1`: CLI A's turns run without turnd's guard against code of the workspace, so that 1.18.33 and later run the plugins that a repository brings; also lets a binary run in which the guard does not work",
+      "`1`: CLI A's turns run without turnd's guard, so that every version runs code that a repository brings, plans too, and believes what a tool wrote into its store; also lets a binary run in which the guard does not work",
   }),
   TURND_SESSION_SECRETS: z
     .string()

@@ -69,7 +69,7 @@ const FAULTS: readonly (readonly [
     "a CLI that is newer than any measured version",
     ({ directory }) => {
       const path = join(directory, "bin/newer");
-      fakeCli(path, "2.0.0", READS, `echo "turnd: this CLI loads no code but its own" >&2`);
+      fakeCli(path, "2.0.0", READS);
       return { CLI_A_BIN: path };
     },
     {
@@ -86,22 +86,22 @@ const FAULTS: readonly (readonly [
     { "cli-a": /^warn: .*1\.0\.9 is older than any measured version \(1\.3\.2 is the oldest\)/ },
   ],
   [
-    "a CLI A that would run plugins of a workspace",
+    "a CLI A that would run code of a workspace",
     ({ directory }) => {
       const path = join(directory, "bin/newer");
-      fakeCli(path, "2.0.0", READS);
+      fakeCli(path, "2.0.0", READS, "unset TURND_GUARD_PROOF");
       return { CLI_A_BIN: path };
     },
-    { "cli-a": /^fault: .*2\.0\.0 would run plugins of the workspace: it ignores turnd's guard/ },
+    { "cli-a": /^fault: .*2\.0\.0 would run code of the workspace: it ignores turnd's guard/ },
   ],
   [
-    "a CLI A that may run plugins of a workspace",
+    "a CLI A that may run code of a workspace",
     ({ directory }) => {
       const path = join(directory, "bin/newer");
       fakeCli(path, "2.0.0", READS);
       return { CLI_A_BIN: path, TURND_ALLOW_WORKSPACE_PLUGINS: "1" };
     },
-    { "cli-a": /^warn: .*2\.0\.0 runs plugins that a workspace brings/ },
+    { "cli-a": /^warn: .*2\.0\.0 runs code that a workspace brings/ },
   ],
   [
     "a Node wrapper without its native package",

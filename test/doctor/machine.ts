@@ -81,7 +81,8 @@ exit 0`;
 
 /** A program that prints its version, and otherwise does what the test chooses. */
 export function fakeCli(path: string, version: string, otherwise: string, first = ""): void {
-  const answer = `[ "$1" = --version ] && echo "fake ${version}" && exit 0`;
+  const prove = `if [ -n "$TURND_GUARD_PROOF" ]; then echo "turnd: this CLI loads no code but its own" >&2; fi`;
+  const answer = `if [ "$1" = --version ]; then echo "fake ${version}"; ${prove}; exit 0; fi`;
   writeFileSync(path, `#!/bin/sh\n${first}\n${answer}\n${otherwise}\n`);
   chmodSync(path, 0o755);
 }

@@ -29,7 +29,7 @@ describe.each(CLIS_A)("$version", ({ version }) => {
   });
 
   test("ends before it does anything where its configuration cannot be read", async () => {
-    const env = guardEnv({ config: {}, configFiles: ["/nowhere/config.json"] });
+    const env = guardEnv({ config: {}, configFiles: ["/nowhere/config.json"], stores: [] });
     const { exitCode, stdout, stderr } = await start(version, ["run", "--format=json"], env);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain("turnd: the configuration cannot be read: ENOENT");

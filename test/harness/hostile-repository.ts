@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CLI_USER } from "./temporary.ts";
 
@@ -40,10 +40,20 @@ export function makeHostileRepository(directory: string): HostileRepository {
   };
   writeFileSync(marks, "");
   put(join(nested, "notes.txt"), "first line\n");
-  const git = (...args: readonly string[]): unknown => execFileSync("git", args, { cwd: repository, stdio: "pipe" });
+  const git = (...args: readonly string[]): string => execFileSync("git", args, { cwd: repository, encoding: "utf8" });
   git("init", "--quiet");
   git("add", "--all");
-  git("-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "--message=first");
+  for (const message of ["first", "second"])
+    git(
+      "-c",
+      "user.name=t",
+      "-c",
+      "user.email=t@example.com",
+      "commit",
+      "--quiet",
+      "--allow-empty",
+      `--message=${message}`,
+    );
   git("worktree", "add", "--quiet", "--detach", worktree);
   for (const [root, name] of [
     [plain, "plain"],
@@ -71,6 +81,25 @@ export function makeHostileRepository(directory: string): HostileRepository {
   put(join(plain, ".opencode/inner.ts"), plugin("inner json of plain"));
   put(join(plain, "nodot"), plugin("jsonc of plain"));
   put(join(plain, "opencode.jsonc"), JSON.stringify({ plugins: ["./nodot"] }));
+  // A module that the CLI's own code asks for and its binary does not have; Bun asks no plugin about a file without an ending.
+  const lacking = "esprima";
+  put(join(plain, "tsconfig.json"), JSON.stringify({ compilerOptions: { paths: { [lacking]: ["./mapped"] } } }));
+  put(join(plain, "mapped"), plugin("mapped module of plain"));
+  put(join(nested, `node_modules/${lacking}/package.json`), JSON.stringify({ name: lacking, main: "module" }));
+  put(join(nested, `node_modules/${lacking}/module`), plugin("module of nested"));
+  put(join(directory, `node_modules/${lacking}/package.json`), JSON.stringify({ name: lacking, main: "module" }));
+  put(join(directory, `node_modules/${lacking}/module`), plugin("module above worktree"));
+  // Git fetches what a repository promises to have elsewhere, by a command that its configuration names.
+  const lost = git("rev-parse", "HEAD~1").trim();
+  rmSync(join(repository, ".git/objects", lost.slice(0, 2), lost.slice(2)));
+  for (const [name, value] of [
+    ["core.repositoryFormatVersion", "1"],
+    ["extensions.partialClone", "origin"],
+    ["remote.origin.promisor", "true"],
+    ["remote.origin.url", `ext::sh -c echo% command% of% git>>${marks}`],
+    ["protocol.ext.allow", "always"],
+  ] as const)
+    git("config", name, value);
   // Only the registry could have it.
   put(join(worktree, "opencode.jsonc"), JSON.stringify({ plugins: ["lab-nosuch-package"] }));
   put(join(directory, "elsewhere/plugin/own.ts"), plugin("linked directory of repository"));

@@ -49,9 +49,9 @@ async function checkBinary(runtime: ExecutorRuntime, signal: AbortSignal): Promi
   }
   const unguarded = describeUnguarded(executor, cliName, located);
   if (unguarded !== undefined) return fault(unguarded.message, unguarded.remedy);
-  if (runtime.allowsWorkspaceCode && executor.codeGuard?.isNeeded(located.version) === true) {
+  if (runtime.allowsWorkspaceCode && executor.codeGuard !== undefined) {
     return warn(
-      `${located.path} ${located.version} runs plugins that a workspace brings: TURND_ALLOW_WORKSPACE_PLUGINS is 1`,
+      `${located.path} ${located.version} runs code that a workspace brings: TURND_ALLOW_WORKSPACE_PLUGINS is 1`,
       "unset it where workspaces are not all your own",
     );
   }

@@ -6,7 +6,7 @@ import type { ResourcesExhaustedError } from "../../process/exhausted.ts";
 export const OWN_FAILURES: Readonly<Partial<Record<FailureCode, string>>> = {
   executor_unavailable:
     "before a process starts: the CLI, its provider's package or the API it needs of its provider is not there; " +
-    "or the CLI would run plugins of the workspace",
+    "or the CLI would run code of the workspace",
   config_invalid:
     "before a process starts: an MCP server of the session refers to a variable that is not there any more",
   credential_missing: "before a process starts: no key is configured",

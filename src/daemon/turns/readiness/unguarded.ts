@@ -10,7 +10,7 @@ export interface Unguarded {
 /**
  * Whether a binary would run code of a workspace.
  *
- * @returns undefined where the executor's `codeGuard` works in it, is not needed, or is not wanted
+ * @returns undefined where the executor's `codeGuard` works in it, or is not wanted
  */
 export function describeUnguarded(
   { codeGuard }: Executor,
@@ -19,10 +19,9 @@ export function describeUnguarded(
 ): Unguarded | undefined {
   const { guard, version, path } = located;
   if (codeGuard === undefined || guard === undefined || guard === "proven") return undefined;
-  if (guard === "ignored" && !codeGuard.isNeeded(version)) return undefined;
   const why = guard === "failed" ? "turnd's guard fails in it" : "it ignores turnd's guard";
   return {
-    message: `${cliName} ${version} would run plugins of the workspace: ${why} (${path}).`,
+    message: `${cliName} ${version} would run code of the workspace: ${why} (${path}).`,
     remedy: "install a version that turnd was measured with, or accept it by TURND_ALLOW_WORKSPACE_PLUGINS=1",
   };
 }

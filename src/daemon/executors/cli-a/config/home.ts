@@ -62,6 +62,7 @@ export function planHome(input: HomeInput): HomePlan {
   const stubs = pluginStubs(input.cliVersion ?? "*");
   const files = Object.entries(config === undefined ? {} : { "config.json": config, ...stubs });
   const configFiles = config === undefined ? [] : names.map((name) => `${home}/config/${name}/config.json`);
+  const stores = names.map((name) => ({ data: `${home}/data/${name}`, name }));
   return {
     directories: ["data", "cache", "state", ...names.map((name) => `config/${name}/node_modules`)],
     files: [
@@ -83,7 +84,7 @@ export function planHome(input: HomeInput): HomePlan {
       XDG_CACHE_HOME: `${home}/cache`,
       XDG_STATE_HOME: `${home}/state`,
       ...Object.fromEntries(names.flatMap((name) => switchesOf(name, home, config?.["permission"]))),
-      ...(input.allowsWorkspaceCode === true ? {} : guardEnv({ config, configFiles })),
+      ...(input.allowsWorkspaceCode === true ? {} : guardEnv({ config, configFiles, stores })),
     },
   };
 }

@@ -80,7 +80,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     on: "stderr",
     name: RESUMING,
     pattern:
-      /Failed to run the query|PRAGMA |SQLITE_(?:CORRUPT|NOTADB)|database disk image is malformed|file is not a database/,
+      /turnd: the store cannot be used as it is: |Failed to run the query|PRAGMA |SQLITE_(?:CORRUPT|NOTADB)|database disk image is malformed|file is not a database/,
     code: "resume_degraded",
     message: "CLI A cannot read the store of its sessions, so the session could not be continued.",
     seenIn: "cli-a/1.3.2/resume-corrupt-store",
@@ -90,7 +90,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     on: "stderr",
     name: FRESH_OR_LATER,
     pattern:
-      /Failed to run the query|PRAGMA |SQLITE_|database or disk is full|disk I\/O error|database disk image is malformed|file is not a database/,
+      /turnd: the store cannot be used as it is: |Failed to run the query|PRAGMA |SQLITE_|database or disk is full|disk I\/O error|database disk image is malformed|file is not a database/,
     code: "storage_error",
     message: "CLI A cannot use the store of its sessions: it is damaged, or its disk is full.",
     remedy: "start a new session, and have the operator look at the disk if that fails too",
