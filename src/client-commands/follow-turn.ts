@@ -1,7 +1,7 @@
 import { TurndUnreachable } from "../client/errors.ts";
 import type { Following } from "../client/follow.ts";
 import { lookUp, type Tolerant, type TurnEndedData } from "../protocol/index.ts";
-import { safeLine } from "../command-line/text.ts";
+import { cutToWidth, safeLine } from "../command-line/text.ts";
 import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { ClientFailure } from "./failure.ts";
@@ -67,7 +67,8 @@ function startStatus({ terminal, isJson }: Context): { now(what: string): void; 
   let what = "";
   const draw = (): void => {
     const text = `${formatDuration(performance.now() - startedAt)}  ${safeLine(what)}`;
-    terminal.drawStatus(text.slice(0, Math.max(0, terminal.columns - 1)));
+    // A line that is broken is not drawn over.
+    terminal.drawStatus(cutToWidth(text, terminal.columns - 1));
   };
   const timer = setInterval(draw, REDRAW_MS);
   timer.unref();

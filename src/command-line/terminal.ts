@@ -78,6 +78,9 @@ export function createTerminal({ env, stdin, stdout, stderr }: Environment, opti
       hasDrawn = true;
     },
     clearStatus,
-    columns: stderr.columns ?? 80,
+    // A terminal may be made narrower, and one without a size has 0.
+    get columns() {
+      return stderr.columns || 80;
+    },
   };
 }

@@ -42,6 +42,18 @@ export function widthOf(text: string): number {
   return width;
 }
 
+/** The beginning of a text that takes at most so many columns. */
+export function cutToWidth(text: string, columns: number): string {
+  let width = 0;
+  let kept = "";
+  for (const character of text) {
+    width += widthOf(character);
+    if (width > columns) return kept;
+    kept += character;
+  }
+  return kept;
+}
+
 /** Rows in columns; the last column is as long as it is. Cells are text of others and are made safe here. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const safe = [headings, ...rows.map((row) => row.map(safeLine))];

@@ -1,5 +1,5 @@
 import type { Terminal } from "../command-line/terminal.ts";
-import { widthOf } from "../command-line/text.ts";
+import { cutToWidth } from "../command-line/text.ts";
 
 const REDRAW_MS = 100;
 const BAR = 20;
@@ -30,14 +30,5 @@ export function drawBar(share: number, text: string, columns: number): string {
   const bounded = Math.min(1, Math.max(0, Number.isFinite(share) ? share : 0));
   const full = Math.round(bounded * BAR);
   const head = `[${"#".repeat(full)}${"-".repeat(BAR - full)}] ${String(Math.floor(bounded * 100)).padStart(3)} % `;
-  return `${head}${cut(text, columns - 1 - head.length)}`;
-}
-
-function cut(text: string, columns: number): string {
-  let kept = "";
-  for (const character of text) {
-    if (widthOf(kept) + widthOf(character) > columns) return kept;
-    kept += character;
-  }
-  return kept;
+  return `${head}${cutToWidth(text, columns - 1 - head.length)}`;
 }

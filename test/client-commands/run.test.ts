@@ -5,6 +5,7 @@ import { fakeEnv } from "../harness/fake-env.ts";
 import { fakeDaemon, fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
+import { widthOf } from "../../src/command-line/text.ts";
 import { collect, runCommand, runOnTerminal, startCommand } from "./commands.ts";
 
 /** A record of the fake CLI whose text would steer a terminal. */
@@ -95,6 +96,23 @@ test("a prompt that is not UTF-8 is run with what can be read, and reported", as
   const { exitCode, stdout, stderr } = await running;
   expect([exitCode, stdout]).toEqual([0, "caf\ufffd"]);
   expect(stderr).toBe("turnd: warning: the prompt is not UTF-8; what is not is replaced by U+FFFD");
+});
+
+test("the line that is drawn again is no wider than the terminal, whatever the tool is called", async () => {
+  const item = {
+    id: "wide",
+    type: "command_execution",
+    command: "知".repeat(60),
+    aggregated_output: "",
+    exit_code: null,
+  };
+  const started = { type: "item.started", item: { ...item, status: "in_progress" } };
+  const prompt = `raw ${JSON.stringify(started)}\nsleep 1`;
+  const { stdout } = await runOnTerminal(turnd.url, ["run", "--executor", "cli-b", prompt]);
+  // oxlint-disable-next-line no-control-regex -- what ends each drawing
+  const drawn = [...stdout.matchAll(/\r(\d+\.\d s {2}[^\r\n\u001b]*)\u001b\[K/g)].map(([, line = ""]) => line);
+  expect(drawn.some((line) => line.includes("知"))).toBe(true);
+  expect(Math.max(...drawn.map(widthOf))).toBeLessThan(80);
 });
 
 test("Ctrl-C cancels the turn and waits for its receipt", async () => {

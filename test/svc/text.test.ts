@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { drawBar } from "../../src/svc/progress.ts";
-import { formatBytes, safeJson, safeLine, safeText, table, widthOf } from "../../src/command-line/text.ts";
+import { cutToWidth, formatBytes, safeJson, safeLine, safeText, table, widthOf } from "../../src/command-line/text.ts";
 
 test("text of others cannot steer the terminal", () => {
   expect(safeText("a\u001b[31mb\u009bc\u202ed\te\nf\r")).toBe("a\\x1b[31mb\\x9bc\\u202ed\te\nf\\x0d");
@@ -21,6 +21,18 @@ test("columns stay aligned over wide characters", () => {
       ],
     ),
   ).toBe("A      B\n知識   x\nabcde  y");
+});
+
+test("a text is cut where it would be wider than there is room", () => {
+  expect([0, 1, 2, 3, 4, 9].map((columns) => cutToWidth("a知識", columns))).toEqual([
+    "",
+    "a",
+    "a",
+    "a知",
+    "a知",
+    "a知識",
+  ]);
+  expect(cutToWidth("👩‍🚀 e\u0301", -1)).toBe("");
 });
 
 test("a bar is never wider than the terminal", () => {
