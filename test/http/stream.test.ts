@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -271,4 +271,41 @@ test("closing does not wait for a client that takes nothing", async () => {
   expect(performance.now() - startedAt).toBeLessThan(PATIENT.lastEventsMs / 2);
   expect(turn.readers()).toBe(0);
   stalled?.destroy();
+});
+
+/** Sends what stands in it, on one connection and at once. @returns all that came back until turnd closed it */
+async function sendRaw(url: string, requests: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(requests.replaceAll("\n", "\r\n"));
+  return String(await buffer(socket));
+}
+
+test("a stream that waits behind another on its connection comes behind it, headers first", async () => {
+  const { service, url } = await serve();
+  for (const id of ["turn-1", "turn-2"]) {
+    const turn = service.addTurn(id);
+    turn.append(warning(`of ${id}`));
+    turn.end();
+  }
+  const ask = (id: string, connection: string): string =>
+    `GET /v1/turns/${id}/events HTTP/1.1\nHost: 127.0.0.1\nConnection: ${connection}\n\n`;
+  const answers = (await sendRaw(url, ask("turn-1", "keep-alive") + ask("turn-2", "close"))).split("HTTP/1.1 200 OK");
+  expect(answers).toHaveLength(3);
+  for (const [index, id] of ["turn-1", "turn-2"].entries()) {
+    const [, body = ""] = answers[index + 1]?.split("\r\n\r\n", 2) ?? [];
+    expect(body).toContain(`of ${id}`);
+  }
+});
+
+test("a client of HTTP/1.0 gets a stream without chunks", async () => {
+  const { service, url } = await serve();
+  const turn = service.addTurn("turn-1");
+  turn.append(warning("one"));
+  turn.end();
+  const answer = await sendRaw(
+    url,
+    "GET /v1/turns/turn-1/events HTTP/1.0\nHost: 127.0.0.1\nAccept: text/event-stream\n\n",
+  );
+  expect(answer.slice(answer.indexOf("\r\n\r\n") + 4)).toBe(String(await expectedFrames(service)));
 });

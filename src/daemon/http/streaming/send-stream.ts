@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { LoggedLine } from "../../turns/turn-service.ts";
+import { drainOf, writeChunk } from "./chunks.ts";
 import type { OpenStream } from "./open-streams.ts";
 import type { Frame } from "./shared-frames.ts";
 
@@ -55,12 +56,10 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
   try {
     for await (const lines of read(controller.signal)) {
       if (controller.signal.aborted) break;
-      const mayGoOn = response.write(format.frame(lines));
-      // Otherwise it waits until all else of this moment is done.
-      response.socket?.uncork();
+      const mayGoOn = writeChunk(response, format.frame(lines));
       heartbeat?.refresh();
       onSent?.(lines);
-      if (!mayGoOn) await settled(response, "drain", controller.signal);
+      if (!mayGoOn) await settled(response, drainOf(response), "drain", controller.signal);
     }
     await finish(response, controller.signal);
   } catch (error) {
@@ -81,7 +80,7 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
 async function finish(response: ServerResponse, signal: AbortSignal): Promise<void> {
   if (!signal.aborted) {
     response.end();
-    if (!response.writableFinished) await settled(response, "finish", signal);
+    if (!response.writableFinished) await settled(response, response, "finish", signal);
     if (!response.writableFinished) response.destroy();
   } else if (response.writableLength === 0) {
     response.end();
@@ -104,18 +103,23 @@ function startHeartbeat(response: ServerResponse, heartbeat: StreamFormat["heart
  * Resolves at the event, which means that the client has read what was written; when it has disconnected; or at an
  * abort.
  */
-function settled(response: ServerResponse, event: "drain" | "finish", signal: AbortSignal): Promise<void> {
+function settled(
+  response: ServerResponse,
+  emitter: NodeJS.EventEmitter,
+  event: "drain" | "finish",
+  signal: AbortSignal,
+): Promise<void> {
   if (signal.aborted || response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const timer = setTimeout(() => response.destroy(), STALLED_MS);
     const done = (): void => {
       clearTimeout(timer);
-      response.off(event, done);
+      emitter.off(event, done);
       response.off("close", done);
       signal.removeEventListener("abort", done);
       resolve();
     };
-    response.on(event, done);
+    emitter.on(event, done);
     response.on("close", done);
     signal.addEventListener("abort", done);
   });
