@@ -281,11 +281,15 @@ test("readers who wait at the end are given one batch, the same for all", async 
   const { log, tail } = await openLog(path);
   await log.append([message("one")]);
   let waiting = 0;
-  const changed: typeof tail.changed = (signal) => {
-    waiting += 1;
-    return tail.changed(signal);
+  const watch: typeof tail.watch = (signal) => {
+    const watched = tail.watch(signal);
+    const changed = (): Promise<void> => {
+      waiting += 1;
+      return watched.changed();
+    };
+    return { ...watched, changed };
   };
-  const options = { tail: { ...tail, changed }, isFollowing: true, signal: new AbortController().signal };
+  const options = { tail: { ...tail, watch }, isFollowing: true, signal: new AbortController().signal };
   const readers = [0, 1].map((afterSeq) => readEvents(path, { ...options, afterSeq }));
   await readers[0]?.next();
   const given = readers.map((reader) => reader.next());

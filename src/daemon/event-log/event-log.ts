@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { createSequence, type NewEvent, type SequenceOptions, type SequenceStart } from "./sequence.ts";
-import type { WritableTail } from "./tail.ts";
+import type { FreshBytes, WritableTail } from "./tail.ts";
 
 export interface EventLogOptions extends SequenceOptions {
   readonly path: string;
@@ -59,15 +59,12 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   tail.advance(size, sequence.lastSeq());
 
   /** All of it or nothing: what fails on the way leaves no line, whole or torn, for the next one to come behind. */
-  async function write(
-    events: readonly NewEvent[],
-    confirm = async (): Promise<void> => {},
-  ): Promise<{ readonly offset: number; readonly bytes: Buffer }> {
+  async function write(events: readonly NewEvent[], confirm?: () => Promise<void>): Promise<FreshBytes> {
     if (hasRemains) await takeBack();
     const bytes = sequence.render(events);
     try {
-      await appendAll(file, bytes);
-      await confirm();
+      if (!appendAtOnce(file, bytes)) await appendAll(file, bytes);
+      if (confirm !== undefined) await confirm();
     } catch (error) {
       // Where even this fails, it comes before the next line.
       await takeBack().catch(() => undefined);
@@ -76,7 +73,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     sequence.take(bytes, events.length);
     const offset = size;
     size += bytes.length;
-    return { offset, bytes };
+    return { offset, bytes, types: events.map(({ type }) => type) };
   }
   async function takeBack(): Promise<void> {
     hasRemains = true;
@@ -129,14 +126,20 @@ function createQueue(): (work: () => Promise<void>) => Promise<void> {
  */
 const AT_ONCE_BYTES = 16_384;
 
-/** The file is open for appending, so nothing says where. */
+/**
+ * The file is open for appending, so nothing says where.
+ *
+ * @returns false where it is for another thread, and nothing is written
+ */
+function appendAtOnce(file: FileHandle, bytes: Buffer): boolean {
+  if (bytes.length > AT_ONCE_BYTES) return false;
+  for (let written = 0; written < bytes.length;) written += writeSync(file.fd, bytes, written, bytes.length - written);
+  return true;
+}
+
 async function appendAll(file: FileHandle, bytes: Buffer): Promise<void> {
   for (let written = 0; written < bytes.length;) {
-    const length = bytes.length - written;
-    written +=
-      length <= AT_ONCE_BYTES
-        ? writeSync(file.fd, bytes, written, length)
-        : (await file.write(bytes, written, length)).bytesWritten;
+    written += (await file.write(bytes, written, bytes.length - written)).bytesWritten;
   }
 }
 

@@ -26,6 +26,7 @@ const CHUNK_BYTES = 65_536;
 export async function* readEvents(path: string, options: ReadOptions): AsyncGenerator<readonly LoggedLine[]> {
   // A pipe in its place fails the read, and does not hold up its opening.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const watch = options.tail?.watch(options.signal);
   try {
     let { offset, seq } = await startOf(file, options);
     let rest: Buffer = Buffer.alloc(0);
@@ -44,9 +45,7 @@ export async function* readEvents(path: string, options: ReadOptions): AsyncGene
       const chunk = await readChunk(file, offset, Math.min(Math.max(CHUNK_BYTES, rest.length), limit - offset));
       if (chunk.length === 0) {
         if (isComplete || !options.isFollowing) return;
-        if (options.tail !== undefined && options.tail.size() === offset && !options.tail.isEnded()) {
-          await options.tail.changed(options.signal);
-        }
+        if (options.tail?.size() === offset && !options.tail.isEnded()) await watch?.changed();
         continue;
       }
       offset += chunk.length;
@@ -58,6 +57,7 @@ export async function* readEvents(path: string, options: ReadOptions): AsyncGene
       if (lines.length > 0) yield lines;
     }
   } finally {
+    watch?.close();
     await file.close();
   }
 }

@@ -1,9 +1,11 @@
-import { readLines, type LoggedLine } from "./logged-lines.ts";
+import { cutLines, type LoggedLine } from "./logged-lines.ts";
 
 /** What was just written, and where in the log. */
 export interface FreshBytes {
   readonly offset: number;
   readonly bytes: Buffer;
+  /** Of each of its events. */
+  readonly types: readonly string[];
 }
 
 /** The lines of it: the same ones for every reader. */
@@ -19,13 +21,21 @@ export interface LogTail {
   lastSeq(): number;
   /** True once nothing more will be written. */
   isEnded(): boolean;
-  /** Resolves at the next change, or when the signal aborts. */
-  changed(signal: AbortSignal): Promise<void>;
+  /** Waits for changes until the signal aborts. */
+  watch(signal: AbortSignal): TailWatch;
   /**
    * What was last written, for a reader who has read all before it: it need not be read back from the disk. Undefined for
    * any other reader.
    */
   freshAt(offset: number): FreshLines | undefined;
+}
+
+/** One reader's wait. */
+export interface TailWatch {
+  /** Resolves at the next change, or when the signal aborts. */
+  changed(): Promise<void>;
+  /** Called when the reader leaves. */
+  close(): void;
 }
 
 /** The writer's side. */
@@ -54,17 +64,27 @@ export function createTail(initialSize: number, initialSeq: number): WritableTai
     size: () => size,
     lastSeq: () => lastSeq,
     isEnded: () => isEnded,
-    changed(signal) {
-      if (signal.aborted || isEnded) return Promise.resolve();
-      return new Promise((resolve) => {
-        const wake = (): void => {
+    watch(signal) {
+      let resolve = (): void => {};
+      const wake = (): void => {
+        waiting.delete(wake);
+        resolve();
+      };
+      // Once for all of the reader's waits: a listener for each would be what a line costs most of.
+      signal.addEventListener("abort", wake);
+      return {
+        changed() {
+          if (signal.aborted || isEnded) return Promise.resolve();
+          return new Promise((resolveNext) => {
+            resolve = resolveNext;
+            waiting.add(wake);
+          });
+        },
+        close() {
           signal.removeEventListener("abort", wake);
-          waiting.delete(wake);
-          resolve();
-        };
-        waiting.add(wake);
-        signal.addEventListener("abort", wake, { once: true });
-      });
+          wake();
+        },
+      };
     },
     freshAt: (offset) => (latest?.offset === offset ? latest : undefined),
     advance(newSize, newSeq, fresh) {
@@ -82,6 +102,6 @@ export function createTail(initialSize: number, initialSeq: number): WritableTai
   };
 }
 
-function keep({ offset, bytes }: FreshBytes, seqBefore: number): FreshLines & { readonly offset: number } {
-  return { offset, sizeBytes: bytes.length, lines: readLines(Buffer.from(bytes), seqBefore).lines };
+function keep({ offset, bytes, types }: FreshBytes, seqBefore: number): FreshLines & { readonly offset: number } {
+  return { offset, sizeBytes: bytes.length, lines: cutLines(Buffer.from(bytes), seqBefore, types) };
 }

@@ -79,10 +79,13 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
       const notice = wakeUp.next();
       const look = (file: LineFile): Taken =>
         wakeUp.takeNews(file.path) || isLast || file.mayHaveMore() ? file.takeChunk() : undefined;
-      const fromStdout = (await look(stdout)) ?? (isLast ? stdout.takeRest() : undefined);
+      const taken = look(stdout);
+      // Not awaited where it is there: a reader of a live turn is given its line in this very moment.
+      const fromStdout = (taken instanceof Promise ? await taken : taken) ?? (isLast ? stdout.takeRest() : undefined);
       // A complete recording is read one file after the other; in a live turn no file may starve the other.
       const isStdoutsTurn = fromStdout !== undefined && (isLast || stdout.hasMoreRead());
-      const fromStderr = isStdoutsTurn ? undefined : await look(stderr);
+      const others = isStdoutsTurn ? undefined : look(stderr);
+      const fromStderr = others instanceof Promise ? await others : others;
       if (fromStdout !== undefined || fromStderr !== undefined) {
         yield batch([...(fromStdout ?? []), ...(fromStderr ?? [])]);
       } else if (isLast) {

@@ -17,9 +17,11 @@ export function createGrowth(): Growth {
       const entry = awaited.get(sessionId) ?? { tail: createTail(0, 0), waiters: 0 };
       awaited.set(sessionId, entry);
       entry.waiters += 1;
+      const watch = entry.tail.watch(signal);
       try {
-        await entry.tail.changed(signal);
+        await watch.changed();
       } finally {
+        watch.close();
         entry.waiters -= 1;
         if (entry.waiters === 0 && awaited.get(sessionId) === entry) awaited.delete(sessionId);
       }
