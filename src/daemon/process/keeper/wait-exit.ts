@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { watchIfPossible } from "../output/change-notices.ts";
 import { createKeeperDeadline, type KeeperDeadline } from "./keeper-deadline.ts";
 import { isKeeperAlive, readExit, type Started } from "./keeper.ts";
@@ -21,9 +22,8 @@ const LEAST_LOOKS = 20;
  */
 export async function waitForExit(directory: string, started: Started, signal: AbortSignal): Promise<KeptExit | null> {
   let wake: () => void = () => {};
-  const unwatch = watchIfPossible(directory, (name) => {
-    if (name === "exit.json") wake();
-  });
+  // The keeper makes it with the start, and renames it. What is written beside it wakes no one: the turn's own log is.
+  const unwatch = watchIfPossible(join(directory, "exit.json.new"), () => wake());
   try {
     let keeperDeadline: KeeperDeadline | undefined;
     while (!signal.aborted) {
