@@ -19,32 +19,41 @@ const BEFORE = [
   "cluster",
 ];
 
+/** V8's flags until there is work, and from then on. */
+export const HELD = ["--no-turbofan", "--no-sparkplug"] as const;
+export const LET_GO = ["--turbofan", "--sparkplug"] as const;
+
 /**
- * Keeps V8's optimising compilers out of this process until there is work for them.
+ * V8 waits for 3000 calls of a function before it optimises it, which a CLI's lines come to after a quarter of an hour.
+ * What is optimised is faster and touches less memory, so a line that comes alone finds more of it in the caches.
+ */
+export const EARLIER = "--invocation-count-for-turbofan=600";
+
+/**
+ * Keeps V8's optimising compilers out of this process until there is work for them, and lets them begin earlier then.
  *
  * A start runs everything once, and yet V8 finds some seven functions hot enough. To compile them reads 5 MiB of Node's
  * program into memory, which a turnd that waits never needs again, and leaves some 3 MiB of code and garbage.
  *
  * To be called before the compile cache is used, for the same reason as above: what is compiled under these flags is
  * taken under these flags.
- * @returns lets them work from now on, as V8 does by itself; costs nothing when called again
+ * @returns lets them work from now on; costs nothing when called again
  * @see test/commands/optimiser.test.ts, which fails when a later V8 no longer knows the flags
  */
 export function holdOptimiser(): () => void {
   for (const name of BEFORE) process.getBuiltinModule(`node:${name}`);
   let isHeld = true;
-  hold();
+  setFlagsFromString(EARLIER);
+  set(HELD);
   // Node writes what it has compiled after this, and V8 marks it with the flags of that moment.
-  process.on("exit", hold);
+  process.on("exit", () => set(HELD));
   return () => {
     if (!isHeld) return;
     isHeld = false;
-    setFlagsFromString("--turbofan");
-    setFlagsFromString("--sparkplug");
+    set(LET_GO);
   };
 }
 
-function hold(): void {
-  setFlagsFromString("--no-turbofan");
-  setFlagsFromString("--no-sparkplug");
+function set(flags: readonly string[]): void {
+  for (const flag of flags) setFlagsFromString(flag);
 }

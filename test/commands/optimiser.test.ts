@@ -1,4 +1,6 @@
+import { execFileSync } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
+import { EARLIER, HELD, LET_GO } from "../../src/daemon/optimiser.ts";
 import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
@@ -36,4 +38,10 @@ test("a turnd that resumes a turn optimises without a request", async () => {
   const second = await startTraced(directory);
   await expect.poll(() => optimised(second), { timeout: 60_000 }).not.toEqual([]);
   expect(await second.stop()).toBe(0);
+});
+
+test("V8 knows every flag that is set", () => {
+  const known = execFileSync(process.execPath, ["--v8-options"], { encoding: "utf8" });
+  const names = [...HELD, ...LET_GO, EARLIER].map((flag) => flag.replace("--no-", "--").replace(/=.*/, ""));
+  expect(names.filter((name) => !known.includes(`  ${name} (`))).toEqual([]);
 });
