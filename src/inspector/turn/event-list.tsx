@@ -35,12 +35,14 @@ export function EventList({ turnId, store, isRunning, upToSeq, place }: EventLis
   const goTo = useSignal<{ readonly index: number } | undefined>(undefined);
   const opened = useSignal<ReadonlySet<number>>(new Set());
   const isAtEnd = useSignal(isRunning && place === undefined);
-  const all = useComputed(() => {
+  const { rows: all, lastSeq } = useComputed(() => {
     void store.version.value;
-    return filterRows(store.rows, hiddenGroups.value, eventSearch.value);
+    // Together: the store has more than the page shows until the next frame.
+    const rows = filterRows(store.rows, hiddenGroups.value, eventSearch.value);
+    return { rows, lastSeq: store.events.at(-1)?.seq ?? 0 };
   }).value;
   const shown = upToSeq === undefined ? all : all.filter((at) => (store.rows[at]?.event.seq ?? 0) <= upToSeq);
-  const wanted = place === undefined || isLeft(store, place) ? -1 : placeOf(store, shown, place);
+  const wanted = place === undefined || lastSeq < place ? -1 : placeOf(store, shown, place);
   const gone = useRef<number | undefined>(undefined);
   useEffect(() => {
     if (wanted === -1 || gone.current === place) return;
@@ -132,11 +134,6 @@ export function EventList({ turnId, store, isRunning, upToSeq, place }: EventLis
       )}
     </div>
   );
-}
-
-/** Whether an event has not come yet. */
-function isLeft({ events }: EventStore, seq: number): boolean {
-  return (events.at(-1)?.seq ?? 0) < seq;
 }
 
 /** Where an event stands in the list, or the one before it where it is hidden. */
