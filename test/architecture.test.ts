@@ -17,7 +17,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // Files and directories that survive a crash; imports no other room.
   storage: [],
   process: ["protocol", "storage"],
-  "event-log": ["protocol"],
+  // What a slow disk must not hold up.
+  "event-log": ["protocol", "storage"],
   // What sessions and turns are known without reading their directories: rows by key, nothing of what they mean.
   "state-index": [],
   sessions: ["protocol", "storage", "state-index"],

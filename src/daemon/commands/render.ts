@@ -111,7 +111,7 @@ export async function renderConfigurations(
     () => true,
   );
   if (isNew) {
-    makeDirectories(dirname(home), 0o755);
+    await makeDirectories(dirname(home), 0o755);
     await makeUserDirectory(home, writer.runAs);
   }
   const files = configured.flatMap(({ configuration }) => configuration.files);

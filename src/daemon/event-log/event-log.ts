@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
+import { stateDisk } from "../storage/disk-pace.ts";
 import { createSequence, type NewEvent, type SequenceOptions, type SequenceStart } from "./sequence.ts";
 import type { FreshBytes, WritableTail } from "./tail.ts";
 
@@ -133,8 +134,10 @@ const AT_ONCE_BYTES = 16_384;
  */
 function appendAtOnce(file: FileHandle, bytes: Buffer): boolean {
   if (bytes.length > AT_ONCE_BYTES) return false;
-  for (let written = 0; written < bytes.length;) written += writeSync(file.fd, bytes, written, bytes.length - written);
-  return true;
+  return stateDisk.tryHere(() => {
+    for (let written = 0; written < bytes.length;)
+      written += writeSync(file.fd, bytes, written, bytes.length - written);
+  });
 }
 
 async function appendAll(file: FileHandle, bytes: Buffer): Promise<void> {

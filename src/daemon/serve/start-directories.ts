@@ -13,7 +13,7 @@ import { SettingsError, type Settings } from "../settings.ts";
 export async function checkDirectories({ values, runAs }: Pick<Settings, "values" | "runAs">): Promise<void> {
   const faults = await Promise.all([
     findFault("TURND_STATE_DIR", values.TURND_STATE_DIR, async (path) => {
-      makeDirectories(path, 0o711);
+      await makeDirectories(path, 0o711);
       return (await stat(path)).isDirectory();
     }),
     findFault("TURND_HOME", values.TURND_HOME, isDirectoryOrMissing),

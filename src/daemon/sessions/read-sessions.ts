@@ -18,7 +18,7 @@ export async function openBase(
   { onUnreadable, onExposed }: Pick<SessionStoreOptions, "onUnreadable" | "onExposed">,
 ): Promise<string | undefined> {
   try {
-    makeDirectory(base, 0o711);
+    await makeDirectory(base, 0o711);
     const directory = await opendir(base);
     try {
       await directory.read();

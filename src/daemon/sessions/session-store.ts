@@ -151,7 +151,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
 
   // Its parent is turnd's alone, so that no other user can put another directory under the name meanwhile.
   const makeHome = async (home: string): Promise<void> => {
-    makeDirectory(home, 0o700);
+    await makeDirectory(home, 0o700);
     await lchown(home, options.owner.uid, options.owner.gid);
   };
   async function withdraw(sessionId: string): Promise<void> {
@@ -192,11 +192,11 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
     async create(session) {
       const { root, home, turns } = paths(session.session_id);
       try {
-        makeDirectory(root, 0o711);
-        makeDirectory(turns, 0o700);
+        await makeDirectory(root, 0o711);
+        await makeDirectory(turns, 0o700);
         const written = writeBeside(join(root, "session.json"), toText(session));
         // With its file it is a session, which has these directories.
-        putInPlace(await allDone(written, makeHome(home)));
+        await putInPlace(await allDone(written, makeHome(home)));
         await allDone(syncDirectory(root), syncDirectory(base));
         remember(session);
       } catch (error) {

@@ -1,11 +1,13 @@
-import { closeSync, constants, fsync, openSync, renameSync, writeFile, writeFileSync } from "node:fs";
+import { closeSync, constants, fsync, open, openSync, rename, renameSync, writeFile, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
+import { stateDisk } from "./disk-pace.ts";
 
-// What changes a directory alone is done at once: it takes some ten microseconds, and another thread as long again to be
-// asked. What waits for the disk is another thread's.
+// What changes a directory alone is done at once while the disk is quick: it takes some ten microseconds, and another
+// thread as long again to be asked. What waits for the disk in any case is another thread's.
 const sync = promisify(fsync);
 const write = promisify(writeFile);
+const openThere = promisify(open);
 /** More than that takes longer than another thread does. */
 const AT_ONCE_BYTES = 65_536;
 
@@ -26,7 +28,7 @@ export async function writeFileAtomic(path: string, content: string): Promise<vo
 
 /** The same for what a power failure may take back: afterwards the file is the old one or the new one, and whole. */
 export async function replaceFileAtomic(path: string, content: string): Promise<void> {
-  putInPlace(await writeBeside(path, content));
+  await putInPlace(await writeBeside(path, content));
 }
 
 /** New content of a file, on the disk beside it. */
@@ -43,16 +45,20 @@ export async function writeBeside(path: string, content: string): Promise<Replac
 }
 
 /** The second half: from now on the file is the new one. */
-export function putInPlace({ path, temporary }: Replacement): void {
-  renameSync(temporary, path);
+export async function putInPlace({ path, temporary }: Replacement): Promise<void> {
+  await stateDisk.step(
+    () => renameSync(temporary, path),
+    () => promisify(rename)(temporary, path),
+  );
 }
 
 /** Writes a file of which the content is on the disk when it resolves; its directory is not synced. */
 export async function writeSynced(path: string, content: string | Buffer, flags: string | number = "w"): Promise<void> {
-  const file = openSync(path, flags, 0o600);
+  const file = await openFile(path, flags);
   try {
-    if (content.length <= AT_ONCE_BYTES) writeFileSync(file, content);
-    else await write(file, content);
+    const there = (): Promise<void> => write(file, content);
+    if (content.length <= AT_ONCE_BYTES) await stateDisk.step(() => writeFileSync(file, content), there);
+    else await there();
     await sync(file);
   } finally {
     closeSync(file);
@@ -60,16 +66,23 @@ export async function writeSynced(path: string, content: string | Buffer, flags:
 }
 
 /** Makes a file that has nothing in it yet; the sync of its directory puts it on the disk. */
-export function writeEmpty(path: string): void {
-  closeSync(openSync(path, "w", 0o600));
+export async function writeEmpty(path: string): Promise<void> {
+  closeSync(await openFile(path, "w"));
 }
 
 /** Writes a directory's entries to the disk: without it a new file may be missing after a power failure. */
 export async function syncDirectory(path: string): Promise<void> {
-  const directory = openSync(path, "r");
+  const directory = await openFile(path, "r");
   try {
     await sync(directory);
   } finally {
     closeSync(directory);
   }
+}
+
+async function openFile(path: string, flags: string | number): Promise<number> {
+  return stateDisk.step(
+    () => openSync(path, flags, 0o600),
+    () => openThere(path, flags, 0o600),
+  );
 }

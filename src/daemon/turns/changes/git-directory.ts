@@ -24,7 +24,7 @@ export async function makeGitDirectory(directory: string): Promise<void> {
   if (await isWhole(directory)) return;
   await rm(directory, { recursive: true, force: true });
   for (const path of [directory, ...DIRECTORIES.map((name) => join(directory, name))]) {
-    makeDirectory(path, 0o755);
+    await makeDirectory(path, 0o755);
     await chmod(path, 0o755);
   }
   for (const [name, content] of Object.entries(FILES)) {
