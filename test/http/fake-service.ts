@@ -164,6 +164,7 @@ export function createFakeService(): FakeService {
     failReads(error) {
       readError = error;
     },
+    async untilKnown() {},
     async admit(request, { traceparent }) {
       admitted.push({ request, traceparent });
       const known = request.request_id === undefined ? undefined : requests.get(request.request_id);

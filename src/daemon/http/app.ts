@@ -1,8 +1,9 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import { z } from "zod";
 import { ProblemError } from "../../protocol/index.ts";
 import type { TerminalService } from "../terminal/service.ts";
 import type { FileService } from "../files/file-service.ts";
-import type { TurnService } from "../turns/turn-service.ts";
+import type { Named, TurnService } from "../turns/turn-service.ts";
 import { registerHostGuard, registerTokenGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
 import { limitConnections } from "./connections.ts";
@@ -112,13 +113,16 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     executors: options.executors,
     aliases: options.executorAliases ?? [],
   });
-  await app.register(turnRoutes, { service, closing: streams.closing, refuseWhenStopping });
-  await app.register(eventRoutes, { service, streams, heartbeatMs: options.heartbeatMs, metrics: options.metrics });
-  await app.register(diffRoutes, { service });
-  await app.register(replayRoutes, { service, closing: streams.closing, refuseWhenStopping });
-  await app.register(recordingRoutes, { service, streams });
-  await app.register(sessionRoutes, { service, refuseWhenStopping });
-  await app.register(fileRoutes, { service, files: options.files, maxFileBytes: options.maxFileBytes });
+  await app.register(async (scope) => {
+    scope.addHook("preHandler", async ({ params }) => service.untilKnown(namedBy(params)));
+    await scope.register(turnRoutes, { service, closing: streams.closing, refuseWhenStopping });
+    await scope.register(eventRoutes, { service, streams, heartbeatMs: options.heartbeatMs, metrics: options.metrics });
+    await scope.register(diffRoutes, { service });
+    await scope.register(replayRoutes, { service, closing: streams.closing, refuseWhenStopping });
+    await scope.register(recordingRoutes, { service, streams });
+    await scope.register(sessionRoutes, { service, refuseWhenStopping });
+    await scope.register(fileRoutes, { service, files: options.files, maxFileBytes: options.maxFileBytes });
+  });
   await app.register(executorRoutes, { service });
   await app.register(ticketRoutes, { tickets });
   await app.register(sandboxRoutes, { ...options });
@@ -143,6 +147,18 @@ function registerWork(app: FastifyInstance, onWork: () => void): void {
     if (!PROBES.has(request.routeOptions.url ?? "")) onWork();
     done();
   });
+}
+
+const NamedInPath = z.object({
+  turn_id: z.string().optional(),
+  session_id: z.string().optional(),
+  request_id: z.string().optional(),
+});
+
+/** The parts of a request's path that name something; each route has checked its own. */
+function namedBy(params: unknown): Named {
+  const parsed = NamedInPath.safeParse(params);
+  return parsed.success ? parsed.data : {};
 }
 
 function placesWithin({ maxStreams, maxFiles = Infinity }: AppOptions): number {

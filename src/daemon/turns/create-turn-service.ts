@@ -32,7 +32,7 @@ import { toAdmission } from "./store/snapshot.ts";
 import type { Concerned } from "./store/state-check.ts";
 import { openTombstones } from "./store/tombstones.ts";
 import { openTurnStore } from "./store/turn-store.ts";
-import type { TurnService } from "./turn-service.ts";
+import type { Named, TurnService } from "./turn-service.ts";
 
 /** The service and what its owner has to end it with. */
 export interface RunningService extends TurnService {
@@ -127,6 +127,16 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     if (!isAsIndexed) await known;
   }
 
+  async function untilKnown({ turn_id: turnId, session_id: sessionId, request_id: requestId }: Named): Promise<void> {
+    if (store.isChecked()) return;
+    const isKnown =
+      (turnId === undefined || store.get(turnId) !== undefined) &&
+      (requestId === undefined || store.findRequest(requestId) !== undefined) &&
+      (sessionId === undefined || (sessions.get(sessionId) !== undefined && store.isSessionTrusted(sessionId)));
+    // Where it fails that is logged, and what is known is served.
+    if (!isKnown) await known.catch(() => undefined);
+  }
+
   const stops = createStops({ ...parts, store, queue, run, admission, tidying, removal, deleting });
   // A large state is compared while turnd serves; everything is refused where that fails.
   if (store.isChecked()) await known;
@@ -146,7 +156,10 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
   });
 
   return {
+    untilKnown,
     async admit(request, { traceparent }) {
+      // One that makes a session where there is none waits in the gate, where it has to.
+      if (request.executor === undefined) await untilKnown({ session_id: request.session_id });
       const { turn, isRepeat } = await admission.admit(request, traceparent);
       return { admission: toAdmission(turn, queue.position(turn)), isRepeat };
     },

@@ -139,9 +139,11 @@ export function createTurnReads(parts: ReadParts): TurnReads {
       const before = cursor === undefined ? undefined : readSessionPageCursor(cursor);
       const found = sessions.page({ before, limit: limit + 1 });
       const page = found.slice(0, limit);
+      // Of the others it is not known yet whether they are still there.
+      const shown = page.filter(({ session_id: id }) => store.isSessionTrusted(id));
       const last = found.length > limit ? page.at(-1) : undefined;
       const next = last && writeSessionPageCursor({ createdAt: last.created_at, sessionId: last.session_id });
-      return { sessions: page.map(toSession), ...(next === undefined ? {} : { next_cursor: next }) };
+      return { sessions: shown.map(toSession), ...(next === undefined ? {} : { next_cursor: next }) };
     },
     getSession: (sessionId) => toSession(findSession(sessionId)),
   };

@@ -23,6 +23,11 @@ export type { LoggedLine, SessionCursor, TurnDiff };
 
 /** What the HTTP room may ask of the daemon. Refusals are thrown as `ProblemError`. */
 export interface TurnService {
+  /**
+   * While a large state is compared with its index after the start: resolves when it is known whether there is what a request
+   * names.
+   */
+  untilKnown(named: Named): Promise<void>;
   /** Admits a turn, durably, before it resolves (law 10). `isRepeat` when the request id was known. */
   admit(
     request: TurnRequest,
@@ -82,6 +87,13 @@ export interface TurnService {
   sandbox(): SandboxInfo;
   load(): TurnLoad;
   readiness(): Promise<Readiness>;
+}
+
+/** What a request names, by the names of a path's parts. */
+export interface Named {
+  readonly turn_id?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly request_id?: string | undefined;
 }
 
 /** Where the events of a session ended at some moment: every one of an earlier turn is there. */

@@ -1,6 +1,6 @@
-import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { makeHistory } from "../../../scripts/measure/bench/history-state.ts";
 import { openSqlite } from "../../../src/daemon/state-index/sqlite.ts";
 import type { TurnSnapshot } from "../../../src/protocol/index.ts";
@@ -76,6 +76,43 @@ test("what was changed in a large state is found before anything is let in", { t
   expect([again.status, again.body.detail.code]).toEqual([409, "request_id_conflict"]);
   expect(await countTurns(third)).toBe(TURNS - 2);
 });
+
+test(
+  "what is not as the index has it is waited for, and neither denied nor made up",
+  { timeout: 120_000 },
+  async () => {
+    const sessions = await indexed();
+    const [restored, gone, aside] = ["session-00000017", "session-00000019", join(directory, "aside-too")];
+    renameSync(join(sessions, restored), aside);
+    // It forgets the session.
+    const first = await fakeDaemonIn(directory);
+    await first.request("DELETE", "/v1/sessions/session-none");
+    await first.stop();
+    renameSync(aside, join(sessions, restored));
+    renameSync(join(sessions, gone), aside);
+    const [touched = ""] = readdirSync(join(sessions, "session-00000018", "turns"));
+    const file = join(sessions, "session-00000018", "turns", touched, "turn.json");
+    writeFileSync(file, readFileSync(file));
+
+    const turnd = await fakeDaemonIn(directory);
+    onTestFinished(() => renameSync(aside, join(sessions, gone)));
+    // All at once, while the comparison may still run.
+    const asked = [
+      ["GET", `/v1/sessions/${restored}`],
+      ["GET", `/v1/turns/${touched}`],
+      ["GET", `/v1/turns/${touched}/result`],
+      ["GET", "/v1/requests/request-00000175"],
+      ["POST", "/v1/turns", { session_id: restored, input: "hello" }],
+      ["GET", `/v1/sessions/${gone}`],
+      ["GET", "/v1/sessions?limit=1000"],
+    ] as const;
+    const answers = await Promise.all(asked.map(([method, path, body]) => turnd.request(method, path, body)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 202, 404, 200]);
+    const listed = answers.at(-1)?.body.sessions.map(({ session_id: id }: { session_id: string }) => id);
+    expect(listed).not.toContain(gone);
+    expect((await turnd.request("GET", `/v1/sessions/${restored}`)).body.turn_count).toBe(11);
+  },
+);
 
 test.each([
   ["as it was", ""],

@@ -4,7 +4,7 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { makeHistory } from "../../../scripts/measure/bench/history-state.ts";
 import { openSessionStore } from "../../../src/daemon/sessions/session-store.ts";
 import { openSqlite } from "../../../src/daemon/state-index/sqlite.ts";
-import { openStateIndex } from "../../../src/daemon/state-index/state-index.ts";
+import { openStateIndex, type TurnPlace } from "../../../src/daemon/state-index/state-index.ts";
 import { openTurnStore, type TurnStore } from "../../../src/daemon/turns/store/turn-store.ts";
 import { fakeDaemonIn } from "../../harness/fake-daemon.ts";
 import { CLI_USER, temporaryDirectory } from "../../harness/temporary.ts";
@@ -113,6 +113,60 @@ test("where a session or a turn was changed, its own requests alone wait", { tim
   expect(await isLetIn(store, { session: "session-00000012", request: "request-of-now" })).toBe(true);
   await store.checked;
   expect(store.findRequest(changed)?.file.session_id).toBe("session-00000011");
+});
+
+/** Every page of a list, one after the other. @returns the ids of its turns */
+function readPages(store: TurnStore, limit: number): string[] {
+  const ids: string[] = [];
+  for (let before: TurnPlace | undefined; ;) {
+    const { turns, next } = store.page({ limit, before });
+    ids.push(...turns.map(({ file }) => file.turn_id));
+    expect(turns.length).toBeLessThanOrEqual(limit);
+    if (next === undefined) return ids;
+    before = next;
+  }
+}
+
+test("a turn that is to be read again cuts no list short", { timeout: 60_000 }, async () => {
+  await complete();
+  const unchanged = await open();
+  await unchanged.store.checked;
+  const all = readPages(unchanged.store, 1_000);
+  await unchanged.close();
+  expect(all).toHaveLength(TURNS);
+  // The newest session's turns, and one of another.
+  const changed = ["session-00000119", "session-00000100"].flatMap((session) =>
+    readdirSync(turnsOf(session))
+      .slice(session === "session-00000100" ? -1 : 0)
+      .map((id) => join(turnsOf(session), id, "turn.json")),
+  );
+  for (const file of changed) writeFileSync(file, readFileSync(file));
+  const store = await openStore();
+  const shown = readPages(store, 5);
+  expect(store.isChecked()).toBe(false);
+  expect(shown).toEqual(all.filter((id) => !changed.some((file) => file.includes(id))));
+  await store.checked;
+  expect(readPages(store, 5)).toEqual(all);
+});
+
+test("a turn that is being admitted cuts no list short", { timeout: 60_000 }, async () => {
+  await complete();
+  const store = await openStore();
+  await store.checked;
+  const all = readPages(store, 1_000);
+  const [newest = ""] = all;
+  const file = store.get(newest)?.file;
+  if (file === undefined) throw new Error("no turn");
+  const id = `${newest.slice(0, -8)}88888888`;
+  const added = store.add({ ...file, turn_id: id, request_id: "request-of-now", order: store.nextOrder() }, []);
+  onTestFinished(async () => {
+    const { directory: own } = await added;
+    rmSync(own, { recursive: true });
+  });
+  // Before any of it is on the disk.
+  expect(readPages(store, 100)).toEqual(all);
+  await added;
+  expect(readPages(store, 100)).toEqual([id, ...all]);
 });
 
 /** Turns that the index does not have: a request of theirs may be any. */

@@ -36,6 +36,8 @@ export interface StateCheck {
   isChecked(): boolean;
   /** Whether what the index has of an ended turn is in accord with its directory. */
   isTrusted(row: TurnRow): boolean;
+  /** The same of a session. */
+  isSessionTrusted(sessionId: string): boolean;
 }
 
 export interface StateCheckParts extends LoadOptions {
@@ -94,6 +96,8 @@ export function createStateCheck(parts: StateCheckParts): RunningCheck {
     if (isDone || compared.has(sessionId)) return true;
     return hasSameKey(sessionId) && key === keyOfTurn(join(sessions.paths(sessionId).turns, turnId));
   }
+
+  const isSessionTrusted = (sessionId: string): boolean => isDone || compared.has(sessionId) || hasSameKey(sessionId);
 
   /** Whether nothing of a session was changed since the index was written. */
   async function isUnchanged(sessionId: string, pause: () => Promise<void>): Promise<boolean> {
@@ -253,6 +257,7 @@ export function createStateCheck(parts: StateCheckParts): RunningCheck {
     isChecked: () => isDone,
     markUnsound: (sessionId) => void unsound.add(sessionId),
     isTrusted,
+    isSessionTrusted,
     async begin() {
       const { sessions: sessionCount, turns } = index.count();
       const isLarge = index.outdated === undefined && sessionCount + turns > SMALL;

@@ -1,11 +1,11 @@
-import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createTail } from "../../event-log/tail.ts";
 import type { TurnRow } from "../../state-index/rows.ts";
-import type { StateIndex, TurnPage, TurnPlace } from "../../state-index/state-index.ts";
+import type { StateIndex, TurnPage } from "../../state-index/state-index.ts";
 import { allDone } from "../../storage/all-done.ts";
 import { putInPlace, syncDirectory, writeEmpty, writeSynced } from "../../storage/atomic-file.ts";
+import { makeNewDirectory } from "../../storage/directories.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import { createTurn, type ListedTurn, type Turn } from "../lifecycle/turn.ts";
 import { draftTurnFile, type TurnFile } from "../lifecycle/turn-file.ts";
@@ -14,6 +14,7 @@ import type { LoadOptions } from "./load-turn.ts";
 import { createStateCheck, type StateCheck } from "./state-check.ts";
 import { findRequestId, requestFileName } from "./turn-directory.ts";
 import { fromRow, isDone, listedFromRow, OPEN, toRow } from "./turn-row.ts";
+import { newestFirst, readPage, type FoundPage } from "./turn-pages.ts";
 import { readSecretsOf } from "./read-turn-secrets.ts";
 
 /**
@@ -38,7 +39,7 @@ export interface TurnStore extends StateCheck {
   /** The same of a session, oldest first. */
   liveOfSession(sessionId: string): readonly Turn[];
   /** Newest first, with the place that the next page goes on behind; none behind the last. */
-  page(page: TurnPage): { readonly turns: readonly ListedTurn[]; readonly next?: TurnPlace };
+  page(page: TurnPage): FoundPage;
   /** The next turn of a session in the order of admission. @param after - the order of the one before */
   nextOfSession(sessionId: string, after?: number): Turn | undefined;
   /** Directories of a session's turns that were admitted before one, oldest first; of the last thousand. */
@@ -150,24 +151,10 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
     if (row.status === OPEN || !check.isTrusted(row)) return undefined;
     return fromRow(row, sessions.paths(row.session_id).turns, lifecycle);
   }
-  function toListed(row: TurnRow): ListedTurn[] {
+  function toListed(row: TurnRow): ListedTurn | undefined {
     const known = live.get(row.turn_id);
-    if (known !== undefined) return [known];
-    return row.status === OPEN || !check.isTrusted(row) ? [] : [listedFromRow(row)];
-  }
-  const newestFirst = <T extends Pick<Turn, "file">>(turns: Iterable<T>): T[] =>
-    [...turns].toSorted((a, b) => b.file.order - a.file.order || (a.file.turn_id < b.file.turn_id ? 1 : -1));
-
-  /** What the index may not have yet as it is. */
-  function pageOfLive({ before, sessionId, status, limit }: TurnPage): Turn[] {
-    const isBehind = ({ file }: Turn): boolean =>
-      before === undefined ||
-      file.order < before.place ||
-      (file.order === before.place && file.turn_id < before.turnId);
-    return newestFirst(live.values())
-      .filter((turn) => isBehind(turn) && turn.status === status)
-      .filter(({ file }) => sessionId === undefined || file.session_id === sessionId)
-      .slice(0, limit);
+    if (known !== undefined) return known;
+    return row.status === OPEN || !check.isTrusted(row) ? undefined : listedFromRow(row);
   }
 
   await check.begin();
@@ -176,6 +163,7 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
     checked: check.checked,
     isChecked: check.isChecked,
     isTrusted: check.isTrusted,
+    isSessionTrusted: check.isSessionTrusted,
     listed: check.listed,
     isAsIndexed: check.isAsIndexed,
     get: (turnId) => live.get(turnId) ?? toTurn(index.turn(turnId)),
@@ -194,17 +182,7 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
       newestFirst(live.values())
         .filter(({ file }) => file.session_id === id)
         .toReversed(),
-    page(page) {
-      const wanted = { ...page, limit: page.limit + 1 };
-      const found =
-        page.status === undefined
-          ? index.pageTurns(wanted).flatMap(toListed)
-          : newestFirst([...index.pageTurns(wanted).flatMap(toListed), ...pageOfLive(wanted)]);
-      const turns = found.slice(0, page.limit);
-      const last = turns.at(-1)?.file;
-      if (found.length <= page.limit || last === undefined) return { turns };
-      return { turns, next: { place: last.order, turnId: last.turn_id } };
-    },
+    page: (page) => readPage({ index, live: () => live.values(), toListed }, page),
     nextOfSession(sessionId, after) {
       const rows = index.turnsOfSession(sessionId, { limit: 1, ...(after === undefined ? {} : { after }) });
       return toTurn(rows[0]);
@@ -231,14 +209,14 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
       // Before anything is on the disk: the next start looks for it there.
       index.putTurn(toRow(turn, { isFinal: false }));
       try {
-        mkdirSync(directory, { mode: 0o700 });
-        for (const name of ["events.jsonl", requestFileName(file.request_id)]) writeEmpty(join(directory, name));
+        await makeNewDirectory(directory, 0o700);
+        for (const name of ["events.jsonl", requestFileName(file.request_id)]) await writeEmpty(join(directory, name));
         const written = await allDone(
           draftTurnFile(directory, file),
           ...files.map(({ name, content }) => writeSynced(join(directory, name), content)),
         );
         // Last of all, since it admits the turn (law 10): what the turn needs is there with it.
-        putInPlace(written);
+        await putInPlace(written);
         await allDone(syncDirectory(directory), syncDirectory(base));
       } catch (error) {
         await takeBack(file, directory);
