@@ -1,4 +1,5 @@
-import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa, execaSync } from "execa";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -81,8 +82,23 @@ const WRONG: Readonly<Record<string, (place: Place) => void>> = {
   "of an earlier version": ({ path }) => change(path, "PRAGMA user_version = 0"),
   "of a later version": ({ path }) => change(path, "PRAGMA user_version = 99"),
   "without a table": ({ path }) => change(path, "DROP TABLE meta"),
+  "cut off by one page": ({ path }) => truncateSync(path, readFileSync(path).length - PAGE_BYTES),
+  "changed by another program": ({ path }) => change(path, "UPDATE turns SET request_id = 'other' WHERE place = 3"),
+  "beside the log of another one": ({ path }) => writeFileSync(`${path}-wal`, logOfAnother()),
   "never completed": ({ path }) => change(path, "DELETE FROM meta WHERE name = 'complete'"),
 };
+
+const PAGE_BYTES = 4_096;
+
+/** What a turnd that is killed leaves beside its index. */
+function logOfAnother(): Buffer {
+  const place = filled();
+  const index = openAt(place);
+  for (let at = 1; at <= 9; at += 1) index.putTurn({ ...turn(at), request_id: `another-${at}` });
+  const log = readFileSync(`${place.path}-wal`);
+  index.close();
+  return log;
+}
 
 function change(path: string, sql: string): void {
   const database = openSqlite(path);
@@ -108,6 +124,7 @@ describe.each(Object.entries(WRONG))("an index that is %s", (_, put) => {
 test("an index from another state directory is not relied upon", () => {
   const [one, other] = [filled(), filled()];
   cpSync(one.path, other.path);
+  rmSync(`${other.path}-seal`);
   const index = openAt(other);
   expect([index.outdated, index.count().turns]).toEqual(["it came from another place", 0]);
   index.close();
@@ -134,6 +151,29 @@ test("an index that was open when the machine stopped is not relied upon; one th
   cut.close();
 });
 
+/** As a turnd leaves it that is killed, and as one that is stopped does. */
+describe.each(["killed", "stopped"])("an index of which a page is damaged after turnd was %s", (how) => {
+  test("is not relied upon where that can be seen, and otherwise holds what it held", () => {
+    const place = filled(200);
+    const whole = readFileSync(place.path);
+    const all = Array.from({ length: 200 }, (_, at) => at + 1);
+    for (let at = 0; at < whole.length; at += PAGE_BYTES) {
+      for (const damaged of [Buffer.alloc(PAGE_BYTES), whole.subarray(0, PAGE_BYTES), randomBytes(PAGE_BYTES)]) {
+        const bytes = Buffer.from(whole);
+        damaged.copy(bytes, at);
+        writeFileSync(place.path, bytes);
+        if (how === "killed") rmSync(`${place.path}-seal`, { force: true });
+        const index = openAt(place);
+        expect(index.faults).toEqual([]);
+        const known = all.filter((number) => index.turnOfRequest(`request-${number}`)?.turn_id === `turn-${number}`);
+        expect(known.length).toBe(index.outdated === undefined ? 200 : 0);
+        expect(index.pageTurns({ limit: 300 })).toHaveLength(known.length);
+        index.close();
+      }
+    }
+  });
+});
+
 test("wherever its log breaks off, it is as it was after one of its changes", () => {
   const place = filled(0);
   const index = openAt(place);
@@ -144,6 +184,7 @@ test("wherever its log breaks off, it is as it was after one of its changes", ()
   for (let size = 0; size <= log.length; size += 997) {
     writeFileSync(place.path, file);
     writeFileSync(`${place.path}-wal`, log.subarray(0, size));
+    rmSync(`${place.path}-seal`, { force: true });
     const cut = openAt(place);
     expect([size, cut.outdated]).toEqual([size, undefined]);
     const { turns } = cut.count();

@@ -32,6 +32,8 @@ export interface Database {
 export interface DatabaseOptions {
   /** Called once, when the file cannot be written or read any more, and is closed. */
   readonly onFault: (error: unknown) => void;
+  /** Called when it has been closed, and all of it is in its file. */
+  readonly onClosed?: () => void;
 }
 
 /**
@@ -41,7 +43,7 @@ export interface DatabaseOptions {
  * directories must stay in accord with what is served.
  * @throws {IndexError} from every call, where not even that was possible
  */
-export function wrapDatabase(opened: DatabaseSync, { onFault }: DatabaseOptions, isFile: boolean): Database {
+export function wrapDatabase(opened: DatabaseSync, { onFault, onClosed }: DatabaseOptions, isFile: boolean): Database {
   let connection = opened;
   let isOnDisk = isFile;
   let fault: IndexError | undefined;
@@ -106,9 +108,11 @@ export function wrapDatabase(opened: DatabaseSync, { onFault }: DatabaseOptions,
     },
     isOnDisk: () => isOnDisk,
     close(last) {
-      if (isOnDisk && fault === undefined) last();
+      const isWhole = isOnDisk && fault === undefined;
+      if (isWhole) last();
       statements.clear();
       if (connection.isOpen) connection.close();
+      if (isWhole && isOnDisk) onClosed?.();
     },
   };
 }

@@ -182,17 +182,22 @@ const UNKNOWN: Readonly<Record<string, () => void>> = {
     onTestFinished(() => rmSync(join(turnsOf("session-unknown"), ".."), { recursive: true }));
   },
   "since a row was lost"() {
-    const index = openSqlite(join(state(), "index.db"));
-    index.exec("DELETE FROM turns WHERE request_id = 'request-00000300'");
-    index.close();
+    changeIndex("DELETE FROM turns WHERE request_id = 'request-00000300'");
   },
   "since a session's row was lost"() {
-    const index = openSqlite(join(state(), "index.db"));
-    index.exec("DELETE FROM turns WHERE session_id = 'session-00000031'");
-    index.exec("DELETE FROM sessions WHERE session_id = 'session-00000031'");
-    index.close();
+    changeIndex("DELETE FROM turns WHERE session_id = 'session-00000031'");
+    changeIndex("DELETE FROM sessions WHERE session_id = 'session-00000031'");
   },
 };
+
+/** As if turnd had been killed before a row was there: an index that it has closed is not relied upon once it has been changed. */
+function changeIndex(statement: string): void {
+  const path = join(state(), "index.db");
+  const index = openSqlite(path);
+  index.exec(statement);
+  index.close();
+  rmSync(`${path}-seal`, { force: true });
+}
 
 test.each(Object.entries(UNKNOWN))(
   "where there are turns that the index does not have, %s, every request waits",
