@@ -31,6 +31,19 @@ test("steps are done in turnd's own thread while the disk is quick", async () =>
   }
 });
 
+test("a step that is tried here alone is left undone while the disk is slow", () => {
+  let clock = 0;
+  const pace = createDiskPace(() => clock);
+  let done = 0;
+  const slow = (): void => {
+    done += 1;
+    clock += 200;
+  };
+  expect([pace.tryHere(slow), pace.tryHere(slow), done]).toEqual([true, false, 1]);
+  clock += 10_000;
+  expect([pace.tryHere(slow), done]).toEqual([true, 2]);
+});
+
 test("one slow step sends those behind it to another thread for a while, also where it failed", async () => {
   const disk = diskOf();
   disk.takesMs = 200;
