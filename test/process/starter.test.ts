@@ -5,7 +5,13 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { changeHome } from "../../src/daemon/process/user-files/change-home.ts";
-import { isKeeperAlive, startKept, type KeptCommand } from "../../src/daemon/process/keeper/keeper.ts";
+import {
+  isKeeperAlive,
+  StartHangsError,
+  startKept,
+  takeStart,
+  type KeptCommand,
+} from "../../src/daemon/process/keeper/keeper.ts";
 import { listProcesses, readArguments, readProcess } from "../../src/daemon/process/keeper/process-table.ts";
 import { sweepTree } from "../../src/daemon/process/keeper/tree.ts";
 import { waitForExit } from "../../src/daemon/process/keeper/wait-exit.ts";
@@ -127,7 +133,7 @@ setInterval(() => {}, 1000);`,
   turnd.kill("SIGKILL");
   await waitFor("the starter's end", () => readProcess(starter?.pid ?? 0)?.state !== "S");
   expect(await isKeeperAlive(turnDirectory)).toBe(true);
-  expect(readProcess(started.pid)?.command).toBe("sleep");
+  await waitFor("the command", () => readProcess(started.pid)?.command === "sleep");
 });
 
 test("a home is changed as its user, by processes that no tool of that user can look into", async () => {
@@ -233,5 +239,38 @@ test.each(["was killed", "has done a large task"])(
     await waitFor("its end", () => helpersOf(pidOf()).length === 0);
     const command = { ...kept(undefined, ["/bin/sh", "-c", "echo ran; exit 7"]), starter: helper };
     expect(await outputOf(command)).toBe("ran\n");
+  },
+);
+
+test.each(["in time", "by whoever asked"])(
+  "a start that hangs is given up %s, and is not made up for later",
+  async (how) => {
+    const starter = await starterIn(temporaryDirectory(onTestFinished));
+    const helper = starter.startHelper();
+    await starter.ask(["usable", "0", "0", "/"]);
+    await waitFor("the helper", () => helpersOf(pidOf()).length === 1);
+    const [pid = 0] = helpersOf(pidOf());
+    process.kill(pid, "SIGSTOP");
+    onTestFinished(() => helper.close());
+    const asking = new AbortController();
+    const command = {
+      ...kept(undefined, ["/bin/sh", "-c", "echo ran"]),
+      starter: helper,
+      signal: asking.signal,
+      ...(how === "in time" ? { limitMs: 100 } : {}),
+    };
+    const started = startKept(command);
+    if (how === "in time") await expect(started).rejects.toThrow(StartHangsError);
+    else {
+      asking.abort(new Error("cancelled"));
+      await expect(started).rejects.toThrow("cancelled");
+    }
+    expect(await takeStart(command.directory)).toBe(true);
+    helper.close();
+    process.kill(pid, "SIGCONT");
+    await waitFor("its end", () => readProcess(pid) === undefined);
+    expect(await takeStart(command.directory)).toBe(false);
+    expect(existsSync(join(command.directory, "exit.json"))).toBe(false);
+    expect(readFileSync(join(command.directory, "started"), "utf8")).toBe("");
   },
 );

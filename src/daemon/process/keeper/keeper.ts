@@ -9,6 +9,7 @@ import { GroupError, type CommandGroup } from "../cgroup/cgroup.ts";
 import { ResourcesExhaustedError, throwIfExhausted } from "../exhausted.ts";
 import { readTail } from "../../storage/read-bounded.ts";
 import { asUser, type RunAs } from "../run-as.ts";
+import { startTimeLimit } from "../time-limit.ts";
 import type { Helper } from "../starter/starter.ts";
 
 /**
@@ -38,6 +39,10 @@ export interface KeptCommand {
   readonly group?: CommandGroup;
   /** What starts the keeper; absent: it is a process of this one's. */
   readonly starter?: Helper;
+  /** Gives it up: whoever aborts it makes sure with `takeStart` that nothing is started any more. */
+  readonly signal?: AbortSignal;
+  /** The longest that the start may take: the working directory may be on a disk that does not answer. */
+  readonly limitMs?: number;
 }
 
 /** perl-base is part of every Debian. */
@@ -69,6 +74,33 @@ export class KeeperDiskError extends KeeperError {
   }
 }
 
+/** The keeper has not come to its start in time, and may do so yet, unless `takeStart` was first. */
+export class StartHangsError extends KeeperError {
+  constructor(limitMs: number) {
+    super(
+      `the keeper did not start the command within ${limitMs / 1_000} s: the disk of its directories does not answer`,
+    );
+    this.name = "StartHangsError";
+  }
+}
+
+const START_LIMIT_MS = 60_000;
+
+/**
+ * Makes sure that no keeper starts the command of a turn any more, by making its `started` (law 10).
+ *
+ * @returns false where a keeper was first
+ */
+export async function takeStart(directory: string): Promise<boolean> {
+  try {
+    await (await open(join(directory, "started"), "wx", 0o600)).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
 /**
  * Starts a command under a keeper of its own: prompt on stdin, stdout and stderr into files (law 1).
  *
@@ -76,19 +108,28 @@ export class KeeperDiskError extends KeeperError {
  * counts and nothing is started again (law 10).
  * @returns once `started` names both processes
  * @throws {KeeperError} if the keeper could not do its work
+ * @throws {StartHangsError}, or the signal's reason, where it was given up: it may be started yet
  * @throws {GroupError} if the command could not be put into its control group
  * @throws {ResourcesExhaustedError} if the keeper or the command could get no process
  */
 export async function startKept(kept: KeptCommand): Promise<Started> {
-  return (await startByStarter(kept)) ?? startHere(kept);
+  const { signal, limitMs = START_LIMIT_MS } = kept;
+  const limit = startTimeLimit(limitMs, signal);
+  try {
+    return (await startByStarter(kept, limit.signal)) ?? (await startHere(kept, limit.signal));
+  } catch (error) {
+    throw limit.signal.aborted && signal?.aborted !== true ? new StartHangsError(limitMs) : error;
+  } finally {
+    limit.release();
+  }
 }
 
 /** @returns undefined where there is no starter that answers; it may have started the command all the same (law 10). */
-async function startByStarter(kept: KeptCommand): Promise<Started | undefined> {
+async function startByStarter(kept: KeptCommand, signal: AbortSignal): Promise<Started | undefined> {
   if (kept.starter === undefined) return undefined;
   const variables = Object.entries(kept.env).map(([name, value]) => `${name}=${value}`);
   const [, ...args] = keeperArgs(kept, ["--killed-first", "--drop-rights"]);
-  const answer = await kept.starter.ask(["keep", `${variables.length}`, ...variables, ...args]);
+  const answer = await kept.starter.ask(["keep", `${variables.length}`, ...variables, ...args], { signal });
   if (answer === undefined) return undefined;
   const started = answer.code === 0 ? parseStarted(answer.stdout) : undefined;
   return (
@@ -96,7 +137,7 @@ async function startByStarter(kept: KeptCommand): Promise<Started | undefined> {
   );
 }
 
-async function startHere(kept: KeptCommand): Promise<Started> {
+async function startHere(kept: KeptCommand, signal: AbortSignal): Promise<Started> {
   const files = await Promise.all([
     open(join(kept.directory, "prompt.txt"), constants.O_RDONLY | constants.O_NONBLOCK),
     open(join(kept.directory, "stdout.jsonl"), APPEND, 0o600),
@@ -113,7 +154,7 @@ async function startHere(kept: KeptCommand): Promise<Started> {
       stderr: stderr.createWriteStream(),
     });
     keeper.nodeChildProcess.unref();
-    return await waitForStart(kept.directory, keeper);
+    return await waitForStart(kept.directory, keeper, signal);
   } finally {
     await Promise.all(files.map((file) => file.close()));
   }
@@ -263,7 +304,7 @@ const NO_GROUP = 7;
 const MAX_QUOTED_CHARACTERS = 500;
 const MAX_TAIL_BYTES = 65_536;
 
-async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): Promise<Started> {
+async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>, signal?: AbortSignal): Promise<Started> {
   let ended: KeeperEnd | undefined;
   const end = Promise.resolve(keeper).then((result) => (ended = result));
   for (;;) {
@@ -272,6 +313,7 @@ async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>): 
     const started = await readStarted(directory);
     if (started !== undefined) return started;
     if (hasEnded) break;
+    signal?.throwIfAborted();
     await Promise.race([end, delay(2)]);
   }
   return adoptOrThrow(directory, ended ?? {});

@@ -125,6 +125,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
         env,
         cwd: file.workspace,
         runAs: parts.runAs,
+        signal: options.signal,
         ...(parts.starter === undefined ? {} : { starter: parts.starter }),
         ...makeGroup(parts, file.turn_id),
       }),

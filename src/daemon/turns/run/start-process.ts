@@ -1,13 +1,14 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
-import { adoptStarted, KeeperError, type Started } from "../../process/keeper/keeper.ts";
+import { adoptStarted, KeeperError, StartHangsError, takeStart, type Started } from "../../process/keeper/keeper.ts";
 import { sweepMarked } from "../../process/keeper/leftovers.ts";
 import type { Helper } from "../../process/starter/starter.ts";
 import { missingSecrets } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
 import { executorOf } from "../readiness/executors.ts";
 import { FRESH } from "../../storage/atomic-file.ts";
+import { isStorageError } from "../../storage/storage-error.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
 import { finishRecovery } from "../output-backfill/backfill-output.ts";
 import { waitUnlessAborted } from "../readiness/wait-unless-aborted.ts";
@@ -32,8 +33,24 @@ export async function startProcess(run: CliRun): Promise<void> {
   } catch (error) {
     const { startSignal } = run.turn;
     // Asked to end while it waited for something before a process existed.
-    if (!startSignal.aborted || error !== startSignal.reason) throw error;
+    const isAsked = startSignal.aborted && error === startSignal.reason;
+    if (!isAsked && !(error instanceof StartHangsError)) throw error;
+    if (await isStartedYet(run)) return adopt(run);
+    if (!isAsked) throw error;
     await run.turn.send({ type: "start_given_up" });
+  }
+}
+
+/** A keeper that was asked for, also by an earlier turnd, may come to its start after the turn's end. It is taken from it (law 6). */
+async function isStartedYet({ turn }: CliRun): Promise<boolean> {
+  const isLeftToNext = turn.life.stopReason === "shutdown" && !turn.life.isReasonInherited;
+  if (turn.file.started_at === undefined || isLeftToNext) return false;
+  try {
+    return !(await takeStart(turn.directory));
+  } catch (error) {
+    // A disk on which turnd cannot make it has no room for the keeper's either.
+    if (!isStorageError(error)) throw error;
+    return false;
   }
 }
 
