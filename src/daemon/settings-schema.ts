@@ -106,7 +106,7 @@ export const SettingsSchema = z.object({
   }),
   TURND_RETENTION_DAYS: integer(0, 0, 36_500).meta({
     description:
-      "Days after its last turn that an ended session is deleted; one with a turn or an open terminal is kept; 0 keeps all",
+      "Days after its last turn that an ended session is deleted; one with a turn, a client that follows it or an open terminal is kept; 0 keeps all",
   }),
   TURND_RETENTION_BYTES: integer(0, 0).meta({
     description:

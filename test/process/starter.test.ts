@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
@@ -197,6 +197,14 @@ test("where there is no starter, or it cannot work, everything is done without i
   await changeHome({ homeWriter, runAs: CLI_USER, starter }, home, [{ do: "make", path: "tmp" }]);
   await starter.stop();
   await outputOf(kept(starter, ["/bin/sh", "-c", "exit 7"]));
+});
+
+test.skipIf(CLI_USER.isSelf)("no socket is made in a directory that another user could change", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const place = userDirectory(join(directory, "starter"));
+  const starter = await starterIn(directory);
+  await outputOf(kept(starter, ["/bin/sh", "-c", "exit 7"]));
+  expect([readdirSync(place), findStarters()]).toEqual([[], []]);
 });
 
 function helpersOf(starter: number): number[] {

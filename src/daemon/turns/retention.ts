@@ -37,7 +37,7 @@ const EVER = "9999";
 /**
  * Makes the retention and begins with it; without a limit it does nothing.
  *
- * A session counts from its last turn's end. One that is in use, by a turn or an open terminal, is left alone. The requests
+ * A session counts from its last turn's end. One that is in use, by a turn, a client that follows it or an open terminal, is left alone. The requests
  * of what is deleted keep their tombstones (law 10), and a deletion that is broken off goes on at the next start, as every
  * deletion of a session does.
  */

@@ -15,7 +15,7 @@ import type { TurnStore } from "./store/turn-store.ts";
 
 export interface StopParts {
   readonly sessions: Pick<SessionStore, "get">;
-  readonly store: Pick<TurnStore, "liveOfSession">;
+  readonly store: Pick<TurnStore, "liveOfSession" | "isFollowed">;
   readonly queue: TurnQueue;
   readonly run: RunTurn;
   readonly admission: Pick<Admission, "settled">;
@@ -59,7 +59,7 @@ export function createStops({ sessions, store, queue, run, deleting, logger, ...
     await turn.finished;
   }
 
-  /** @param isUnlessInUse - leaves one alone in which a turn waits or runs, or that is in use otherwise */
+  /** @param isUnlessInUse - leaves one alone in which a turn waits or runs, which a client follows, or that is in use otherwise */
   async function remove(sessionId: string, isUnlessInUse: boolean): Promise<boolean> {
     if (deleting.has(sessionId)) throw new ProblemError("session_not_found", `session ${sessionId} is being deleted`);
     deleting.add(sessionId);
@@ -67,7 +67,8 @@ export function createStops({ sessions, store, queue, run, deleting, logger, ...
       // A request that was admitted before this is there to be stopped; no other is admitted.
       await parts.admission.settled();
       const turns = store.liveOfSession(sessionId);
-      if (isUnlessInUse && (parts.isInUse(sessionId) || turns.some((turn) => !hasEnded(turn)))) return false;
+      const isInUse = parts.isInUse(sessionId) || store.isFollowed(sessionId);
+      if (isUnlessInUse && (isInUse || turns.some((turn) => !hasEnded(turn)))) return false;
       await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
       // One whose end is logged may still write its result, and has its home to tidy.
       await Promise.all(turns.map(({ finished }) => finished));

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { spawn, type ChildProcess } from "node:child_process";
 import type { Logger } from "pino";
 import { ResourcesExhaustedError } from "../exhausted.ts";
+import { restrictToOwner } from "../../storage/restrict-to-owner.ts";
 import { connectTo, type AskOptions, type Connection } from "./connection.ts";
 import type { StarterAnswer } from "./messages.ts";
 
@@ -175,5 +176,7 @@ export async function createStarter({ program, directory, logger }: StarterOptio
 
 async function openPlace(directory: string): Promise<FileHandle> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
+  // Whoever could put another socket there would be given the keys of every turn.
+  await restrictToOwner(directory);
   return open(directory, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW);
 }

@@ -4,6 +4,8 @@ import { createTail, type WritableTail } from "../../event-log/tail.ts";
 export interface Growth {
   /** Resolves when the session gets another turn or is removed, or when the signal aborts. */
   wait(sessionId: string, signal: AbortSignal): Promise<void>;
+  /** Whether anyone waits for it. */
+  isAwaited(sessionId: string): boolean;
   advance(sessionId: string): void;
   end(sessionId: string): void;
 }
@@ -26,6 +28,7 @@ export function createGrowth(): Growth {
         if (entry.waiters === 0 && awaited.get(sessionId) === entry) awaited.delete(sessionId);
       }
     },
+    isAwaited: (sessionId) => awaited.has(sessionId),
     advance: (sessionId) => awaited.get(sessionId)?.tail.advance(0, 0),
     end(sessionId) {
       awaited.get(sessionId)?.tail.end();

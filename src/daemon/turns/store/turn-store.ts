@@ -60,6 +60,8 @@ export interface TurnStore extends StateCheck {
   forgetSession(sessionId: string): void;
   /** Resolves when the session gets another turn or is removed, or when the signal aborts. */
   grown(sessionId: string, signal: AbortSignal): Promise<void>;
+  /** Whether a client follows what comes in a session. */
+  isFollowed(sessionId: string): boolean;
 }
 
 /** All that is known of a turn that cannot be read. */
@@ -244,5 +246,6 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
       growth.end(sessionId);
     },
     grown: growth.wait,
+    isFollowed: growth.isAwaited,
   };
 }
