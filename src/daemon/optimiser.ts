@@ -24,7 +24,7 @@ export const HELD = ["--no-turbofan", "--no-sparkplug"] as const;
 export const LET_GO = ["--turbofan", "--sparkplug"] as const;
 
 /**
- * V8 waits for 3000 calls of a function before it optimises it, which a CLI's lines come to after a quarter of an hour.
+ * V8 waits for 3000 calls of a function before it optimises it, and few turns have so many lines.
  * What is optimised is faster and touches less memory, so a line that comes alone finds more of it in the caches.
  */
 export const EARLIER = "--invocation-count-for-turbofan=600";

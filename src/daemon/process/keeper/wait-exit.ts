@@ -23,7 +23,9 @@ const LEAST_LOOKS = 20;
 export async function waitForExit(directory: string, started: Started, signal: AbortSignal): Promise<KeptExit | null> {
   let wake: () => void = () => {};
   // The keeper makes it with the start, and renames it. What is written beside it wakes no one: the turn's own log is.
-  const unwatch = watchIfPossible(join(directory, "exit.json.new"), () => wake());
+  const unwatch = watchIfPossible(join(directory, "exit.json.new"), (event) => {
+    if (event === "rename") wake();
+  });
   try {
     let keeperDeadline: KeeperDeadline | undefined;
     while (!signal.aborted) {
