@@ -19,9 +19,9 @@ import {
   KeeperError,
   readExit,
   startKept,
-  startKeptOnPipes,
 } from "../../src/daemon/process/keeper/keeper.ts";
 import { asUser } from "../../src/daemon/process/run-as.ts";
+import { startKeptOnPipes } from "../../src/daemon/process/keeper/piped-keeper.ts";
 import { sweepTree } from "../../src/daemon/process/keeper/tree.ts";
 import { waitForExit } from "../../src/daemon/process/keeper/wait-exit.ts";
 import { ownUid } from "../harness/own-uid.ts";

@@ -5,13 +5,8 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { changeHome } from "../../src/daemon/process/user-files/change-home.ts";
-import {
-  isKeeperAlive,
-  StartHangsError,
-  startKept,
-  takeStart,
-  type KeptCommand,
-} from "../../src/daemon/process/keeper/keeper.ts";
+import { isKeeperAlive, StartHangsError, startKept, type KeptCommand } from "../../src/daemon/process/keeper/keeper.ts";
+import { takeStart } from "../../src/daemon/process/keeper/take-start.ts";
 import { listProcesses, readArguments, readProcess } from "../../src/daemon/process/keeper/process-table.ts";
 import { sweepTree } from "../../src/daemon/process/keeper/tree.ts";
 import { waitForExit } from "../../src/daemon/process/keeper/wait-exit.ts";

@@ -1,7 +1,6 @@
 import { constants } from "node:fs";
 import { lstat, open, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { execa } from "execa";
 import { z } from "zod";
@@ -87,21 +86,6 @@ export class StartHangsError extends KeeperError {
 const START_LIMIT_MS = 60_000;
 
 /**
- * Makes sure that no keeper starts the command of a turn any more, by making its `started` (law 10).
- *
- * @returns false where a keeper was first
- */
-export async function takeStart(directory: string): Promise<boolean> {
-  try {
-    await (await open(join(directory, "started"), "wx", 0o600)).close();
-    return true;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
-    throw error;
-  }
-}
-
-/**
  * Starts a command under a keeper of its own: prompt on stdin, stdout and stderr into files (law 1).
  *
  * The keeper holds nothing of this process and outlives it. Where an earlier daemon's keeper was first, its start
@@ -160,52 +144,15 @@ async function startHere(kept: KeptCommand, signal: AbortSignal): Promise<Starte
   }
 }
 
-/** A command under a keeper, with turnd at the other end of its stdin and stdout. */
-export interface PipedCommand {
-  readonly started: Started;
-  readonly stdin: Writable;
-  /** Paused at first. Ends when no process of the tree holds it; the keeper does not hold it. */
-  readonly stdout: Readable;
-}
-
-/**
- * Starts a command under a keeper of its own with pipes to it, as turnd's own user; the command switches users itself.
- * The working directory is still entered with the rights of `runAs`.
- *
- * The keeper outlives this process; the closed pipes show the command that this process has gone.
- * @throws {KeeperError} if the keeper could not do its work
- * @throws {GroupError} if the command could not be put into its control group
- * @throws {ResourcesExhaustedError} if the keeper or the command could get no process
- */
-export async function startKeptOnPipes(kept: KeptCommand): Promise<PipedCommand> {
-  const keeper = execa(PERL, keeperArgs(kept), {
-    ...keeperOptions(kept),
-    stdin: "pipe",
-    stdout: "pipe",
-    stderr: "ignore",
-  });
-  // A command that has ended reads nothing more; the other pipe reports its end.
-  keeper.stdin.on("error", () => {});
-  // Stays paused until there is a reader: execa discards what is not read.
-  keeper.stdout.pause();
-  try {
-    const started = await waitForStart(kept.directory, keeper);
-    return { started, stdin: keeper.stdin, stdout: keeper.stdout };
-  } catch (error) {
-    keeper.stdin.destroy();
-    keeper.stdout.destroy();
-    throw error;
-  }
-}
-
-function keeperArgs(kept: KeptCommand, flags: readonly string[] = []): string[] {
+/** The command line of a keeper. */
+export function keeperArgs(kept: KeptCommand, flags: readonly string[] = []): string[] {
   const { keeperPath, directory, runAs, cwd, command, group } = kept;
   const joined = group?.directories.flatMap((path) => ["--group", path]) ?? [];
   return [keeperPath, directory, `${runAs.uid}`, `${runAs.gid}`, cwd, ...flags, ...joined, "--", ...command];
 }
 
 /** Holds nothing of this process but the descriptors it is given. */
-function keeperOptions({ env }: Pick<KeptCommand, "env">) {
+export function keeperOptions({ env }: Pick<KeptCommand, "env">) {
   return { detached: true, cleanup: false, reject: false, buffer: false, extendEnv: false, env, cwd: "/" } as const;
 }
 
@@ -304,7 +251,12 @@ const NO_GROUP = 7;
 const MAX_QUOTED_CHARACTERS = 500;
 const MAX_TAIL_BYTES = 65_536;
 
-async function waitForStart(directory: string, keeper: PromiseLike<KeeperEnd>, signal?: AbortSignal): Promise<Started> {
+/** Resolves when the keeper has written `started`. @throws why nothing runs, or the signal's reason */
+export async function waitForStart(
+  directory: string,
+  keeper: PromiseLike<KeeperEnd>,
+  signal?: AbortSignal,
+): Promise<Started> {
   let ended: KeeperEnd | undefined;
   const end = Promise.resolve(keeper).then((result) => (ended = result));
   for (;;) {

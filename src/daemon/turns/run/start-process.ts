@@ -1,8 +1,9 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
-import { adoptStarted, KeeperError, StartHangsError, takeStart, type Started } from "../../process/keeper/keeper.ts";
+import { adoptStarted, KeeperError, StartHangsError, type Started } from "../../process/keeper/keeper.ts";
 import { sweepMarked } from "../../process/keeper/leftovers.ts";
+import { takeStart } from "../../process/keeper/take-start.ts";
 import type { Helper } from "../../process/starter/starter.ts";
 import { missingSecrets } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
