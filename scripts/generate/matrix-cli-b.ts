@@ -11,6 +11,7 @@ import { SESSION_CASES } from "./matrix/cli-b/session-cases.ts";
 import { TOOL_CASES } from "./matrix/cli-b/tool-cases.ts";
 import { UNSEEN_CASES } from "./matrix/cli-b/unseen-cases.ts";
 import { FIFTH_CASES } from "./matrix/cli-b/unseen-fifth.ts";
+import { SEVENTH_CASES } from "./matrix/cli-b/unseen-seventh.ts";
 import { SIXTH_CASES } from "./matrix/cli-b/unseen-sixth.ts";
 
 const USAGE = "usage: node scripts/generate/matrix-cli-b.ts --version <x.y.z> --binary <path> <directory> [case…]";
@@ -24,6 +25,7 @@ const CASES: readonly CliBCase[] = [
   ...UNSEEN_CASES,
   ...FIFTH_CASES,
   ...SIXTH_CASES,
+  ...SEVENTH_CASES,
 ];
 
 /**

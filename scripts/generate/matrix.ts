@@ -12,6 +12,7 @@ import { ANSWERED } from "./matrix/scenes/answered.ts";
 import { CLI_FAILS } from "./matrix/scenes/cli-fails.ts";
 import { PROVIDER_FAILS } from "./matrix/scenes/provider-fails.ts";
 import { FIFTH_SCENES } from "./matrix/scenes/unseen-fifth.ts";
+import { SEVENTH_SCENES } from "./matrix/scenes/unseen-seventh.ts";
 import { SIXTH_SCENES } from "./matrix/scenes/unseen-sixth.ts";
 import { UNSEEN_SCENES } from "./matrix/scenes/unseen.ts";
 
@@ -113,7 +114,15 @@ function chooseCases({ executor }: Cli, named: readonly string[]): readonly Case
 function chooseScenes({ executor }: Cli, named: readonly string[]): readonly Scene[] {
   const scenes =
     executor === "cli-a"
-      ? [...ANSWERED, ...PROVIDER_FAILS, ...CLI_FAILS, ...UNSEEN_SCENES, ...FIFTH_SCENES, ...SIXTH_SCENES]
+      ? [
+          ...ANSWERED,
+          ...PROVIDER_FAILS,
+          ...CLI_FAILS,
+          ...UNSEEN_SCENES,
+          ...FIFTH_SCENES,
+          ...SIXTH_SCENES,
+          ...SEVENTH_SCENES,
+        ]
       : [];
   return scenes.filter(({ name }) => named.length === 0 || named.some((word) => name.startsWith(word)));
 }

@@ -9,6 +9,7 @@ import { UNSEEN_FIFTH_WORDS } from "./unseen/fifth-words.ts";
 import { UNSEEN_FIRST } from "./unseen/first.ts";
 import { UNSEEN_FOURTH } from "./unseen/fourth.ts";
 import { UNSEEN_SECOND } from "./unseen/second.ts";
+import { UNSEEN_SEVENTH } from "./unseen/seventh.ts";
 import { UNSEEN_SIXTH } from "./unseen/sixth.ts";
 import { UNSEEN_THIRD } from "./unseen/third.ts";
 
@@ -26,4 +27,5 @@ export const ANSWERS: readonly Answer[] = [
   ...UNSEEN_FIFTH_OTHERS,
   ...UNSEEN_FIFTH_WORDS,
   ...UNSEEN_SIXTH,
+  ...UNSEEN_SEVENTH,
 ];
