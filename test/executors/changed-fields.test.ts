@@ -3,12 +3,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { EXECUTORS, findExecutor } from "../../src/daemon/executors/registry.ts";
 import type { Executor } from "../../src/daemon/executors/contract/executor.ts";
-import type { OutputLine } from "../../src/daemon/executors/contract/translator.ts";
-import { EndedBy } from "../../src/daemon/turns/lifecycle/turn-file.ts";
-import { concludeTurn } from "../../src/daemon/turns/outcome/classify.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 import { change, listPlaces, type Change } from "./changed-fields.ts";
-import { listRecordings, readLines, type Recording } from "./recordings.ts";
+import { conclude, readAll } from "./conclude.ts";
+import { listRecordings } from "./recordings.ts";
 
 /** Changes of each recording: a later version renames, drops and adds fields, of one record or of all of a type. */
 const CHANGES = 12;
@@ -21,51 +19,6 @@ const PROOF: Readonly<Record<string, RegExp>> = {
   "cli-a": /^(?:\* (?:type|sessionID)|step_finish part(?:\.reason)?)$/,
   "cli-b": /^(?:turn\.completed type|thread\.started (?:type|thread_id))$/,
 };
-
-function read({ directory }: Recording): OutputLine[] {
-  return [
-    ...readLines(join(directory, "stdout.jsonl"), "stdout"),
-    ...readLines(join(directory, "stderr.log"), "stderr"),
-  ];
-}
-
-interface Played {
-  readonly status: string;
-  readonly said: string;
-  /** Lines of stdout that became an event. */
-  readonly shown: ReadonlySet<number>;
-  readonly haltedAt: number;
-}
-
-function play(executor: Executor, { turn, exit }: Recording, lines: readonly OutputLine[]): Played {
-  const translator = executor.createTranslator({
-    requestedSession: turn.requested_session,
-    cliVersion: turn.cli_version,
-  });
-  const shown = new Set<number>();
-  let halt: ReturnType<typeof translator.push>["halt"];
-  let haltedAt = Infinity;
-  for (const line of lines) {
-    const translation = translator.push(line);
-    for (const { native } of translation.events) {
-      if (line.source === "stdout" && native?.line !== undefined) shown.add(native.line);
-    }
-    if (translation.halt === undefined || halt !== undefined) continue;
-    halt = translation.halt;
-    haltedAt = line.number;
-  }
-  const endedBy = EndedBy.parse(turn.ended_by);
-  const ending = translator.end({ exit, wasStopped: endedBy !== null });
-  const conclusion = concludeTurn({
-    endedBy,
-    ending,
-    exit,
-    isDegraded: false,
-    ...(halt === undefined ? {} : { halt }),
-  });
-  const { status, failure } = conclusion;
-  return { status, said: failure === undefined ? status : `${failure.code}: ${failure.message}`, shown, haltedAt };
-}
 
 /** Whether a change takes away what proves success. */
 function takesProof(executor: Executor, { op, kind, path }: Change): boolean {
@@ -87,12 +40,12 @@ describe.each(EXECUTORS)("$id", ({ id }) => {
   test.each(recordings)(
     "$name keeps its status whatever fields a later version renames, drops or adds",
     (recording) => {
-      const lines = read(recording);
+      const lines = readAll(recording);
       const places = listPlaces(lines);
       if (places.length === 0) return;
       // An error that stands is why the turn ended, and no event of its own.
       const errors = new Set(places.flatMap(({ kind, line }) => (kind === "error" ? [lines[line]?.number] : [])));
-      const before = play(executor, recording, lines);
+      const before = conclude(executor, recording, lines);
       expect(before.status).toBe(recording.expected.status);
       const changes = fc.record({
         at: fc.nat(places.length - 1),
@@ -104,7 +57,7 @@ describe.each(EXECUTORS)("$id", ({ id }) => {
           const place = places[at];
           if (place === undefined) throw new Error("no such place");
           const made: Change = { ...place, op, everywhere };
-          const after = play(executor, recording, change(lines, made));
+          const after = conclude(executor, recording, change(lines, made));
           const what = JSON.stringify(made);
           // Whatever is taken away, nothing becomes a success; and a success stays one while its proof stands.
           if (before.status !== "completed" || !takesProof(executor, made)) {

@@ -31,6 +31,9 @@ const Level = z.object({
   type: text,
   status: word,
   message: words,
+  /** AWS, and makers in China, spell it so. */
+  Message: words,
+  msg: words,
   detail: words,
   /** OAuth names the cause in `error`, and says this of it. */
   error_description: words,
@@ -78,8 +81,9 @@ function listCodes({ code, type, status, innererror, details }: Level): (string 
   return [code, type, status, innererror?.code, ...details.map(({ reason }) => reason)];
 }
 
-function listWords({ message, detail, error_description, errors, metadata }: Level): (string | undefined)[] {
-  return [message, detail, error_description, errors, metadata?.raw];
+function listWords(level: Level): (string | undefined)[] {
+  const { message, Message, msg, detail, error_description, errors, metadata } = level;
+  return [message, Message, msg, detail, error_description, errors, metadata?.raw];
 }
 
 /** A word in place of a sentence, as in OAuth's `invalid_grant`. */

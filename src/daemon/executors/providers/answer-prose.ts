@@ -21,12 +21,12 @@ function about(subject: string, unless?: string): RegExp {
 }
 
 const NOT =
-  "\\b(?:no|not|none|cannot|unable|unknown|unavailable|unlisted|withdrawn|denied|only|one of|no longer|any ?more)\\b|n't\\b";
+  "\\b(?:no|not|none|cannot|unable|unknown|unavailable|unlisted|withdrawn|denied|only|one of|no longer|any ?more|gone|archived?|switched off|retired|deleted|removed)\\b|n't\\b";
 const LONG =
-  "\\b(?:too (?:long|large|big|many)|longer|larger|over|above|beyond|past|exceed\\w*|limit|ceiling|maximum|at most|window|fit|capacity)\\b";
+  "\\b(?:too (?:long|large|big|many)|longer|larger|over|above|beyond|past|exceed\\w*|only|allowed|available|limit|ceiling|maximum|at most|window|fit|capacity)\\b";
 /** What else has a limit. */
 const OTHER_LIMITS =
-  "\\bmax_(?:output_|completion_)?tokens\\b|\\bmax(?:imum)? tokens (?:you|value|must)\\b|\\b(?:output|completion|answer|reasoning) tokens\\b|\\bper[ -](?:second|sec|minute|min|hour|day)\\b|\\b[RT]P[MSD]\\b|\\b(?:images?|pixels|files?|audio|tools?|stop|metadata|name)\\b";
+  "\\bmax_(?:output_|completion_)?tokens\\b|\\bmax(?:imum)? tokens (?:you|value|must)\\b|\\b(?:output|completion|answer|reasoning) tokens\\b|\\bper[ -](?:second|sec|minute|min|hour|day)\\b|\\b[RT]P[MSD]\\b|\\b(?:at least|minimum|needs|requires|images?|pixels|files?|audio|tools?|stop|metadata|name)\\b";
 
 /** By cause, in deciding order. */
 export const PROSE = {
@@ -37,16 +37,16 @@ export const PROSE = {
   ),
   content: about(
     noun(
-      "self-harm|nsfw|explicit (?:material|content|language)|violence|violent|hate speech|hateful|harassment|sexual(?:ly)?|harmful|unsafe|illegal|prohibited|jailbreak(?:ing)?|prompt injection|moderation|toxic|obscene|inappropriate|offensive|guardrails?|weapons|(?:usage|use|content|safety|AI|moderation) polic(?:y|ies)|safety (?:system|filter|check|reasons)",
+      "(?:self-)?harm|nsfw|malware|personal data|explicit (?:material|content|language)|violence|violent|hate speech|hateful|harassment|sexual(?:ly)?|harmful|unsafe|illegal|prohibited|jailbreak(?:ing)?|prompt injection|moderation|toxic|obscene|inappropriate|offensive|guardrails?|weapons|(?:usage|use|content|safety|AI|moderation) polic(?:y|ies)|safety (?:system|filter|check|reasons)",
     ),
   ),
   context: about(
-    `${within("\\btokens\\b", LONG)}|${within(noun("conversation|prompt|history|chat|input|context|thread"), LONG)}|\\bn_ctx\\b|start a new (?:chat|conversation|session|thread)`,
+    `${within("\\btokens\\b", LONG)}|${within(noun("conversation|prompt|history|chat|input|context|thread|text|length of (?:the )?messages"), LONG)}|\\bn_ctx\\b|start a new (?:chat|conversation|session|thread)`,
     OTHER_LIMITS,
   ),
   model: about(
     within(noun("models?|deployments?|engine|snapshot|checkpoint"), `(?:${NOT})`),
-    "\\b(?:support\\w*|input|parameters?|arguments?|images?|tools?|stream(?:s|ing)?\\b(?! disconnected)|formats?|outputs?|effort|tokens?|context|load(?:ed|ing)?|busy|ready|right now|moment|overload\\w*|responses?|answers?|empty|blank|temperature)\\b",
+    "\\b(?:support\\w*|accepts?|messages?|input|parameters?|arguments?|images?|tools?|stream(?:s|ing)?\\b(?! disconnected)|formats?|outputs?|effort|tokens?|context|load(?:ed|ing)?|busy|ready|right now|moment|overload\\w*|responses?|answers?|empty|blank|temperature)\\b",
   ),
   key: about(
     `${noun("api[- ]?keys?|access keys?|(?:your|this) key|(?:access|bearer|auth|session) tokens?|authorization(?: header)?|credentials?|log(?:ged)?[- ]?in|sign(?:ed)?[- ]?in|authenticat\\w+|signature")}|\\bx-(?:\\w+-)?api-key\\b`,

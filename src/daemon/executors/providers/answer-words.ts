@@ -8,11 +8,11 @@
 /** Codes and types, as one word of `AnswerBody.codes`. */
 export const CODES = {
   quota:
-    /(?:^| )(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|exceeded_current_quota_error|quota_?(?:exceeded|exhausted)|billing_\w+|usage_limit_\w+|usage_not_included|budget_exceeded|out_of_credits|spend(?:ing)?_(?:cap|limit)\w*|(?:plan|credit|trial|subscription)_(?:limit|quota|expired|ended|exhausted|inactive|required)\w*|payment_(?:required|declined|failed)|(?:no|not_enough)_(?:balance|credits?|funds)|dailyLimitExceeded|AccountOverdue\w*|Arrearage|AllocationQuota\.FreeTierOnly|BILLING_DISABLED)(?= |$)/i,
+    /(?:^| )(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|exceeded_current_quota_error|quota_?(?:exceeded|exhausted)|billing_\w+|usage_limit_\w+|usage_not_included|budget_exceeded|out_of_credits|spend(?:ing)?_(?:cap|limit)\w*|(?:plan|credit|trial|subscription)_(?:limit|quota|expired|ended|exhausted|inactive|required)\w*|(?:balance|credits?)_(?:too_low|low|empty|insufficient|exhausted)|payment_(?:required|declined|failed)|(?:no|not_enough)_(?:balance|credits?|funds)|dailyLimitExceeded|AccountOverdue\w*|Arrearage|AllocationQuota\.FreeTierOnly|BILLING_DISABLED)(?= |$)/i,
   context:
     /(?:^| )(?:(?:model_)?context_(?:length|window|size)_exceeded|exceed_context_size_error|tokens_limit_reached|prompt_too_long)(?= |$)/i,
   content:
-    /(?:^| )(?:content_?filter(?:ed)?|content_?policy(?:_?violation)?|ResponsibleAIPolicyViolation|moderation_blocked|invalid_prompt|cyber_policy\w*|data_?inspection_?failed|PROHIBITED_CONTENT|image_content_policy_violation|Sensitive\w*Detected|(?:safety|policy|guardrails?|moderation)_(?:block(?:ed)?|violation|flagged|intervened|refusal))(?= |$)/i,
+    /(?:^| )(?:content_?filter(?:ed)?|content_?policy(?:_?violation)?|ResponsibleAIPolicyViolation|moderation_blocked|invalid_prompt|cyber_policy\w*|data_?inspection_?failed|PROHIBITED_\w+|image_content_policy_violation|Sensitive\w*Detected|(?:safety|policy|guardrails?|moderation)_(?:block(?:ed)?|violation|flagged|intervened|refusal))(?= |$)/i,
   model:
     /(?:^| )(?:model_?not_?(?:found|exists?|supported|available|active)|invalid_model|unknown_model|DeploymentNotFound|model_(?:decommissioned|deprecated|retired|sunset|removed|deleted|disabled))(?= |$)/i,
   key: /(?:^| )(?:(?:invalid|incorrect)_(?:x_)?api_?key|API_KEY_INVALID|invalid_authentication(?:_error)?|authentication_(?:error|failed)|permission_(?:error|denied)|unauthorized|unauthenticated|token_not_found_in_db|(?:invalid|expired)_(?:token|grant|client)|token_(?:expired|revoked|invalid)|(?:account|organi[sz]ation|user|key)_(?:deactivated|disabled|suspended|revoked|expired))(?= |$)/i,
@@ -58,7 +58,7 @@ const JUDGED =
   /\b(?:block(?:ed|s)|flag(?:ged|s)|refuse[ds]|reject(?:ed|s)|denie[ds]|trip(?:ped|s)|trigger(?:ed|s|ing)|intervened|violat(?:e[ds]?|ing|ions?)|caught|stopped|failed)\b/;
 /** How long an answer may be, and how many tokens fit into a minute, say nothing of the prompt. */
 const OTHER_LIMITS =
-  /\bmax_(?:output_|completion_)?tokens\b|\b(?:output|completion) tokens\b|\bper[ -](?:second|sec|minute|min|hour|day)\b|\b[RT]P[MSD]\b|\bretry after\b/;
+  /\bmax_(?:output_|completion_)?tokens\b|\b(?:output|completion) tokens\b|\bper[ -](?:second|sec|minute|min|hour|day)\b|\b[RT]P[MSD]\b|\bretry after\b|\b(?:needs|at least|minimum)\b/;
 const MORE_TOKENS = anyOf(
   /\b(?:over|above|beyond|more than|exceed\w*|longer than|larger than)\b.{0,40}\b[\d,]+[ -]?k?[ -]tokens?\b/,
   /\b(?:sequence|prompt|input|conversation|context)\b.{0,20}\b(?:length|size|tokens?)\b.{0,30}\b(?:larger|longer|greater|more) than\b/,
