@@ -3,6 +3,7 @@ import { ANTHROPIC_AND_GOOGLE } from "./anthropic-and-google.ts";
 import { GATEWAYS } from "./gateways.ts";
 import { OPENAI } from "./openai.ts";
 import { OTHER_MAKERS } from "./other-makers.ts";
+import { UNSEEN_EIGHTH } from "./unseen/eighth.ts";
 import { UNSEEN_FIFTH_MAKERS } from "./unseen/fifth-makers.ts";
 import { UNSEEN_FIFTH_OTHERS } from "./unseen/fifth-others.ts";
 import { UNSEEN_FIFTH_WORDS } from "./unseen/fifth-words.ts";
@@ -28,4 +29,5 @@ export const ANSWERS: readonly Answer[] = [
   ...UNSEEN_FIFTH_WORDS,
   ...UNSEEN_SIXTH,
   ...UNSEEN_SEVENTH,
+  ...UNSEEN_EIGHTH,
 ];
