@@ -54,6 +54,7 @@ export const ODD_ANSWERS: readonly CliBCase[] = [
   ...IN_PROSE.map(([name, status, code, message]) =>
     fails(`refused-in-prose-${name}`, code, `${status} in a sentence of no maker`, refusal(status, { message })),
   ),
+  fails("model-gone", "model_not_found", "410", refusal(410, { message: "m1 is gone." })),
   fails(
     "bad-request-odd",
     "invalid_request",

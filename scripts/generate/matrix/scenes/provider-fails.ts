@@ -65,6 +65,11 @@ export const PROVIDER_FAILS: readonly Scene[] = [
     label: failed(code, `${status} in a sentence of no maker`),
   })),
   {
+    name: "model-gone",
+    script: refusal(410, { message: "m is gone." }),
+    label: failed("model_not_found", "410"),
+  },
+  {
     name: "request-too-large-in-stream",
     provider: "messages-sixth-size",
     api: "messages",

@@ -32,16 +32,16 @@ const OTHER_LIMITS =
 export const PROSE = {
   quota: about(
     noun(
-      "wallet|invoices?|billing|prepaid|payments?|unpaid|paid|owe[ds]?|credits?|balance|funds|quota|included usage|usage-based|spending|trial|subscriptions?|subscribe|recharge|top[- ]up|overdue|arrears|allowance|free tier|open amount|purchase",
+      "wallet|invoices?|billing|prepaid|payments?|unpaid|paid|owe[ds]?|credits?|balance|funds|quota|included usage|usage-based|spending|trial|subscriptions?|subscribe|recharge|top[- ]up|overdue|arrears|allowance|free tier|open amount|purchase|money|paying|(?<!(?:thinking|reasoning|token) )budget(?! tokens)",
     ),
   ),
   content: about(
     noun(
-      "(?:self-)?harm|nsfw|malware|personal data|explicit (?:material|content|language)|violence|violent|hate speech|hateful|harassment|sexual(?:ly)?|harmful|unsafe|illegal|prohibited|jailbreak(?:ing)?|prompt injection|moderation|toxic|obscene|inappropriate|offensive|guardrails?|weapons|(?:usage|use|content|safety|AI|moderation) polic(?:y|ies)|safety (?:system|filter|check|reasons)",
+      "(?:self-)?harm|nsfw|malware|personal data|explicit (?:material|content|language)|violence|violent|hate speech|hateful|harassment|sexual(?:ly)?|harmful|unsafe|illegal|prohibited|jailbreak(?:ing)?|prompt injection|moderation|toxic|obscene|inappropriate|offensive|guardrails?|weapons|minors|hate|severity (?:high|medium)|withheld|protected (?:text|material)|(?:usage|use|content|safety|AI|moderation) polic(?:y|ies)|safety (?:system|filter|check|reasons)",
     ),
   ),
   context: about(
-    `${within("\\btokens\\b", LONG)}|${within(noun("conversation|prompt|history|chat|input|context|thread|text|length of (?:the )?messages"), LONG)}|\\bn_ctx\\b|start a new (?:chat|conversation|session|thread)`,
+    `${within("\\btokens\\b", LONG)}|${within(noun("conversation|prompt|history|chat|input|context|thread|text|length of (?:the )?messages"), LONG)}|\\b\\d+ of \\d+ tokens\\b|\\bn_ctx\\b|start a new (?:chat|conversation|session|thread)`,
     OTHER_LIMITS,
   ),
   model: about(
@@ -49,6 +49,6 @@ export const PROSE = {
     "\\b(?:support\\w*|accepts?|messages?|input|parameters?|arguments?|images?|tools?|stream(?:s|ing)?\\b(?! disconnected)|formats?|outputs?|effort|tokens?|context|load(?:ed|ing)?|busy|ready|right now|moment|overload\\w*|responses?|answers?|empty|blank|temperature)\\b",
   ),
   key: about(
-    `${noun("api[- ]?keys?|access keys?|(?:your|this) key|(?:access|bearer|auth|session) tokens?|authorization(?: header)?|credentials?|log(?:ged)?[- ]?in|sign(?:ed)?[- ]?in|authenticat\\w+|signature")}|\\bx-(?:\\w+-)?api-key\\b`,
+    `${noun("api[- ]?keys?|access keys?|(?:your|this) key|(?:api|access|bearer|auth|session) tokens?|authorization(?: header)?|credentials?|log(?:ged)?[- ]?in|sign(?:ed)?[- ]?in|authenticat\\w+|signature")}|\\bx-(?:\\w+-)?api-key\\b`,
   ),
 } as const;

@@ -47,6 +47,8 @@ const SIGNS = [
   { id: "quota-words", cause: "quota", status: [429], pattern: WORDS.quota },
   { id: "rate-status", cause: "rate", status: [429] },
   { id: "model-code", cause: "model", field: CODES.model },
+  // Gone: the address is known, and what it stood for is no more.
+  { id: "model-status", cause: "model", status: [410] },
   { id: "context-code", cause: "context", field: CODES.context },
   { id: "content-code", cause: "content", field: CODES.content },
   // Some keep 403 for what they moderate, and for an account that has run dry.

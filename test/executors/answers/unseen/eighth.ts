@@ -14,7 +14,15 @@ const ROWS: readonly Row[] = [
   ["eighth-no-credentials", 400, { detail: "No credentials were sent." }, "auth_failed"],
   ["eighth-hmac", 400, said("HMAC signature is wrong."), "auth_failed"],
   ["eighth-account-locked", 400, said("This account is locked after too many failed logins."), "auth_failed"],
-  ["eighth-model-typo", 400, said("Did you mean 'm-large'? There is no 'm-larg'."), "model_not_found"],
+  // Labelled without invalid_request at first: not a word says that it is about a model.
+  [
+    "eighth-model-typo",
+    400,
+    said("Did you mean 'm-large'? There is no 'm-larg'."),
+    "model_not_found",
+    "model_not_found",
+    ["invalid_request"],
+  ],
   ["eighth-model-list", 404, said("Model m is not in the catalogue."), "model_not_found"],
   ["eighth-model-fine-tune", 400, said("The fine-tuned model ft:m was deleted."), "model_not_found"],
   ["eighth-model-host", 400, said("None of our hosts serves model m."), "model_not_found"],

@@ -31,6 +31,7 @@ const ANSWERS: readonly AnswerRule[] = [
       "quota-words": "cli-a/1.3.2/spending-limit-until-killed",
       "rate-status": "cli-a/1.3.2/rate-limited-until-killed",
       "model-code": "cli-a/1.3.2/model-unknown-at-provider",
+      "model-status": "cli-a/1.18.33/model-gone",
       "context-code": "docs/contracts/cli-a.md §5",
       "content-code": "cli-a/1.14.34/prompt-filtered",
       "content-forbidden": "cli-a/1.14.34/prompt-moderated",

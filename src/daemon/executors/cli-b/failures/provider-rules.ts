@@ -15,6 +15,7 @@ const ANSWER_RULES = answerRules({
     "quota-words": "docs/contracts/cli-b.md §5",
     "rate-status": "cli-b/0.139.0/rate-limited",
     "model-code": "cli-b/0.139.0/model-not-found-400",
+    "model-status": "cli-b/0.169.0/model-gone",
     "context-code": "cli-b/0.139.0/context-overflow",
     "content-code": "cli-b/0.139.0/prompt-filtered",
     "content-forbidden": "cli-b/0.139.0/prompt-moderated",
