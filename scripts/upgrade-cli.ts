@@ -1,11 +1,19 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { cliA } from "../src/daemon/executors/cli-a/adapter.ts";
 import { cliB } from "../src/daemon/executors/cli-b/adapter.ts";
 import { provideClis, provideVersion } from "./clis.ts";
-import { findUpgradable, installElsewhere, pinVersion, resolveVersion, VERSIONS } from "./upgrade/candidate.ts";
+import {
+  findUpgradable,
+  installElsewhere,
+  pinVersion,
+  resolveVersion,
+  UpgradeError,
+  VERSIONS,
+} from "./upgrade/candidate.ts";
 import { writeReport } from "./upgrade/report.ts";
 import { runMatrix, runProbe, runScenes, runTests, type StepResult, type Trial } from "./upgrade/steps.ts";
 
@@ -49,6 +57,16 @@ async function main(): Promise<number> {
   await mkdir(directory, { recursive: true });
   // The CLIs' user has to reach the binary, which it may not in a clone of somebody's own.
   const reachable = await mkdtemp(join(tmpdir(), "turnd-upgrade-"));
+  const remove = (): void => rmSync(reachable, { recursive: true, force: true });
+  for (const [signal, exitCode] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    process.once(signal, () => {
+      remove();
+      process.exit(print(`upgrade-cli: stopped; started again it goes on, with what is in ${directory}`, exitCode));
+    });
+  }
   try {
     await chmod(reachable, 0o755);
     const isPinned = !values["no-pin"];
@@ -71,7 +89,7 @@ async function main(): Promise<number> {
     process.stdout.write(text);
     return isBroken ? 1 : 0;
   } finally {
-    await rm(reachable, { recursive: true, force: true });
+    remove();
   }
 }
 
@@ -85,6 +103,8 @@ try {
 } catch (error) {
   if (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")) {
     process.exitCode = print(`${error.message}\n\n${USAGE}`, 2);
+  } else if (error instanceof UpgradeError) {
+    process.exitCode = print(`upgrade-cli: ${error.message}`, 1);
   } else {
     throw error;
   }

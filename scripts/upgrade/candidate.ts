@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { execa } from "execa";
 import { z } from "zod";
 import { runNpm } from "../run-npm.mjs";
@@ -26,18 +27,44 @@ export function findUpgradable(word: string): Upgradable | undefined {
   return UPGRADABLE.find(({ executor, name }) => executor === word || name === word);
 }
 
+/** What a person can act on, without where in the program it was found. */
+export class UpgradeError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UpgradeError";
+  }
+}
+
+/** What `npm view --json` prints: a version, several, or why there is none. */
+const Viewed = z.union([
+  z.string(),
+  z.array(z.string()),
+  z.object({ error: z.object({ code: z.string(), summary: z.string() }) }),
+]);
+
 /**
  * Asks the registry for a version.
  *
  * @param wanted - a version, or a tag such as `latest`
- * @throws if the registry has none of it
+ * @throws {UpgradeError} if the registry has none of it, has several, or cannot be asked
  */
 export async function resolveVersion({ released }: Upgradable, wanted: string): Promise<string> {
   const args = ["view", `${released}@${wanted}`, "version", "--json"];
-  const { exitCode, stdout } = await execa("npm", args, { reject: false, stderr: ["inherit", "pipe"] });
-  const version = exitCode === 0 && stdout !== "" ? z.string().safeParse(JSON.parse(stdout)) : undefined;
-  if (version?.success !== true) throw new Error(`the registry has no ${released}@${wanted}, or more than one`);
-  return version.data;
+  const { stdout, stderr } = await execa("npm", args, { reject: false });
+  return readView(`${released}@${wanted}`, stdout, stderr);
+}
+
+/** @param stdout - of `npm view <what> version --json` */
+export function readView(what: string, stdout: string, stderr = ""): string {
+  const viewed = stdout === "" ? [] : Viewed.parse(JSON.parse(stdout));
+  if (typeof viewed === "string") return viewed;
+  if (Array.isArray(viewed)) {
+    const several = viewed.length === 0 ? stderr : `it has ${viewed.join(", ")}; name one`;
+    throw new UpgradeError(`the registry has no ${what}${several === "" ? "" : `: ${several}`}`);
+  }
+  const { code, summary } = viewed.error;
+  if (code === "E404" || code === "ETARGET") throw new UpgradeError(`the registry has no ${what}`);
+  throw new UpgradeError(`the registry cannot be asked for ${what}: ${code}: ${summary}`);
 }
 
 /** As much of a `package.json` as is changed. */
@@ -45,18 +72,35 @@ const Manifest = z.object({ optionalDependencies: z.record(z.string(), z.string(
 /** All of it, in the order in which it stands. */
 const Members = z.record(z.string(), z.unknown());
 
-/** Pins a version beside the known ones and installs it. @returns whether it was not pinned before */
-export async function pinVersion(cli: Upgradable, version: string): Promise<boolean> {
-  const path = join(VERSIONS, "package.json");
-  const before = await readFile(path, "utf8");
-  const after = addVersion(before, cli, version);
-  const isNew = after !== before;
-  if (isNew) {
-    await writeFile(path, after);
-    npm(["install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved"], VERSIONS);
+/**
+ * Pins a version beside the known ones and installs it. Started again after it was interrupted, it goes on.
+ *
+ * @throws {UpgradeError} if npm cannot; the pins are as they were then
+ */
+export async function pinVersion(cli: Upgradable, version: string): Promise<void> {
+  const paths = { manifest: join(VERSIONS, "package.json"), lock: join(VERSIONS, "package-lock.json") };
+  const before = { manifest: await readFile(paths.manifest, "utf8"), lock: await readFile(paths.lock, "utf8") };
+  const manifest = addVersion(before.manifest, cli, version);
+  try {
+    if (manifest !== before.manifest) await writeFile(paths.manifest, manifest);
+    if (!isLocked(manifest, before.lock)) {
+      npm(["install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved"], VERSIONS);
+    }
+    npm(["ci"], VERSIONS);
+  } catch (error) {
+    await writeFile(paths.manifest, before.manifest);
+    await writeFile(paths.lock, before.lock);
+    throw error;
   }
-  npm(["ci"], VERSIONS);
-  return isNew;
+}
+
+const Lock = z.object({ packages: z.record(z.string(), z.unknown()) });
+
+/** Whether a lock was made for these pins. */
+export function isLocked(manifest: string, lock: string): boolean {
+  const wanted = Manifest.parse(JSON.parse(manifest)).optionalDependencies;
+  const root = Manifest.safeParse(Lock.parse(JSON.parse(lock)).packages[""]).data;
+  return isDeepStrictEqual(root?.optionalDependencies, wanted);
 }
 
 /** The text of a `package.json` with one more version, and all else as it is and where it is. */
@@ -87,5 +131,5 @@ function packagesOf({ name }: Upgradable, version: string): Record<string, strin
 function npm(args: readonly string[], directory: string): void {
   const { status, error } = runNpm(args, directory);
   if (status !== 0)
-    throw new Error(`npm ${args[0]} failed in ${directory} (${error?.message ?? `exit code ${status}`})`);
+    throw new UpgradeError(`npm ${args[0]} failed in ${directory} (${error?.message ?? `exit code ${status}`})`);
 }

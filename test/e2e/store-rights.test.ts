@@ -56,7 +56,8 @@ async function startSession({ turnd }: Stage) {
 }
 
 describe.each(CLIS_A)("$version", async (cli) => {
-  const stage = shareStage(cli, { model: { scenarios: { intrude } } });
+  // Without `rg`, as on a machine that lacks it: where it is on PATH, the CLI looks nowhere else.
+  const stage = shareStage(cli, { model: { scenarios: { intrude } }, env: { PATH: "/usr/bin:/bin" } });
   const mark = (): string => join(stage().turnd.workspace, "intruded");
   const account = await serveConfiguration(mark);
   afterAll(() => account.close());
@@ -100,6 +101,16 @@ describe.each(CLIS_A)("$version", async (cli) => {
     expect(result).toMatchObject({ status: "completed", resumed: false, degraded: true });
     expect(result.native_session_id).not.toBe(native);
     expect(offered).not.toContain("bash");
+    expect(existsSync(mark())).toBe(false);
+  });
+
+  test("a program that a tool left where the CLI keeps its own is not started", async () => {
+    const { session_id, home } = await startSession(stage());
+    const bin = join(home, "cache/opencode/bin");
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, "rg"), `#!/bin/sh\n: >${mark()}\n`, { mode: 0o755 });
+    execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, bin]);
+    expect((await plan(session_id)).result).toMatchObject({ status: "completed", resumed: true });
     expect(existsSync(mark())).toBe(false);
   });
 

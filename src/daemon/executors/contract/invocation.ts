@@ -29,6 +29,8 @@ export interface HomePlan {
   readonly files: readonly ConfigFile[];
   /** Other configuration files the CLI would read there; they are removed, with a warning. */
   readonly forbidden: readonly string[];
+  /** Directories from which the CLI would start programs; made empty before a turn, since tools can write there. */
+  readonly emptied?: readonly string[];
   /** What the CLI leaves and never reads again; removed when a turn has ended. */
   readonly leftovers?: readonly string[];
   /** Variables with absolute paths in them, and the CLI's switches. */

@@ -67,7 +67,9 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   const commands: HomeCommand[] = [
     ...ofPlace.map((path): HomeCommand => ({ do: "remove", path })),
     ...setAside.map((path): HomeCommand => ({ do: "set_aside", path })),
-    ...["tmp", ...plan.directories].map((path): HomeCommand => ({ do: "make", path })),
+    // A turn whose daemon was killed may not have emptied it; CLI A unpacks native code there.
+    ...["tmp", ...(plan.emptied ?? [])].map((path): HomeCommand => ({ do: "empty", path })),
+    ...plan.directories.map((path): HomeCommand => ({ do: "make", path })),
     ...plan.forbidden.map((path): HomeCommand => ({ do: "remove", path })),
     ...plan.files.map(({ path, content }): HomeCommand => ({ do: "write", path, content })),
     ...(file.diff === true ? [{ do: "make" as const, path: `turn/${file.turn_id}` }] : []),

@@ -76,6 +76,8 @@ export function planHome(input: HomeInput): HomePlan {
       `data/${name}/auth.json`,
       `.${name}`,
     ]),
+    // Where it looks for `rg` that is not on PATH, at a start and in a plan too.
+    emptied: names.map((name) => `cache/${name}/bin`),
     // What its stderr has too; 1.18.33 adds to one file for as long as the session lives.
     leftovers: names.map((name) => `data/${name}/log`),
     env: {
