@@ -8,7 +8,8 @@ import { change, listPlaces, type Change } from "./changed-fields.ts";
 import { conclude, readAll } from "./conclude.ts";
 import { listRecordings } from "./recordings.ts";
 
-/** Changes of each recording: a later version renames, drops and adds fields, of one record or of all of a type. */
+/** A later version does each of them to each field of all records of a kind, and of some records alone. */
+const OPERATIONS = ["rename", "drop", "add", "retype"] as const;
 const CHANGES = 12;
 
 /**
@@ -38,7 +39,7 @@ describe.each(EXECUTORS)("$id", ({ id }) => {
   const recordings = listRecordings(join(REPOSITORY, "fixtures"), id);
 
   test.each(recordings)(
-    "$name keeps its status whatever fields a later version renames, drops or adds",
+    "$name keeps its status whatever fields a later version renames, drops, adds or gives another type",
     (recording) => {
       const lines = readAll(recording);
       const places = listPlaces(lines);
@@ -47,27 +48,22 @@ describe.each(EXECUTORS)("$id", ({ id }) => {
       const errors = new Set(places.flatMap(({ kind, line }) => (kind === "error" ? [lines[line]?.number] : [])));
       const before = conclude(executor, recording, lines);
       expect(before.status).toBe(recording.expected.status);
-      const changes = fc.record({
-        at: fc.nat(places.length - 1),
-        op: fc.constantFrom("rename", "drop", "add"),
-        everywhere: fc.boolean(),
-      });
+      const hold = (made: Change): void => {
+        const after = conclude(executor, recording, change(lines, made));
+        const what = JSON.stringify(made);
+        // Whatever is taken away, nothing becomes a success; and a success stays one while its proof stands.
+        if (before.status !== "completed" || !takesProof(executor, made)) {
+          expect(after.status, `${what}: ${after.said}`).toBe(before.status);
+        }
+        const isLost = (line: number): boolean => line < after.haltedAt && !after.shown.has(line) && !errors.has(line);
+        const lost = [...before.shown].filter(isLost);
+        expect(lost, `${what}: lines without an event`).toEqual([]);
+      };
+      const kinds = new Map(places.map((place) => [`${place.source} ${place.kind} ${place.path}`, place]));
+      for (const place of kinds.values()) for (const op of OPERATIONS) hold({ ...place, op, everywhere: true });
+      const single = fc.tuple(fc.constantFrom(...places), fc.constantFrom(...OPERATIONS));
       fc.assert(
-        fc.property(changes, ({ at, op, everywhere }) => {
-          const place = places[at];
-          if (place === undefined) throw new Error("no such place");
-          const made: Change = { ...place, op, everywhere };
-          const after = conclude(executor, recording, change(lines, made));
-          const what = JSON.stringify(made);
-          // Whatever is taken away, nothing becomes a success; and a success stays one while its proof stands.
-          if (before.status !== "completed" || !takesProof(executor, made)) {
-            expect(after.status, `${what}: ${after.said}`).toBe(before.status);
-          }
-          const isLost = (line: number): boolean =>
-            line < after.haltedAt && !after.shown.has(line) && !errors.has(line);
-          const lost = [...before.shown].filter(isLost);
-          expect(lost, `${what}: lines without an event`).toEqual([]);
-        }),
+        fc.property(single, ([place, op]) => hold({ ...place, op, everywhere: false })),
         { numRuns: CHANGES, seed: seedOf(recording.name) },
       );
     },

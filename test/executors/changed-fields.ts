@@ -13,7 +13,7 @@ export interface Place {
 
 /** What a later version does to it. */
 export interface Change extends Place {
-  readonly op: "rename" | "drop" | "add";
+  readonly op: "rename" | "drop" | "add" | "retype";
   /** In every record of its kind, or in this one alone. */
   readonly everywhere: boolean;
 }
@@ -48,6 +48,7 @@ export function change(lines: readonly OutputLine[], made: Change): OutputLine[]
 
 function changeLog(text: string, { op, path }: Change): string {
   const pattern = new RegExp(`(?<=[ {,])("?)${path.replaceAll(".", "\\.")}("?)(?==|":)`, "g");
+  if (op === "retype") return text;
   if (op === "rename") return text.replace(pattern, "$1renamed_key$2");
   if (op === "drop")
     return text.replace(new RegExp(` ${path.replaceAll(".", "\\.")}=(?:"(?:[^"\\\\]|\\\\.)*"|\\S*)`, "g"), "");
@@ -63,12 +64,20 @@ function changeRecord(text: string, { op, path, kind }: Change): string {
   });
   for (const { holder, key } of found) {
     if (op === "add") holder["added_field"] = { deep: [1, "two"] };
+    else if (op === "retype") holder[key] = toOtherType(holder[key]);
     else {
       if (op === "rename") holder["renamed_field"] = holder[key];
       delete holder[key];
     }
   }
   return JSON.stringify(record);
+}
+
+/** A value of another type: what was a word becomes a number, a number a word, a structure a word, and so on. */
+function toOtherType(value: Json): Json {
+  if (typeof value === "string") return 5;
+  if (typeof value === "number") return String(value);
+  return value === null || typeof value === "boolean" ? ["other"] : "other";
 }
 
 function visit(value: Json, path: string, see: (holder: Json, key: string, path: string) => void): void {
