@@ -103,7 +103,7 @@ try {
 } catch (error) {
   if (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")) {
     process.exitCode = print(`${error.message}\n\n${USAGE}`, 2);
-  } else if (error instanceof UpgradeError) {
+  } else if (error instanceof UpgradeError || (error instanceof Error && "syscall" in error)) {
     process.exitCode = print(`upgrade-cli: ${error.message}`, 1);
   } else {
     throw error;

@@ -1,3 +1,4 @@
+import { renameSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -82,16 +83,22 @@ export async function pinVersion(cli: Upgradable, version: string): Promise<void
   const before = { manifest: await readFile(paths.manifest, "utf8"), lock: await readFile(paths.lock, "utf8") };
   const manifest = addVersion(before.manifest, cli, version);
   try {
-    if (manifest !== before.manifest) await writeFile(paths.manifest, manifest);
+    if (manifest !== before.manifest) replaceFile(paths.manifest, manifest);
     if (!isLocked(manifest, before.lock)) {
       npm(["install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved"], VERSIONS);
     }
     npm(["ci"], VERSIONS);
   } catch (error) {
-    await writeFile(paths.manifest, before.manifest);
-    await writeFile(paths.lock, before.lock);
+    replaceFile(paths.manifest, before.manifest);
+    replaceFile(paths.lock, before.lock);
     throw error;
   }
+}
+
+/** In one step, so that Ctrl-C leaves the old file or the new one, and nothing beside it. */
+function replaceFile(path: string, content: string): void {
+  writeFileSync(`${path}.new`, content);
+  renameSync(`${path}.new`, path);
 }
 
 const Lock = z.object({ packages: z.record(z.string(), z.unknown()) });

@@ -20,7 +20,10 @@ export async function compareRecordings(
   names: readonly string[],
 ): Promise<readonly Compared[]> {
   const labels = new Map<string, readonly string[]>([
-    ...ANSWERS.map(({ name, code, cliB, also }) => [name, [cli.executor === "cli-a" ? code : cliB, ...also]] as const),
+    // What the provider meant is right too where 0.139.0 kept it from turnd.
+    ...ANSWERS.map(
+      ({ name, code, cliB, also }) => [name, [...(cli.executor === "cli-a" ? [] : [cliB]), code, ...also]] as const,
+    ),
     ...UNSEEN_ACTS.map(({ name, cliA, cliB }) => [name, cli.executor === "cli-a" ? cliA : cliB] as const),
   ]);
   const compared: Compared[] = [];
