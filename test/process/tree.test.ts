@@ -53,7 +53,7 @@ test.each([
   const { tree, mark } = await startZoo(script);
   const before = survivors(mark);
   expect(before.length).toBeGreaterThanOrEqual(7);
-  const ended = await stopTree(tree, ["SIGINT"], 100);
+  const ended = await stopTree(tree, { signals: ["SIGINT"], graceMs: 100 });
   expect(ended.length).toBeGreaterThanOrEqual(7);
   expect(survivors(mark)).toEqual([]);
 });
@@ -74,7 +74,7 @@ test("without its keeper, what kept its environment is still found", async () =>
 
 test("another tree is not touched", async () => {
   const [one, other] = [await startZoo("ESCAPEES; sleep 1000"), await startZoo("ESCAPEES; sleep 1000")];
-  await stopTree(one.tree, ["SIGINT"], 0);
+  await stopTree(one.tree, { signals: ["SIGINT"], graceMs: 0 });
   expect(survivors(one.mark)).toEqual([]);
   expect(survivors(other.mark).length).toBeGreaterThanOrEqual(7);
   expect(isCliRunning(other.tree.started)).toBe(true);

@@ -112,7 +112,7 @@ export async function startShell(
     try {
       await waitForExit(relay.directory, relay.tree.started, stopping.signal);
       // Law 6: when the shell has ended, what it left is ended too.
-      await stopTree(relay.tree, ["SIGTERM"], limits.graceMs);
+      await stopTree(relay.tree, { signals: ["SIGTERM"], graceMs: limits.graceMs });
       balance();
       await outputEnded;
       await removeShellGroup(context, relay.tree.marker);

@@ -45,7 +45,7 @@ export interface RunningService extends TurnService {
 
 /** What turns are run with in this sandbox; made once, at the start. */
 export interface TurnServiceParts
-  extends CliParts, PlayParts, ResultParts, RunParts, TidyParts, SandboxParts, ReadinessParts {
+  extends Omit<CliParts, "graceOver">, PlayParts, ResultParts, RunParts, TidyParts, SandboxParts, ReadinessParts {
   readonly sessions: SessionStore;
   /** What is known of sessions and turns without reading their directories. */
   readonly index: StateIndex;
@@ -94,7 +94,8 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
   if (tombstoneFault !== undefined) logger.error(tombstoneFault);
   const removal = createRemoval({ ...parts, store, tombstones, reserve: createStateReserve(parts.stateDirectory) });
   const tidying = createTidying(parts);
-  const run = createRunner({ ...parts, store, tidying });
+  const graceOver = new AbortController();
+  const run = createRunner({ ...parts, store, tidying, graceOver: graceOver.signal });
   const queue = createTurnQueue({
     maxTurns: limits.maxTurns,
     run: (turn) => run(turn, { hasHome: true }),
@@ -186,6 +187,8 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     load: () => ({ queued: queue.waitingCount(), running: queue.runningCount() }),
 
     async shutDown() {
+      // Half of the bound is for what comes after: sweeping, and logging the ends.
+      setTimeout(() => graceOver.abort(), limits.shutdownMs / 2).unref();
       looks.stop();
       await retention.stop();
       await admission.close();

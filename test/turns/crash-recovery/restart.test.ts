@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { LoggedEvent } from "../../../src/protocol/index.ts";
 import type { TestDaemon } from "../../harness/daemon.ts";
 import { fakeDaemonIn } from "../../harness/fake-daemon.ts";
+import { processesNaming } from "../../harness/processes.ts";
 import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
@@ -240,6 +241,34 @@ test("SIGTERM ends what runs as daemon_stopped, leaves nothing alive, and exits 
   const second = await fakeDaemonIn(directory);
   const result = (await second.request("GET", `/v1/turns/${running.turn_id}/result`)).body;
   expect(result.failure.code).toBe("daemon_stopped");
+});
+
+test("SIGTERM ends in time what a cancel has given a longer grace, also where an earlier turnd gave it", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const patient = { TURND_CANCEL_GRACE_MS: "60000", TURND_SHUTDOWN_MS: "4000" };
+  const first = await fakeDaemonIn(directory, patient);
+  const cancelled = await first.admit({ executor: "cli-b", input: "ignore-signals\nhello\nhang" });
+  const inherited = await first.admit({ executor: "cli-b", input: "ignore-signals\nhello\nhang" });
+  const isAsked = ({ session_id: id, turn_id: turn }: typeof cancelled) =>
+    readFileSync(join(first.state, "sessions", id, "turns", turn, "turn.json"), "utf8").includes('"ended_by":"cancel"');
+  for (const turn of [cancelled, inherited]) {
+    await waitFor("the first message", async () =>
+      (await first.events(turn.turn_id)).some((event) => event.type === "message"),
+    );
+  }
+  void first.request("POST", `/v1/turns/${inherited.turn_id}/cancel`).catch(() => undefined);
+  await waitFor("the cancel", () => isAsked(inherited));
+  first.kill("SIGKILL");
+  await first.exited;
+  const second = await fakeDaemonIn(directory, patient);
+  void second.request("POST", `/v1/turns/${cancelled.turn_id}/cancel`).catch(() => undefined);
+  await waitFor("the cancel", () => isAsked(cancelled));
+  expect(await second.stop()).toBe(0);
+  expect(processesNaming(`${first.state}/sessions`)).toEqual([]);
+  const third = await fakeDaemonIn(directory);
+  for (const { turn_id: id } of [cancelled, inherited]) {
+    expect((await third.request("GET", `/v1/turns/${id}/result`)).body.status).toBe("cancelled");
+  }
 });
 
 test("a lost result.json costs nothing: the result comes from the log", async () => {

@@ -40,25 +40,30 @@ export class SweepError extends Error {
   }
 }
 
+/** How a CLI is asked to stop before it is killed. */
+export interface Grace {
+  /** Sent to the CLI in order; they share the time. */
+  readonly signals: readonly ("SIGINT" | "SIGTERM")[];
+  /** Milliseconds in all; 0 sends SIGKILL at once. */
+  readonly graceMs: number;
+  /** Ends that time early. */
+  readonly over?: AbortSignal;
+}
+
 /**
  * Asks the CLI to stop, then ends everything it started (law 6).
  *
- * @param signals - sent to the CLI in order; they share the grace time
- * @param graceMs - milliseconds in all; 0 sends SIGKILL at once
  * @returns what was ended; the exit status is written by then
  */
-export async function stopTree(
-  tree: ProcessTree,
-  signals: readonly ("SIGINT" | "SIGTERM")[],
-  graceMs: number,
-): Promise<EndedProcess[]> {
+export async function stopTree(tree: ProcessTree, { signals, graceMs, over }: Grace): Promise<EndedProcess[]> {
   const ended = new Map<number, EndedProcess>();
   for (const name of graceMs === 0 ? [] : signals) {
+    if (over?.aborted === true) break;
     const cli = findRunning(tree.started.pid, tree.started.pidStart);
     if (cli === undefined) break;
     signal(cli.pid, name);
     ended.set(cli.pid, { pid: cli.pid, command: cli.command, signal: name });
-    if (await waitUntilGone(tree.started, graceMs / signals.length)) break;
+    if (await waitUntilGone(tree.started, graceMs / signals.length, over)) break;
   }
   for (const entry of await sweepTree(tree)) ended.set(entry.pid, entry);
   return [...ended.values()];
@@ -143,10 +148,10 @@ function findRunning(pid: number, startTime: number): ProcessEntry | undefined {
   return entry !== undefined && isRunning(entry) && entry.startTime === startTime ? entry : undefined;
 }
 
-async function waitUntilGone(started: Started, graceMs: number): Promise<boolean> {
+async function waitUntilGone(started: Started, graceMs: number, over: AbortSignal | undefined): Promise<boolean> {
   const deadline = Date.now() + graceMs;
   while (isCliRunning(started)) {
-    if (Date.now() >= deadline) return false;
+    if (Date.now() >= deadline || over?.aborted === true) return false;
     await delay(5);
   }
   return true;

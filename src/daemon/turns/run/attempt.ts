@@ -20,6 +20,8 @@ export interface AttemptParts extends BackfillParts {
     "startTimeoutMs" | "cancelGraceMs" | "shutdownMs" | "maxOutputBytes" | "maxLineBytes"
   >;
   readonly observer: Pick<TurnObserver, "processesSwept">;
+  /** Aborts when turnd stops and its time for that is half over: what has a grace left is killed. */
+  readonly graceOver: AbortSignal;
 }
 
 export interface AttemptOptions {
@@ -174,7 +176,7 @@ async function stopProcess(
   order: StopOrder,
 ): Promise<void> {
   await order.saved;
-  const ended = await stopTree(tree, signals, graceOf(order, parts.limits));
+  const ended = await stopTree(tree, { signals, graceMs: graceOf(order, parts.limits), over: parts.graceOver });
   parts.observer.processesSwept(ended.filter(({ pid }) => pid !== tree.started.pid).length);
   await turn.send({ type: "processes_swept", processes: ended });
 }
