@@ -2,7 +2,8 @@ import { setFlagsFromString } from "node:v8";
 
 /**
  * Modules of Node that a start needs. Node has their compiled code within itself, and V8 takes it only under the flags it
- * was made with, so they are loaded before any flag changes: 10 ms of a start.
+ * was made with, so they are loaded before any flag changes: 10 ms of a start. Not `sqlite`, which is hardly JavaScript and
+ * warns where it is loaded (`state-index/sqlite.ts`).
  */
 const BEFORE = [
   "module",
@@ -14,7 +15,6 @@ const BEFORE = [
   "worker_threads",
   "timers/promises",
   "perf_hooks",
-  "sqlite",
   "dns",
   "cluster",
 ];

@@ -7,6 +7,8 @@ import { startDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
 import { CLI_USER, temporaryDirectory, userDirectory, userFile } from "../harness/temporary.ts";
 
+const READING_ALL = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"];
+
 /** Starts turnd as a plain user who runs the CLIs too; where the tests are such a user's, as that one. */
 async function startAsPlainUser() {
   const directory = temporaryDirectory(onTestFinished);
@@ -16,7 +18,8 @@ async function startAsPlainUser() {
   const turnd = await startDaemon({
     directory,
     env,
-    ...(isSelf ? {} : { through: ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"] }),
+    // The repository, with its Node, may lie where that user cannot go.
+    ...(isSelf ? {} : { through: ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", ...READING_ALL] }),
   });
   onTestFinished(async () => void (await turnd.stop()));
   return { turnd, client: createTurndClient({ baseUrl: turnd.url }) };
