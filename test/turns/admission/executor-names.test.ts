@@ -30,7 +30,7 @@ test("a request names an executor by its id or by its program's name, and is ans
   const unknown = await turnd.request("POST", "/v1/turns", { input: "hello", executor: "codx" });
   expect([unknown.status, unknown.body.detail.message]).toEqual([
     422,
-    expect.stringContaining('cli-a, cli-b, got "codx"'),
+    expect.stringContaining('cli-a (opencode), cli-b (codex), got "codx"'),
   ]);
   const { body: document } = await turnd.request("GET", "/openapi.json");
   expect(document.components.schemas.RequestedExecutor.enum).toEqual(["cli-a", "cli-b", "opencode", "codex"]);
