@@ -1,11 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readAnswerBody } from "../../src/daemon/executors/providers/answer-body.ts";
-import { PROSE } from "../../src/daemon/executors/providers/answer-prose.ts";
 import { CODES, WORDS } from "../../src/daemon/executors/providers/answer-words.ts";
-import { classify as classifyCliA } from "../../src/daemon/executors/cli-a/failures/failure.ts";
-import { toErrorFact } from "../../src/daemon/executors/cli-a/failures/facts.ts";
-import { toProviderFact } from "../../src/daemon/executors/cli-b/failures/facts.ts";
-import { classify as classifyCliB } from "../../src/daemon/executors/cli-b/failures/failure.ts";
 
 /** Sentences of each family, of other providers and versions, and sentences that only look like it. */
 const FAMILIES: Readonly<
@@ -295,75 +289,6 @@ describe.each(Object.entries(FAMILIES))("the words of %s", (family, { yes, no })
   test.each(no)("leave %j alone", (sentence) => expect(sentence).not.toMatch(pattern));
 });
 
-/** Prose about each subject, and sentences about the form of a request or about something else that has its words. */
-const SUBJECTS: Readonly<
-  Record<keyof typeof PROSE, { readonly yes: readonly string[]; readonly no: readonly string[] }>
-> = {
-  quota: {
-    yes: ["Wallet is empty.", "Invoice 2231 has not been paid.", "You owe 12.40 EUR.", "Remaining token quota: 0."],
-    no: [
-      "The result of tool 'get_balance' must not be an empty string.",
-      "'expired' is not a valid value for field 'subscription_state'.",
-      "Unknown parameter: 'credits'.",
-      "tools[2] has a schema with a property credits",
-    ],
-  },
-  content: {
-    yes: ["Potential self-harm content detected.", "Image rejected: explicit material.", "NSFW input is not allowed."],
-    no: [
-      "safety_settings[0].threshold: value BLOCK_SOME is not allowed.",
-      "'violence' is not a valid value for category.",
-    ],
-  },
-  context: {
-    yes: [
-      "Message history of 412 entries totals 260123 tokens; the ceiling is 200000.",
-      "n_tokens=9000 > n_ctx=8192",
-      "Please start a new chat, this one has become too long.",
-      "Input is 1203 tokens over the limit of this model.",
-    ],
-    no: [
-      "Too many images in this prompt: 21, at most 20.",
-      "max_completion_tokens is too large: 200000. This model supports at most 128000 completion tokens.",
-      "Tokens per minute: limit 10000, used 10000.",
-      "The name of this conversation is too long.",
-    ],
-  },
-  model: {
-    yes: [
-      "Cannot find a provider for model m.",
-      "The snapshot m-2024-05-13 isn't offered any more.",
-      "m is not one of the models that this endpoint serves: a, b.",
-      "stream disconnected before completion: This model is not offered in your region.",
-    ],
-    no: [
-      "This model does not support image input.",
-      "No output of the model was kept.",
-      "The model is not available right now.",
-      "Unsupported parameter: 'top_k' is not known to this model.",
-      "The model's tools must not be empty.",
-    ],
-  },
-  key: {
-    yes: [
-      "Header 'x-api-key' is empty.",
-      "Authorization header must start with 'Bearer '",
-      "This API key was rotated; use the newest one.",
-    ],
-    no: [
-      "Duplicate key 'token' in metadata.",
-      "Unexpected field api_key",
-      "The key of a map is expected to be a string",
-    ],
-  },
-};
-
-describe.each(Object.entries(SUBJECTS))("prose about %s", (subject, { yes, no }) => {
-  const pattern = PROSE[subject as keyof typeof PROSE];
-  test.each(yes)("matches %j", (sentence) => expect(sentence).toMatch(pattern));
-  test.each(no)("leaves %j alone", (sentence) => expect(sentence).not.toMatch(pattern));
-});
-
 test.each([
   [CODES.quota, "insufficient_quota insufficient_quota", "invalid_request_error"],
   [CODES.quota, "403 billing_not_active", "quota_project_unset"],
@@ -380,89 +305,4 @@ test.each([
 ])("codes match whole words: %s matches %j and not %j", (pattern, yes, no) => {
   expect(yes).toMatch(pattern);
   expect(no).not.toMatch(pattern);
-});
-
-describe("structured fields outweigh words", () => {
-  const ofCliA = (name: string, data: { message: string; statusCode?: number; responseBody?: string }): string =>
-    classifyCliA([toErrorFact({ name, data }, 1)]).code;
-  const ofCliB = (message: string): string =>
-    classifyCliB([toProviderFact(message, { line: 1, hasItems: false })]).code;
-
-  test.each([
-    [401, "Rate limit reached for unknown model, prompt is too long", "auth_failed"],
-    [403, "The model does not exist in your project", "auth_failed"],
-    [429, "The model is overloaded, prompt is too long", "rate_limited"],
-    [500, "Incorrect API key provided to upstream", "provider_error"],
-    [503, "rate limit service unavailable", "provider_error"],
-    [400, "Rate limit header is malformed", "invalid_request"],
-    [422, "field max_tokens: unexpected token", "invalid_request"],
-  ])("%i %j is %s for both CLIs", (status, message, code) => {
-    expect(ofCliA("APIError", { message, statusCode: status })).toBe(code);
-    if (status === 400) expect(ofCliB(JSON.stringify({ error: { message } }))).toBe(code);
-    else expect(ofCliB(`unexpected status ${status} Reason: ${message}, url: http://x/v1/responses`)).toBe(code);
-  });
-
-  test("the words of an address match nothing", () => {
-    const url = "http://x/model/does-not-exist/rate-limit/quota-exceeded/v1/responses";
-    expect(ofCliB(`unexpected status 404 Not Found: no such page, url: ${url}`)).toBe("executor_unavailable");
-    expect(ofCliB(`unexpected status 401 Unauthorized: , url: ${url}`)).toBe("auth_failed");
-  });
-
-  test.each([
-    'Type validation failed: Value: {"choices":[{"delta":{"content":"rate limit, quota exceeded, prompt is too long"}}]}.',
-    "JSON parsing failed: Text: the model does not exist, invalid api key.",
-  ])("what quotes the model's own text is a malformed answer: %j", (message) => {
-    expect(ofCliA("UnknownError", { message })).toBe("provider_error");
-  });
-
-  test("an error inside a stream is read by its code and by the status in it", () => {
-    const inStream = (body: unknown): string => ofCliA("UnknownError", { message: JSON.stringify(body) });
-    expect(inStream({ type: "rate_limit_error", message: "slow" })).toBe("rate_limited");
-    expect(inStream({ error: { code: 429, message: "Provider returned error" } })).toBe("rate_limited");
-    expect(inStream({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })).toBe(
-      "provider_error",
-    );
-    expect(inStream("You exceeded your current quota")).toBe("quota_exceeded");
-    expect(inStream("boom")).toBe("provider_error");
-  });
-});
-
-describe("readAnswerBody", () => {
-  test.each([
-    ['{"error":{"message":"no","type":"t","code":"c"}}', { codes: "c t", sentence: "no" }],
-    [
-      '[{"error":{"code":400,"message":"no","status":"S","details":[{"reason":"R"},7]}}]',
-      { codes: "400 S R", sentence: "no", status: 400 },
-    ],
-    ['{"code":"c","error":"no"}', { codes: "c", sentence: "no" }],
-    ['{"detail":"no"}', { sentence: "no" }],
-    ['{"message":{"detail":[{"loc":["a"]}]},"type":"t"}', { codes: "t", sentence: '{"detail":[{"loc":["a"]}]}' }],
-    [
-      '{"error":{"code":429,"message":"wrapped","metadata":{"raw":"the cause"}}}',
-      { codes: "429", sentence: "wrapped: the cause", status: 429 },
-    ],
-    [
-      '{"type":"response.failed","response":{"error":{"code":"c","message":"no"}}}',
-      { codes: "c response.failed", sentence: "no" },
-    ],
-    ['{"error":{"code":"1113","message":"no"}}', { codes: "1113", sentence: "no" }],
-    ['"no"', { sentence: "no" }],
-    ["{}", {}],
-    ['{"error":null}', {}],
-    ['{"error":[1,{}],"message":7}', {}],
-  ])("reads %s", (body, read) => {
-    expect(readAnswerBody(body)).toEqual(read);
-  });
-
-  test.each(["", "<html>502</html>", '{"error":{"message":"cut of', "null", "12", "error code: 520"])(
-    "takes %j for no body",
-    (body) => {
-      expect(readAnswerBody(body)).toBeUndefined();
-    },
-  );
-
-  test("bounds what it keeps", () => {
-    const { sentence = "" } = readAnswerBody(JSON.stringify({ message: "x".repeat(100_000) })) ?? {};
-    expect(sentence.length).toBeLessThanOrEqual(2_000);
-  });
 });
