@@ -33,7 +33,10 @@ interface Broken {
   readonly isCliA?: boolean;
 }
 
-const STAND_IN = "printf '#!/bin/sh\\necho 1.14.34\\n' >/run/cli-a; chmod 755 /run/cli-a; export CLI_A_BIN=/run/cli-a";
+/** Answers for its version, and for turnd's guard, as a CLI in which that works. */
+const STAND_IN =
+  "printf '#!/bin/sh\\necho turnd: this CLI loads no code but its own >&2\\necho 1.14.34\\n' >/run/cli-a; " +
+  "chmod 755 /run/cli-a; export CLI_A_BIN=/run/cli-a";
 
 /** Starts a container that is broken in one way, without its entrypoint, which would refuse it, and examines it. */
 async function examine(
