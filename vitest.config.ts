@@ -2,8 +2,8 @@ import { defineConfig } from "vitest/config";
 import { SkipReporter } from "./test/harness/report-skips.ts";
 
 /**
- * Tests that start whole daemons, browsers or linters and wait for turns, shells and time limits, or replay what is larger
- * than memory: `npm run check` stays below two minutes without them.
+ * Tests that start whole daemons, browsers or linters and wait for turns, shells and time limits, replay what is larger than
+ * memory, or try every fixture or rule in every way: `npm run check` stays below two minutes without them.
  */
 const DAEMON_TESTS = [
   "test/turns/**/*.test.ts",
@@ -13,6 +13,9 @@ const DAEMON_TESTS = [
   "test/client/**/*.test.ts",
   "test/client-commands/**/*.test.ts",
   "test/packages/**/*.test.ts",
+  "test/executors/changed-fields.test.ts",
+  "test/executors/long-texts.test.ts",
+  "test/replay/documents.test.ts",
   "test/replay/flat.test.ts",
   "test/replay/command-stops.test.ts",
   "test/commands/completion.test.ts",

@@ -37,14 +37,16 @@ function directoryWith(files: Readonly<Record<string, string | Buffer>>): string
   return directory;
 }
 
-test("every fixture's document gives the fixture's events, byte for byte, however it is cut and laid out", async () => {
-  const cutsOf = fc.sample(fc.array(fc.nat(2_000_000), { maxLength: 20 }), { numRuns: FIXTURES.length, seed: 4 });
-  for (const [index, { directory }] of FIXTURES.entries()) {
+const CUTS = fc.sample(fc.array(fc.nat(2_000_000), { maxLength: 20 }), { numRuns: FIXTURES.length, seed: 4 });
+
+test.each(FIXTURES.map((fixture, index) => ({ ...fixture, index })))(
+  "the document of $directory gives its events, byte for byte, however it is cut and laid out",
+  async ({ directory, index }) => {
     const name = directory.split("/").at(-1) ?? "";
     const text = await exportText(directory);
     const document = RecordingDocument.parse(JSON.parse(text));
     const layouts = [text, JSON.stringify(document), JSON.stringify(document, null, 2)];
-    const unpacked = await unpack(layouts[index % 3] ?? "", { name, cuts: cutsOf[index] ?? [] });
+    const unpacked = await unpack(layouts[index % 3] ?? "", { name, cuts: CUTS[index] ?? [] });
     for (const file of ["stdout.jsonl", "stderr.log"]) {
       expect(readFileSync(join(unpacked, file)).equals(readFileSync(join(directory, file)))).toBe(true);
     }
@@ -53,8 +55,8 @@ test("every fixture's document gives the fixture's events, byte for byte, howeve
         (await replayLines(directory, { keepsOrder })).text,
       );
     }
-  }
-});
+  },
+);
 
 test("whatever bytes a CLI printed are kept, line by line where they are text", async () => {
   await fc.assert(
