@@ -11,6 +11,7 @@ import { SESSION_CASES } from "./matrix/cli-b/session-cases.ts";
 import { TOOL_CASES } from "./matrix/cli-b/tool-cases.ts";
 import { UNSEEN_CASES } from "./matrix/cli-b/unseen-cases.ts";
 import { FIFTH_CASES } from "./matrix/cli-b/unseen-fifth.ts";
+import { NINTH_CASES } from "./matrix/cli-b/unseen-ninth.ts";
 import { SEVENTH_CASES } from "./matrix/cli-b/unseen-seventh.ts";
 import { SIXTH_CASES } from "./matrix/cli-b/unseen-sixth.ts";
 
@@ -26,6 +27,7 @@ const CASES: readonly CliBCase[] = [
   ...FIFTH_CASES,
   ...SIXTH_CASES,
   ...SEVENTH_CASES,
+  ...NINTH_CASES,
 ];
 
 /**

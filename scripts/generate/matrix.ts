@@ -12,6 +12,7 @@ import { ANSWERED } from "./matrix/scenes/answered.ts";
 import { CLI_FAILS } from "./matrix/scenes/cli-fails.ts";
 import { PROVIDER_FAILS } from "./matrix/scenes/provider-fails.ts";
 import { FIFTH_SCENES } from "./matrix/scenes/unseen-fifth.ts";
+import { NINTH_SCENES } from "./matrix/scenes/unseen-ninth.ts";
 import { SEVENTH_SCENES } from "./matrix/scenes/unseen-seventh.ts";
 import { SIXTH_SCENES } from "./matrix/scenes/unseen-sixth.ts";
 import { UNSEEN_SCENES } from "./matrix/scenes/unseen.ts";
@@ -122,6 +123,7 @@ function chooseScenes({ executor }: Cli, named: readonly string[]): readonly Sce
           ...FIFTH_SCENES,
           ...SIXTH_SCENES,
           ...SEVENTH_SCENES,
+          ...NINTH_SCENES,
         ]
       : [];
   return scenes.filter(({ name }) => named.length === 0 || named.some((word) => name.startsWith(word)));

@@ -4,7 +4,13 @@ import type { Conversation, ToolCall } from "./conversation.ts";
 export type Part =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
-  | { readonly type: "tool_call"; readonly name: string; readonly input: ToolCall["input"] };
+  | {
+      readonly type: "tool_call";
+      readonly name: string;
+      readonly input: ToolCall["input"];
+      /** Arguments as the model wrote them, in place of `input`: a model may write what is no JSON. */
+      readonly written?: string;
+    };
 
 /** Tokens of one request. Input includes cached tokens, output includes reasoning. */
 export interface TokenCount {

@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,8 +36,8 @@ export async function recordScene(stage: Stage, scene: Scene, directory: string)
   });
   try {
     for (const path of [places.home, places.workspace, join(base, "tmp")]) mkdirSync(path, { recursive: true });
-    const session =
-      scene.continues === undefined ? scene.session : await playBefore(stage, scene, { base, places, model });
+    const before = scene.continues === undefined ? undefined : await playBefore(stage, scene, { base, places, model });
+    const session = scene.session ?? before;
     writeConfig(stage, scene, places, model.url);
     await scene.prepare?.(places);
     chownAll(base);
@@ -51,6 +52,8 @@ export async function recordScene(stage: Stage, scene: Scene, directory: string)
 
 const CONFIG_FILE = "home/config/opencode/config.json";
 const BEFORE = "before";
+/** Starts a command in a directory that is gone. */
+const REMOVED = ["/bin/sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh"];
 
 interface Set {
   readonly base: string;
@@ -82,8 +85,7 @@ async function play(stage: Stage, scene: Scene, set: Set): Promise<Played> {
   const args = [
     "run",
     "--format=json",
-    "--print-logs",
-    "--log-level=INFO",
+    ...(scene.logs === "none" ? [] : ["--print-logs", `--log-level=${scene.logs ?? "INFO"}`]),
     "--thinking",
     "--title=turn",
     ...(session === undefined ? [] : [`--session=${session}`]),
@@ -95,13 +97,25 @@ async function play(stage: Stage, scene: Scene, set: Set): Promise<Played> {
     openSync(files.stderr, "w"),
   ];
   const isRoot = process.getuid?.() === 0;
-  const child = spawn(stage.cli.binary, args, {
+  const [program = "", ...words] = [...(scene.isWorkspaceRemoved === true ? REMOVED : []), stage.cli.binary, ...args];
+  const child = spawn(program, words, {
     cwd: places.workspace,
-    env: { ...toEnv(base, places, stage), ...scene.env },
-    stdio: [stdin, scene.isStdoutClosed === true ? "pipe" : stdout, stderr],
+    env: { ...toEnv(base, places, stage), ...fillIn(scene.env ?? {}, stage.cli.binary) },
+    stdio: [
+      scene.isStdinOpen === true ? "pipe" : stdin,
+      scene.isStdoutClosed === true || scene.isStdoutReadLate === true ? "pipe" : stdout,
+      stderr,
+    ],
     ...(isRoot ? { uid: CLI_UID, gid: CLI_UID } : {}),
   });
-  child.stdout?.destroy();
+  const late: Buffer[] = [];
+  if (scene.isStdoutReadLate === true) {
+    const pipe = child.stdout;
+    child.once("exit", () => pipe?.on("data", (piece: Buffer) => late.push(piece)));
+  } else {
+    child.stdout?.destroy();
+  }
+  const startedAt = Date.now();
   const before = model.requests.length;
   let isStopped = false;
   const look = setInterval(() => {
@@ -110,6 +124,7 @@ async function play(stage: Stage, scene: Scene, set: Set): Promise<Played> {
       printed: read(files.stdout) + read(files.stderr),
       workspace: places.workspace,
       asked: model.requests.length - before,
+      runsForMs: Date.now() - startedAt,
     });
     if (!isDue) return;
     isStopped = true;
@@ -124,10 +139,26 @@ async function play(stage: Stage, scene: Scene, set: Set): Promise<Played> {
     clearTimeout(limit);
     [stdin, stdout, stderr].forEach(closeSync);
   });
+  if (scene.isStdoutReadLate === true) {
+    await once(child, "close");
+    writeFileSync(files.stdout, Buffer.concat(late));
+  }
   return { args, exit, isStopped, stdout: read(files.stdout), stderr: read(files.stderr) };
 }
 
-function isTimeFor(stop: Stop, seen: { printed: string; workspace: string; asked: number }): boolean {
+function fillIn(env: Readonly<Record<string, string>>, binary: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replace("{binary}", binary)]));
+}
+
+interface Seen {
+  readonly printed: string;
+  readonly workspace: string;
+  readonly asked: number;
+  readonly runsForMs: number;
+}
+
+function isTimeFor(stop: Stop, seen: Seen): boolean {
+  if (stop.afterMs !== undefined) return seen.runsForMs >= stop.afterMs;
   if (stop.file !== undefined) return existsSync(join(seen.workspace, stop.file));
   if (stop.asked !== undefined) return seen.asked >= stop.asked;
   return stop.shows !== undefined && (seen.printed.match(stop.shows)?.length ?? 0) >= (stop.times ?? 1);

@@ -44,9 +44,11 @@ export interface Stop {
   readonly file?: string;
   /** How often the model was asked. */
   readonly asked?: number;
+  /** A run that shows nothing at all is ended after so long. */
+  readonly afterMs?: number;
   readonly signal: NodeJS.Signals;
   /** As whom: null stands for somebody outside. */
-  readonly endedBy: "cancel" | "idle_timeout" | null;
+  readonly endedBy: "cancel" | "idle_timeout" | "turn_timeout" | null;
 }
 
 /** A run of CLI A whose end is known beforehand, because everything around the CLI is made for it. */
@@ -64,7 +66,10 @@ export interface Scene {
   /** Changes the rendered configuration. */
   readonly config?: (config: SceneConfig, places: Places) => void;
   readonly args?: readonly string[];
+  /** `{binary}` in a value stands for the CLI. */
   readonly env?: Readonly<Record<string, string>>;
+  /** What the CLI logs on stderr; absent: what turnd has it log. */
+  readonly logs?: "none" | "WARN" | "ERROR";
   /** Done just before the run, after the turn before it. */
   readonly prepare?: (places: Places) => void | Promise<void>;
   /** Undoes what outlives the directory. */
@@ -76,6 +81,12 @@ export interface Scene {
   readonly stop?: Stop;
   /** stdout is a pipe that nobody reads any more. */
   readonly isStdoutClosed?: boolean;
+  /** stdout is a pipe that is read only once the CLI has gone. */
+  readonly isStdoutReadLate?: boolean;
+  /** stdin is a pipe on which nothing comes. */
+  readonly isStdinOpen?: boolean;
+  /** The work directory is removed once the process stands in it. */
+  readonly isWorkspaceRemoved?: boolean;
   readonly label: Label;
 }
 

@@ -1,3 +1,5 @@
+import { NINTH_STREAMS } from "./streams-ninth.ts";
+
 /** An answer that begins well and turns out to be none, in the words of one API. */
 export interface Stream {
   readonly name: string;
@@ -170,4 +172,4 @@ const RESPONSES: readonly Stream[] = [
 ];
 
 /** Streams that fail on the way, and ends that are none. */
-export const STREAMS: readonly Stream[] = [...CHAT, ...MESSAGES, ...RESPONSES];
+export const STREAMS: readonly Stream[] = [...CHAT, ...MESSAGES, ...RESPONSES, ...NINTH_STREAMS];

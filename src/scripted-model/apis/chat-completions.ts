@@ -115,7 +115,7 @@ function* writePart(part: Part, index: number, frame: (delta: object) => string)
       for (const delta of splitText(part.text)) yield frame({ reasoning_content: delta });
       return;
     case "tool_call": {
-      const call = { name: part.name, arguments: JSON.stringify(part.input) };
+      const call = { name: part.name, arguments: part.written ?? JSON.stringify(part.input) };
       yield frame({ tool_calls: [{ index, id: `call_${randomUUID()}`, type: "function", function: call }] });
     }
   }

@@ -140,6 +140,6 @@ function* deltas(part: Part): Iterable<object> {
       yield { type: "signature_delta", signature: "c2NyaXB0ZWQ=" };
       return;
     case "tool_call":
-      yield { type: "input_json_delta", partial_json: JSON.stringify(part.input) };
+      yield { type: "input_json_delta", partial_json: part.written ?? JSON.stringify(part.input) };
   }
 }

@@ -126,7 +126,7 @@ function createItem(part: Part) {
         call_id: `call_${randomUUID()}`,
         name,
         ...(namespace === undefined ? {} : { namespace }),
-        arguments: JSON.stringify(part.input),
+        arguments: part.written ?? JSON.stringify(part.input),
         status: "completed",
       };
     }
@@ -146,7 +146,10 @@ function* writeDeltas(part: Part, place: object, frame: Frame): Iterable<string>
       }
       return;
     case "tool_call":
-      yield frame("response.function_call_arguments.delta", { ...place, delta: JSON.stringify(part.input) });
+      yield frame("response.function_call_arguments.delta", {
+        ...place,
+        delta: part.written ?? JSON.stringify(part.input),
+      });
   }
 }
 

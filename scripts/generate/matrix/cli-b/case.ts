@@ -49,6 +49,10 @@ export interface CliBCase {
   readonly prepareHome?: (place: Place) => void;
   /** Runs before each of the turns before it. */
   readonly beforeTurn?: readonly ((place: Place) => void)[];
+  /** Ends each of the turns before it. */
+  readonly earlierStop?: Stop;
+  /** A command that the CLI is started by. */
+  readonly within?: readonly string[];
   /** The id is where the thread begins, not one to go on in. */
   readonly isFork?: true;
   /** Runs a second process on the session while the case runs. */

@@ -44,7 +44,7 @@ export async function recordCase(cli: Recorded, entry: CliBCase, directory: stri
       model.play(replies);
       const done = join(root, `earlier-${index}`);
       makeFor(done);
-      await run(cli, { ...entry, ...PLAIN }, { place, directory: done, resume: thread });
+      await run(cli, { ...entry, ...PLAIN, stop: entry.earlierStop }, { place, directory: done, resume: thread });
       thread = /"thread_id":"([^"]+)"/.exec(readFileSync(join(done, "stdout.jsonl"), "utf8"))?.[1] ?? thread;
     }
     model.play(entry.replies);
@@ -76,7 +76,13 @@ export async function recordCase(cli: Recorded, entry: CliBCase, directory: stri
 }
 
 /** A turn before the recorded one is an ordinary one. */
-const PLAIN = { prepare: undefined, stop: undefined, args: undefined, hasRival: undefined, prompt: "hello\n" } as const;
+const PLAIN = {
+  prepare: undefined,
+  within: undefined,
+  args: undefined,
+  hasRival: undefined,
+  prompt: "hello\n",
+} as const;
 
 interface RunOptions {
   readonly place: Place;
@@ -99,7 +105,7 @@ async function run(
     openSync(join(directory, "stdout.jsonl"), "w"),
     openSync(join(directory, "stderr.log"), "w"),
   ] as const;
-  const [program = "", ...words] = asUser(USER, [cli.binary, ...args]);
+  const [program = "", ...words] = asUser(USER, [...(entry.within ?? []), cli.binary, ...args]);
   const start = (stdio: readonly (number | "ignore")[]) =>
     spawn(program, words, { cwd: place.workspace, env, stdio: [...stdio] });
   // The rival has the session first.
