@@ -1,6 +1,16 @@
 import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Exit } from "../../../src/protocol/index.ts";
@@ -91,9 +101,10 @@ async function play(stage: Stage, scene: Scene, set: Set): Promise<Played> {
     ...(session === undefined ? [] : [`--session=${session}`]),
     ...(scene.args ?? []),
   ];
+  const late = scene.isStdoutReadLate === true ? openPipe(join(base, "pipe")) : undefined;
   const [stdin, stdout, stderr] = [
     openSync(files.stdin, "r"),
-    openSync(files.stdout, "w"),
+    late === undefined ? openSync(files.stdout, "w") : openSync(join(base, "pipe"), "w"),
     openSync(files.stderr, "w"),
   ];
   const isRoot = process.getuid?.() === 0;
@@ -101,27 +112,17 @@ async function play(stage: Stage, scene: Scene, set: Set): Promise<Played> {
   const child = spawn(program, words, {
     cwd: places.workspace,
     env: { ...toEnv(base, places, stage), ...fillIn(scene.env ?? {}, stage.cli.binary) },
-    stdio: [
-      scene.isStdinOpen === true ? "pipe" : stdin,
-      scene.isStdoutClosed === true || scene.isStdoutReadLate === true ? "pipe" : stdout,
-      stderr,
-    ],
+    stdio: [scene.isStdinOpen === true ? "pipe" : stdin, scene.isStdoutClosed === true ? "pipe" : stdout, stderr],
     ...(isRoot ? { uid: CLI_UID, gid: CLI_UID } : {}),
   });
-  const late: Buffer[] = [];
-  if (scene.isStdoutReadLate === true) {
-    const pipe = child.stdout;
-    child.once("exit", () => pipe?.on("data", (piece: Buffer) => late.push(piece)));
-  } else {
-    child.stdout?.destroy();
-  }
+  child.stdout?.destroy();
   const startedAt = Date.now();
   const before = model.requests.length;
   let isStopped = false;
   const look = setInterval(() => {
     if (isStopped || scene.stop === undefined) return;
     const isDue = isTimeFor(scene.stop, {
-      printed: read(files.stdout) + read(files.stderr),
+      printed: (late === undefined ? read(files.stdout) : "") + read(files.stderr),
       workspace: places.workspace,
       asked: model.requests.length - before,
       runsForMs: Date.now() - startedAt,
@@ -139,11 +140,27 @@ async function play(stage: Stage, scene: Scene, set: Set): Promise<Played> {
     clearTimeout(limit);
     [stdin, stdout, stderr].forEach(closeSync);
   });
-  if (scene.isStdoutReadLate === true) {
-    await once(child, "close");
-    writeFileSync(files.stdout, Buffer.concat(late));
-  }
+  if (late !== undefined) writeFileSync(files.stdout, readAll(late));
   return { args, exit, isStopped, stdout: read(files.stdout), stderr: read(files.stderr) };
+}
+
+/** A pipe that holds what a pipe of the kernel holds. @returns its end to read */
+function openPipe(path: string): number {
+  execFileSync("mkfifo", [path]);
+  return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+}
+
+/** What is left in a pipe that nobody writes to any more. */
+function readAll(pipe: number): Buffer {
+  const pieces: Buffer[] = [];
+  for (;;) {
+    const piece = Buffer.alloc(65_536);
+    const length = readSync(pipe, piece);
+    if (length === 0) break;
+    pieces.push(piece.subarray(0, length));
+  }
+  closeSync(pipe);
+  return Buffer.concat(pieces);
 }
 
 function fillIn(env: Readonly<Record<string, string>>, binary: string): Record<string, string> {

@@ -153,7 +153,7 @@ export const NINTH_SESSION_CASES: readonly CliBCase[] = [
     },
   ),
   fails("ninth-review-for-prompt", "invalid_request", "a prompt that is a subcommand", DONE, {
-    args: endWith("review"),
+    args: endWith(),
     mode: "review",
     prepare: repository,
     prompt: "",

@@ -1,6 +1,6 @@
 import { wholeFile, type CliBCase } from "./case.ts";
 import { answer, answerWith, broken, call, patch, refusal, shell, text, thought } from "./replies.ts";
-import { DONE, insert, works } from "./unseen-ninth-parts.ts";
+import { DONE, fails, insert, works } from "./unseen-ninth-parts.ts";
 
 /** A server with the tools `search` and `delete`, of which the second fails. */
 const SERVER = String.raw`
@@ -75,13 +75,13 @@ export const NINTH_TOOL_CASES: readonly CliBCase[] = [
   ),
   works(
     "ninth-other-shell-tool",
-    "unified_exec is off: the other shell tool, one command fails",
+    "unified_exec is off: the other shell tool, which 0.169.0 does not offer even then",
     [
       answer(call("shell_command", { command: "exit 9" })),
       answer(call("shell_command", { command: "echo fine" })),
       DONE,
     ],
-    { variables: { toml: wholeFile("[features]\nunified_exec = false") }, label: { tools: 2 } },
+    { variables: { toml: wholeFile("[features]\nunified_exec = false") }, label: { tools: 0 } },
   ),
   works(
     "ninth-background-ends",
@@ -107,7 +107,7 @@ export const NINTH_TOOL_CASES: readonly CliBCase[] = [
       answer(shell("apply_patch <<'EOF'\n*** Begin Patch\n*** Delete File: gone.txt\nEOF")),
       answer(text("I could not.")),
     ],
-    { label: { text: "I could not.", tools: 1 } },
+    { label: { text: "I could not.", tools: 0 } },
   ),
   works(
     "ninth-plan",
@@ -160,7 +160,7 @@ export const NINTH_TOOL_CASES: readonly CliBCase[] = [
     "ninth-read-only",
     "commands in the read-only sandbox",
     [answer(shell("cat /etc/hostname")), answer(shell("touch here.txt")), answer(text("I can only read."))],
-    { variables: READ_ONLY, label: { text: "I can only read.", tools: 2 } },
+    { variables: READ_ONLY, label: { text: "I can only read.", tools: 1 } },
   ),
   works(
     "ninth-read-only-patch",
@@ -190,10 +190,8 @@ export const NINTH_TOOL_CASES: readonly CliBCase[] = [
     ],
     { variables: { CLI_B_SANDBOX_MODE: "workspace-write" }, label: { tools: 1 } },
   ),
-  works("ninth-untrusted", "the untrusted policy", [answer(shell("ls")), answer(shell("rm -rf build")), DONE], {
-    variables: { CLI_B_SANDBOX_MODE: "workspace-write" },
+  fails("ninth-untrusted", "config_invalid", "the untrusted policy, which 0.169.0 has no more", DONE, {
     args: (args) => args.map((word) => (word === 'approval_policy="never"' ? 'approval_policy="untrusted"' : word)),
-    label: { tools: 1 },
   }),
   works("ninth-schema-and-file", "an answer by a schema, also into a file", [answer(text('{"files":["a","b"]}'))], {
     outputSchema:

@@ -80,6 +80,7 @@ export const NINTH_CLI: readonly Scene[] = [
     args: ["-hurry up please"],
     label: failed("invalid_request", "a message that begins with a dash prints the usage", {
       also: ["output_incomplete"],
+      unknownRecords: 34,
     }),
   },
   { name: "ninth-flag-unknown", args: ["--temperature=0.2"], label: failed("invalid_request", "an unknown flag") },

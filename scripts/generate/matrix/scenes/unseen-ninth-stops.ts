@@ -77,7 +77,7 @@ export const NINTH_STOPS: readonly Scene[] = [
     name: "ninth-asks-for-doom-loop",
     config: asks({ doom_loop: "ask" }),
     script: steps([Array.from({ length: 4 }, () => call("glob", { pattern: "*.lock" }))]),
-    label: failed("permission_denied", "the guard against loops asks and is auto-rejected", { toolCalls: 4 }),
+    label: failed("permission_denied", "the guard against loops asks and is auto-rejected"),
   },
   // Signals.
   {

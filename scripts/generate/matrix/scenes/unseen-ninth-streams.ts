@@ -18,7 +18,7 @@ export const NINTH_FAULTS: readonly Scene[] = [
   {
     name: "ninth-engine-dies-in-stream",
     provider: "chat-ninth-vllm",
-    label: failed("provider_error", "vLLM's engine dies inside the stream", { finalText: "Let me" }),
+    label: failed("provider_error", "vLLM's engine dies inside the stream"),
   },
   {
     name: "ninth-router-error-in-stream",
@@ -26,7 +26,6 @@ export const NINTH_FAULTS: readonly Scene[] = [
     stop: KILLED,
     label: failed("provider_error", "OpenRouter's 502 inside the stream", {
       also: ["idle_timeout", "provider_timeout"],
-      finalText: "Let me",
     }),
   },
   {
@@ -48,7 +47,7 @@ export const NINTH_FAULTS: readonly Scene[] = [
   {
     name: "ninth-frame-is-no-json",
     provider: "chat-ninth-no-json",
-    label: failed("provider_error", "a frame of the stream is Envoy's sentence", { finalText: "Let me" }),
+    label: failed("provider_error", "a frame of the stream is Envoy's sentence"),
   },
   {
     name: "ninth-other-dialect",
