@@ -65,4 +65,8 @@ export const ODD_ANSWERS: readonly CliBCase[] = [
     ...fails("override-malformed", "config_invalid", "-c without a value", page(500, "")),
     args: (args) => [...args.slice(0, 1), "-c", "model", ...args.slice(1)],
   },
+  {
+    ...fails("setting-gone", "config_invalid", "a value of the operator's that 0.169.0 has no more", page(500, "")),
+    args: (args) => args.map((word) => (word === 'approval_policy="never"' ? 'approval_policy="untrusted"' : word)),
+  },
 ];

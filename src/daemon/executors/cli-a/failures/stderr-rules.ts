@@ -110,7 +110,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     on: "stderr",
     name: ANY_START,
     pattern:
-      /Config file at .{0,2000} is not valid JSON|Configuration is invalid at|ConfigInvalidError|ConfigJsonError/,
+      /Config file at .{0,2000} is not valid JSON|Configuration is invalid at|ConfigInvalidError|ConfigJsonError|FileSystem\.readFile \(\S{0,2000}\/(?:config|opencode)\.jsonc?\)/,
     code: "config_invalid",
     message: (fact) => `CLI A cannot use its configuration: ${quote(fact)}`,
     seenIn: "cli-a/1.3.2/config-invalid",
@@ -131,7 +131,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     on: "stderr",
     name: ANY_START,
     pattern:
-      /^Error: File not found: |You must provide a message|Failed to change directory to|^(?:Unknown|Invalid|Missing|Not enough) |^\S+ run \[message\.\.\]/,
+      /^Error: (?:File not found: |--[a-z][\w-]* )|You must provide a message|Failed to change directory to|^(?:Unknown|Invalid|Missing|Not enough) |^\S+ run \[message\.\.\]/,
     code: "invalid_request",
     message: (fact) => `CLI A does not take what it was started with: ${quote(fact)}`,
     seenIn: "cli-a/1.14.34/no-message",

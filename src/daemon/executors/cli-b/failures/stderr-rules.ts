@@ -15,7 +15,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "resume-refused",
     on: "stderr",
-    pattern: /thread\/resume failed/,
+    pattern: /thread\/(?:resume|fork) failed/,
     code: "resume_degraded",
     message: (fact) => `CLI B cannot continue the session: ${quote(fact)}`,
     seenIn: "cli-b/0.139.0/resume-other-home",
@@ -69,7 +69,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
     id: "arguments",
     on: "stderr",
     pattern:
-      /^error: (?:unexpected argument|invalid value|the argument|the following required arguments|a value is required|unrecognized subcommand)/,
+      /^error: (?:unexpected argument|invalid value|the argument|the following required arguments|a value is required|unrecognized subcommand)|^Error: Failed to open last message file/,
     code: "invalid_request",
     message: (fact) => `CLI B does not take these arguments: ${quote(fact)}`,
     seenIn: "cli-b/0.139.0/unknown-flag",
@@ -125,6 +125,16 @@ export const STDERR_RULES: readonly FailureRule[] = [
     message: (fact) => `CLI B cannot enter the working directory: ${quote(fact)}`,
     remedy: "choose a workspace that exists and can be entered",
     seenIn: "cli-b/0.139.0/workspace-missing",
+  },
+  {
+    // A complaint that names a setting, or a file that a setting names: these come without "Error loading config".
+    id: "setting",
+    on: "stderr",
+    pattern:
+      /^Error: (?:.{0,200} (?:is|are) no longer supported\b|(?:`[^`]{1,100}`|\w+[._][\w.]+) (?:must|requires|cannot|conflicts)\b|Unknown feature flag|No default OSS provider|.{0,200}\bSet `\w+` explicitly|(?:[\w -]{1,60}: )?failed to (?:read|parse|load) [\w ]{0,60}\b(?:file|config)\b)|^Error loading rules:/,
+    code: "config_invalid",
+    message: (fact) => `CLI B refuses a setting: ${quote(fact)}`,
+    seenIn: "cli-b/0.169.0/setting-gone",
   },
   {
     id: "panic",
