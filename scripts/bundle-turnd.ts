@@ -1,28 +1,47 @@
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { build, type BuildOptions, type OutputFile, type Plugin } from "esbuild";
+import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { builtinsAsNeeded } from "./bundle-builtins.ts";
-import { bundleProgram } from "./bundle-program.ts";
+import { partsOf, toAscii, toPart, type NamedPart } from "./bundle-parts.ts";
 
 const ROOT = dirname(import.meta.dirname);
 
 /** As deep as src/daemon/main.ts, so that it finds `sandbox/` by the same way up. */
 export const BUNDLE = "dist/daemon/main.mjs";
 
+/** A main file, and the module that it loads once V8 is prepared. */
+interface Program {
+  readonly main: string;
+  readonly loads: string;
+}
+const TURND: Program = { main: "src/daemon/main.ts", loads: "src/daemon/program.ts" };
 /** What `npm start` runs; a machine that has only the bundle is prepared otherwise. */
-export const STARTED_HERE = { start: "scripts/start/main.ts" };
+export const STARTED_HERE: Readonly<Record<string, Program>> = {
+  start: { main: "scripts/start/main.ts", loads: "scripts/start/start.ts" },
+};
 
 /** What it loads, beside it: only what is needed is read and compiled. */
 const PARTS = "parts";
-/** V8's compiled code; src/daemon/compile-cache.ts says when it is used. */
+/** V8's compiled code; src/daemon/loading/compiled-code.ts says when it is used. */
 const CACHE = "cache";
 /** The SDK that sends spans is loaded where spans are sent, so that it costs nothing elsewhere. */
-const TRACING_BUNDLE = "otlp-tracing.mjs";
+const TRACING = "otlp-tracing.cjs";
 /** A file system may count its times in steps of two seconds. */
 const SAME_BUILD_MS = 2_000;
 
 const OPTIONS = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  write: false,
+  platform: "node",
+  target: "node22",
+  format: "esm",
+  // Names stay whole: a stack in a log is to be read.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: "inline",
+  logLevel: "warning",
   // Its other form, for CommonJS, asks for its own parts in a way that cannot be bundled.
   alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
   external: ["@xterm/*"],
@@ -33,35 +52,24 @@ const OPTIONS = {
  * them while they are newer than the source.
  *
  * @param target - the directory that gets `dist/daemon/`. What cannot be part of it is looked for in `node_modules/` there
- * @param programs - what starts turnd in other ways, beside `main`: their sources, as deep as src/daemon/main.ts
+ * @param others - what starts turnd in other ways, beside `main`; their main files as deep as src/daemon/main.ts
  * @returns what it is made of, below the repository's root
  */
-export async function bundleTurnd(target: string, programs: Readonly<Record<string, string>> = {}): Promise<string[]> {
+export async function bundleTurnd(target: string, others: Readonly<Record<string, Program>> = {}): Promise<string[]> {
   const startedAt = new Date();
   const directory = join(target, dirname(BUNDLE));
   const builtBefore = await stat(join(target, BUNDLE)).catch(() => undefined);
-  await bundleProgram("src/daemon/tracing/otlp-tracing.ts", join(directory, PARTS, TRACING_BUNDLE), OPTIONS);
-  const { outputFiles, metafile } = await build({
+  const programs = { main: TURND, ...others };
+  const tracing = await build({ ...OPTIONS, entryPoints: ["src/daemon/tracing/otlp-tracing.ts"], outfile: TRACING });
+  const parts = await build({
     ...OPTIONS,
-    absWorkingDir: ROOT,
-    entryPoints: { main: "src/daemon/main.ts", ...programs },
-    outdir: directory,
-    outExtension: { ".js": ".mjs" },
-    chunkNames: `${PARTS}/[name]-[hash]`,
-    bundle: true,
+    entryPoints: Object.values(programs).map(({ loads }) => loads),
+    outdir: PARTS,
+    outExtension: { ".js": ".cjs" },
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
     splitting: true,
-    write: false,
     metafile: true,
-    platform: "node",
-    target: "node22",
-    format: "esm",
-    // Names stay whole: a stack in a log is to be read.
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: "inline",
-    // Packages written for CommonJS ask for Node's modules by `require`.
-    banner: { js: 'const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);' },
-    logLevel: "warning",
     // Not swagger-ui: only its files are shipped, its code is bundled.
     plugins: [
       filesBesidePackage("@fastify/swagger-ui"),
@@ -71,23 +79,47 @@ export async function bundleTurnd(target: string, programs: Readonly<Record<stri
       withoutUnused(),
     ],
   });
-  await putFiles(directory, outputFiles);
+  const mains = await build({
+    ...OPTIONS,
+    entryPoints: Object.fromEntries(Object.entries(programs).map(([name, { main }]) => [name, main])),
+    outdir: ".",
+    outExtension: { ".js": ".mjs" },
+    metafile: true,
+    plugins: [partsOf(ROOT, namedIn(parts.metafile)), builtinsAsNeeded()],
+  });
+  const code = [...tracing.outputFiles, ...parts.outputFiles].map(async ({ path, text }) => ({
+    path: join(directory, PARTS, basename(path)),
+    text: toAscii(await toPart(text)),
+  }));
+  await putFiles([
+    ...(await Promise.all(code)),
+    // Last: others may run turnd meanwhile.
+    ...mains.outputFiles.map(({ path, text }) => ({ path: join(directory, basename(path)), text })).toReversed(),
+  ]);
   // What is edited while it is bundled is newer than the bundle.
   await utimes(join(target, BUNDLE), startedAt, startedAt);
   await rm(join(directory, CACHE), { recursive: true, force: true });
   await mkdir(join(directory, CACHE), { mode: 0o755 });
   if (builtBefore !== undefined) await removeParts(join(directory, PARTS), builtBefore.mtimeMs - SAME_BUILD_MS);
-  return Object.keys(metafile.inputs);
+  return [parts, mains].flatMap(({ metafile }) => Object.keys(metafile.inputs));
 }
 
-/** What loads the others last and in one step: others may run it meanwhile. */
-async function putFiles(directory: string, files: readonly OutputFile[]): Promise<void> {
-  const isMain = ({ path }: OutputFile): boolean => basename(path) === basename(BUNDLE);
-  for (const file of [...files.filter((each) => !isMain(each)), ...files.filter(isMain)]) {
-    const unfinished = join(directory, `${process.pid}.mjs`);
-    await mkdir(dirname(file.path), { recursive: true });
-    await writeFile(unfinished, file.contents);
-    await rename(unfinished, file.path);
+/** The parts that are loaded by name, by the absolute paths of their sources. */
+function namedIn({ outputs }: Metafile): Map<string, NamedPart> {
+  return new Map(
+    Object.entries(outputs).flatMap(([file, { entryPoint, exports }]) =>
+      entryPoint === undefined ? [] : [[join(ROOT, entryPoint), { file: join(PARTS, basename(file)), exports }]],
+    ),
+  );
+}
+
+/** Each in one step, in their order. */
+async function putFiles(files: readonly { readonly path: string; readonly text: string }[]): Promise<void> {
+  for (const { path, text } of files) {
+    const unfinished = join(dirname(path), `${process.pid}.unfinished`);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(unfinished, text);
+    await rename(unfinished, path);
   }
 }
 
@@ -104,7 +136,7 @@ function tracingBeside(): Plugin {
   return {
     name: "tracing-beside",
     setup(building) {
-      building.onResolve({ filter: /\/otlp-tracing\.ts$/ }, () => ({ path: `./${TRACING_BUNDLE}`, external: true }));
+      building.onResolve({ filter: /\/otlp-tracing\.ts$/ }, () => ({ path: `./${TRACING}`, external: true }));
     },
   };
 }

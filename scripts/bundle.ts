@@ -33,7 +33,7 @@ export async function bundle(target: string): Promise<void> {
 
 if (import.meta.main) {
   const [target, ...rest] = process.argv.slice(2);
-  if (target === undefined || rest.length > 0) {
+  if (target === undefined || target.startsWith("-") || rest.length > 0) {
     console.error("usage: node scripts/bundle.ts <directory>");
     process.exit(2);
   }

@@ -32,7 +32,7 @@ async function main(named: readonly string[]): Promise<void> {
       for (const executor of EXECUTORS.filter(({ id, probe }) => probe && (named.length === 0 || named.includes(id)))) {
         const { id } = executor;
         const { version } = await lookAtCli(stage, id);
-        if (version === undefined) throw new Error(`${id} is not installed: run \`npm run prestart\``);
+        if (version === undefined) throw new Error(`${id} is not installed: run \`node scripts/setup.mjs\``);
         const baseline: Baseline = { version, scenarios: await observeScenarios(stage, executor) };
         await writeFile(
           join(ROOT, `src/daemon/executors/${id}/probe-baseline.json`),

@@ -1,16 +1,8 @@
-import { dirname, join } from "node:path";
-import { useCompileCache } from "../../src/daemon/compile-cache.ts";
-import { holdOptimiser } from "../../src/daemon/optimiser.ts";
+import { dirname } from "node:path";
+import { prepareV8 } from "../../src/daemon/loading/prepare.ts";
 
-// Two folders up from here, as from the file that scripts/bundle-turnd.ts makes of this one. The cache lies beside that file.
-const root = dirname(dirname(import.meta.dirname));
-const [command = "serve"] = process.argv.slice(2);
-// As src/daemon/main.ts decides it, whose code this is too.
-if (command === "serve" || command.startsWith("-")) {
-  // src/daemon/main.ts does it again, and lets go.
-  holdOptimiser();
-  useCompileCache(join(import.meta.dirname, "cache"));
-}
+// As src/daemon/main.ts does it.
+const prepared = prepareV8(process.argv.slice(2), import.meta.dirname);
 const { start } = await import("./start.ts");
 
-await start(root);
+await start({ ...prepared, root: dirname(dirname(import.meta.dirname)) });

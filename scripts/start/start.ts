@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { runCommandLine } from "../../src/daemon/commands/command-line.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
+import type { ProgramOptions } from "../../src/daemon/program.ts";
 import { fillEnvironment } from "../fill-environment.ts";
 import { findRunningTurnd } from "../running-turnd.ts";
 
@@ -11,9 +12,10 @@ import { findRunningTurnd } from "../running-turnd.ts";
  * settings for `turnd doctor`, `turnd probe` and `turnd record`. Variables that are set win over everything.
  *
  * Help and wrong arguments end here: they make no directory and copy no CLI.
- * @param root - the repository
+ * @param options - its `root` is the repository
  */
-export async function start(root: string): Promise<void> {
+export async function start(options: ProgramOptions): Promise<void> {
+  const { root } = options;
   const args = process.argv.slice(2);
   // Without arguments there are none that could be wrong.
   if (args.length > 0) await assertCommand(args, root);
@@ -27,7 +29,8 @@ export async function start(root: string): Promise<void> {
   else if (await takeSettingsOfRunning(base)) await provideWhatIsMissing(base, root);
 
   // In this process, so that SIGTERM arrives.
-  await import("../../src/daemon/main.ts");
+  const { runProgram } = await import("../../src/daemon/program.ts");
+  await runProgram(options);
 }
 
 /** Ends the process where the arguments name no command. */

@@ -11,6 +11,8 @@ const COPIED = [
   "package-lock.json",
   "scripts/start.mjs",
   "scripts/bundles.mjs",
+  "scripts/install-missing.mjs",
+  "scripts/run-npm.mjs",
   "scripts/node-version.mjs",
 ];
 
@@ -69,7 +71,6 @@ const OLD = { versions: { ...process.versions, node: "20.20.2" } };
 test("a Node that is too old for the source is named in one line, and so is what to do", async () => {
   const { root } = tree();
   cpSync(join(REPOSITORY, "scripts/setup.mjs"), join(root, "scripts/setup.mjs"));
-  cpSync(join(REPOSITORY, "scripts/run-npm.mjs"), join(root, "scripts/run-npm.mjs"));
   const run = (program: string, properties: object) =>
     execa(process.execPath, ["--import", pretending({ ...properties }), join(root, "scripts", program)], {
       reject: false,

@@ -3,7 +3,7 @@ import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { runTurnd } from "../../src/daemon/turnd.ts";
 import { toy } from "./adapter.ts";
 
-// turnd with a third CLI: as src/daemon/main.ts, with one more entry in its registry.
+// turnd with a third CLI: as src/daemon/program.ts, with one more entry in its registry.
 process.exitCode = await runTurnd({
   args: process.argv.slice(2),
   env: process.env,

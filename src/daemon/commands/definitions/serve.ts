@@ -42,7 +42,7 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
     { name: "turnd", level: settings.values.TURND_LOG_LEVEL },
     { write: (line: string) => void process.stdout.write(show(redactLine(line, redact))) },
   );
-  if (host.whyNoCompileCache !== undefined) logger.debug({ reason: host.whyNoCompileCache }, "no compile cache");
+  if (host.whyNoCompiledCode !== undefined) logger.debug({ reason: host.whyNoCompiledCode }, "no compiled code");
   for (const warning of describeUnknownVariables(host.env, executors)) logger.warn(warning);
   if (provider !== undefined) {
     logger.warn({ url: provider.url }, "a scripted model, which is no language model, answers every turn");
@@ -64,6 +64,7 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
   });
   // A stop before the start is done: the next start resumes everything.
   if (daemon === undefined) host.exit(0);
+  host.onListening?.();
   const signal = await stopped;
   logger.info({ signal }, "stopping");
   let exitCode: ExitCode = 1;

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
-import { EARLIER, HELD, LET_GO } from "../../src/daemon/optimiser.ts";
+import { EARLIER, HELD, LET_GO } from "../../src/daemon/loading/optimiser.ts";
 import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";

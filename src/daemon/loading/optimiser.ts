@@ -17,6 +17,9 @@ const BEFORE = [
   "perf_hooks",
   "dns",
   "cluster",
+  "os",
+  "tty",
+  "process",
 ];
 
 /** V8's flags until there is work, and from then on. */
@@ -29,28 +32,42 @@ export const LET_GO = ["--turbofan", "--sparkplug"] as const;
  */
 export const EARLIER = "--invocation-count-for-turbofan=600";
 
+/** V8's optimising compilers. */
+export interface Optimiser {
+  /** Lets them work from now on; costs nothing when called again. */
+  letGo(): void;
+  /** Runs it under the flags of a start: what V8 writes of its code then is taken by a later start. */
+  asAtStart<T>(run: () => T): T;
+}
+
 /**
  * Keeps V8's optimising compilers out of this process until there is work for them, and lets them begin earlier then.
  *
  * A start runs everything once, and yet V8 finds some seven functions hot enough. To compile them reads 5 MiB of Node's
  * program into memory, which a turnd that waits never needs again, and leaves some 3 MiB of code and garbage.
  *
- * To be called before the compile cache is used, for the same reason as above: what is compiled under these flags is
- * taken under these flags.
- * @returns lets them work from now on; costs nothing when called again
- * @see test/commands/optimiser.test.ts, which fails when a later V8 no longer knows the flags
+ * To be called before compiled code is taken, for the same reason as above.
+ * @see test/loading/optimiser.test.ts, which fails when a later V8 no longer knows the flags
  */
-export function holdOptimiser(): () => void {
+export function holdOptimiser(): Optimiser {
   for (const name of BEFORE) process.getBuiltinModule(`node:${name}`);
   let isHeld = true;
   setFlagsFromString(EARLIER);
   set(HELD);
-  // Node writes what it has compiled after this, and V8 marks it with the flags of that moment.
-  process.on("exit", () => set(HELD));
-  return () => {
-    if (!isHeld) return;
-    isHeld = false;
-    set(LET_GO);
+  return {
+    letGo() {
+      if (!isHeld) return;
+      isHeld = false;
+      set(LET_GO);
+    },
+    asAtStart(run) {
+      set(HELD);
+      try {
+        return run();
+      } finally {
+        if (!isHeld) set(LET_GO);
+      }
+    },
   };
 }
 
