@@ -14,6 +14,7 @@ import { FIFTH_CASES } from "./matrix/cli-b/unseen-fifth.ts";
 import { NINTH_CASES } from "./matrix/cli-b/unseen-ninth.ts";
 import { SEVENTH_CASES } from "./matrix/cli-b/unseen-seventh.ts";
 import { SIXTH_CASES } from "./matrix/cli-b/unseen-sixth.ts";
+import { TENTH_CASES } from "./matrix/cli-b/unseen-tenth.ts";
 
 const USAGE = "usage: node scripts/generate/matrix-cli-b.ts --version <x.y.z> --binary <path> <directory> [case…]";
 const CASES: readonly CliBCase[] = [
@@ -28,6 +29,7 @@ const CASES: readonly CliBCase[] = [
   ...SIXTH_CASES,
   ...SEVENTH_CASES,
   ...NINTH_CASES,
+  ...TENTH_CASES,
 ];
 
 /**

@@ -15,6 +15,7 @@ import { FIFTH_SCENES } from "./matrix/scenes/unseen-fifth.ts";
 import { NINTH_SCENES } from "./matrix/scenes/unseen-ninth.ts";
 import { SEVENTH_SCENES } from "./matrix/scenes/unseen-seventh.ts";
 import { SIXTH_SCENES } from "./matrix/scenes/unseen-sixth.ts";
+import { TENTH_SCENES } from "./matrix/scenes/unseen-tenth.ts";
 import { UNSEEN_SCENES } from "./matrix/scenes/unseen.ts";
 
 const USAGE =
@@ -124,6 +125,7 @@ function chooseScenes({ executor }: Cli, named: readonly string[]): readonly Sce
           ...SIXTH_SCENES,
           ...SEVENTH_SCENES,
           ...NINTH_SCENES,
+          ...TENTH_SCENES,
         ]
       : [];
   return scenes.filter(({ name }) => named.length === 0 || named.some((word) => name.startsWith(word)));

@@ -1,4 +1,5 @@
 import { NINTH_STREAMS } from "./streams-ninth.ts";
+import { TENTH_STREAMS } from "./streams-tenth.ts";
 
 /** An answer that begins well and turns out to be none, in the words of one API. */
 export interface Stream {
@@ -172,4 +173,4 @@ const RESPONSES: readonly Stream[] = [
 ];
 
 /** Streams that fail on the way, and ends that are none. */
-export const STREAMS: readonly Stream[] = [...CHAT, ...MESSAGES, ...RESPONSES, ...NINTH_STREAMS];
+export const STREAMS: readonly Stream[] = [...CHAT, ...MESSAGES, ...RESPONSES, ...NINTH_STREAMS, ...TENTH_STREAMS];
