@@ -33,8 +33,19 @@ export async function installPeer(directory: string): Promise<string> {
   return binary;
 }
 
-/** Starts the peer on loopback, telemetry off, in a home of its own, and ends it when `use` has ended. */
-export async function withPeer<T>(binary: string, directory: string, use: (peer: Peer) => Promise<T>): Promise<T> {
+/** A program that answers as the peer does, as far as it is asked. */
+export const BARE_RELAY = [process.execPath, join(import.meta.dirname, "bare-relay.mjs")] as const;
+
+/**
+ * Starts the peer on loopback, telemetry off, in a home of its own, and ends it when `use` has ended.
+ *
+ * @param command - its binary, or `BARE_RELAY`
+ */
+export async function withPeer<T>(
+  [program, ...args]: readonly [string, ...string[]],
+  directory: string,
+  use: (peer: Peer) => Promise<T>,
+): Promise<T> {
   const [bin, home] = [join(directory, "bin"), join(directory, "home")];
   for (const path of [bin, home]) mkdirSync(path, { recursive: true });
   copyFileSync(join(import.meta.dirname, "acp-agent.pl"), join(bin, "opencode"));
@@ -43,8 +54,8 @@ export async function withPeer<T>(binary: string, directory: string, use: (peer:
   // Only loopback is reachable: a peer that asks a registry waits for nothing.
   const nowhere = "http://127.0.0.1:9";
   const child = execa(
-    binary,
-    ["server", "--no-telemetry", "--no-token", "--host", "127.0.0.1", "--port", String(port)],
+    program,
+    [...args, "server", "--no-telemetry", "--no-token", "--host", "127.0.0.1", "--port", String(port)],
     {
       env: {
         HOME: home,
