@@ -1,0 +1,19 @@
+/** How what a repository brings shows that it ran, or was asked for. */
+export interface Marks {
+  /** A shell command that leaves a name. */
+  command(name: string): string;
+  /** The same as a program with arguments. */
+  program(name: string): string[];
+  /** The same as a script with its own first line. */
+  script(name: string): string;
+  /** The same as a module for Bun or Node. */
+  module(name: string): string;
+  /** Where no one is to ask for anything. */
+  readonly url: string;
+}
+
+/** Contents of files by path, below the repository's root. */
+export type Files = Readonly<Record<string, string>>;
+
+/** What its texts say to a model. */
+export const BROUGHT_TEXT = "This text came with the repository.";
