@@ -58,15 +58,7 @@ async function main(): Promise<number> {
   // The CLIs' user has to reach the binary, which it may not in a clone of somebody's own.
   const reachable = await mkdtemp(join(tmpdir(), "turnd-upgrade-"));
   const remove = (): void => rmSync(reachable, { recursive: true, force: true });
-  for (const [signal, exitCode] of [
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-  ] as const) {
-    process.once(signal, () => {
-      remove();
-      process.exit(print(`upgrade-cli: stopped; started again it goes on, with what is in ${directory}`, exitCode));
-    });
-  }
+  const { signal } = stop;
   try {
     await chmod(reachable, 0o755);
     const isPinned = !values["no-pin"];
@@ -77,13 +69,15 @@ async function main(): Promise<number> {
     const where = { directory: reachable, ...owner };
     const binary = await provideVersion(cli.name, version, where, packages);
     const { toolsDirectory: tools } = await provideClis(where);
-    const trial: Trial = { cli, version, binary, tools, directory };
+    const trial: Trial = { cli, version, binary, tools, directory, signal };
     const does = (step: StepResult["name"]): boolean => !values.skip.includes(step);
+    // A signal that came while npm ran.
+    signal.throwIfAborted();
     const steps: StepResult[] = [];
     if (does("probe")) steps.push(await runProbe(trial));
     if (does("matrix")) steps.push(await runMatrix(trial, values.case));
     if (does("scenes") && isRoot && values.case.length === 0) steps.push(await runScenes(trial));
-    if (does("tests") && isPinned) steps.push(await runTests(directory));
+    if (does("tests") && isPinned) steps.push(await runTests(trial));
     const { text, isBroken } = writeReport(trial, steps, isPinned, EXECUTORS[cli.executor].measuredVersions);
     await writeFile(join(directory, "report.txt"), text);
     process.stdout.write(text);
@@ -98,10 +92,26 @@ function print(text: string, exitCode: number): number {
   return exitCode;
 }
 
+/** What a signal ends: the step that runs, which ends its CLIs, and with it all. */
+const stop = new AbortController();
+let stoppedBy: "SIGINT" | "SIGTERM" | undefined;
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.on(name, () => {
+    if (stoppedBy === undefined) process.stderr.write("upgrade-cli: stopping …\n");
+    stoppedBy ??= name;
+    stop.abort();
+  });
+}
+
 try {
   process.exitCode = await main();
 } catch (error) {
-  if (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")) {
+  // Ctrl-C ends npm too: its failure is told before the signal.
+  await new Promise(setImmediate);
+  if (stoppedBy !== undefined) {
+    const text = "upgrade-cli: stopped; started again it goes on with the recordings that are there";
+    process.exitCode = print(text, stoppedBy === "SIGINT" ? 130 : 143);
+  } else if (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")) {
     process.exitCode = print(`${error.message}\n\n${USAGE}`, 2);
   } else if (error instanceof UpgradeError || (error instanceof Error && "syscall" in error)) {
     process.exitCode = print(`upgrade-cli: ${error.message}`, 1);

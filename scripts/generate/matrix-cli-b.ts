@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { CliBCase } from "./matrix/cli-b/case.ts";
+import { exitCodeOf } from "./matrix/await-exit.ts";
 import { compareScenes } from "./matrix/compare.ts";
 import { FAILURE_CASES, START_CASES } from "./matrix/cli-b/failure-cases.ts";
 import { ODD_ANSWERS } from "./matrix/cli-b/odd-answers.ts";
@@ -55,9 +56,10 @@ async function main(): Promise<void> {
       named.length === 0 || named.some((word) => word === name || (word.endsWith("-") && name.startsWith(word))),
   );
   const root = join(directory, "cli-b", version);
-  for (const entry of chosen) {
+  const missing = chosen.filter(({ name }) => !existsSync(join(root, name, "expected.json")));
+  for (const [index, entry] of missing.entries()) {
     const target = join(root, entry.name);
-    if (existsSync(join(target, "expected.json"))) continue;
+    console.error(`${index + 1} of ${missing.length}: ${entry.name}`);
     await recordCase({ version, binary: resolve(binary) }, entry, target);
   }
   const wrong = await compareScenes(root, chosen);
@@ -66,4 +68,8 @@ async function main(): Promise<void> {
   process.exitCode = wrong.length === 0 ? 0 : 1;
 }
 
-await main();
+try {
+  await main();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
+import { exitCodeOf } from "./matrix/await-exit.ts";
 import { compareRecordings, compareScenes } from "./matrix/compare.ts";
 import { CASES, resolveUrl, startProviders, type Case } from "./matrix/provider.ts";
 import { recordScene } from "./matrix/record-scene.ts";
@@ -89,18 +90,19 @@ async function runScenes(
   return wrong.length;
 }
 
-/** One that is there stays, so that a run can be continued. */
+/** One that is there stays, so that a run can be continued. Each that is played is a line on stderr: it takes minutes. */
 async function recordAll<Entry extends { readonly name: string }>(
   root: string,
   entries: readonly Entry[],
   atOnce: number,
   record: (entry: Entry, target: string) => Promise<void>,
 ): Promise<void> {
-  const queue = entries.values();
+  const missing = entries.filter(({ name }) => !existsSync(join(root, name, "turn.json")));
+  const queue = missing.entries();
   const work = async (): Promise<void> => {
-    for (const entry of queue) {
-      const target = join(root, entry.name);
-      if (!existsSync(join(target, "turn.json"))) await record(entry, target);
+    for (const [index, entry] of queue) {
+      console.error(`${index + 1} of ${missing.length}: ${entry.name}`);
+      await record(entry, join(root, entry.name));
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
@@ -161,9 +163,9 @@ if (executor === undefined || version === undefined || binary === undefined || d
     console.error(`no case of ${executor} begins with ${named.join(" or ")}`);
     process.exitCode = 2;
   } else {
-    const wrong = values.scenes
-      ? await runScenes(stage, directory, scenes, atOnce)
-      : await runMatrix(cli, directory, cases, { atOnce, isToTheEnd: values["to-the-end"] });
-    process.exitCode = wrong === 0 ? 0 : 1;
+    const run = values.scenes
+      ? runScenes(stage, directory, scenes, atOnce)
+      : runMatrix(cli, directory, cases, { atOnce, isToTheEnd: values["to-the-end"] });
+    process.exitCode = await run.then((wrong) => (wrong === 0 ? 0 : 1), exitCodeOf);
   }
 }

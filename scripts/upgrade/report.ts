@@ -29,7 +29,7 @@ function readWrong(output: string): readonly string[] {
  * @param measured - the oldest and the newest version that turnd was measured with
  */
 export function writeReport(
-  { cli, version, directory }: Trial,
+  { cli, version, directory }: Pick<Trial, "cli" | "version" | "directory">,
   steps: readonly StepResult[],
   isPinned: boolean,
   measured: readonly [oldest: string, newest: string],

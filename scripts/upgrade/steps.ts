@@ -5,6 +5,8 @@ import { execa } from "execa";
 import type { Upgradable } from "./candidate.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
+/** A step that is ended ends its CLIs, and unmounts and removes what it made. */
+const forceKillAfterDelay = 30_000;
 
 /** One part of the routine: what it printed, and whether it found anything that breaks. */
 export interface StepResult {
@@ -23,24 +25,28 @@ export interface Trial {
   readonly tools: string;
   /** Gets everything that is recorded. */
   readonly directory: string;
+  /** Ends the step that runs. */
+  readonly signal: AbortSignal;
 }
 
 /** Plays the probe's scenarios; their recordings are left in `probe/`. */
-export async function runProbe({ cli, binary, tools, directory }: Trial): Promise<StepResult> {
+export async function runProbe({ cli, binary, tools, directory, signal }: Trial): Promise<StepResult> {
   const kept = join(directory, "probe");
   await rm(kept, { recursive: true, force: true });
   const prefix = cli.executor === "cli-a" ? "CLI_A" : "CLI_B";
   const runAs = process.getuid?.() === 0 ? "1000:1000" : "self";
-  return run("probe", directory, ["src/daemon/main.ts", "probe", "--keep", kept, cli.executor], {
+  const env = {
     [`${prefix}_NAME`]: cli.name,
     [`${prefix}_BIN`]: binary,
     TURND_RUN_AS: runAs,
     PATH: `${process.env["PATH"] ?? "/usr/bin:/bin"}:${tools}`,
-  });
+  };
+  return run("probe", { directory, signal }, ["src/daemon/main.ts", "probe", "--keep", kept, cli.executor], env);
 }
 
 /** Plays every way in which a provider may fail; the recordings are left in `matrix/`, and one that is there stays. */
-export function runMatrix({ cli, version, binary, directory }: Trial, cases: readonly string[]): Promise<StepResult> {
+export function runMatrix(trial: Trial, cases: readonly string[]): Promise<StepResult> {
+  const { cli, version, binary, directory } = trial;
   const args = [
     "--executor",
     cli.executor,
@@ -51,35 +57,38 @@ export function runMatrix({ cli, version, binary, directory }: Trial, cases: rea
     join(directory, "matrix"),
     ...cases,
   ];
-  return run("matrix", directory, ["scripts/generate/matrix.ts", ...args]);
+  return run("matrix", trial, ["scripts/generate/matrix.ts", ...args]);
 }
 
 /** Plays every scene, a run whose end is known beforehand; the labelled recordings are left in `scenes/`. Needs root, for scenes of full disks. */
-export function runScenes({ cli, version, binary, tools, directory }: Trial): Promise<StepResult> {
+export function runScenes(trial: Trial): Promise<StepResult> {
+  const { cli, version, binary, tools, directory } = trial;
   const of = ["--version", version, "--binary", binary];
   const args =
     cli.executor === "cli-a"
       ? ["scripts/generate/matrix.ts", "--executor", cli.executor, ...of, "--tools", tools, "--scenes"]
       : ["scripts/generate/matrix-cli-b.ts", ...of];
-  return run("scenes", directory, [...args, join(directory, "scenes")]);
+  return run("scenes", trial, [...args, join(directory, "scenes")]);
 }
 
 /** Runs the tests of the real CLIs, which take every version that is pinned. */
-export function runTests(directory: string): Promise<StepResult> {
-  return run("tests", directory, ["node_modules/vitest/vitest.mjs", "run", "--project", "real"]);
+export function runTests(trial: Trial): Promise<StepResult> {
+  return run("tests", trial, ["node_modules/vitest/vitest.mjs", "run", "--project", "real"]);
 }
 
 /** Runs a program of this repository; what it prints is shown, and kept in `<name>.txt`. */
 async function run(
   name: StepResult["name"],
-  directory: string,
+  { directory, signal }: Pick<Trial, "directory" | "signal">,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<StepResult> {
   process.stderr.write(`upgrade-cli: ${name} …\n`);
-  const child = execa(process.execPath, args, { cwd: ROOT, env, all: true, reject: false, maxBuffer: Infinity });
+  const kept = { all: true, reject: false, maxBuffer: Infinity } as const;
+  const child = execa(process.execPath, args, { cwd: ROOT, env, ...kept, cancelSignal: signal, forceKillAfterDelay });
   child.all.pipe(process.stderr, { end: false });
   child.all.pipe(createWriteStream(join(directory, `${name}.txt`)));
   const { exitCode = 1, all } = await child;
+  signal.throwIfAborted();
   return { name, exitCode, output: all };
 }

@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { CLI_VERSIONS } from "../harness/cli-versions.ts";
+import { processesNaming } from "../harness/processes.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 
 const PINS = join(REPOSITORY, "sandbox/versions/package.json");
 
@@ -24,6 +26,35 @@ test("tries a version of the registry beside the repository, which stays as it i
   expect(readFileSync(join(directory, "report.txt"), "utf8")).toBe(`${stdout}\n`);
   expect(readFileSync(PINS, "utf8")).toBe(before);
 });
+
+test(
+  "a signal ends the CLI that is recorded too, and the next run begins with that recording again",
+  { timeout: 600_000 },
+  async () => {
+    const directory = temporaryDirectory(onTestFinished);
+    const version = CLI_VERSIONS.codex.image;
+    // Its provider never answers, and the CLI has no time limit of its own.
+    const recording = join(directory, "matrix/cli-b", version, "hang");
+    const args = ["codex", version, "--no-pin", "--skip", "probe", "--case", "hang", "--directory", directory];
+    for (const [signal, exitCode] of [
+      ["SIGTERM", 143],
+      ["SIGINT", 130],
+    ] as const) {
+      const running = upgrade(...args);
+      onTestFinished(() => void running.kill("SIGKILL"));
+      const hasStarted = (): boolean =>
+        processesNaming(`${recording}/`, "anywhere").length > 0 &&
+        existsSync(join(recording, "stdout.jsonl")) &&
+        readFileSync(join(recording, "stdout.jsonl"), "utf8").includes("thread.started");
+      await waitFor("the CLI to be asked", hasStarted, 240_000);
+      running.kill(signal);
+      const ended = await running;
+      expect(ended).toMatchObject({ exitCode, stderr: expect.stringContaining("started again it goes on") });
+      expect(processesNaming(`${directory}/`, "anywhere")).toEqual([]);
+      expect(readdirSync(recording)).not.toContain("turn.json");
+    }
+  },
+);
 
 test("wrong arguments end with 2, a version that is not there with 1", { timeout: 60_000 }, async () => {
   const wrong = [

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { findUpgradable } from "../../scripts/upgrade/candidate.ts";
 import { writeReport } from "../../scripts/upgrade/report.ts";
-import type { StepResult, Trial } from "../../scripts/upgrade/steps.ts";
+import type { StepResult } from "../../scripts/upgrade/steps.ts";
 
 const cli = findUpgradable("codex");
 if (cli === undefined) throw new Error("codex can be upgraded");
-const TRIAL: Trial = { cli, version: "9.9.9", binary: "/bin/codex", tools: "/bin", directory: "/kept" };
+const TRIAL = { cli, version: "9.9.9", directory: "/kept" };
 
 const MEASURED = ["2.0.0", "9.0.0"] as const;
 

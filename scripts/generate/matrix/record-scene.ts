@@ -13,10 +13,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Exit } from "../../../src/protocol/index.ts";
 import { say, type Scenario } from "../../../src/scripted-model/reply.ts";
 import { DEFAULT_SCENARIO } from "../../../src/scripted-model/scenarios.ts";
 import { startScriptedModel, type ScriptedModel } from "../../../src/scripted-model/server.ts";
+import { awaitExit } from "./await-exit.ts";
 import { leaveRecording, type Played } from "./leave-recording.ts";
 import { childOf, marker, type Places, type Scene, type Stop } from "./scene.ts";
 import { toEnv, writeConfig, type Stage } from "./scene-home.ts";
@@ -132,10 +132,7 @@ async function play(stage: Stage, scene: Scene, set: Set): Promise<Played> {
     setTimeout(() => child.kill(scene.stop?.signal), scene.stop.shows?.source === "." ? 0 : SETTLE_MS);
   }, 50);
   const limit = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
-  const exit = await new Promise<Exit>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code, signal) => resolve({ code, signal }));
-  }).finally(() => {
+  const exit = await awaitExit(child).finally(() => {
     clearInterval(look);
     clearTimeout(limit);
     [stdin, stdout, stderr].forEach(closeSync);

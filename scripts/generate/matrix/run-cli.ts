@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Exit } from "../../../src/protocol/index.ts";
+import { awaitExit } from "./await-exit.ts";
 import type { Case } from "./provider.ts";
 
 /** One version of a CLI. */
@@ -35,6 +35,8 @@ export const PACKAGES = {
 export async function recordRun(run: Run): Promise<void> {
   const { cli, directory, limitMs } = run;
   const home = join(directory, "home");
+  // What an interrupted run has left is no start.
+  rmSync(directory, { recursive: true, force: true });
   mkdirSync(home, { recursive: true });
   const { args, env } = cli.executor === "cli-a" ? prepareCliA(run, home) : prepareCliB(run, home);
   writeFileSync(join(home, "prompt.txt"), "hello\n");
@@ -51,11 +53,7 @@ export async function recordRun(run: Run): Promise<void> {
   // CLI A alone repeats for ever what it thinks will pass: once it has begun to, it has said all it will say.
   const limit = setTimeout(() => child.kill("SIGKILL"), limitMs);
   const look = setInterval(() => run.isToTheEnd !== true && hasSaidAll(directory) && child.kill("SIGKILL"), 1000);
-  const ended = new Promise<Exit>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code, signal) => resolve({ code, signal }));
-  });
-  const exit = await ended.finally(() => {
+  const exit = await awaitExit(child).finally(() => {
     clearTimeout(limit);
     clearInterval(look);
     files.forEach(closeSync);

@@ -7,6 +7,7 @@ import { cliB } from "../../../../src/daemon/executors/cli-b/adapter.ts";
 import type { CliFeatures } from "../../../../src/daemon/executors/contract/cli-features.ts";
 import { asUser } from "../../../../src/daemon/process/run-as.ts";
 import type { Exit } from "../../../../src/protocol/index.ts";
+import { awaitExit } from "../await-exit.ts";
 import type { CliBCase, Place } from "./case.ts";
 import { writeLabel } from "./label.ts";
 import type { Reply } from "./replies.ts";
@@ -113,18 +114,18 @@ async function run(
     entry.hasRival === true ? start([openSync(join(directory, "prompt"), "r"), "ignore", "ignore"]) : undefined;
   if (rival !== undefined) await new Promise((resolve) => setTimeout(resolve, 1_500));
   const child = start(files);
-  const ended = new Promise<Exit>((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
   const signals = [...(entry.stop?.signals ?? [])];
   const look = setInterval(() => {
     const said = readFileSync(join(directory, "stdout.jsonl"), "utf8");
     if (entry.stop?.when.test(said) === true && signals.length > 0) child.kill(signals.shift());
   }, 250);
   const limit = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
-  const exit = await ended;
-  clearInterval(look);
-  clearTimeout(limit);
-  rival?.kill("SIGKILL");
-  files.forEach(closeSync);
+  const exit = await awaitExit(child).finally(() => {
+    clearInterval(look);
+    clearTimeout(limit);
+    rival?.kill("SIGKILL");
+    files.forEach(closeSync);
+  });
   rmSync(join(directory, "prompt"));
   return { args, exit };
 }
