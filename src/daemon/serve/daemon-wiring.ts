@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { createFileService } from "../files/create-file-service.ts";
 import { createApp } from "../http/app.ts";
 import { createBrowserSessions } from "../http/inspector/browser-sessions.ts";
-import { addProcessMetrics, createMetrics } from "../http/routes/metrics.ts";
+import { createMetrics } from "../http/routes/metrics.ts";
 import type { Starter } from "../process/starter/starter.ts";
 import type { Lock } from "../storage/lock.ts";
 import { startTracing } from "../tracing/start-tracing.ts";
@@ -58,7 +58,6 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
   let hasTurns = false;
   try {
     const metrics = createMetrics();
-    addProcessMetrics(metrics);
     const tracing = await startTracing(settings, VERSION, logger);
     const parts = { ...unobserved, observer: metrics.observer, tracer: tracing.tracer };
     for (const warning of parts.warnings) logger.warn(warning);

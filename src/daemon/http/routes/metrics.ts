@@ -136,7 +136,11 @@ function createVersionLabel(): (version: string | undefined) => string {
   };
 }
 
-/** Adds Node's metrics of the process: memory, CPU, event loop, open files. Once per process. */
+/**
+ * Adds Node's metrics of the process: memory, CPU, event loop, open files. Once per registry.
+ *
+ * From then on Node looks at its event loop a hundred times a second, and at each collection of garbage.
+ */
 export function addProcessMetrics({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry });
 }
@@ -161,7 +165,11 @@ export const metricsRoutes: FastifyPluginAsyncZod<MetricsRoutesOptions> = async 
       ...refusals(),
     },
   };
+  let hasProcess = false;
   app.get("/metrics", { schema }, async (_request, reply) => {
+    // Nobody may ever ask, and a turnd that waits would use a hundredth of a core to be ready for it.
+    if (!hasProcess) addProcessMetrics(metrics);
+    hasProcess = true;
     return reply.type(metrics.registry.contentType).send(await metrics.registry.metrics());
   });
 };
