@@ -24,7 +24,8 @@ export async function toPart(module: string): Promise<string> {
     define: { "import.meta.url": "partUrl", "import.meta.dirname": "partDirectory" },
   });
   if (warnings.length > 0) throw new Error(warnings.map(({ text }) => text).join("\n"));
-  return `(function(${PARAMETERS.join(",")}){${code}})\n`;
+  // Every module is strict.
+  return `(function(${PARAMETERS.join(",")}){"use strict";${code}})\n`;
 }
 
 /** Escapes what esbuild has left in regular expressions and comments; strings it has escaped itself. */

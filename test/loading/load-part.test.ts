@@ -69,6 +69,15 @@ test("a part is ASCII, in regular expressions too", async () => {
   expect(loadPart(pathOf("a.cjs"))).toMatchObject({ found: "モデル" });
 });
 
+test("a part is strict, as modules are", async () => {
+  const pathOf = await putParts({
+    "a.cjs": "export const self = (function () { return this; })(); export const set = () => { undeclared = 1; };",
+  });
+  const part = loadPart(pathOf("a.cjs")) as { self: unknown; set: () => void };
+  expect(part.self).toBeUndefined();
+  expect(part.set).toThrow(ReferenceError);
+});
+
 test("what a script cannot have is no part", async () => {
   await expect(toPart("export const isMain = import.meta.main;")).rejects.toThrow("import.meta");
   await expect(toPart("await 1;")).rejects.toThrow("await");
