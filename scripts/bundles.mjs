@@ -19,6 +19,7 @@ export const TURND = {
     "src/client",
     "scripts/start",
     "scripts/bundle-builtins.ts",
+    "scripts/bundle-parts.ts",
     "scripts/bundle-turnd.ts",
     "scripts/clis.ts",
     "scripts/fill-environment.ts",
