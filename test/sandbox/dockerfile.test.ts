@@ -9,7 +9,7 @@ const read = (path: string): string => readFileSync(join(REPOSITORY, path), "utf
 function withImports(path: string, found = new Set<string>()): string[] {
   if (found.has(path)) return [];
   found.add(path);
-  const imports = read(path).matchAll(/ from "(\.[^"]+)";/g);
+  const imports = read(path).matchAll(/^import .* from "(\.[^"]+)";$/gm);
   for (const [, target = ""] of imports)
     withImports(relative(REPOSITORY, join(REPOSITORY, dirname(path), target)), found);
   return [...found];
