@@ -26,6 +26,7 @@ const USAGE = `usage: npm run upgrade-cli -- <cli-a|cli-b|opencode|codex> <versi
 
   --no-pin              leave the repository as it is: install elsewhere, probe, play the matrix
   --case <name>         play only cases of the matrix that begin with it, and no scenes; may be repeated
+  --test <name>         run only test files whose path has it; may be repeated
   --skip <step>         probe, matrix, scenes or tests; may be repeated. Scenes need root: without it they are left out
   --directory <path>    gets recordings and reports; default .turnd/upgrades/<cli>-<version>
 
@@ -42,6 +43,7 @@ async function main(): Promise<number> {
       "no-pin": { type: "boolean", default: false },
       case: { type: "string", multiple: true, default: [] },
       skip: { type: "string", multiple: true, default: [] },
+      test: { type: "string", multiple: true, default: [] },
       directory: { type: "string" },
       help: { type: "boolean", short: "h", default: false },
     },
@@ -77,7 +79,7 @@ async function main(): Promise<number> {
     if (does("probe")) steps.push(await runProbe(trial));
     if (does("matrix")) steps.push(await runMatrix(trial, values.case));
     if (does("scenes") && isRoot && values.case.length === 0) steps.push(await runScenes(trial));
-    if (does("tests") && isPinned) steps.push(await runTests(trial));
+    if (does("tests") && isPinned) steps.push(await runTests(trial, values.test));
     const { text, isBroken } = writeReport(trial, steps, isPinned, EXECUTORS[cli.executor].measuredVersions);
     await writeFile(join(directory, "report.txt"), text);
     process.stdout.write(text);

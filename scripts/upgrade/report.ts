@@ -9,13 +9,48 @@ export interface Report {
   readonly isBroken: boolean;
 }
 
+const STEPS = ["probe", "matrix", "scenes", "tests"] as const satisfies readonly StepResult["name"][];
+
+/** Of a step that did not run to its end. */
+const LAST_LINES = 5;
+
 /** How the lines are recognised that a person has to act on. */
 const FINDS: Readonly<Record<StepResult["name"], (output: string) => readonly string[]>> = {
   probe: (output) => between(output, /^ {2}BREAKS$/, /^$/),
   matrix: readWrong,
   scenes: readWrong,
-  tests: (output) => output.split("\n").filter((line) => /^\s*(?:FAIL|Test Files) /.test(line)),
+  tests: readFailed,
 };
+
+/** What to do about them. The probe's lines have it already. */
+const REMEDIES: Readonly<Record<StepResult["name"], (trial: Tried) => readonly string[]>> = {
+  probe: () => [],
+  matrix: (trial) => explain(trial, "matrix"),
+  scenes: (trial) => explain(trial, "scenes"),
+  tests: ({ cli, version }) => [
+    `again, after a change: npm run upgrade-cli -- ${cli.executor} ${version} --skip probe --skip matrix --skip scenes --test <file>`,
+  ],
+};
+
+function explain({ cli, version, directory }: Tried, step: "matrix" | "scenes"): readonly string[] {
+  const recording = `${directory}/${step}/${cli.executor}/${version}/<name>`;
+  return [`\`bin/turnd replay --explain ${recording}\` names the rule that decided; widen it, or add one`];
+}
+
+/** Each test that failed with the first line of why, and how many files there were. */
+function readFailed(output: string): readonly string[] {
+  const lines = output.split("\n");
+  return lines.flatMap((line, index) => {
+    if (/^\s*Test Files /.test(line)) return [line.trim()];
+    // A test that fails in several projects, or beside others with the same reason, is listed without one.
+    if (!/^\s*FAIL /.test(line)) return [];
+    const next = lines[index + 1]?.trim() ?? "";
+    return [line.trim(), ...(next === "" || next.startsWith("FAIL ") ? [] : [`  ${next}`])];
+  });
+}
+
+/** What a page is of. */
+type Tried = Pick<Trial, "cli" | "version" | "directory">;
 
 /** What turnd reads otherwise than it is labelled. */
 function readWrong(output: string): readonly string[] {
@@ -29,19 +64,22 @@ function readWrong(output: string): readonly string[] {
  * @param measured - the oldest and the newest version that turnd was measured with
  */
 export function writeReport(
-  { cli, version, directory }: Pick<Trial, "cli" | "version" | "directory">,
+  trial: Tried,
   steps: readonly StepResult[],
   isPinned: boolean,
   measured: readonly [oldest: string, newest: string],
 ): Report {
+  const { cli, version } = trial;
+  const missing = STEPS.filter((name) => steps.every((step) => step.name !== name));
   const broken = steps.filter(({ exitCode }) => exitCode !== 0);
   const lines = [
     `${cli.executor}: ${cli.name} ${version}`,
     "",
-    ...steps.flatMap((step) => describeStep(step, directory)),
+    ...steps.flatMap((step) => describeStep(step, trial)),
+    ...(missing.length === 0 ? [] : [`not run: ${missing.join(", ")}`, ""]),
     "Left to decide:",
     ...(broken.length === 0
-      ? ["- nothing breaks"]
+      ? [missing.length === 0 ? "- nothing breaks" : "- nothing breaks in what was run"]
       : ["- what breaks above: docs/upgrading-a-cli.md says how each kind is fixed"]),
     ...(isPinned
       ? decisions(cli.executor, version, measured)
@@ -50,10 +88,19 @@ export function writeReport(
   return { text: `${lines.join("\n")}\n`, isBroken: broken.length > 0 };
 }
 
-function describeStep({ name, exitCode, output }: StepResult, directory: string): string[] {
-  const found = FINDS[name](stripVTControlCharacters(output));
-  const verdict = exitCode === 0 ? "nothing breaks" : `exit code ${exitCode}`;
-  return [`${name}: ${verdict} (${directory}/${name}.txt)`, ...found.map((line) => `  ${line.trimEnd()}`), ""];
+function describeStep({ name, exitCode, output }: StepResult, trial: Tried): string[] {
+  const text = stripVTControlCharacters(output);
+  const title = (verdict: string): string => `${name}: ${verdict} (${trial.directory}/${name}.txt)`;
+  const found = FINDS[name](text).map((line) => `  ${line.trimEnd()}`);
+  if (exitCode === 0) return [title("nothing breaks"), ...found, ""];
+  // What ended without a find has not run to its end: its last words are why.
+  if (found.length === 0) return [title(`did not run to its end (exit code ${exitCode})`), ...lastLines(text), ""];
+  return [title(`exit code ${exitCode}`), ...found, ...REMEDIES[name](trial).map((line) => `      ${line}`), ""];
+}
+
+function lastLines(text: string): string[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.slice(-LAST_LINES).map((line) => `  ${line.trimEnd()}`);
 }
 
 function decisions(executor: string, version: string, [oldest, newest]: readonly [string, string]): string[] {
@@ -63,6 +110,7 @@ function decisions(executor: string, version: string, [oldest, newest]: readonly
   return [
     `- which recordings become fixtures: fixtures/${executor}/${version}/<behaviour>, each with its expected.json`,
     `- what docs/contracts/${executor}.md says of ${version}`,
+    "- whether it stays pinned: commit sandbox/versions, or `git checkout sandbox/versions` takes it out",
     ...(isNewer || isOlder
       ? [`- measuredVersions in src/daemon/executors/${executor}/adapter.ts: ${range}, once the above is done`]
       : []),

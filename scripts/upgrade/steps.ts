@@ -71,9 +71,13 @@ export function runScenes(trial: Trial): Promise<StepResult> {
   return run("scenes", trial, [...args, join(directory, "scenes")]);
 }
 
-/** Runs the tests of the real CLIs, which take every version that is pinned. */
-export function runTests(trial: Trial): Promise<StepResult> {
-  return run("tests", trial, ["node_modules/vitest/vitest.mjs", "run", "--project", "real"]);
+/**
+ * Runs the tests of the real CLIs, which take every version that is pinned.
+ *
+ * @param names - only files whose path has one of these; empty: all
+ */
+export function runTests(trial: Trial, names: readonly string[]): Promise<StepResult> {
+  return run("tests", trial, ["node_modules/vitest/vitest.mjs", "run", "--project", "real", ...names]);
 }
 
 /** Runs a program of this repository; what it prints is shown, and kept in `<name>.txt`. */

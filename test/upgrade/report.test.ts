@@ -34,10 +34,61 @@ test("what breaks is named, with where the whole is; what is merely new is not",
   expect(text).toContain("fixtures/cli-b/9.9.9/");
 });
 
+test("what was left out is named: that nothing breaks is said of what was run", () => {
+  const all = (["probe", "matrix", "scenes", "tests"] as const).map((name) => ({ name, exitCode: 0, output: "" }));
+  expect(writeReport(TRIAL, [MATRIX], true, MEASURED).text).toContain("not run: probe, scenes, tests\n");
+  expect(writeReport(TRIAL, [MATRIX], true, MEASURED).text).toContain("- nothing breaks in what was run\n");
+  const { text } = writeReport(TRIAL, all, true, MEASURED);
+  expect(text).not.toContain("not run");
+  expect(text).toContain("- nothing breaks\n");
+});
+
+test("each find has what to do about it, and a step that did not run to its end its last words", () => {
+  const wrong: StepResult = { name: "scenes", exitCode: 1, output: "1 of 2: a\n! a: unknown, not auth_failed\n" };
+  const stopped: StepResult = { name: "matrix", exitCode: 1, output: "1 of 2: a\n\nError: no space left\n" };
+  const { text } = writeReport(TRIAL, [wrong, stopped], true, MEASURED);
+  expect(text).toContain("`bin/turnd replay --explain /kept/scenes/cli-b/9.9.9/<name>` names the rule");
+  expect(text).toContain(
+    "matrix: did not run to its end (exit code 1) (/kept/matrix.txt)\n  1 of 2: a\n  Error: no space left\n",
+  );
+  expect(text).toContain("git checkout sandbox/versions");
+});
+
+test("a test that fails is named with the first line of why, and how to run it again", () => {
+  const output = [
+    " \u001B[32m✓\u001B[39m real test/e2e/plan.test.ts (2 tests)",
+    "",
+    "⎯⎯⎯⎯⎯⎯⎯ Failed Tests 2 ⎯⎯⎯⎯⎯⎯⎯",
+    "",
+    "\u001B[41m FAIL \u001B[49m real test/e2e/stop.test.ts > 9.9.9 > a turn ends",
+    "AssertionError: expected 1 to be 2",
+    " ❯ test/e2e/stop.test.ts:3:1",
+    "",
+    " FAIL  real test/e2e/turns.test.ts > 9.9.9 > a turn runs",
+    " FAIL  real test/e2e/turns.test.ts > 9.9.9 > another runs",
+    "Error: no version",
+    "",
+    " Test Files  2 failed | 1 passed (3)",
+  ].join("\n");
+  const { text } = writeReport(TRIAL, [{ name: "tests", exitCode: 1, output }], true, MEASURED);
+  expect(text).toContain(
+    [
+      "tests: exit code 1 (/kept/tests.txt)",
+      "  FAIL  real test/e2e/stop.test.ts > 9.9.9 > a turn ends",
+      "    AssertionError: expected 1 to be 2",
+      "  FAIL  real test/e2e/turns.test.ts > 9.9.9 > a turn runs",
+      "  FAIL  real test/e2e/turns.test.ts > 9.9.9 > another runs",
+      "    Error: no version",
+      "  Test Files  2 failed | 1 passed (3)",
+      "      again, after a change: npm run upgrade-cli -- cli-b 9.9.9 --skip probe --skip matrix --skip scenes --test <file>",
+    ].join("\n"),
+  );
+});
+
 test("a step that cannot be run breaks, whatever it printed; where nothing is pinned that is left to decide", () => {
   const { text, isBroken } = writeReport(TRIAL, [{ ...MATRIX, exitCode: 2, output: "" }], false, MEASURED);
   expect(isBroken).toBe(true);
-  expect(text).toContain("matrix: exit code 2");
+  expect(text).toContain("matrix: did not run to its end (exit code 2)");
   expect(text).toContain("npm run upgrade-cli -- cli-b 9.9.9");
   expect(writeReport(TRIAL, [MATRIX], true, MEASURED).isBroken).toBe(false);
 });
@@ -49,7 +100,9 @@ test("a scene that turnd reads otherwise than its label is named", () => {
     output: "! bad-key: unknown, not auth_failed\n2 scenes below /x\n",
   };
   const { text } = writeReport(TRIAL, [scenes], true, MEASURED);
-  expect(text).toContain("scenes: exit code 1 (/kept/scenes.txt)\n  ! bad-key: unknown, not auth_failed\n");
+  expect(text).toContain(
+    "scenes: exit code 1 (/kept/scenes.txt)\n  ! bad-key: unknown, not auth_failed\n      `bin/turnd replay --explain ",
+  );
 });
 
 test.each([
