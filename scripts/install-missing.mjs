@@ -63,8 +63,12 @@ function installPostgres() {
   process.exit(1);
 }
 
-/** @param {string} directory one that holds a package-lock.json */
-function isInstalled(directory) {
+/**
+ * Whether what a lock wants is installed beside it.
+ *
+ * @param {string} directory one that holds a package-lock.json
+ */
+export function isInstalled(directory) {
   if (!existsSync(join(directory, "node_modules/.package-lock.json"))) return false;
   const lock = readFileSync(join(directory, "package-lock.json"));
   const stamp = join(directory, STAMP);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { execa } from "execa";
 import { z } from "zod";
+import { isInstalled } from "../install-missing.mjs";
 import { runNpm } from "../run-npm.mjs";
 
 /** Every version of the CLIs that is known beside the ones of the image. */
@@ -87,7 +88,8 @@ export async function pinVersion(cli: Upgradable, version: string): Promise<void
     if (!isLocked(manifest, before.lock)) {
       npm(["install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved"], VERSIONS);
     }
-    npm(["ci"], VERSIONS);
+    // `npm ci` takes all of it away first: nothing that is there has to be fetched again, or goes while it runs.
+    if (!isInstalled(VERSIONS)) npm(["ci"], VERSIONS);
   } catch (error) {
     replaceFile(paths.manifest, before.manifest);
     replaceFile(paths.lock, before.lock);
