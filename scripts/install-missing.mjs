@@ -76,13 +76,17 @@ export function isInstalled(directory) {
   return holdsAll(directory, JSON.parse(String(lock)).packages);
 }
 
-/** Whether another command, such as a plain `npm ci`, has installed the lock. */
+/**
+ * Whether another command, such as a plain `npm ci`, has installed the lock. What npm has noted is not enough: it notes what
+ * `npm install --package-lock-only` has only locked too.
+ */
 function holdsAll(directory, locked) {
   const hidden = JSON.parse(readFileSync(join(directory, "node_modules/.package-lock.json"), "utf8")).packages;
   return Object.entries(locked).every(([path, entry]) => {
     if (path === "") return true;
     const installed = hidden[path];
-    return installed === undefined ? entry.optional && !isForHere(entry) : installed.version === entry.version;
+    if (installed === undefined) return entry.optional && !isForHere(entry);
+    return installed.version === entry.version && existsSync(join(directory, path, "package.json"));
   });
 }
 

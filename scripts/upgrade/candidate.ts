@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -90,6 +90,7 @@ export async function pinVersion(cli: Upgradable, version: string): Promise<void
     }
     // `npm ci` takes all of it away first: nothing that is there has to be fetched again, or goes while it runs.
     if (!isInstalled(VERSIONS)) npm(["ci"], VERSIONS);
+    assertInstalled(cli, version, VERSIONS);
   } catch (error) {
     replaceFile(paths.manifest, before.manifest);
     replaceFile(paths.lock, before.lock);
@@ -127,6 +128,19 @@ export async function installElsewhere(cli: Upgradable, version: string, directo
   const manifest = { private: true, optionalDependencies: packagesOf(cli, version) };
   await writeFile(join(directory, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   npm(["install", "--ignore-scripts", "--no-package-lock"], directory);
+  assertInstalled(cli, version, directory);
+}
+
+/**
+ * What is optional npm leaves out without a word where the registry does not have it.
+ *
+ * @throws {UpgradeError} if it has
+ */
+export function assertInstalled(cli: Upgradable, version: string, directory: string): void {
+  for (const [name, wanted] of Object.entries(packagesOf(cli, version))) {
+    if (existsSync(join(directory, "node_modules", name, "package.json"))) continue;
+    throw new UpgradeError(`npm did not install ${wanted.replace(/^npm:/, "")}: the registry may not have it`);
+  }
 }
 
 /** The platform packages hold the native binaries: no wrapper, no install script. */
