@@ -9,6 +9,7 @@ import { provideClis, provideVersion } from "./clis.ts";
 import {
   findUpgradable,
   installElsewhere,
+  NpmEnded,
   pinVersion,
   resolveVersion,
   UpgradeError,
@@ -108,8 +109,7 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
 try {
   process.exitCode = await main();
 } catch (error) {
-  // Ctrl-C ends npm too: its failure is told before the signal.
-  await new Promise(setImmediate);
+  if (error instanceof NpmEnded) stoppedBy ??= error.signal;
   if (stoppedBy !== undefined) {
     const text = "upgrade-cli: stopped; started again it goes on with the recordings that are there";
     process.exitCode = print(text, stoppedBy === "SIGINT" ? 130 : 143);

@@ -37,6 +37,17 @@ export class UpgradeError extends Error {
   }
 }
 
+/** Ctrl-C ends npm too, and while it runs nothing here hears of the signal. */
+export class NpmEnded extends Error {
+  readonly signal: "SIGINT" | "SIGTERM";
+
+  constructor(signal: "SIGINT" | "SIGTERM") {
+    super(`npm was ended by ${signal}`);
+    this.name = "NpmEnded";
+    this.signal = signal;
+  }
+}
+
 /** What `npm view --json` prints: a version, several, or why there is none. */
 const Viewed = z.union([
   z.string(),
@@ -152,7 +163,8 @@ function packagesOf({ name }: Upgradable, version: string): Record<string, strin
 }
 
 function npm(args: readonly string[], directory: string): void {
-  const { status, error } = runNpm(args, directory);
+  const { status, signal, error } = runNpm(args, directory);
+  if (signal === "SIGINT" || signal === "SIGTERM") throw new NpmEnded(signal);
   if (status !== 0)
     throw new UpgradeError(`npm ${args[0]} failed in ${directory} (${error?.message ?? `exit code ${status}`})`);
 }
