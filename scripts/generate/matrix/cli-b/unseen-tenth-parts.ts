@@ -38,11 +38,21 @@ export const instead =
   (...words: readonly string[]) =>
   (args: readonly string[]): readonly string[] => [...args.slice(0, -1), ...words];
 
-/** A repository with one commit and one change that is not committed. */
-export const repository = ({ shell, workspace }: Place): void =>
-  shell(`cd ${workspace} && export GIT_CONFIG_GLOBAL=/dev/null && git init -q . && printf 'a\\nb\\n' >list.txt &&
-    git add . && git -c user.name=t -c user.email=t@t.invalid commit -qm 'add list' && echo c >>list.txt &&
+/** Git refuses a directory of another user's. */
+const own = ({ shell, workspace }: Place, command: string): void =>
+  shell(`cd ${workspace} && chown 0:0 . && GIT_CONFIG_GLOBAL=/dev/null && export GIT_CONFIG_GLOBAL && ${command}
     chown -R 1000:1000 .`);
+
+/** A repository with one commit and one change that is not committed. */
+export const repository = (place: Place): void =>
+  own(
+    place,
+    `git init -q . && printf 'a\nb\n' >list.txt && git add . &&
+    git -c user.name=t -c user.email=t@t.invalid commit -qm 'add list' && echo c >>list.txt`,
+  );
+
+/** A repository without a commit, with one file that is to be the first. */
+export const newRepository = (place: Place): void => own(place, "git init -q . && echo x >x.c && git add x.c");
 
 /** Starts a command where no user namespace can be made. */
 export const WITHOUT_NAMESPACES = [

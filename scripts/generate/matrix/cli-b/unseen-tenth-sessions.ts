@@ -1,6 +1,6 @@
 import { wholeFile, type CliBCase } from "./case.ts";
 import { answer, broken, HANG, page, refusal, RESET, shell, text } from "./replies.ts";
-import { early, END, fine, IN_COMMAND, json, refuses, SAID } from "./unseen-tenth-parts.ts";
+import { early, END, fine, IN_COMMAND, json, newRepository, refuses, SAID } from "./unseen-tenth-parts.ts";
 
 const BEFORE = [answer(text("Noted."))] as const;
 const SLEEPS = [answer(shell("echo busy; sleep 50"))] as const;
@@ -144,9 +144,11 @@ export const TENTH_SESSIONS: readonly CliBCase[] = [
   },
   {
     name: "tenth-cancel-at-once",
-    label: { status: "cancelled", why: "SIGINT by turnd as soon as the CLI is started" },
+    label: { status: "cancelled", why: "SIGINT as soon as the CLI is started" },
     replies: [HANG],
-    stop: { when: /^/, signals: ["SIGINT"], by: "cancel" },
+    // Sooner than the recorder looks.
+    within: ["sh", "-c", '(sleep 0.04; kill -INT $$) & exec "$@"', "sh"],
+    stop: { when: /^/, signals: [], by: "cancel" },
   },
   {
     name: "tenth-killed-by-others",
@@ -200,8 +202,7 @@ export const TENTH_SESSIONS: readonly CliBCase[] = [
     {
       label: { text: "Review was interrupted. Please re-run /review and wait for it to complete." },
       mode: "review",
-      prepare: ({ shell: run, workspace }) =>
-        run(`cd ${workspace} && git init -q . && echo x >x.c && git add x.c && chown -R 1000:1000 .`),
+      prepare: newRepository,
     },
   ),
   refuses(

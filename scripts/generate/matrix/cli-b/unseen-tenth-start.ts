@@ -1,6 +1,6 @@
 import { wholeFile, type CliBCase } from "./case.ts";
 import { answer, HANG, text } from "./replies.ts";
-import { early, END, fine, instead, refuses } from "./unseen-tenth-parts.ts";
+import { early, END, instead, refuses } from "./unseen-tenth-parts.ts";
 
 const asBroken = (command: string): Pick<CliBCase, "prepare"> => ({
   prepare: ({ shell, codexHome }) => shell(`cd ${codexHome} && ${command}`),
@@ -110,14 +110,13 @@ export const TENTH_START: readonly CliBCase[] = [
       shell(`mount -t tmpfs -o size=8m,mode=755,uid=1000,gid=1000 tmpfs ${codexHome}`),
     ...asBroken("mount -o remount,ro $PWD"),
   }),
-  {
-    name: "tenth-home-full",
-    label: fine("CODEX_HOME is full before the start", { also: ["storage_error"] }),
+  // Labelled `completed` at first, as the contract says of a home that is full at its mount.
+  refuses("home-full", "storage_error", "CODEX_HOME is full before the start", END, {
+    label: { also: ["executor_unavailable"] },
     prepareHome: ({ shell, codexHome }) =>
       shell(`mount -t tmpfs -o size=1m,mode=755,uid=1000,gid=1000 tmpfs ${codexHome}`),
     ...asBroken("dd if=/dev/zero of=fill bs=4k 2>/dev/null; true"),
-    replies: [END],
-  },
+  }),
   {
     name: "tenth-hung-up-by-others",
     label: { status: "failed", code: "crashed", why: "a SIGHUP that turnd did not send" },

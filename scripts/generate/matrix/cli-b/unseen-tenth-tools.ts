@@ -83,12 +83,12 @@ export const TENTH_TOOLS: readonly CliBCase[] = [
     ],
   },
   {
-    name: "tenth-shell-other-tool",
-    label: fine("without unified_exec the shell tool has another name; one of two commands fails", { tools: 2 }),
+    name: "tenth-shell-in-terminal",
+    label: fine("without unified_exec, a command in a terminal and one that fails, by no login shell", { tools: 2 }),
     variables: { toml: wholeFile("[features]\nunified_exec = false") },
     replies: [
-      answer(call("shell_command", { command: "echo old way" })),
-      answer(call("shell_command", { command: "test -e missing.txt" })),
+      answer(call("exec_command", { cmd: "tty; echo old way", tty: true })),
+      answer(call("exec_command", { cmd: "test -e missing.txt", login: false })),
       END,
     ],
   },
@@ -174,7 +174,7 @@ export const TENTH_TOOLS: readonly CliBCase[] = [
     name: "tenth-workspace-write-patch",
     label: fine("a patch in the workspace's sandbox", { tools: 1 }),
     variables: { CLI_B_SANDBOX_MODE: "workspace-write" },
-    replies: [answer(patch("*** Add File: docs/note.md\n+# Note\n+\n+text")), END],
+    replies: [answer(patch("*** Add File: pages/note.md\n+# Note\n+\n+text")), END],
   },
   {
     name: "tenth-escalation-refused",
