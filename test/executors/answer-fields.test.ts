@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { readAnswerBody } from "../../src/daemon/executors/providers/answer-body.ts";
 import { classify as classifyCliA } from "../../src/daemon/executors/cli-a/failures/failure.ts";
-import { toErrorFact } from "../../src/daemon/executors/cli-a/failures/facts.ts";
+import { toErrorFact, toRequestFact } from "../../src/daemon/executors/cli-a/failures/facts.ts";
 import { toProviderFact } from "../../src/daemon/executors/cli-b/failures/facts.ts";
 import { classify as classifyCliB } from "../../src/daemon/executors/cli-b/failures/failure.ts";
 
 describe("structured fields outweigh words", () => {
-  const ofCliA = (name: string, data: { message: string; statusCode?: number; responseBody?: string }): string =>
+  const ofCliA = (name: string, data: Parameters<typeof toErrorFact>[0]["data"]): string =>
     classifyCliA([toErrorFact({ name, data }, 1)]).code;
   const ofCliB = (message: string): string =>
     classifyCliB([toProviderFact(message, { line: 1, hasItems: false })]).code;
@@ -47,6 +47,44 @@ describe("structured fields outweigh words", () => {
     );
     expect(inStream("You exceeded your current quota")).toBe("quota_exceeded");
     expect(inStream("boom")).toBe("provider_error");
+  });
+
+  test.each([
+    ["authentication_error", "OAuth token has expired.", "auth_failed"],
+    ["permission_error", "This key may not use that.", "auth_failed"],
+    ["not_found_error", "model: claude-none", "model_not_found"],
+    ["billing_error", "Your credit balance is too low", "quota_exceeded"],
+    ["invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum", "context_overflow"],
+    ["rate_limit_error", "Number of requests is above your limit.", "rate_limited"],
+    ["invalid_request_error", "messages.1: `tool_use` ids must be unique", "invalid_request"],
+    ["timeout_error", "No answer in time.", "provider_timeout"],
+    ["api_error", "Internal server error", "provider_error"],
+    ["odd_error", "Something else", "provider_error"],
+  ])("the 500 that stands for a stream's first error is no status of the provider's: %s", (type, message, code) => {
+    const error = {
+      message,
+      statusCode: 500,
+      responseBody: JSON.stringify({ type, message }),
+      responseHeaders: { "content-type": "text/event-stream; charset=utf-8" },
+    };
+    expect(ofCliA("APIError", error)).toBe(code);
+    const logged = classifyCliA([toRequestFact({ ...error, name: "AI_APICallError" }, 1)]);
+    expect(logged.code).toBe(code);
+  });
+
+  test.each([
+    { responseHeaders: { "content-type": "application/json" } },
+    { responseHeaders: undefined },
+    { statusCode: 503 },
+    { responseBody: "event: error\n" },
+  ])("a status that the provider sent outweighs its codes: %j", (sent) => {
+    const error = {
+      message: "Upstream said no.",
+      statusCode: 500,
+      responseBody: '{"type":"authentication_error"}',
+      responseHeaders: { "content-type": "text/event-stream" },
+    };
+    expect(ofCliA("APIError", { ...error, ...sent })).toBe("provider_error");
   });
 });
 

@@ -43,12 +43,12 @@ const MAX_CAUSE_CHARACTERS = 2_000;
 /** An `error` record as something rules can look at. What the provider said inside its answer is the whole message. */
 export function toErrorFact({ name, data }: CliAError, line: number): Fact {
   const at = { on: "record", source: "stdout", line } as const;
-  const { message, statusCode, responseBody, metadata } = data;
+  const { message, statusCode, metadata } = data;
   const isBody = statusCode === undefined && /^["{]/.test(message);
   const inStream = isBody ? readAnswerBody(message) : undefined;
   if (inStream === undefined) {
     const reason = metadata?.code === undefined || message.includes(metadata.code) ? [] : [metadata.code];
-    return { ...at, name, ...describe([message === "" ? name : message, ...reason], statusCode, responseBody) };
+    return { ...at, name, ...describe([message === "" ? name : message, ...reason], statusCode, data) };
   }
   const { sentence = message, codes, status } = inStream;
   return {
@@ -79,19 +79,22 @@ export function toRequestFact(error: ModelError, line: number): Fact {
   const words = [error.name, error.statusCode?.toString(), error.message, reason].filter((part) => part !== undefined);
   const fact = { on: "stderr", source: "stderr", line, name: REQUEST_FAILED } as const;
   const status = error.statusCode ?? STATUS_WORDS.get(error.message ?? "");
-  const described = describe(words, status, error.responseBody);
+  const described = describe(words, status, error);
   // A line that was cut, or that says nothing: that a request failed is known all the same.
   if (described.text === "") return { ...fact, text: "a request to the model failed", words: "service=llm" };
   return { ...fact, ...described };
 }
 
+type Answer = Pick<CliAError["data"], "responseBody" | "responseHeaders">;
+
 function describe(
   parts: readonly string[],
   statusCode: number | undefined,
-  body: string | undefined,
+  { responseBody: body, responseHeaders: headers }: Answer,
 ): Pick<Fact, "text" | "words" | "status" | "code"> {
   // A body that is no JSON is a proxy's page, of which the beginning says enough.
-  const { codes, sentence, status }: AnswerBody = readAnswerBody(body ?? "") ?? {
+  const read = readAnswerBody(body ?? "");
+  const { codes, sentence, status }: AnswerBody = read ?? {
     sentence: body?.slice(0, MAX_BODY_CHARACTERS).trim() ?? "",
   };
   const said = parts.join(" ");
@@ -99,7 +102,9 @@ function describe(
   const isWhole = body !== undefined && body.startsWith("{") && sentence !== undefined && said.includes(body);
   const message = isWhole ? said.replace(body, () => sentence) : said;
   const missing = sentence === undefined || sentence === "" || message.includes(sentence) ? [] : [sentence];
-  const known = statusCode ?? status;
+  // A stream that begins with an error came with 200: the library puts 500 in its place, whatever the error is.
+  const isMadeUp = statusCode === 500 && read !== undefined && isStream(headers);
+  const known = isMadeUp ? status : (statusCode ?? status);
   return {
     text: [message, ...missing].filter((part) => part !== "").join(": "),
     // The parts stand apart in the line.
@@ -107,4 +112,8 @@ function describe(
     ...(known === undefined ? {} : { status: known }),
     ...(codes === undefined ? {} : { code: codes }),
   };
+}
+
+function isStream(headers: Answer["responseHeaders"]): boolean {
+  return headers?.["content-type"]?.startsWith("text/event-stream") ?? false;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ResponseHeaders } from "./record.ts";
 
 /** A failed request to the model, in the words of the library that made it. */
 const ModelError = z.object({
@@ -7,6 +8,7 @@ const ModelError = z.object({
   code: z.string().optional().catch(undefined),
   statusCode: z.int().optional().catch(undefined),
   responseBody: z.string().optional().catch(undefined),
+  responseHeaders: ResponseHeaders,
   isRetryable: z.boolean().optional().catch(undefined),
   cause: z
     .object({ code: z.string().optional().catch(undefined) })

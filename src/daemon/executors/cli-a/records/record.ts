@@ -53,6 +53,12 @@ export const CliAToolState = z.discriminatedUnion("status", [
 export const CliATool = z.object({ ...part, callID: z.string(), tool: z.string(), state: CliAToolState });
 export type CliATool = z.infer<typeof CliATool>;
 
+/** Of a provider's answer, as far as they tell what it is. */
+export const ResponseHeaders = z
+  .object({ "content-type": z.string().optional().catch(undefined) })
+  .optional()
+  .catch(undefined);
+
 /** What went wrong, in the CLI's words. Source: docs/contracts/cli-a.md §5. */
 export const CliAError = z.object({
   name: z.string(),
@@ -61,6 +67,7 @@ export const CliAError = z.object({
       message: z.string().catch(""),
       statusCode: z.number().optional().catch(undefined),
       responseBody: z.string().optional().catch(undefined),
+      responseHeaders: ResponseHeaders,
       /** Names a line of the log that has the cause. Source: cli-a/1.18.33/unknown-model. */
       ref: z.string().optional().catch(undefined),
       /** Of a connection that failed. */
