@@ -29,7 +29,7 @@ const series = new Map<string, Set<string>>();
 
 beforeAll(async () => {
   const metrics = createMetrics();
-  addProcessMetrics(metrics);
+  await addProcessMetrics(metrics);
   const { observer, registry, countSent } = metrics;
   // A series with labels is there when something has been counted.
   observer.eventsWritten("cli-b", 1);

@@ -39,6 +39,9 @@ test("turns are counted by how they ended, with their events, their duration and
   expect(value('turnd_first_event_seconds_bucket{le="+Inf",executor="cli-b"}')).toBe(2);
   expect(value("turnd_processes_swept_total")).toBe(1);
   expect(value("nodejs_eventloop_lag_seconds")).toBeDefined();
+  // The first scrape: nothing looked at the event loop before it.
+  for (const figure of ["min", "max", "mean", "stddev"])
+    expect(Number(value(`nodejs_eventloop_lag_${figure}_seconds`))).toBeLessThan(3_600);
   expect(value("process_resident_memory_bytes")).toBeGreaterThan(0);
 });
 
