@@ -8,10 +8,11 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { openCompiledCode, type CompiledCode } from "../../src/daemon/loading/compiled-code.ts";
-import { CLI_USER, temporaryDirectory } from "../harness/temporary.ts";
+import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 const SOURCE = Buffer.from("(function(){})");
 const CODE = Buffer.from("what V8 has made of it");
@@ -68,6 +69,33 @@ test("what a disk has damaged is not given, and is replaced", () => {
     open(cache).keep("part.cjs", SOURCE, CODE);
     expect(open(cache).take("part.cjs", SOURCE)).toEqual(CODE);
   }
+});
+
+const MODULE = JSON.stringify(join(REPOSITORY, "src/daemon/loading/compiled-code.ts"));
+
+/** The program of a process that keeps much code. */
+const keepMuch = (cache: string): string => `const { openCompiledCode } = await import(${MODULE});
+  openCompiledCode(${JSON.stringify(cache)}).keep("part.cjs", Buffer.from("()"), Buffer.alloc(200_000_000));`;
+
+test("what a process leaves that is killed while it writes is gone once another keeps the part", async () => {
+  const cache = makeCache();
+  const killed = execa(process.execPath, ["--input-type=module", "--eval", keepMuch(cache)], { reject: false });
+  await expect.poll(() => readdirSync(cache, { recursive: true }).length, { interval: 1, timeout: 60_000 }).toBe(2);
+  killed.kill("SIGKILL");
+  await killed;
+  open(cache).keep("part.cjs", SOURCE, CODE);
+  expect(readdirSync(cache, { recursive: true }).map((path) => basename(String(path)))).toEqual([
+    expect.stringMatching(/^node-/),
+    "part.cjs",
+  ]);
+});
+
+test("what a full disk has not taken is no longer there", async () => {
+  const cache = makeCache();
+  const limited = ["-c", 'ulimit -f 100; exec "$@"', "sh", process.execPath, "--input-type=module", "--eval"];
+  const failed = await execa("sh", [...limited, keepMuch(cache)], { reject: false });
+  expect(failed.stderr).toContain("EFBIG");
+  expect(readdirSync(cache, { recursive: true })).toEqual([expect.stringMatching(/^node-/)]);
 });
 
 test("no code is taken from where another user than root can write", () => {

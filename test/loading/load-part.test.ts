@@ -93,6 +93,7 @@ function ownBundle(): { program: string; cache: string } {
   cpSync(join(given, "main.mjs"), join(directory, "main.mjs"));
   mkdirSync(join(directory, "cache"));
   symlinkSync(join(REPOSITORY, "sandbox"), join(root, "sandbox"));
+  symlinkSync(join(given, "../../node_modules"), join(root, "node_modules"));
   return { program: join(directory, "main.mjs"), cache: join(directory, "cache") };
 }
 
@@ -111,13 +112,20 @@ test("a second start compiles no part anew, and one on damaged code makes that a
   const { program, cache } = ownBundle();
   const directory = temporaryDirectory(onTestFinished);
   const start = (): Promise<TestDaemon> => startDaemon({ directory, env: fakeEnv(directory), program });
+  // The document is a part that is loaded when V8's optimisers work already.
+  const use = async (turnd: TestDaemon): Promise<void> => {
+    expect((await turnd.run({ executor: "cli-b", input: "say hello" })).status).toBe("completed");
+    expect((await turnd.request("GET", "/openapi.json")).status).toBe(200);
+  };
   const first = await start();
   // While it runs, so that one that is killed later has kept it too.
   await expect.poll(() => keptIn(cache).size, { timeout: 60_000 }).toBeGreaterThan(20);
-  expect((await first.run({ executor: "cli-b", input: "say hello" })).status).toBe("completed");
+  await use(first);
   expect(await first.stop()).toBe(0);
   const kept = keptIn(cache);
-  expect(await (await start()).stop()).toBe(0);
+  const second = await start();
+  await use(second);
+  expect(await second.stop()).toBe(0);
   expect(keptIn(cache)).toEqual(kept);
   for (const path of kept.keys()) {
     const bytes = readFileSync(path);
@@ -125,11 +133,30 @@ test("a second start compiles no part anew, and one on damaged code makes that a
     writeFileSync(path, bytes);
   }
   const third = await start();
-  expect((await third.run({ executor: "cli-b", input: "say hello" })).status).toBe("completed");
+  await use(third);
   expect(await third.stop()).toBe(0);
   const again = keptIn(cache);
   expect([...again.keys()].toSorted()).toEqual([...kept.keys()].toSorted());
   expect([...again].filter(([path, mark]) => kept.get(path) === mark)).toEqual([]);
+});
+
+test("a process that nothing wakes keeps every part", async () => {
+  const names = Array.from({ length: 60 }, (_, index) => `${index}.cjs`);
+  const pathOf = await putParts(Object.fromEntries(names.map((name) => [name, "export const a = 1;"])));
+  const cache = pathOf("cache");
+  mkdirSync(cache);
+  const loader = JSON.stringify(join(REPOSITORY, "src/daemon/loading/load-part.ts"));
+  const program = `const { keepCompiledCode, loadPart, useCompiledCode } = await import(${loader});
+    useCompiledCode(${JSON.stringify(cache)}, { asAtStart: (run) => run() });
+    for (const path of ${JSON.stringify(names.map(pathOf))}) loadPart(path);
+    keepCompiledCode();
+    require("node:net").createServer().listen(0, "127.0.0.1");`;
+  const waits = execa(process.execPath, ["--eval", `void (async () => { ${program} })()`], { reject: false });
+  onTestFinished(async () => {
+    waits.kill("SIGKILL");
+    await waits;
+  });
+  await expect.poll(() => keptIn(cache).size, { timeout: 60_000 }).toBe(names.length);
 });
 
 test("a command that ends at once keeps nothing: a start would take it for all there is", async () => {

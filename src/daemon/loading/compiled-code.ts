@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 /** What V8 has made of turnd's parts, kept beside them. */
@@ -45,9 +45,17 @@ export function openCompiledCode(directory: string): CompiledCode | string {
     },
     keep(name, source, code) {
       mkdirSync(own, { recursive: true, mode: 0o755 });
-      const [path, unfinished] = [join(own, basename(name)), join(own, `${process.pid}.unfinished`)];
-      writeFileSync(unfinished, Buffer.concat([digest(source, code), code]), { mode: 0o644 });
-      renameSync(unfinished, path);
+      const path = join(own, basename(name));
+      // One name per part: what a killed process has left is replaced by the next that keeps the part. Where two write at
+      // once, the digest finds what they have mixed.
+      const unfinished = `${path}.unfinished`;
+      try {
+        writeFileSync(unfinished, Buffer.concat([digest(source, code), code]), { mode: 0o644 });
+        renameSync(unfinished, path);
+      } catch (error) {
+        rmSync(unfinished, { force: true });
+        throw error;
+      }
     },
   };
 }

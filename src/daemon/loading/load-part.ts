@@ -45,10 +45,10 @@ export function useCompiledCode(directory: string, optimiser: Optimiser): string
  * is not made again, so all that a start uses has to be in it.
  */
 export function keepCompiledCode(): void {
-  // One at a time, so that nothing waits for all of them.
+  // One at a time, so that nothing waits for all of them. Without unref, with which Node waits for something else first.
   const keepOne = (): void => {
     keepNext();
-    if (fresh.length > 0) setImmediate(keepOne).unref();
+    if (fresh.length > 0) setImmediate(keepOne);
   };
   setTimeout(keepOne, KEEP_AFTER_MS).unref();
   process.on("exit", () => {
@@ -101,11 +101,11 @@ function read(path: string): Script {
   const source = readFileSync(path);
   const name = basename(path);
   const kept = compiled?.code.take(name, source);
-  // They are ASCII, and take half the memory so.
-  const script = new Script(source.toString("latin1"), {
-    filename: path,
-    ...(kept === undefined ? {} : { cachedData: kept }),
-  });
+  const compile = (): Script =>
+    // They are ASCII, and take half the memory so.
+    new Script(source.toString("latin1"), { filename: path, ...(kept === undefined ? {} : { cachedData: kept }) });
+  // V8 takes code only under the flags that it was made with.
+  const script = compiled === undefined ? compile() : compiled.optimiser.asAtStart(compile);
   if (compiled !== undefined && script.cachedDataRejected !== false) fresh.push({ name, source, script });
   return script;
 }
