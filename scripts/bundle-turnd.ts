@@ -98,8 +98,7 @@ export async function bundleTurnd(target: string, others: Readonly<Record<string
   ]);
   // What is edited while it is bundled is newer than the bundle.
   await utimes(join(target, BUNDLE), startedAt, startedAt);
-  await rm(join(directory, CACHE), { recursive: true, force: true });
-  await mkdir(join(directory, CACHE), { mode: 0o755 });
+  await emptyCache(directory);
   if (builtBefore !== undefined) await removeParts(join(directory, PARTS), builtBefore.mtimeMs - SAME_BUILD_MS);
   return [parts, mains].flatMap(({ metafile }) => Object.keys(metafile.inputs));
 }
@@ -117,18 +116,34 @@ function namedIn({ outputs }: Metafile): Map<string, NamedPart> {
 async function putFiles(files: readonly { readonly path: string; readonly text: string }[]): Promise<void> {
   for (const { path, text } of files) {
     const unfinished = join(dirname(path), `${process.pid}.unfinished`);
-    await mkdir(dirname(path), { recursive: true });
+    // Whatever the umask: code is taken only from where no other user can write.
+    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
     await writeFile(unfinished, text);
     await rename(unfinished, path);
   }
+}
+
+/** A turnd that runs may put code into it, and another build may do the same, at this moment. */
+async function emptyCache(directory: string): Promise<void> {
+  const [cache, old] = [join(directory, CACHE), join(directory, `${CACHE}.${process.pid}`)];
+  await rename(cache, old).catch(acceptMissing);
+  await mkdir(cache, { recursive: true, mode: 0o755 });
+  await rm(old, { recursive: true, force: true });
 }
 
 /** Those of the last build stay, for a turnd that runs and has not loaded all of them. */
 async function removeParts(directory: string, beforeMs: number): Promise<void> {
   for (const name of await readdir(directory)) {
     const path = join(directory, name);
-    if ((await stat(path)).mtimeMs < beforeMs) await rm(path);
+    // Another build may have removed it.
+    const found = await stat(path).catch(acceptMissing);
+    if (found !== undefined && found.mtimeMs < beforeMs) await rm(path, { force: true });
   }
+}
+
+function acceptMissing(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+  throw error;
 }
 
 /** Leaves the SDK that sends spans in its own file. */

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
@@ -99,7 +99,39 @@ test("every file that the bundle is made of makes it old", async () => {
   symlinkSync(join(REPOSITORY, "node_modules"), join(target, "node_modules"));
   const inputs = (await bundleTurnd(target, STARTED_HERE)).filter((path) => /^(src|scripts)\//.test(path));
   expect(inputs.length).toBeGreaterThan(300);
+  inputs.push(...scriptsOf("scripts/bundle-turnd.ts"));
+  expect(inputs).toContain("scripts/bundle-parts.ts");
   const isListed = (path: string): boolean =>
     TURND.sources.some((source) => path === source || path.startsWith(`${source}/`));
   expect(inputs.filter((path) => !isListed(path))).toEqual([]);
 });
+
+test("a turnd that keeps code and another build disturb no build", async () => {
+  const target = temporaryDirectory(onTestFinished);
+  symlinkSync(join(REPOSITORY, "node_modules"), join(target, "node_modules"));
+  const cache = join(target, "dist/daemon/cache");
+  mkdirSync(cache, { recursive: true });
+  const keep = `const fs = require("node:fs"), directory = ${JSON.stringify(join(cache, "node"))};
+    for (;;) try {
+      fs.mkdirSync(directory, { recursive: true });
+      fs.writeFileSync(directory + "/part.cjs", "");
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error;
+    }`;
+  const keeping = execa(process.execPath, ["--eval", keep], { reject: false });
+  onTestFinished(async () => {
+    keeping.kill("SIGKILL");
+    await keeping;
+  });
+  const program = `import { bundleTurnd } from ${JSON.stringify(join(REPOSITORY, "scripts/bundle-turnd.ts"))};
+    await bundleTurnd(${JSON.stringify(target)});`;
+  const build = () => execa(process.execPath, ["--input-type=module", "--eval", program]);
+  await Promise.all([build(), build()]);
+  expect(readdirSync(join(target, "dist/daemon")).toSorted()).toEqual(["cache", "main.mjs", "parts"]);
+});
+
+/** A script and what it imports, in the repository: what makes the bundle. */
+function scriptsOf(path: string): string[] {
+  const imported = readFileSync(join(REPOSITORY, path), "utf8").matchAll(/^import .* from "(\.[^"]+)"/gm);
+  return [path, ...Array.from(imported, ([, name = ""]) => scriptsOf(join(dirname(path), name))).flat()];
+}
