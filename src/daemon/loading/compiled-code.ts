@@ -46,7 +46,7 @@ export function openCompiledCode(directory: string): CompiledCode | string {
     keep(name, source, code) {
       mkdirSync(own, { recursive: true, mode: 0o755 });
       const path = join(own, basename(name));
-      // One name per part: what a killed process has left is replaced by the next that keeps the part. Where two write at
+      // One name per part: what a killed process has left is replaced by the next that keeps it. Where two write at
       // once, the digest finds what they have mixed.
       const unfinished = `${path}.unfinished`;
       try {

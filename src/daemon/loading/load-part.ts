@@ -45,7 +45,7 @@ export function useCompiledCode(directory: string, optimiser: Optimiser): string
  * is not made again, so all that a start uses has to be in it.
  */
 export function keepCompiledCode(): void {
-  // One at a time, so that nothing waits for all of them. Without unref, with which Node waits for something else first.
+  // One at a time, so that nothing waits for all. Without unref, with which Node waits for something else first.
   const keepOne = (): void => {
     keepNext();
     if (fresh.length > 0) setImmediate(keepOne);
