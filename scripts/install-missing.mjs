@@ -17,7 +17,8 @@ const STAMP = "node_modules/.turnd-installed";
  * the tools that only tests need. Does nothing where the locks are installed already. Ends the process where it fails.
  *
  * @param {{ isForTests: boolean }} options
- * @returns {boolean} whether all that is built was there, and as new as its source
+ * @returns {{ hasInstalled: boolean, wasBuilt: boolean }} whether packages were missing, and whether all that is built was
+ * there, as new as its source
  */
 export function installMissing({ isForTests }) {
   // Elsewhere none is installed, and what comes after this runs on the Node that runs this.
@@ -25,14 +26,17 @@ export function installMissing({ isForTests }) {
     console.error(describeTooOld("install one, or put it first on PATH"));
     process.exit(1);
   }
+  let hasInstalled = false;
   for (const folder of [".", "sandbox", ...(isForTests ? ["sandbox/versions", "test/pins"] : [])]) {
     const directory = join(ROOT, folder);
-    if (!isInstalled(directory)) install(directory, folder);
+    if (isInstalled(directory)) continue;
+    install(directory, folder);
+    hasInstalled = true;
   }
   if (isForTests && !hasPostgres()) installPostgres();
   const stale = BUNDLES.filter((bundle) => isStale(bundle));
   for (const bundle of stale) makeBundle(bundle);
-  return stale.length === 0;
+  return { hasInstalled, wasBuilt: stale.length === 0 };
 }
 
 /** Without it what is in `bin/` runs the source, more slowly, and `GET /` says that there is no page: no reason to fail. */

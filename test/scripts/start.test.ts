@@ -94,6 +94,18 @@ test("an option that npm has taken for itself is no start without it", async () 
   expect(started.stderr).toBe("turnd: npm has taken --scripted for itself: npm start -- --scripted");
 });
 
+test("npm start goes on in the Node that came with the packages it has installed", async () => {
+  const { root } = tree();
+  const installer = "export const installMissing = () => ({ hasInstalled: true, wasBuilt: false });";
+  writeFileSync(join(root, "scripts/install-missing.mjs"), installer);
+  mkdirSync(join(root, "node_modules/.bin"), { recursive: true });
+  const node = join(root, "node_modules/.bin/node");
+  writeFileSync(node, '#!/bin/sh\necho "the new Node, as process $$:" "$@"\n', { mode: 0o755 });
+  const start = join(root, "scripts/start.mjs");
+  const started = execa(process.execPath, [start, "serve", "a b"], { env: { npm_lifecycle_event: "start" } });
+  expect((await started).stdout).toBe(`the new Node, as process ${started.pid}: ${start} serve a b`);
+});
+
 test("every file that the bundle is made of makes it old", async () => {
   const target = temporaryDirectory(onTestFinished);
   symlinkSync(join(REPOSITORY, "node_modules"), join(target, "node_modules"));
