@@ -1,6 +1,6 @@
 import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { build, type BuildOptions } from "esbuild";
+import { build } from "esbuild";
 
 const ROOT = dirname(import.meta.dirname);
 /** Packages written for CommonJS ask for Node's modules by `require`. */
@@ -12,13 +12,8 @@ const REQUIRE =
  *
  * @param source - its `main.ts`, below the repository's root
  * @param file - where it goes; replaced in one step: others may run it meanwhile
- * @param own - what this program needs besides
  */
-export async function bundleProgram(
-  source: string,
-  file: string,
-  own: Pick<BuildOptions, "alias" | "external" | "plugins"> = {},
-): Promise<void> {
+export async function bundleProgram(source: string, file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const unfinished = join(dirname(file), `${process.pid}.mjs`);
   try {
@@ -34,7 +29,6 @@ export async function bundleProgram(
       legalComments: "inline",
       banner: { js: REQUIRE },
       logLevel: "warning",
-      ...own,
     });
     await rename(unfinished, file);
   } finally {
