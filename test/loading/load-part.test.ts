@@ -159,6 +159,19 @@ test("a process that nothing wakes keeps every part", async () => {
   await expect.poll(() => keptIn(cache).size, { timeout: 60_000 }).toBe(names.length);
 });
 
+test("why compiled code cannot be kept is in the log, and turnd works as ever", async () => {
+  const { program, cache } = ownBundle();
+  // In the place of this Node's directory.
+  writeFileSync(join(cache, `node-${process.version}-${process.arch}`), "");
+  const directory = temporaryDirectory(onTestFinished);
+  const turnd = await startDaemon({ directory, env: { ...fakeEnv(directory), TURND_LOG_LEVEL: "debug" }, program });
+  const said = (): string[] => turnd.log.filter((line) => line.includes('"msg":"compiled code is not kept"'));
+  await expect.poll(said, { timeout: 60_000 }).toHaveLength(1);
+  expect(said()[0]).toMatch(/EEXIST|ENOTDIR/);
+  expect((await turnd.run({ executor: "cli-b", input: "say hello" })).status).toBe("completed");
+  expect(await turnd.stop()).toBe(0);
+});
+
 test("a command that ends at once keeps nothing: a start would take it for all there is", async () => {
   const { program, cache } = ownBundle();
   for (const args of [["--help"], ["--version"], ["serve", "--help"]])

@@ -17,8 +17,12 @@ export interface Host {
   readonly sandboxDirectory: string;
   /** The CLIs that are driven. Called once at most, by a command that needs them. */
   loadExecutors(): Promise<readonly Executor[]>;
-  /** Called when turnd listens; absent: nothing waits for it. */
-  readonly onListening?: () => void;
+  /**
+   * Called when turnd listens; absent: nothing waits for it.
+   *
+   * @param onNotKept - told why compiled code could not be kept; the next start compiles it again, and nothing else differs
+   */
+  readonly onListening?: (onNotKept: (error: unknown) => void) => void;
   /** Called once there is more to do than to start and to answer probes, and maybe again; absent: nothing waits for it. */
   readonly onWork?: () => void;
   /** Why code is compiled anew and not taken from the disk; absent where it is taken, or that was not tried. */

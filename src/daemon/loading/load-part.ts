@@ -43,20 +43,22 @@ export function useCompiledCode(directory: string, optimiser: Optimiser): string
 /**
  * Keeps what V8 had to compile: in 2 s, or when the process ends before. To be called when turnd has started: what is kept
  * is not made again, so all that a start uses has to be in it.
+ *
+ * @param onNotKept - told why, where the first that fails ends it: a disk is full, or cannot be written
  */
-export function keepCompiledCode(): void {
+export function keepCompiledCode(onNotKept: (error: unknown) => void): void {
   // One at a time, so that nothing waits for all. Without unref, with which Node waits for something else first.
   const keepOne = (): void => {
-    keepNext();
+    keepNext(onNotKept);
     if (fresh.length > 0) setImmediate(keepOne);
   };
   setTimeout(keepOne, KEEP_AFTER_MS).unref();
   process.on("exit", () => {
-    while (fresh.length > 0) keepNext();
+    while (fresh.length > 0) keepNext(onNotKept);
   });
 }
 
-function keepNext(): void {
+function keepNext(onNotKept: (error: unknown) => void): void {
   const next = fresh.shift();
   if (next === undefined || compiled === undefined) return;
   try {
@@ -66,9 +68,9 @@ function keepNext(): void {
       next.source,
       optimiser.asAtStart(() => next.script.createCachedData()),
     );
-  } catch {
-    // A disk that is full or read-only: the next start compiles it again, and nothing else differs.
+  } catch (error) {
     fresh.length = 0;
+    onNotKept(error);
   }
 }
 
