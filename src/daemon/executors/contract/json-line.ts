@@ -22,17 +22,17 @@ const BEGINS = /^\s*[^\s\u001b]/;
 
 /** Whether a line of stdout is no record at all: nothing stands in it but white space and terminal escapes. */
 export function isBlank(text: string): boolean {
-  return !BEGINS.test(text) && !VISIBLE.test(stripEscapes(text));
+  return !text.startsWith("{") && !BEGINS.test(text) && !VISIBLE.test(stripEscapes(text));
 }
 
 /** Reads one line of stdout, terminal escapes around or inside its record taken out; never throws. */
 export function readJsonLine(text: string): JsonLine {
   // JSON cannot hold a raw escape byte: what is read as it stands has none, and needs no second look.
-  const value = parse(text);
+  const value = parseJson(text);
   if (value !== undefined) return toValue(value, text);
   if (isBlank(text)) return { kind: "blank" };
   const plain = stripEscapes(stripMark(text));
-  const within = plain === text ? undefined : parse(plain);
+  const within = plain === text ? undefined : parseJson(plain);
   return within === undefined ? { kind: "not_json" } : toValue(within, text);
 }
 
@@ -48,7 +48,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /** @returns undefined for what is not JSON, which is an answer, not an error */
-function parse(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
