@@ -69,11 +69,19 @@ export function createMetrics(): Metrics {
     help: "Events of turns resumed after a restart that an earlier daemon had logged",
     registers,
   });
-  const sent = new Counter({
+  // Counted for each client of each line, while the next client waits: the metric has it when it is asked for.
+  const sentSince = { live: 0, late: 0 };
+  const sent: Counter<"kind"> = new Counter({
     name: "turnd_events_sent_total",
     help: "Events sent to clients: late ones had been logged before the client asked, live ones came while it listened",
     labelNames: ["kind"],
     registers,
+    collect() {
+      for (const kind of ["late", "live"] as const) {
+        if (sentSince[kind] > 0) sent.inc({ kind }, sentSince[kind]);
+        sentSince[kind] = 0;
+      }
+    },
   });
   const unknown = new Counter({
     name: "turnd_records_unknown_total",
@@ -113,7 +121,9 @@ export function createMetrics(): Metrics {
         if (unknownRecords > 0) unknown.inc({ executor, cli_version: versionLabel(cliVersion) }, unknownRecords);
       },
     },
-    countSent: (kind, count) => sent.inc({ kind }, count),
+    countSent(kind, count) {
+      sentSince[kind] += count;
+    },
     observeLoad(from) {
       look = from;
     },
