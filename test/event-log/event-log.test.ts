@@ -2,9 +2,12 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openEventLog, type EventLog, type LogSoFar } from "../../src/daemon/event-log/event-log.ts";
-import { readEvents } from "../../src/daemon/event-log/read-events.ts";
+import { createIsoTime } from "../../src/daemon/event-log/iso-time.ts";
+import type { LoggedLine } from "../../src/daemon/event-log/logged-lines.ts";
+import { readEvents, type TakeLines } from "../../src/daemon/event-log/read-events.ts";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
 import type { NewEvent } from "../../src/daemon/event-log/sequence.ts";
 import { createTail, type WritableTail } from "../../src/daemon/event-log/tail.ts";
@@ -150,7 +153,7 @@ test("an end that the disk does not confirm is taken back, and logged once when 
 test("appends that no caller waits for stand in the log in the order of the calls, whole, with one dense seq", async () => {
   const path = newPath();
   const { log, tail } = await openLog(path);
-  const done: Promise<void>[] = [];
+  const done: (Promise<void> | undefined)[] = [];
   for (let call = 0; call < 200; call += 1) {
     // Every other one is longer than what a log renders into at once.
     const text = "x".repeat(call % 2 === 0 ? 10 : 80_000);
@@ -276,27 +279,118 @@ test("what a waiting reader was given stays what the file holds, whatever is app
   expect(lines.map((line) => `${line.toString()}\n`).join("")).toBe(readFileSync(path, "utf8"));
 });
 
-test("readers who wait at the end are given one batch, the same for all", async () => {
-  const path = newPath();
-  const { log, tail } = await openLog(path);
-  await log.append([message("one")]);
-  let waiting = 0;
-  const watch: typeof tail.watch = (signal) => {
-    const watched = tail.watch(signal);
+/** Reads a log from its beginning; `until` resolves when this reader waits at its end. */
+function follow(path: string, tail: WritableTail, atOnce?: TakeLines) {
+  const read: string[] = [];
+  const waits = vi.fn<() => void>();
+  const watch: typeof tail.watch = (signal, take) => {
+    const watched = tail.watch(signal, take);
     const changed = (): Promise<void> => {
-      waiting += 1;
+      waits();
       return watched.changed();
     };
     return { ...watched, changed };
   };
-  const options = { tail: { ...tail, watch }, isFollowing: true, signal: new AbortController().signal };
-  const readers = [0, 1].map((afterSeq) => readEvents(path, { ...options, afterSeq }));
-  await readers[0]?.next();
-  const given = readers.map((reader) => reader.next());
-  await vi.waitFor(() => expect(waiting).toBe(2));
-  await log.append([message("two"), message("three")]);
-  const [first, second] = await Promise.all(given);
-  expect(first?.value).toMatchObject([{ seq: 2 }, { seq: 3 }]);
-  expect(second?.value).toBe(first?.value);
+  const signal = new AbortController().signal;
+  const options = { afterSeq: 0, tail: { ...tail, watch }, isFollowing: true, signal, atOnce };
+  const reading = (async () => {
+    for await (const lines of readEvents(path, options)) read.push(...lines.map(({ bytes }) => bytes.toString()));
+  })();
+  const untilWaiting = (times = 1): Promise<void> => vi.waitFor(() => expect(waits.mock.calls.length).toBe(times));
+  return { read, reading, untilWaiting };
+}
+
+const linesOf = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
+
+test("readers who wait at the end are given one batch, the same for all, when it is in the file", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  const given: { readonly lines: readonly LoggedLine[]; readonly logged: number }[] = [];
+  const take: TakeLines = (lines) => void given.push({ lines, logged: linesOf(path).length });
+  const readers = [follow(path, tail, take), follow(path, tail, take)];
+  await Promise.all(readers.map(({ untilWaiting }) => untilWaiting()));
+  // Nothing is waited for: it is written and given in this moment.
+  expect(log.append([message("one"), message("two")])).toBeUndefined();
+  expect(given).toMatchObject([
+    { lines: [{ seq: 1, type: "message" }, { seq: 2 }], logged: 2 },
+    { lines: [{ seq: 1 }, { seq: 2 }], logged: 2 },
+  ]);
+  expect(given[1]?.lines).toBe(given[0]?.lines);
   await log.close();
+  await Promise.all(readers.map(({ reading }) => reading));
+  // What was given at once does not come a second time.
+  expect(readers.flatMap(({ read }) => read)).toEqual([]);
+});
+
+test("a reader who takes no more for a while reads the rest from the file, each line once and in order", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  const kept = Promise.withResolvers<void>();
+  const given: string[] = [];
+  const reader = follow(path, tail, (lines) => {
+    given.push(...lines.map(({ bytes }) => bytes.toString()));
+    return given.length === 2 ? kept.promise : undefined;
+  });
+  await reader.untilWaiting();
+  for (const text of ["one", "two", "three", "x".repeat(70_000), "five"]) await log.append([message(text)]);
+  expect(given).toHaveLength(2);
+  expect(reader.read).toEqual([]);
+  kept.resolve();
+  await reader.untilWaiting(2);
+  expect([...given, ...reader.read]).toEqual(linesOf(path));
+  // And from then on at once again.
+  expect(log.append([message("six")])).toBeUndefined();
+  expect(given).toHaveLength(3);
+  await log.close();
+  await reader.reading;
+  expect([...given.slice(0, 2), ...reader.read, ...given.slice(2)]).toEqual(linesOf(path));
+});
+
+test("a reader who fails ends alone: the log goes on, and so do the others", async () => {
+  const path = newPath();
+  const { log, tail } = await openLog(path);
+  const given: string[] = [];
+  const failing = follow(path, tail, () => {
+    throw new Error("its connection is gone");
+  });
+  const failed = failing.reading.then(
+    () => "ended",
+    ({ message: why }: Error) => why,
+  );
+  const other = follow(path, tail, (lines) => void given.push(...lines.map(({ bytes }) => bytes.toString())));
+  await Promise.all([failing.untilWaiting(), other.untilWaiting()]);
+  await log.append([message("one")]);
+  await log.append([message("two")]);
+  expect(await failed).toBe("its connection is gone");
+  await log.close();
+  await other.reading;
+  expect(given).toEqual(linesOf(path));
+});
+
+test("what is appended while another append is being written comes behind it, and is waited for", async () => {
+  const path = newPath();
+  const { log } = await openLog(path);
+  const long = log.append([message("x".repeat(80_000))]);
+  const short = log.append([message("behind")]);
+  expect([long, short]).toEqual([expect.any(Promise), expect.any(Promise)]);
+  await short;
+  expect(linesOf(path).map((line) => JSON.parse(line).seq)).toEqual([1, 2]);
+  expect(log.append([message("at once again")])).toBeUndefined();
+  expect(linesOf(path)).toHaveLength(3);
+  await log.close();
+});
+
+test("a time is told as Date tells it", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: -8.64e15, max: 8.64e15 }), { minLength: 1 }),
+      fc.nat(3_000),
+      (times, step) => {
+        const all = times.flatMap((time) => [time, Math.min(time + step, 8.64e15)]);
+        let next = 0;
+        const tell = createIsoTime(() => all[next++] ?? 0);
+        expect(all.map(() => tell())).toEqual(all.map((time) => new Date(time).toISOString()));
+      },
+    ),
+  );
 });

@@ -231,7 +231,7 @@ export function createFakeService(): FakeService {
     },
     readEvents,
     // Proved against the real service in test/turns/store/session-events.test.ts.
-    readSessionEvents(): never {
+    findSessionEvents(): never {
       throw new ProblemError("session_not_found", "the fake has no sessions with events");
     },
     async createSession(request) {

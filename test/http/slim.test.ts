@@ -9,7 +9,7 @@ const MAX_FRAME_BYTES = 65_536;
 
 function slim(event: Record<string, unknown>): { event: SlimEvent; frame: Buffer } {
   const line = slimLine(logLine("turn-1", 7, event));
-  const frame = frameSse([line]);
+  const frame = frameSse([line]).bytes;
   expect(frame.length).toBeLessThanOrEqual(MAX_FRAME_BYTES);
   const text = new TextDecoder("utf-8", { fatal: true }).decode(line.bytes);
   return { event: SlimEvent.parse(JSON.parse(text)), frame };

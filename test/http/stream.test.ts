@@ -29,7 +29,7 @@ async function expectedFrames(service: FakeService): Promise<Buffer> {
   const frames: Buffer[] = [];
   const { signal } = new AbortController();
   for await (const lines of service.readEvents("turn-1", { afterSeq: 0, isFollowing: false, signal })) {
-    frames.push(...lines.map((line) => frameSse([line])));
+    frames.push(...lines.map((line) => frameSse([line]).bytes));
   }
   return Buffer.concat(frames);
 }

@@ -2,7 +2,12 @@ import { appendFileSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { followOutput, type OutputBatch, type TakenLine } from "../../src/daemon/process/output/follow.ts";
+import {
+  followOutput,
+  type OutputBatch,
+  type TakeBatch,
+  type TakenLine,
+} from "../../src/daemon/process/output/follow.ts";
 import type { SplitLine } from "../../src/daemon/process/output/line-splitter.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -101,4 +106,75 @@ test("a file that grows beyond the limit later is reported while nothing else ha
   await waitFor("its size", () => bytes === 1e12);
   finished.abort();
   await following;
+});
+
+/** Follows growing files; what is taken at once is marked. */
+function followAtOnce(options: Parameters<typeof followOutput>[0], atOnce: TakeBatch = () => undefined) {
+  const lines: string[] = [];
+  const take: TakeBatch = (batch) => {
+    lines.push(...batch.lines.map((line) => `at once ${short(line)}`));
+    return atOnce(batch);
+  };
+  const following = (async () => {
+    for await (const batch of followOutput({ ...options, atOnce: take })) lines.push(...batch.lines.map(short));
+  })();
+  return { lines, following };
+}
+
+test("what comes while nothing else is left is taken at once, each line once and in order", async () => {
+  const options = files("", "");
+  const finished = new AbortController();
+  const { lines, following } = followAtOnce({ ...options, finished: finished.signal });
+  for (let number = 1; number <= 200; number += 1) {
+    appendFileSync(number % 3 === 0 ? options.stderrPath : options.stdoutPath, `${number}\n`);
+    if (number % 5 === 0) await waitFor("all of them", () => lines.length === number);
+  }
+  appendFileSync(options.stdoutPath, `${"x".repeat(100_000)}\nlast`);
+  finished.abort();
+  await following;
+  const texts = lines.map((line) => line.replace("at once ", ""));
+  const of = (source: string): string[] => texts.filter((line) => line.startsWith(source));
+  expect(of("stderr")).toEqual(Array.from({ length: 66 }, (_, index) => `stderr:${index + 1}:${3 * (index + 1)}`));
+  expect(of("stdout").slice(0, 3)).toEqual(["stdout:1:1", "stdout:2:2", "stdout:3:4"]);
+  expect(of("stdout").slice(-2)).toEqual([`stdout:135:${"x".repeat(100_000)}`, "stdout:136:last"]);
+  expect(new Set(texts).size).toBe(202);
+  expect(lines.filter((line) => line.startsWith("at once")).length).toBeGreaterThan(30);
+});
+
+test("no more is taken at once before what was taken is kept", async () => {
+  const options = files("", "");
+  const finished = new AbortController();
+  const kept = Promise.withResolvers<void>();
+  const { lines, following } = followAtOnce({ ...options, finished: finished.signal }, () => kept.promise);
+  const isTaken = (): boolean => lines.some((line) => line.startsWith("at once"));
+  await waitFor("the first of them", () => {
+    // The first look at the files may find it.
+    if (!isTaken()) appendFileSync(options.stdoutPath, "line\n");
+    return isTaken();
+  });
+  const taken = lines.length;
+  appendFileSync(options.stdoutPath, "behind\n");
+  appendFileSync(options.stderrPath, "behind\n");
+  finished.abort();
+  await new Promise(setImmediate);
+  expect(lines).toHaveLength(taken);
+  kept.resolve();
+  await following;
+  expect(lines.slice(-2)).toEqual([expect.stringMatching(/^stdout:\d+:behind$/), "stderr:1:behind"]);
+});
+
+test("what taking a line throws ends the iteration with it", async () => {
+  const options = files("", "");
+  const { lines, following } = followAtOnce({ ...options, finished: new AbortController().signal }, () => {
+    throw new Error("no room");
+  });
+  const failed = following.then(
+    () => "ended",
+    ({ message }: Error) => message,
+  );
+  await waitFor("a line", () => {
+    appendFileSync(options.stdoutPath, "line\n");
+    return lines.some((line) => line.startsWith("at once"));
+  });
+  expect(await failed).toBe("no room");
 });

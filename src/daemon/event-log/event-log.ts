@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { stateDisk } from "../storage/disk-pace.ts";
 import { createSequence, type NewEvent, type SequenceOptions, type SequenceStart } from "./sequence.ts";
-import type { FreshBytes, WritableTail } from "./tail.ts";
+import type { WritableTail } from "./tail.ts";
 
 export interface EventLogOptions extends SequenceOptions {
   readonly path: string;
@@ -24,8 +24,12 @@ export interface LogSoFar {
  * Appends run one after the other, in the order of the calls, from any caller and whether or not they are awaited.
  */
 export interface EventLog {
-  /** Gives each event the next `seq` and writes them all with one call, before any reader sees them (law 2). */
-  append(events: readonly NewEvent[]): Promise<void>;
+  /**
+   * Gives each event the next `seq` and writes them all with one call, before any reader sees them (law 2).
+   *
+   * @returns a promise where it is not done at once: for a long piece, a slow disk, or after an append that is not done either
+   */
+  append(events: readonly NewEvent[]): Promise<void> | undefined;
   /**
    * Appends the last event, durably: it is on the disk before any reader sees it. Nothing can be appended after it (law 3).
    *
@@ -56,68 +60,99 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   let size = recovered;
   let hasRemains = false;
   let hasEnded = false;
-  const inOrder = createQueue();
+  const queue = createQueue();
   tail.advance(size, sequence.lastSeq());
 
   /** All of it or nothing: what fails on the way leaves no line, whole or torn, for the next one to come behind. */
-  async function write(events: readonly NewEvent[], confirm?: () => Promise<void>): Promise<FreshBytes> {
-    if (hasRemains) await takeBack();
-    const bytes = sequence.render(events);
+  function write(bytes: Buffer): Promise<void> | undefined {
     try {
-      if (!appendAtOnce(file, bytes)) await appendAll(file, bytes);
-      if (confirm !== undefined) await confirm();
+      return appendAtOnce(file, bytes) ? undefined : appendAll(file, bytes).catch(undo);
     } catch (error) {
-      // Where even this fails, it comes before the next line.
-      await takeBack().catch(() => undefined);
-      throw error;
+      return undo(error);
     }
-    sequence.take(bytes, events.length);
-    const offset = size;
-    size += bytes.length;
-    return { offset, bytes, types: events.map(({ type }) => type) };
+  }
+  async function undo(cause: unknown): Promise<never> {
+    // Where even this fails, it comes before the next line.
+    await takeBack().catch(() => undefined);
+    throw cause;
   }
   async function takeBack(): Promise<void> {
     hasRemains = true;
     await file.truncate(size);
     hasRemains = false;
   }
+  function show(bytes: Buffer, events: readonly NewEvent[]): undefined {
+    const offset = size;
+    size += bytes.length;
+    tail.advance(size, sequence.lastSeq() + events.length, { offset, bytes, events });
+    // No reader waits for the hash.
+    sequence.take(bytes, events.length);
+  }
+  /** What nothing can be appended before. */
+  async function renderNext(
+    makeEvents: () => readonly NewEvent[],
+  ): Promise<{ events: readonly NewEvent[]; bytes: Buffer }> {
+    if (hasEnded) throw new Error(`the log of turn ${options.turnId} has its last event`);
+    if (hasRemains) await takeBack();
+    const events = makeEvents();
+    return { events, bytes: sequence.render(events) };
+  }
 
   return {
-    append: (events) =>
-      inOrder(async () => {
-        if (events.length === 0) return;
-        if (hasEnded) throw new Error(`the log of turn ${options.turnId} has its last event`);
-        const fresh = await write(events);
-        tail.advance(size, sequence.lastSeq(), fresh);
-      }),
+    append(events) {
+      if (events.length === 0) return undefined;
+      if (queue.isIdle() && !hasRemains && !hasEnded) {
+        const bytes = sequence.render(events);
+        const writing = write(bytes);
+        return writing === undefined ? show(bytes, events) : queue.add(() => writing.then(() => show(bytes, events)));
+      }
+      return queue.add(async () => {
+        const { bytes } = await renderNext(() => events);
+        await write(bytes);
+        show(bytes, events);
+      });
+    },
     appendLast: (makeEvent, beforeVisible) =>
-      inOrder(async () => {
-        if (hasEnded) throw new Error(`the log of turn ${options.turnId} has its last event`);
+      queue.add(async () => {
         // The file's entry in its directory has been on the disk since the admission.
-        const last = makeEvent({ events: sequence.lastSeq(), digest: sequence.digest() });
-        const fresh = await write([last], () => file.sync());
+        const { events, bytes } = await renderNext(() => [
+          makeEvent({ events: sequence.lastSeq(), digest: sequence.digest() }),
+        ]);
+        await write(bytes);
+        await file.sync().catch(undo);
         hasEnded = true;
         beforeVisible();
-        tail.advance(size, sequence.lastSeq(), fresh);
+        show(bytes, events);
       }),
     lastSeq: sequence.lastSeq,
     digest: sequence.digest,
     close: () =>
-      inOrder(async () => {
+      queue.add(async () => {
         tail.end();
         await file.close();
       }),
   };
 }
 
-/** Runs what it is given one after the other; what fails stops nothing that comes behind it. */
-function createQueue(): (work: () => Promise<void>) => Promise<void> {
+interface Queue {
+  /** Runs what it is given one after the other; what fails stops nothing that comes behind it. */
+  add(work: () => Promise<void>): Promise<void>;
+  /** Whether all of it is done. */
+  isIdle(): boolean;
+}
+
+function createQueue(): Queue {
   let last: Promise<void> = Promise.resolve();
-  return (work) => {
-    const done = last.then(work);
-    // It is thrown to its caller.
-    last = done.catch(() => undefined);
-    return done;
+  let waiting = 0;
+  return {
+    add(work) {
+      waiting += 1;
+      const done = last.then(work).finally(() => (waiting -= 1));
+      // It is thrown to its caller.
+      last = done.catch(() => undefined);
+      return done;
+    },
+    isIdle: () => waiting === 0,
   };
 }
 

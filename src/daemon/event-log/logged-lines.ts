@@ -28,10 +28,14 @@ export function readLines(bytes: Buffer, seq: number): ReadLines {
   return { lines, rest: bytes.subarray(start) };
 }
 
-/** Takes a piece of a log apart whose events are known: it need not be read. @param types - of the events, in order */
-export function cutLines(bytes: Buffer, seq: number, types: readonly string[]): readonly LoggedLine[] {
+/** Takes a piece of a log apart whose events are known: it need not be read. @param seq - of the line before its first */
+export function cutLines(
+  bytes: Buffer,
+  seq: number,
+  events: readonly { readonly type: string }[],
+): readonly LoggedLine[] {
   let start = 0;
-  return types.map((type, index) => {
+  return events.map(({ type }, index) => {
     const end = bytes.indexOf(NEWLINE, start);
     const line = { seq: seq + index + 1, type, bytes: bytes.subarray(start, end) };
     start = end + 1;

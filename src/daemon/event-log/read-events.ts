@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { findLine, type LineStart } from "./find-line.ts";
 import { readLines, type LoggedLine } from "./logged-lines.ts";
-import type { LogTail } from "./tail.ts";
+import type { FreshLines, LogTail } from "./tail.ts";
 
 export interface ReadOptions {
   /** Lines with a greater seq are read. */
@@ -12,13 +12,22 @@ export interface ReadOptions {
   /** Wait for more until the tail has ended; otherwise stop after what is there. */
   readonly isFollowing: boolean;
   readonly signal: AbortSignal;
+  /** Takes the lines that are written while this reader waits; otherwise the iteration has them. */
+  readonly atOnce?: TakeLines | undefined;
 }
+
+/**
+ * Takes lines in the moment in which they are in the log; their bytes are written over after the call.
+ *
+ * @returns a promise where no more can be taken before it is kept
+ */
+export type TakeLines<Line extends LoggedLine = LoggedLine> = (lines: readonly Line[]) => Promise<void> | undefined;
 
 const CHUNK_BYTES = 65_536;
 
 /**
  * Reads a log from a place in it: the one way every reader, live or late, gets its events (law 2). A reader who waits at
- * the end is given the lines that were just written, which are in the file by then; all who wait are given the same batch.
+ * the end can be given the lines that were just written, which are in the file by then; all who wait are given the same batch.
  *
  * Shape: batches of whole lines, in order; one chunk of the file, or one longer line, is held at a time, so a slow
  * reader costs a chunk, and other readers nothing. Ends quietly when the signal aborts.
@@ -26,26 +35,30 @@ const CHUNK_BYTES = 65_536;
 export async function* readEvents(path: string, options: ReadOptions): AsyncGenerator<readonly LoggedLine[]> {
   // A pipe in its place fails the read, and does not hold up its opening.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const watch = options.tail?.watch(options.signal);
+  let [offset, seq] = [0, 0];
+  let behind: Promise<void> | undefined;
+  function take({ sizeBytes, lines }: FreshLines): boolean {
+    offset += sizeBytes;
+    seq += lines.length;
+    behind = options.atOnce?.(after(options.afterSeq, lines));
+    return behind === undefined;
+  }
+  const watch = options.tail?.watch(options.signal, options.atOnce && take);
   try {
-    let { offset, seq } = await startOf(file, options);
+    ({ offset, seq } = await startOf(file, options));
     let rest: Buffer = Buffer.alloc(0);
     while (!options.signal.aborted) {
       // Asked before the read: an end that comes meanwhile is then seen by the next look.
       const isComplete = options.tail === undefined || options.tail.isEnded();
       const limit = options.tail?.size() ?? Infinity;
-      const fresh = options.tail?.freshAt(offset);
-      if (fresh !== undefined) {
-        offset += fresh.sizeBytes;
-        seq += fresh.lines.length;
-        yield seq - fresh.lines.length >= options.afterSeq ? fresh.lines : after(options.afterSeq, fresh.lines);
-        continue;
-      }
       // A chunk grows with the line it belongs to, so that a long line is not copied once for each small chunk.
       const chunk = await readChunk(file, offset, Math.min(Math.max(CHUNK_BYTES, rest.length), limit - offset));
       if (chunk.length === 0) {
         if (isComplete || !options.isFollowing) return;
+        // While it waits it is at the end, so what it is given then comes next.
         if (options.tail?.size() === offset && !options.tail.isEnded()) await watch?.changed();
+        await behind;
+        behind = undefined;
         continue;
       }
       offset += chunk.length;

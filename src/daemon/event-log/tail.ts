@@ -4,15 +4,23 @@ import { cutLines, type LoggedLine } from "./logged-lines.ts";
 export interface FreshBytes {
   readonly offset: number;
   readonly bytes: Buffer;
-  /** Of each of its events. */
-  readonly types: readonly string[];
+  readonly events: readonly { readonly type: string }[];
 }
 
 /** The lines of it: the same ones for every reader. */
 export interface FreshLines {
+  readonly offset: number;
   readonly sizeBytes: number;
   readonly lines: readonly LoggedLine[];
 }
+
+/**
+ * Takes what was just written, in the moment in which it is in the log: it need not be read back from the disk. The bytes of
+ * the lines are written over after the call.
+ *
+ * @returns whether the reader goes on waiting; otherwise it is woken
+ */
+export type TakeFresh = (fresh: FreshLines) => boolean;
 
 /** Where the whole lines of a log end at this moment, and the sign that it has grown. */
 export interface LogTail {
@@ -21,18 +29,17 @@ export interface LogTail {
   lastSeq(): number;
   /** True once nothing more will be written. */
   isEnded(): boolean;
-  /** Waits for changes until the signal aborts. */
-  watch(signal: AbortSignal): TailWatch;
   /**
-   * What was last written, for a reader who has read all before it: it need not be read back from the disk. Undefined for
-   * any other reader.
+   * Waits for changes until the signal aborts.
+   *
+   * @param take - called while the reader waits, with what it waits for; a longer piece is to be read from the disk
    */
-  freshAt(offset: number): FreshLines | undefined;
+  watch(signal: AbortSignal, take?: TakeFresh): TailWatch;
 }
 
 /** One reader's wait. */
 export interface TailWatch {
-  /** Resolves at the next change, or when the signal aborts. */
+  /** Resolves at the next change that was not taken, or when the signal aborts; rejects with what `take` throws. */
   changed(): Promise<void>;
   /** Called when the reader leaves. */
   close(): void;
@@ -45,40 +52,43 @@ export interface WritableTail extends LogTail {
   end(): void;
 }
 
-/** A turn holds no more than this for its readers; longer pieces are read from the disk. */
+/** Longer pieces come in a burst, and are read from the disk: no reader is ahead of the others by much. */
 const MAX_FRESH_BYTES = 65_536;
 
 /** Makes the tail of a log with so many bytes and events. */
 export function createTail(initialSize: number, initialSeq: number): WritableTail {
   let [size, lastSeq, isEnded] = [initialSize, initialSeq, false];
-  let waiting = new Set<() => void>();
-  let latest: (FreshLines & { readonly offset: number }) | undefined;
+  const waiting = new Set<(fresh?: FreshLines) => void>();
 
-  function wakeAll(): void {
-    const woken = waiting;
-    waiting = new Set();
-    for (const wake of woken) wake();
+  function notifyAll(fresh?: FreshLines): void {
+    for (const notify of waiting) notify(fresh);
   }
 
   return {
     size: () => size,
     lastSeq: () => lastSeq,
     isEnded: () => isEnded,
-    watch(signal) {
-      let resolve = (): void => {};
-      const wake = (): void => {
-        waiting.delete(wake);
-        resolve();
-      };
+    watch(signal, take) {
+      let wait = Promise.withResolvers<void>();
+      function notify(fresh?: FreshLines): void {
+        try {
+          if (fresh !== undefined && take?.(fresh) === true) return;
+          wait.resolve();
+        } catch (error) {
+          // It is the reader's own; the log and its other readers go on.
+          wait.reject(error);
+        }
+        waiting.delete(notify);
+      }
+      const wake = (): void => notify();
       // Once for all of the reader's waits: a listener for each would be what a line costs most of.
       signal.addEventListener("abort", wake);
       return {
         changed() {
           if (signal.aborted || isEnded) return Promise.resolve();
-          return new Promise((resolveNext) => {
-            resolve = resolveNext;
-            waiting.add(wake);
-          });
+          wait = Promise.withResolvers<void>();
+          waiting.add(notify);
+          return wait.promise;
         },
         close() {
           signal.removeEventListener("abort", wake);
@@ -86,22 +96,19 @@ export function createTail(initialSize: number, initialSeq: number): WritableTai
         },
       };
     },
-    freshAt: (offset) => (latest?.offset === offset ? latest : undefined),
     advance(newSize, newSeq, fresh) {
-      const isKept = fresh !== undefined && waiting.size > 0 && fresh.bytes.length <= MAX_FRESH_BYTES;
-      latest = isKept ? keep(fresh, lastSeq) : undefined;
-      size = newSize;
-      lastSeq = newSeq;
-      wakeAll();
+      const seqBefore = lastSeq;
+      [size, lastSeq] = [newSize, newSeq];
+      if (waiting.size === 0) return;
+      notifyAll(fresh !== undefined && fresh.bytes.length <= MAX_FRESH_BYTES ? cut(fresh, seqBefore) : undefined);
     },
     end() {
       isEnded = true;
-      latest = undefined;
-      wakeAll();
+      notifyAll();
     },
   };
 }
 
-function keep({ offset, bytes, types }: FreshBytes, seqBefore: number): FreshLines & { readonly offset: number } {
-  return { offset, sizeBytes: bytes.length, lines: cutLines(Buffer.from(bytes), seqBefore, types) };
+function cut({ offset, bytes, events }: FreshBytes, seqBefore: number): FreshLines {
+  return { offset, sizeBytes: bytes.length, lines: cutLines(bytes, seqBefore, events) };
 }

@@ -146,6 +146,7 @@ export async function createTurnParts({
     redact: secrets.redact,
     secrets,
     now: () => new Date(),
+    clock: Date.now,
     logger,
   };
 }

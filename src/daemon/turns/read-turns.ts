@@ -49,7 +49,7 @@ export type TurnReads = Pick<
   | "waitForEnd"
   | "findRequest"
   | "readEvents"
-  | "readSessionEvents"
+  | "findSessionEvents"
   | "listSessions"
   | "getSession"
 >;
@@ -121,9 +121,8 @@ export function createTurnReads(parts: ReadParts): TurnReads {
       });
     },
 
-    readSessionEvents(sessionId, options) {
+    findSessionEvents(sessionId, cursor) {
       findSession(sessionId);
-      const { cursor } = options;
       const turn = cursor === undefined ? undefined : store.get(cursor.turnId);
       if (cursor !== undefined && turn?.file.session_id !== sessionId) {
         throw new ProblemError("bad_cursor", `session ${sessionId} has no turn ${cursor.turnId}`);
@@ -133,7 +132,7 @@ export function createTurnReads(parts: ReadParts): TurnReads {
         const message = `the cursor ${cursor.turnId}:${cursor.seq} is beyond the turn's last event, ${lastSeq}`;
         throw new ProblemError("cursor_beyond_end", message, { turn_id: cursor.turnId, last_seq: lastSeq });
       }
-      return readSessionEvents(store, sessionId, options);
+      return (options) => readSessionEvents(store, sessionId, cursor, options);
     },
     listSessions({ cursor, limit }) {
       const before = cursor === undefined ? undefined : readSessionPageCursor(cursor);

@@ -16,10 +16,11 @@ import type {
 } from "../../protocol/index.ts";
 import type { TurnDiff } from "./changes/read-diff.ts";
 import type { LoggedLine } from "../event-log/logged-lines.ts";
+import type { TakeLines } from "../event-log/read-events.ts";
 import type { TurnLoad } from "./contract/observer.ts";
 import type { SessionCursor, SessionEventsOptions, SessionLine } from "./store/session-events.ts";
 
-export type { LoggedLine, SessionCursor, TurnDiff };
+export type { LoggedLine, SessionCursor, TakeLines, TurnDiff };
 
 /** What the HTTP room may ask of the daemon. Refusals are thrown as `ProblemError`. */
 export interface TurnService {
@@ -72,8 +73,15 @@ export interface TurnService {
   findRequest(requestId: string): TurnSnapshot;
   readEvents(turnId: string, options: ReadEventsOptions): AsyncIterable<readonly LoggedLine[]>;
 
-  /** Reads over all turns of a session. @throws {ProblemError} session_not_found, bad_cursor, cursor_beyond_end */
-  readSessionEvents(sessionId: string, options: SessionEventsOptions): AsyncIterable<readonly SessionLine[]>;
+  /**
+   * What reads over all turns of a session, from the cursor or from its first event.
+   *
+   * @throws {ProblemError} session_not_found, bad_cursor, cursor_beyond_end
+   */
+  findSessionEvents(
+    sessionId: string,
+    cursor: SessionCursor | undefined,
+  ): (options: SessionEventsOptions) => AsyncIterable<readonly SessionLine[]>;
 
   createSession(request: SessionRequest): Promise<Session>;
   /** Newest first. @throws {ProblemError} bad_cursor */
@@ -130,4 +138,6 @@ export interface ReadEventsOptions {
   /** Go on until `turn.ended`; otherwise end after what is there. */
   readonly isFollowing: boolean;
   readonly signal: AbortSignal;
+  /** Takes the lines that are written while this reader waits, in that moment; otherwise the iteration has them. */
+  readonly atOnce?: TakeLines | undefined;
 }

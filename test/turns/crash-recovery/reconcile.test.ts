@@ -134,13 +134,14 @@ async function run(directory: string, dialect: Dialect, secret = SECRET) {
   await consumeOutput({
     translator: translator(dialect),
     report() {},
-    output: followOutput({
-      stdoutPath: join(directory, "stdout.jsonl"),
-      stderrPath: join(directory, "stderr.log"),
-      maxLineBytes: 1_000,
-      taken: joinRuns(takenLines(logPath)),
-      finished: AbortSignal.abort(),
-    }),
+    output: () =>
+      followOutput({
+        stdoutPath: join(directory, "stdout.jsonl"),
+        stderrPath: join(directory, "stderr.log"),
+        maxLineBytes: 1_000,
+        taken: joinRuns(takenLines(logPath)),
+        finished: AbortSignal.abort(),
+      }),
     isHeldUntilBound: false,
     emit: emitter.translated,
     outcome: () => Promise.resolve({ exit: null, wasStopped: false }),

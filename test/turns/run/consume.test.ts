@@ -16,7 +16,7 @@ async function consume(lines: Iterable<string>, atOnce = 1) {
   let boundaries = 0;
   const consumed = await consumeOutput({
     translator: executor.createTranslator({ requestedSession: SESSION }),
-    output: batches(lines, atOnce),
+    output: () => batches(lines, atOnce),
     isHeldUntilBound: true,
     emit: async (events) => void (emitted += events.length),
     report(report) {

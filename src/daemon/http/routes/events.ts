@@ -96,7 +96,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       await sendStream(reply.raw, stream, {
         headers: reply.getHeaders(),
         format,
-        read: (signal) => service.readEvents(turn.turn_id, { afterSeq, isFollowing, signal }),
+        read: (signal, atOnce) => service.readEvents(turn.turn_id, { afterSeq, isFollowing, signal, atOnce }),
         onSent: (lines) => countSent(metrics, lines, (line) => line.seq <= turn.last_seq),
         onFailure: (error) => request.log.error({ err: error, turnId: turn.turn_id }, "event stream failed"),
       });
@@ -114,15 +114,10 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       const isSlim = request.query.verbose === false;
       const isFollowing = isSse || request.query.follow === true;
       const stream = streams.open(sessionId, request.raw.socket);
-      const { signal } = stream.controller;
-      let lines: ReturnType<TurnService["readSessionEvents"]>;
+      let readLines: ReturnType<TurnService["findSessionEvents"]>;
       try {
         // Refused before the connection is taken over, while a problem can still be answered.
-        lines = service.readSessionEvents(sessionId, {
-          isFollowing,
-          signal,
-          ...(cursor === undefined ? {} : { cursor }),
-        });
+        readLines = service.findSessionEvents(sessionId, cursor);
       } catch (error) {
         stream.release();
         throw error;
@@ -132,7 +127,7 @@ export const eventRoutes: FastifyPluginAsyncZod<EventRoutesOptions> = async (app
       await sendStream(reply.raw, stream, {
         headers: reply.getHeaders(),
         format: isSse ? sseFormat(frameFor(request.query), { isSlim, heartbeatMs }) : ndjsonFormat(isSlim),
-        read: () => lines,
+        read: (signal, atOnce) => readLines({ isFollowing, signal, atOnce }),
         onSent: (batch) => countSent(metrics, batch, isLate),
         onFailure: (error) => request.log.error({ err: error, sessionId }, "event stream failed"),
       });

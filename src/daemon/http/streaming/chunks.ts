@@ -1,10 +1,26 @@
 import type { ServerResponse } from "node:http";
 import { Socket } from "node:net";
 
-/** What has been made a chunk: once for all clients that are sent the same bytes. */
-const made = new WeakMap<Buffer, Buffer>();
+/** What is sent at once: as it is, and as one chunk of HTTP. Both are the same memory, and made once for all clients. */
+export interface Piece {
+  readonly bytes: Buffer;
+  readonly chunk: Buffer;
+}
 
 const CRLF = "\r\n";
+const [CR, LF] = [0x0d, 0x0a];
+
+/** Makes a piece of so many bytes. @param fill - writes all of them, from an offset on */
+export function makePiece(sizeBytes: number, fill: (into: Buffer, from: number) => void): Piece {
+  const head = sizeBytes.toString(16) + CRLF;
+  const from = head.length;
+  const chunk = Buffer.allocUnsafe(from + sizeBytes + CRLF.length);
+  chunk.write(head, 0, "latin1");
+  fill(chunk, from);
+  chunk[from + sizeBytes] = CR;
+  chunk[from + sizeBytes + 1] = LF;
+  return { bytes: chunk.subarray(from, from + sizeBytes), chunk };
+}
 
 /**
  * Writes a piece of an answer whose headers have been sent, as one chunk and with one write.
@@ -13,11 +29,11 @@ const CRLF = "\r\n";
  * between the log and the socket.
  * @returns false when the client is behind: wait for `drainOf` then
  */
-export function writeChunk(response: ServerResponse, bytes: Buffer): boolean {
+export function writePiece(response: ServerResponse, { bytes, chunk }: Piece): boolean {
   // A chunk of nothing would end the answer.
   if (bytes.length === 0) return true;
   const connection = connectionOf(response);
-  return connection === undefined ? response.write(bytes) : connection.write(chunkOf(bytes));
+  return connection === undefined ? response.write(bytes) : connection.write(chunk);
 }
 
 /** What emits `drain` when the client has read what was written. */
@@ -31,16 +47,4 @@ export function drainOf(response: ServerResponse): NodeJS.EventEmitter {
  */
 function connectionOf({ socket, chunkedEncoding }: ServerResponse): Socket | undefined {
   return chunkedEncoding && socket instanceof Socket ? socket : undefined;
-}
-
-function chunkOf(bytes: Buffer): Buffer {
-  const before = made.get(bytes);
-  if (before !== undefined) return before;
-  const head = bytes.length.toString(16) + CRLF;
-  const chunk = Buffer.allocUnsafe(head.length + bytes.length + CRLF.length);
-  chunk.write(head, "latin1");
-  bytes.copy(chunk, head.length);
-  chunk.write(CRLF, head.length + bytes.length, "latin1");
-  made.set(bytes, chunk);
-  return chunk;
 }

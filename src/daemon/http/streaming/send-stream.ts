@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { LoggedLine } from "../../turns/turn-service.ts";
-import { drainOf, writeChunk } from "./chunks.ts";
+import type { LoggedLine, TakeLines } from "../../turns/turn-service.ts";
+import { drainOf, writePiece } from "./chunks.ts";
 import type { OpenStream } from "./open-streams.ts";
 import type { Frame } from "./shared-frames.ts";
 
@@ -18,8 +18,12 @@ export interface SendOptions {
   readonly format: StreamFormat;
   /** What hooks have set on the answer that this function takes over. */
   readonly headers: Readonly<Record<string, string | number | string[] | undefined>>;
-  /** Starts reading; ends without an error when the signal aborts. */
-  readonly read: (signal: AbortSignal) => AsyncIterable<readonly LoggedLine[]>;
+  /**
+   * Starts reading; ends without an error when the signal aborts.
+   *
+   * @param atOnce - takes what is logged while the reader waits, before the iteration comes to it
+   */
+  readonly read: (signal: AbortSignal, atOnce: TakeLines) => AsyncIterable<readonly LoggedLine[]>;
   /** Called with every batch that was given to the connection. */
   readonly onSent?: (lines: readonly LoggedLine[]) => void;
   /** Called with an error of the reading itself, not of a broken connection. */
@@ -53,13 +57,16 @@ export async function sendStream(response: ServerResponse, stream: OpenStream, o
   });
   response.flushHeaders();
   const heartbeat = startHeartbeat(response, format.heartbeat);
+  function send(lines: readonly LoggedLine[]): Promise<void> | undefined {
+    const mayGoOn = writePiece(response, format.frame(lines));
+    heartbeat?.refresh();
+    onSent?.(lines);
+    return mayGoOn ? undefined : settled(response, drainOf(response), "drain", controller.signal);
+  }
   try {
-    for await (const lines of read(controller.signal)) {
+    for await (const lines of read(controller.signal, send)) {
       if (controller.signal.aborted) break;
-      const mayGoOn = writeChunk(response, format.frame(lines));
-      heartbeat?.refresh();
-      onSent?.(lines);
-      if (!mayGoOn) await settled(response, drainOf(response), "drain", controller.signal);
+      await send(lines);
     }
     await finish(response, controller.signal);
   } catch (error) {

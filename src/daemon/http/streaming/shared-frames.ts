@@ -1,16 +1,19 @@
 import type { LoggedLine } from "../../turns/turn-service.ts";
+import type { Piece } from "./chunks.ts";
 
 /** A batch in one piece, in the form in which it is sent. */
-export type Frame = (lines: readonly LoggedLine[]) => Buffer;
+export type Frame = (lines: readonly LoggedLine[]) => Piece;
 
-/** The same frames, made once for all clients that are sent the same batch. */
+/** A longer piece is made for one client, which comes late: those who wait are given less at once. */
+const MAX_KEPT_BYTES = 131_072;
+
+/** The same frames, made once for all clients that are sent the same batch: they are so one after the other. */
 export function shareFrames(frame: Frame): Frame {
-  const made = new WeakMap<readonly LoggedLine[], Buffer>();
+  let last: { readonly lines: readonly LoggedLine[]; readonly piece: Piece } | undefined;
   return (lines) => {
-    const before = made.get(lines);
-    if (before !== undefined) return before;
-    const bytes = frame(lines);
-    made.set(lines, bytes);
-    return bytes;
+    if (last?.lines === lines) return last.piece;
+    const piece = frame(lines);
+    last = piece.bytes.length <= MAX_KEPT_BYTES ? { lines, piece } : undefined;
+    return piece;
   };
 }

@@ -1,6 +1,7 @@
 import { ProblemError, type Problem } from "../../../protocol/index.ts";
 import type { LoggedLine } from "../../turns/turn-service.ts";
 import { renderProblem } from "../problem.ts";
+import { makePiece, type Piece } from "./chunks.ts";
 import { shareFrames, type Frame } from "./shared-frames.ts";
 
 /** A comment: shows the client and proxies that the connection is alive. */
@@ -12,8 +13,9 @@ export const STREAM_FAILED: Problem = renderProblem(
   (text) => text,
 );
 
-const FRAME_END = "\n\n";
-const NEWLINE = "\n";
+/** How many newlines stand behind the data: an empty line ends a frame. */
+const FRAME_NEWLINES = 2;
+const NEWLINE = 0x0a;
 
 /** Whether a client asks for server-sent events. */
 export function wantsSse(accept: string | undefined): boolean {
@@ -34,18 +36,18 @@ export function frameHead(line: LoggedLine): string {
 
 /** Bytes a frame adds to its data. */
 export function frameOverhead(line: LoggedLine): number {
-  return frameHead(line).length + FRAME_END.length;
+  return frameHead(line).length + FRAME_NEWLINES;
 }
 
 /** A batch as one piece; `data` is byte for byte the line, which has no newline in it since JSON escapes them. */
-export const frameSse = shareFrames((lines) => joinFrames(lines, frameHead, FRAME_END));
+export const frameSse = shareFrames((lines) => joinFrames(lines, frameHead, FRAME_NEWLINES));
 
 /**
  * The same without names, so that every event reaches `onmessage` of an EventSource; the type is in the data. Each is
  * shorter than with its name.
  */
 const frameUnnamedSse = shareFrames((lines) =>
-  joinFrames(lines, ({ id, seq }) => `id: ${id ?? seq}\ndata: `, FRAME_END),
+  joinFrames(lines, ({ id, seq }) => `id: ${id ?? seq}\ndata: `, FRAME_NEWLINES),
 );
 
 /** The form of frames that a stream's query asks for. */
@@ -54,7 +56,7 @@ export function frameFor({ named = true }: { readonly named?: boolean | undefine
 }
 
 /** A batch as lines of JSON, byte for byte as logged. */
-export const frameNdjson = shareFrames((lines) => joinFrames(lines, () => "", NEWLINE));
+export const frameNdjson = shareFrames((lines) => joinFrames(lines, () => "", 1));
 
 /** Reports that the stream itself has failed; the turn may go on. It has no id, so a client resumes where it was. */
 export function frameSseError(data: unknown): Buffer {
@@ -62,16 +64,17 @@ export function frameSseError(data: unknown): Buffer {
 }
 
 /** @param headOf - Latin text, as ids and types are */
-function joinFrames(lines: readonly LoggedLine[], headOf: (line: LoggedLine) => string, end: string): Buffer {
+function joinFrames(lines: readonly LoggedLine[], headOf: (line: LoggedLine) => string, newlines: number): Piece {
   const heads = lines.map(headOf);
-  let size = lines.length * end.length;
+  let size = lines.length * newlines;
   for (const [index, { bytes }] of lines.entries()) size += bytes.length + (heads[index]?.length ?? 0);
-  const frames = Buffer.allocUnsafe(size);
-  let at = 0;
-  for (const [index, { bytes }] of lines.entries()) {
-    at += frames.write(heads[index] ?? "", at, "latin1");
-    at += bytes.copy(frames, at);
-    at += frames.write(end, at, "latin1");
-  }
-  return frames;
+  return makePiece(size, (frames, from) => {
+    let at = from;
+    for (const [index, { bytes }] of lines.entries()) {
+      at += frames.write(heads[index] ?? "", at, "latin1");
+      frames.set(bytes, at);
+      at += bytes.length;
+      for (let count = 0; count < newlines; count += 1) frames[at++] = NEWLINE;
+    }
+  });
 }

@@ -1,7 +1,7 @@
 import { constants, fstatSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { watchIfPossible } from "./change-notices.ts";
 import { createLineSplitter, type SplitLine } from "./line-splitter.ts";
+import { createWakeUp } from "./wake-up.ts";
 
 /** What one scan found: lines, and how large each file is known to be. */
 export interface OutputBatch {
@@ -36,10 +36,13 @@ export interface FollowOptions {
    * not.
    */
   readonly hasMore?: () => Promise<boolean>;
+  /** Takes what a running CLI prints while nothing else is left to be taken; otherwise the iteration has it. */
+  readonly atOnce?: TakeBatch;
 }
 
-/** Change notices are a hint. */
-const POLL_MS = 250;
+/** Takes a batch in the moment in which it is read. @returns a promise where no more can be taken before it is kept */
+export type TakeBatch = (batch: OutputBatch) => Promise<void> | undefined;
+
 /** Each read goes to another thread and back, so it is a long one. */
 const READ_BYTES = 524_288;
 /**
@@ -49,6 +52,7 @@ const READ_BYTES = 524_288;
 const LIVE_READ_BYTES = 65_536;
 /** How much becomes lines at once. Longer text is allocated apart in the heap, which costs more and is freed late. */
 const CHUNK_BYTES = 65_536;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Reads the lines of a turn's two files, growing or complete: the only way output comes in (law 1).
@@ -59,23 +63,37 @@ const CHUNK_BYTES = 65_536;
 export async function* followOutput(options: FollowOptions): AsyncGenerator<OutputBatch> {
   const stdout = await openLines(options.stdoutPath, "stdout", options);
   const stderr = await openLines(options.stderrPath, "stderr", options);
-  const wakeUp = createWakeUp([options.stdoutPath, options.stderrPath], options.finished);
+  const { finished, abandoned, atOnce } = options;
+  const wakeUp = createWakeUp({ paths: [stdout.path, stderr.path], finished, take: takeAtOnce });
+  /** Nothing is being read or passed on, and all there was has been. */
+  let isIdle = false;
+  let behind: Promise<void> | undefined;
   const batch = (lines: readonly SplitLine[]): OutputBatch => ({
     lines,
     stdoutBytes: stdout.knownBytes(),
     stderrBytes: stderr.knownBytes(),
   });
+  function takeAtOnce(): boolean {
+    if (!isIdle || finished.aborted || abandoned?.aborted === true) return false;
+    if (!stdout.isReadAtOnce() || !stderr.isReadAtOnce()) return false;
+    const fromStdout = wakeUp.takeNews(stdout.path) ? stdout.takeNow() : undefined;
+    const fromStderr = wakeUp.takeNews(stderr.path) ? stderr.takeNow() : undefined;
+    const lines =
+      fromStdout === undefined ? fromStderr : fromStderr === undefined ? fromStdout : [...fromStdout, ...fromStderr];
+    if (lines !== undefined) behind = atOnce?.(batch(lines));
+    return behind === undefined && stdout.isReadAtOnce() && stderr.isReadAtOnce();
+  }
   try {
     for await (const { source, line } of options.taken ?? []) {
       const file = source === "stdout" ? stdout : stderr;
       for (let lines = await file.takeUpTo(line); lines !== undefined; lines = await file.takeUpTo(line)) {
         yield batch(lines);
-        if (options.abandoned?.aborted === true) return;
+        if (abandoned?.aborted === true) return;
       }
     }
-    while (options.abandoned?.aborted !== true) {
+    while (abandoned?.aborted !== true) {
       // Read before the scan: everything that was written before `finished` is then found by this one.
-      const isLast = options.finished.aborted;
+      const isLast = finished.aborted;
       const notice = wakeUp.next();
       const look = (file: LineFile): Taken =>
         wakeUp.takeNews(file.path) || isLast || file.mayHaveMore() ? file.takeChunk() : undefined;
@@ -93,7 +111,11 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
         if (rest !== undefined) yield batch(rest);
         if ((await options.hasMore?.()) !== true) return;
       } else {
+        isIdle = atOnce !== undefined;
         await notice;
+        isIdle = false;
+        await behind;
+        behind = undefined;
       }
     }
   } finally {
@@ -122,6 +144,10 @@ interface LineFile {
   takeUpTo(number: number): Promise<Lines>;
   /** The lines of one more chunk, without its unfinished last line; undefined at the end of the file so far. */
   takeChunk(): Taken;
+  /** Whether all that was read is taken, and the rest of it is short: `takeNow` may be called. */
+  isReadAtOnce(): boolean;
+  /** As `takeChunk`, with a read that does not wait. */
+  takeNow(): Lines;
   /** Whether the next chunk is in memory, without a read of the file. */
   hasMoreRead(): boolean;
   /** False once a read has come to the end of the file: then there is more only when the file has grown. */
@@ -141,7 +167,7 @@ async function openLines(
   const file = await openIfThere(path);
   const splitter = createLineSplitter(source, maxLineBytes);
   const buffer = Buffer.allocUnsafe(READ_BYTES);
-  let unsplit: Buffer = buffer.subarray(0, 0);
+  let unsplit: Buffer = NOTHING;
   let ahead: readonly SplitLine[] = [];
   let [bytesRead, sizeBytes, lastTaken] = [0, 0, 0];
   let [isAtEnd, isBehind] = [false, false];
@@ -154,8 +180,9 @@ async function openLines(
   }
 
   function split(read: Buffer): Lines {
-    unsplit = read.subarray(CHUNK_BYTES);
-    return read.length === 0 ? undefined : splitter.push(read.subarray(0, CHUNK_BYTES));
+    const isShort = read.length <= CHUNK_BYTES;
+    unsplit = isShort ? NOTHING : read.subarray(CHUNK_BYTES);
+    return read.length === 0 ? undefined : splitter.push(isShort ? read : read.subarray(0, CHUNK_BYTES));
   }
 
   async function readMore(): Promise<Lines> {
@@ -203,12 +230,15 @@ async function openLines(
   }
 
   function takeAll(lines: Lines): Lines {
-    return lines && take(lines, Infinity);
+    if (lines === undefined) return undefined;
+    ahead = [];
+    lastTaken += lines.length;
+    return lines;
   }
 
   function takeRest(): Lines {
     const rest = splitter.flush();
-    return rest.length > 0 ? take(rest, Infinity) : undefined;
+    return rest.length > 0 ? takeAll(rest) : undefined;
   }
 
   return {
@@ -218,6 +248,8 @@ async function openLines(
       const lines = nextLines();
       return lines instanceof Promise ? lines.then(takeAll) : takeAll(lines);
     },
+    isReadAtOnce: () => file !== undefined && !isBehind && ahead.length + unsplit.length === 0 && bytesRead < maxBytes,
+    takeNow: () => (file === undefined ? undefined : takeAll(split(readLive(file)))),
     takeRest,
     hasMoreRead: () => ahead.length + unsplit.length > 0,
     mayHaveMore: () => !isAtEnd || ahead.length + unsplit.length > 0,
@@ -235,41 +267,4 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
-}
-
-interface WakeUp {
-  /** Whether a file may have grown since this was last asked of it. */
-  takeNews(path: string): boolean;
-  /** Resolves at the next sign that there may be more to read. */
-  next(): Promise<void>;
-  close(): void;
-}
-
-function createWakeUp(paths: readonly string[], finished: AbortSignal): WakeUp {
-  let wake: () => void = () => {};
-  const grown = new Set(paths);
-  const notify = (...changed: readonly string[]): void => {
-    for (const path of changed) grown.add(path);
-    wake();
-  };
-  const notifyAll = (): void => notify(...paths);
-  const unwatch = finished.aborted ? [] : paths.map((path) => watchIfPossible(path, () => notify(path)));
-  finished.addEventListener("abort", notifyAll, { once: true });
-  // A notice may be missing: all files are looked at then.
-  const timer = setTimeout(notifyAll, POLL_MS);
-
-  return {
-    takeNews: (path) => grown.delete(path),
-    next: () =>
-      new Promise((resolve) => {
-        timer.refresh();
-        wake = resolve;
-        if (finished.aborted || grown.size > 0) resolve();
-      }),
-    close() {
-      clearTimeout(timer);
-      finished.removeEventListener("abort", notifyAll);
-      for (const close of unwatch) close();
-    },
-  };
 }

@@ -70,14 +70,20 @@ export function createLineSplitter(source: SplitLine["source"], maxLineBytes: nu
     return toLine(text, isTruncated);
   }
 
+  /** The line that ends at the first newline of a chunk; mostly it began there too, and is not copied. */
+  function endLine(chunk: Buffer, end: number): SplitLine {
+    if (pendingBytes === 0 && end <= maxLineBytes) return toLine(chunk.toString("utf8", 0, end), false);
+    keep(chunk.subarray(0, end));
+    return take();
+  }
+
   function push(chunk: Buffer): SplitLine[] {
     const first = chunk.indexOf(NEWLINE);
     if (first === -1) {
       keep(chunk);
       return [];
     }
-    keep(chunk.subarray(0, first));
-    const lines = [take()];
+    const lines = [endLine(chunk, first)];
     const last = chunk.lastIndexOf(NEWLINE);
     if (last > first) lines.push(...splitWhole(chunk.subarray(first + 1, last)));
     if (last + 1 < chunk.length) keep(chunk.subarray(last + 1));

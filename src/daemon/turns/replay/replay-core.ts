@@ -25,7 +25,7 @@ export interface ReplayCoreOptions {
   /** Called with every batch that is passed on. */
   readonly onBatch?: (batch: OutputBatch) => void;
   /** Takes the events of turnd itself. */
-  readonly emitDaemonEvents: (events: readonly NewEvent[]) => Promise<void>;
+  readonly emitDaemonEvents: (events: readonly NewEvent[]) => Promise<void> | undefined;
   /** Takes what lines were translated to. */
   readonly translated: ConsumeOptions["emit"];
   /** Asked once the output has ended. */
@@ -68,16 +68,17 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
       ...(turn.usage_before === undefined ? {} : { usageBefore: turn.usage_before }),
       ...(options.drift === undefined ? {} : { drift: options.drift }),
     }),
-    output: passUntil(
-      followOutput({
-        stdoutPath: recording.stdoutPath,
-        stderrPath: recording.stderrPath,
-        maxLineBytes: options.maxLineBytes,
-        taken: places.lines(),
-        finished: options.finished,
-      }),
-      cut,
-    ),
+    output: () =>
+      passUntil(
+        followOutput({
+          stdoutPath: recording.stdoutPath,
+          stderrPath: recording.stderrPath,
+          maxLineBytes: options.maxLineBytes,
+          taken: places.lines(),
+          finished: options.finished,
+        }),
+        cut,
+      ),
     isHeldUntilBound: turn.requested_session !== null,
     emit: options.translated,
     report(report) {

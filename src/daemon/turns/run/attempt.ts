@@ -1,4 +1,5 @@
 import type { Outcome } from "../../executors/contract/translator.ts";
+import type { DriftWatch } from "../../executors/contract/records.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
 import { readExit, type Started } from "../../process/keeper/keeper.ts";
 import { isCliRunning, stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
@@ -100,11 +101,13 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   const ended = waitForEnd();
   // It may fail long before it is asked for.
   ended.catch(() => undefined);
+  const lookForDrift = drift.watch(turn.file.cli_version, turn.file.turn_id);
+  let unlooked: Parameters<DriftWatch>[] = [];
   const translator = executor.createTranslator({
     requestedSession: options.requestedSession,
     ...(turn.file.cli_version === undefined ? {} : { cliVersion: turn.file.cli_version }),
     ...(turn.file.usage_before === undefined ? {} : { usageBefore: turn.file.usage_before }),
-    drift: drift.watch(turn.file.cli_version, turn.file.turn_id),
+    drift: (record, line) => void unlooked.push([record, line]),
   });
   const outcome = async (): Promise<Outcome> => ({ exit: (await ended).exit, wasStopped: stopping !== undefined });
 
@@ -122,6 +125,8 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
       case "output_read":
         watch.observe(report.batch);
         output.observe(report.batch);
+        for (const [record, line] of unlooked) lookForDrift(record, line);
+        unlooked = [];
         break;
       case "halted":
         parts.logger.warn({ turnId: turn.file.turn_id, rule: report.halt.rule }, "process halted");
@@ -135,16 +140,18 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
 
   const consuming = consumeOutput({
     translator,
-    output: followOutput({
-      stdoutPath: `${turn.directory}/stdout.jsonl`,
-      stderrPath: `${turn.directory}/stderr.log`,
-      maxLineBytes: limits.maxLineBytes,
-      maxBytes: limits.maxOutputBytes,
-      ...(options.taken === undefined ? {} : { taken: joinRuns(options.taken) }),
-      finished: finished.signal,
-      abandoned: output.abandoned,
-      hasMore,
-    }),
+    output: (take) =>
+      followOutput({
+        stdoutPath: `${turn.directory}/stdout.jsonl`,
+        stderrPath: `${turn.directory}/stderr.log`,
+        maxLineBytes: limits.maxLineBytes,
+        maxBytes: limits.maxOutputBytes,
+        ...(options.taken === undefined ? {} : { taken: joinRuns(options.taken) }),
+        finished: finished.signal,
+        abandoned: output.abandoned,
+        hasMore,
+        atOnce: take,
+      }),
     isHeldUntilBound: options.requestedSession !== null,
     emit: options.emit,
     report: notice,

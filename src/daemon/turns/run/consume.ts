@@ -1,7 +1,7 @@
 import type { Ending, Outcome, OutputLine, TranslatedEvent, Translator } from "../../executors/contract/translator.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { isBlank } from "../../executors/contract/json-line.ts";
-import type { OutputBatch } from "../../process/output/follow.ts";
+import type { OutputBatch, TakeBatch } from "../../process/output/follow.ts";
 import { countEvent, type Counts } from "../outcome/event-counts.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
 
@@ -11,7 +11,7 @@ const MAX_HELD_CHARACTERS = 33_554_432;
 
 /** What is noticed while output is read. */
 export type OutputReport =
-  /** Of every batch, before its events are passed on. */
+  /** Of every batch, when its events are on their way: no reader of them waits for what is made of this. */
   | { readonly type: "output_read"; readonly batch: OutputBatch }
   /** The process must not go on; what it prints after this is not passed on. */
   | { readonly type: "halted"; readonly halt: FailureDraft }
@@ -19,11 +19,12 @@ export type OutputReport =
 
 export interface ConsumeOptions {
   readonly translator: Translator;
-  readonly output: AsyncIterable<OutputBatch>;
+  /** @param take - takes a batch before the iteration comes to it, as `FollowOptions.atOnce` */
+  readonly output: (take: TakeBatch) => AsyncIterable<OutputBatch>;
   /** Nothing is passed on before the requested session has come back. */
   readonly isHeldUntilBound: boolean;
   /** @param lines - the line each event was translated from; none for those of the end */
-  readonly emit: (events: readonly TranslatedEvent[], lines: readonly OutputLine[]) => Promise<void>;
+  readonly emit: (events: readonly TranslatedEvent[], lines: readonly OutputLine[]) => Promise<void> | undefined;
   readonly report: (report: OutputReport) => void;
   /** Asked once the output has ended. */
   readonly outcome: () => Promise<Outcome>;
@@ -56,23 +57,22 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
     options.report({ type: "halted", halt: why });
   }
 
-  async function pass({ events, lines }: Translated): Promise<void> {
+  function pass({ events, lines }: Translated): Promise<void> | undefined {
     if (held !== undefined) {
       held.events.push(...events);
       held.lines.push(...lines);
       const isBound = events.some((event) => event.type === "session.bound");
       const isTooMuch = held.events.length > MAX_HELD_EVENTS || heldCharacters > MAX_HELD_CHARACTERS;
       if (!isBound && isTooMuch && halt === undefined) stop(ownFailure("resume_degraded", NEVER_NAMED));
-      if (!isBound) return;
+      if (!isBound) return undefined;
       ({ events, lines } = held);
       held = undefined;
     }
     for (const { type } of events) countEvent(counts, type);
-    if (events.length > 0) await options.emit(events, lines);
+    return events.length > 0 ? options.emit(events, lines) : undefined;
   }
 
-  for await (const batch of options.output) {
-    options.report({ type: "output_read", batch });
+  function take(batch: OutputBatch): Promise<void> | undefined {
     const translated: Translated = { events: [], lines: [] };
     // Of what was printed since the last look only the last line shows where the process is now.
     let isAtBoundary = false;
@@ -89,10 +89,17 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
       if (isRecord) isAtBoundary = translation.isStepBoundary === true;
       if (translation.halt !== undefined) stop(translation.halt);
     }
-    await pass(translated);
-    // Only now it is known whether it is news, or what an earlier daemon has passed.
-    if (isAtBoundary) options.report({ type: "step_boundary" });
+    const passing = pass(translated);
+    options.report({ type: "output_read", batch });
+    // Only then it is known whether it is news, or what an earlier daemon has passed.
+    if (!isAtBoundary) return passing;
+    const reportBoundary = (): void => options.report({ type: "step_boundary" });
+    if (passing !== undefined) return passing.then(reportBoundary);
+    reportBoundary();
+    return undefined;
   }
+
+  for await (const batch of options.output(take)) await take(batch);
   const ending = options.translator.end(await options.outcome());
   // A resume that never bound but was of no other session either has failed for another reason: then its events count.
   const isLost = held !== undefined && (halt ?? ending.failure)?.code === "resume_degraded";

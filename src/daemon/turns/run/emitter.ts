@@ -8,16 +8,16 @@ import type { Progress } from "../crash-recovery/progress.ts";
 import { createReconciler, type Difference } from "../crash-recovery/reconcile.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 
-/** Puts a turn's events into its log, past what an earlier daemon has logged of them. */
+/** Puts a turn's events into its log, past what an earlier daemon has logged of them; a promise where that takes time. */
 export interface Emitter {
   /**
    * Events of the translator: those logged before are skipped, so that a record half logged is completed.
    *
    * @param lines - the line each was translated from; none for those of the end
    */
-  translated(events: readonly TranslatedEvent[], lines: readonly OutputLine[]): Promise<void>;
+  translated(events: readonly TranslatedEvent[], lines: readonly OutputLine[]): Promise<void> | undefined;
   /** Events of turnd itself. */
-  emitDaemonEvents(events: readonly NewEvent[]): Promise<void>;
+  emitDaemonEvents(events: readonly NewEvent[]): Promise<void> | undefined;
   /** A warning of turnd's own that a log has once, however often the turn is resumed after a restart. */
   warnOnce(code: WarningCode, message: string): Promise<void>;
   /** Called once all of the output has been translated, before the turn's end is logged. */
@@ -53,17 +53,21 @@ export function createEmitter(options: EmitterOptions): Emitter {
   let hasLoggedDifference = false;
   let fault: Error | undefined;
 
-  async function emitDaemonEvents(events: readonly NewEvent[]): Promise<void> {
-    if (fault !== undefined || events.length === 0) return;
-    try {
-      await log.append(events);
-      options.onWritten(events.length);
-      for (const { type } of events) countEvent(counts, type);
-    } catch (error) {
-      if (!isStorageError(error)) throw error;
-      fault = error;
-      options.onFault();
-    }
+  function emitDaemonEvents(events: readonly NewEvent[]): Promise<void> | undefined {
+    if (fault !== undefined || events.length === 0) return undefined;
+    const appending = log.append(events);
+    return appending === undefined ? noteWritten(events) : appending.then(() => noteWritten(events), noteFault);
+  }
+
+  function noteWritten(events: readonly NewEvent[]): undefined {
+    options.onWritten(events.length);
+    for (const { type } of events) countEvent(counts, type);
+  }
+
+  function noteFault(error: unknown): void {
+    if (!isStorageError(error)) throw error;
+    fault = error;
+    options.onFault();
   }
 
   async function warnOnce(code: WarningCode, message: string): Promise<void> {
@@ -91,14 +95,21 @@ export function createEmitter(options: EmitterOptions): Emitter {
     await emitDaemonEvents(fitting);
   }
 
+  async function emitNew(events: readonly TranslatedEvent[], lines: readonly OutputLine[]): Promise<void> {
+    const fresh = await reconciler.select(events, lines);
+    if (fresh.length < events.length) options.onSkipped(events.length - fresh.length);
+    const difference = reconciler.difference();
+    if (difference === undefined) return emitDaemonEvents(fresh.map(tools.underLoggedId));
+    await warnOfDifference(difference);
+    await emitFitting(fresh);
+  }
+
   return {
-    async translated(events, lines) {
-      const fresh = await reconciler.select(events, lines);
-      if (fresh.length < events.length) options.onSkipped(events.length - fresh.length);
-      const difference = reconciler.difference();
-      if (difference === undefined) return emitDaemonEvents(fresh.map(tools.underLoggedId));
-      await warnOfDifference(difference);
-      await emitFitting(fresh);
+    translated(events, lines) {
+      // Nothing of it was logged before.
+      if (reconciler.isCaughtUp() && reconciler.difference() === undefined)
+        return emitDaemonEvents(events.map(tools.underLoggedId));
+      return emitNew(events, lines);
     },
     emitDaemonEvents,
     warnOnce,

@@ -14,13 +14,13 @@ export async function followProcess(run: CliRun, found: NonNullable<CliRun["foun
     started: found.started,
     taken: takenLines(run.logPath),
     requestedSession: turn.file.requested_session ?? null,
-    emit: async (events, lines) => {
+    emit(events, lines) {
       if (spawnedAt !== undefined && events.length > 0) {
         parts.observer.firstEvent(turn.file.executor, performance.now() - spawnedAt);
         spawnedAt = undefined;
       }
-      await bindSession(run, events);
-      await emitter.translated(events, lines);
+      if (!events.some(({ type }) => type === "session.bound")) return emitter.translated(events, lines);
+      return bindSession(run, events).then(() => emitter.translated(events, lines));
     },
     isCaughtUp: emitter.isCaughtUp,
     onOutputCut: () => emitter.warnOnce("output_cut", OUTPUT_CUT),

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { createIsoTime } from "../../event-log/iso-time.ts";
 import { openEventLog } from "../../event-log/event-log.ts";
 import { removeGroup, type GroupParts } from "../environment/turn-group.ts";
 import { noProgress, readProgress, type Progress } from "../crash-recovery/progress.ts";
@@ -10,6 +11,8 @@ import { releaseReserve, takeReserve } from "../store/reserve.ts";
 import { createEmitter, type Emitter } from "./emitter.ts";
 
 export interface RunParts extends EndParts, GroupParts {
+  /** Milliseconds since the epoch, for the time of events. */
+  readonly clock: () => number;
   readonly observer: Pick<TurnObserver, "eventsWritten" | "eventsSkipped" | "turnEnded">;
 }
 
@@ -38,7 +41,7 @@ export async function runTurn(
   const { observer, logger, redact } = parts;
   const { turn_id: turnId, session_id: sessionId, executor } = turn.file;
   const logPath = join(turn.directory, "events.jsonl");
-  const now = (): string => parts.now().toISOString();
+  const now = createIsoTime(parts.clock);
   const log = await openEventLog({ path: logPath, turnId, sessionId, executor, now, redact, tail: turn.tail });
   try {
     const progress = log.lastSeq() === 0 ? noProgress(redact) : await readProgress(logPath, redact);

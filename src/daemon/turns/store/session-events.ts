@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { LoggedLine } from "../../event-log/logged-lines.ts";
-import { readEvents } from "../../event-log/read-events.ts";
+import { readEvents, type TakeLines } from "../../event-log/read-events.ts";
 import { hasEnded, type Turn } from "../lifecycle/turn.ts";
 import type { TurnStore } from "./turn-store.ts";
 
@@ -16,10 +16,11 @@ export interface SessionCursor {
 }
 
 export interface SessionEventsOptions {
-  readonly cursor?: SessionCursor;
   /** Go on with every turn that is still to be admitted, until the signal aborts or the session is gone. */
   readonly isFollowing: boolean;
   readonly signal: AbortSignal;
+  /** As for the events of a turn. */
+  readonly atOnce?: TakeLines<SessionLine> | undefined;
 }
 
 /**
@@ -30,7 +31,8 @@ export interface SessionEventsOptions {
 export async function* readSessionEvents(
   store: TurnStore,
   sessionId: string,
-  { cursor, isFollowing, signal }: SessionEventsOptions,
+  cursor: SessionCursor | undefined,
+  { isFollowing, signal, atOnce }: SessionEventsOptions,
 ): AsyncGenerator<readonly SessionLine[]> {
   let last: Turn | undefined;
   const isGone = (): boolean => store.countOfSession(sessionId) === 0;
@@ -48,15 +50,16 @@ export async function* readSessionEvents(
     }
     const turnId = next.file.turn_id;
     const afterSeq = last === undefined && cursor !== undefined ? cursor.seq : 0;
-    const tail = next.tail.isEnded() ? {} : { tail: next.tail };
-    for await (const lines of readEvents(join(next.directory, "events.jsonl"), {
+    const withIds = (lines: readonly LoggedLine[]): readonly SessionLine[] =>
+      lines.map((line) => ({ ...line, id: `${turnId}:${line.seq}` }));
+    const lines = readEvents(join(next.directory, "events.jsonl"), {
       afterSeq,
       isFollowing,
       signal,
-      ...tail,
-    })) {
-      yield lines.map((line) => ({ ...line, id: `${turnId}:${line.seq}` }));
-    }
+      ...(next.tail.isEnded() ? {} : { tail: next.tail }),
+      ...(atOnce === undefined ? {} : { atOnce: (batch) => atOnce(withIds(batch)) }),
+    });
+    for await (const batch of lines) yield withIds(batch);
     // Stopped before its end: the daemon is stopping, or there was no following.
     if (!hasEnded(next)) return;
     last = next;

@@ -1,0 +1,64 @@
+import { watchIfPossible } from "./change-notices.ts";
+
+/** Signs that files have grown. */
+export interface WakeUp {
+  /** Whether a file may have grown since this was last asked of it. */
+  takeNews(path: string): boolean;
+  /** Resolves at the next sign that there may be more to read and that was not taken; rejects with what `take` throws. */
+  next(): Promise<void>;
+  close(): void;
+}
+
+export interface WakeUpOptions {
+  readonly paths: readonly string[];
+  /** Aborted when no file grows any more. */
+  readonly finished: AbortSignal;
+  /** Called at each sign while it is waited for. @returns whether nothing is left to be woken for */
+  readonly take: () => boolean;
+}
+
+/** Change notices are a hint. */
+const POLL_MS = 250;
+
+/** Looks for growth by the system's notices, and again and again without them. */
+export function createWakeUp({ paths, finished, take }: WakeUpOptions): WakeUp {
+  const grown = new Set(paths);
+  let wait = Promise.withResolvers<void>();
+  let isAwaited = false;
+
+  function notify(...changed: readonly string[]): void {
+    for (const path of changed) grown.add(path);
+    if (!isAwaited) return;
+    try {
+      if (take()) return;
+      wait.resolve();
+    } catch (error) {
+      wait.reject(error);
+    }
+    isAwaited = false;
+  }
+  const notifyAll = (): void => notify(...paths);
+  const unwatch = finished.aborted ? [] : paths.map((path) => watchIfPossible(path, () => notify(path)));
+  finished.addEventListener("abort", notifyAll, { once: true });
+  // A notice may be missing: all files are looked at then.
+  const timer = setTimeout(() => {
+    notifyAll();
+    timer.refresh();
+  }, POLL_MS);
+
+  return {
+    takeNews: (path) => grown.delete(path),
+    next() {
+      timer.refresh();
+      wait = Promise.withResolvers();
+      isAwaited = !finished.aborted && grown.size === 0;
+      if (!isAwaited) wait.resolve();
+      return wait.promise;
+    },
+    close() {
+      clearTimeout(timer);
+      finished.removeEventListener("abort", notifyAll);
+      for (const close of unwatch) close();
+    },
+  };
+}
