@@ -82,9 +82,8 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     hasRemains = false;
   }
   function show(bytes: Buffer, events: readonly NewEvent[]): undefined {
-    const offset = size;
     size += bytes.length;
-    tail.advance(size, sequence.lastSeq() + events.length, { offset, bytes, events });
+    tail.advance(size, sequence.lastSeq() + events.length, { bytes, events });
     // No reader waits for the hash.
     sequence.take(bytes, events.length);
   }

@@ -1,15 +1,13 @@
 import { cutLines, type LoggedLine } from "./logged-lines.ts";
 
-/** What was just written, and where in the log. */
+/** What was just written. */
 export interface FreshBytes {
-  readonly offset: number;
   readonly bytes: Buffer;
   readonly events: readonly { readonly type: string }[];
 }
 
 /** The lines of it: the same ones for every reader. */
 export interface FreshLines {
-  readonly offset: number;
   readonly sizeBytes: number;
   readonly lines: readonly LoggedLine[];
 }
@@ -109,6 +107,6 @@ export function createTail(initialSize: number, initialSeq: number): WritableTai
   };
 }
 
-function cut({ offset, bytes, events }: FreshBytes, seqBefore: number): FreshLines {
-  return { offset, sizeBytes: bytes.length, lines: cutLines(bytes, seqBefore, events) };
+function cut({ bytes, events }: FreshBytes, seqBefore: number): FreshLines {
+  return { sizeBytes: bytes.length, lines: cutLines(bytes, seqBefore, events) };
 }

@@ -75,13 +75,13 @@ export async function* followOutput(options: FollowOptions): AsyncGenerator<Outp
   });
   function takeAtOnce(): boolean {
     if (!isIdle || finished.aborted || abandoned?.aborted === true) return false;
-    if (!stdout.isReadAtOnce() || !stderr.isReadAtOnce()) return false;
+    if (!stdout.canTakeNow() || !stderr.canTakeNow()) return false;
     const fromStdout = wakeUp.takeNews(stdout.path) ? stdout.takeNow() : undefined;
     const fromStderr = wakeUp.takeNews(stderr.path) ? stderr.takeNow() : undefined;
     const lines =
       fromStdout === undefined ? fromStderr : fromStderr === undefined ? fromStdout : [...fromStdout, ...fromStderr];
     if (lines !== undefined) behind = atOnce?.(batch(lines));
-    return behind === undefined && stdout.isReadAtOnce() && stderr.isReadAtOnce();
+    return behind === undefined && stdout.canTakeNow() && stderr.canTakeNow();
   }
   try {
     for await (const { source, line } of options.taken ?? []) {
@@ -144,8 +144,8 @@ interface LineFile {
   takeUpTo(number: number): Promise<Lines>;
   /** The lines of one more chunk, without its unfinished last line; undefined at the end of the file so far. */
   takeChunk(): Taken;
-  /** Whether all that was read is taken, and the rest of it is short: `takeNow` may be called. */
-  isReadAtOnce(): boolean;
+  /** Whether all that was read is taken, and a short read comes next. */
+  canTakeNow(): boolean;
   /** As `takeChunk`, with a read that does not wait. */
   takeNow(): Lines;
   /** Whether the next chunk is in memory, without a read of the file. */
@@ -248,7 +248,7 @@ async function openLines(
       const lines = nextLines();
       return lines instanceof Promise ? lines.then(takeAll) : takeAll(lines);
     },
-    isReadAtOnce: () => file !== undefined && !isBehind && ahead.length + unsplit.length === 0 && bytesRead < maxBytes,
+    canTakeNow: () => file !== undefined && !isBehind && ahead.length + unsplit.length === 0 && bytesRead < maxBytes,
     takeNow: () => (file === undefined ? undefined : takeAll(split(readLive(file)))),
     takeRest,
     hasMoreRead: () => ahead.length + unsplit.length > 0,
