@@ -178,3 +178,26 @@ test("what taking a line throws ends the iteration with it", async () => {
   });
   expect(await failed).toBe("no room");
 });
+
+test("a program that prints on and on lets everything else have its turn", async () => {
+  const options = files("", "");
+  const finished = new AbortController();
+  let taken = 0;
+  let takenBefore: number | undefined;
+  const { lines, following } = followAtOnce({ ...options, finished: finished.signal }, () => {
+    taken += 1;
+    if (taken === 1) setImmediate(() => (takenBefore = taken));
+    // There is a next notice before this one has been dealt with.
+    if (taken < 200) appendFileSync(options.stdoutPath, "more\n");
+    return undefined;
+  });
+  await waitFor("the first of them", () => {
+    if (taken === 0) appendFileSync(options.stdoutPath, "line\n");
+    return taken > 0;
+  });
+  await waitFor("the last of them", () => taken >= 200);
+  finished.abort();
+  await following;
+  expect(lines.length).toBeGreaterThanOrEqual(200);
+  expect(takenBefore).toBeLessThan(5);
+});

@@ -20,15 +20,23 @@ export interface WakeUpOptions {
 /** Change notices are a hint. */
 const POLL_MS = 250;
 
-/** Looks for growth by the system's notices, and again and again without them. */
+/**
+ * Looks for growth by the system's notices, and again and again without them.
+ *
+ * Signs are acted on once in each turn of the event loop. Node takes notices from the system until there are none, and a
+ * program that prints meanwhile makes more: acted on one by one, nothing else in turnd would run for as long as it prints.
+ */
 export function createWakeUp({ paths, finished, take }: WakeUpOptions): WakeUp {
   const grown = new Set(paths);
   let wait = Promise.withResolvers<void>();
   let isAwaited = false;
+  /** Set from the moment a sign is acted on to the next turn of the event loop. */
+  let turning: NodeJS.Immediate | undefined;
 
   function notify(...changed: readonly string[]): void {
     for (const path of changed) grown.add(path);
-    if (!isAwaited) return;
+    if (!isAwaited || turning !== undefined) return;
+    turning = setImmediate(afterTurn);
     try {
       if (take()) return;
       wait.resolve();
@@ -36,6 +44,10 @@ export function createWakeUp({ paths, finished, take }: WakeUpOptions): WakeUp {
       wait.reject(error);
     }
     isAwaited = false;
+  }
+  function afterTurn(): void {
+    turning = undefined;
+    if (grown.size > 0) notify();
   }
   const notifyAll = (): void => notify(...paths);
   const unwatch = finished.aborted ? [] : paths.map((path) => watchIfPossible(path, () => notify(path)));
@@ -57,6 +69,7 @@ export function createWakeUp({ paths, finished, take }: WakeUpOptions): WakeUp {
     },
     close() {
       clearTimeout(timer);
+      clearImmediate(turning);
       finished.removeEventListener("abort", notifyAll);
       for (const close of unwatch) close();
     },
