@@ -1,5 +1,5 @@
 import { cp, mkdir, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { bundleInspector } from "./bundle-inspector.ts";
 import { bundleTurnd } from "./bundle-turnd.ts";
 
@@ -37,5 +37,5 @@ if (import.meta.main) {
     console.error("usage: node scripts/bundle.ts <directory>");
     process.exit(2);
   }
-  await bundle(target);
+  await bundle(resolve(target));
 }

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { execa } from "execa";
 import type { TestProject } from "vitest/node";
 import { REPOSITORY } from "./temporary.ts";
@@ -15,7 +15,9 @@ declare module "vitest" {
 /** Makes the one file that the image runs, once for all tests: from source each start takes a second more. */
 export default async function provide(project: TestProject): Promise<() => void> {
   const directory = mkdtempSync(join(tmpdir(), "turnd-bundle-"));
-  await execa(process.execPath, [join(REPOSITORY, "scripts/bundle.ts"), directory]);
+  // By its name alone, as a person names a directory.
+  const bundler = join(REPOSITORY, "scripts/bundle.ts");
+  await execa(process.execPath, [bundler, basename(directory)], { cwd: dirname(directory) });
   symlinkSync(join(REPOSITORY, "sandbox"), join(directory, "sandbox"));
   project.provide("turnd", join(directory, "dist/daemon/main.mjs"));
   return () => rmSync(directory, { recursive: true, force: true });
