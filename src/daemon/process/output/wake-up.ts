@@ -30,23 +30,25 @@ export function createWakeUp({ paths, finished, take }: WakeUpOptions): WakeUp {
   const grown = new Set(paths);
   let wait = Promise.withResolvers<void>();
   let isAwaited = false;
-  /** Set from the moment a sign is acted on to the next turn of the event loop. */
-  let turning: NodeJS.Immediate | undefined;
+  /** From the moment a sign is acted on to the next turn of the event loop. */
+  let hasActed = false;
+  let nextTurn: NodeJS.Immediate | undefined;
 
   function notify(...changed: readonly string[]): void {
     for (const path of changed) grown.add(path);
-    if (!isAwaited || turning !== undefined) return;
-    turning = setImmediate(afterTurn);
+    if (!isAwaited || hasActed) return;
+    hasActed = true;
     try {
-      if (take()) return;
-      wait.resolve();
+      isAwaited = take();
+      if (!isAwaited) wait.resolve();
     } catch (error) {
+      isAwaited = false;
       wait.reject(error);
     }
-    isAwaited = false;
+    nextTurn = setImmediate(afterTurn);
   }
   function afterTurn(): void {
-    turning = undefined;
+    hasActed = false;
     if (grown.size > 0) notify();
   }
   const notifyAll = (): void => notify(...paths);
@@ -69,7 +71,7 @@ export function createWakeUp({ paths, finished, take }: WakeUpOptions): WakeUp {
     },
     close() {
       clearTimeout(timer);
-      clearImmediate(turning);
+      clearImmediate(nextTurn);
       finished.removeEventListener("abort", notifyAll);
       for (const close of unwatch) close();
     },
