@@ -102,6 +102,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   // It may fail long before it is asked for.
   ended.catch(() => undefined);
   const lookForDrift = drift.watch(turn.file.cli_version, turn.file.turn_id);
+  // No client waits for what is looked for in a record: it is done when its events are on their way.
   let unlooked: Parameters<DriftWatch>[] = [];
   const translator = executor.createTranslator({
     requestedSession: options.requestedSession,
