@@ -26,12 +26,11 @@ export function createRedactor(secrets: Iterable<string>): Redact {
   }
   // Longest first: one secret may be part of another.
   const longestFirst = [...forms].toSorted((a, b) => b.length - a.length);
-  return (line) => {
-    let text = line;
-    // `indexOf` is part of V8's compiled code, `includes` is not: for the one line of a moment it takes half the time.
-    for (const form of longestFirst) if (text.indexOf(form) !== -1) text = text.replaceAll(form, MASK);
-    return maskCut(text, longestFirst);
-  };
+  return (line) =>
+    maskCut(
+      longestFirst.reduce((text, form) => (text.includes(form) ? text.replaceAll(form, MASK) : text), line),
+      longestFirst,
+    );
 }
 
 /** Takes secrets out of a text that may have been cut anywhere, with nothing that shows it. */
@@ -74,7 +73,7 @@ function encodeUri(text: string): string {
 }
 
 function maskCut(text: string, secrets: readonly string[]): string {
-  if (text.indexOf(CUT) === -1) return text;
+  if (!text.includes(CUT)) return text;
   let masked = "";
   let from = 0;
   for (const { start, end } of secrets.flatMap((form) => findHeads(text, form)).toSorted((a, b) => a.start - b.start)) {
