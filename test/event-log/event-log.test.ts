@@ -1,39 +1,12 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { join } from "node:path";
-import fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openEventLog, type EventLog, type LogSoFar } from "../../src/daemon/event-log/event-log.ts";
-import { createIsoTime } from "../../src/daemon/event-log/iso-time.ts";
-import type { LoggedLine } from "../../src/daemon/event-log/logged-lines.ts";
-import { readEvents, type TakeLines } from "../../src/daemon/event-log/read-events.ts";
+import type { LogSoFar } from "../../src/daemon/event-log/event-log.ts";
+import { readEvents } from "../../src/daemon/event-log/read-events.ts";
 import { createRedactor } from "../../src/daemon/event-log/redact.ts";
-import type { NewEvent } from "../../src/daemon/event-log/sequence.ts";
-import { createTail, type WritableTail } from "../../src/daemon/event-log/tail.ts";
 import { LoggedEvent } from "../../src/protocol/index.ts";
-import { temporaryDirectory } from "../harness/temporary.ts";
-
-const message = (text: string): NewEvent => ({ type: "message", native: { line: 1 }, data: { message_id: "m", text } });
-
-async function openLog(
-  path: string,
-  redact: (line: string) => string = (line) => line,
-): Promise<{ log: EventLog; tail: WritableTail }> {
-  const tail = createTail(0, 0);
-  const log = await openEventLog({
-    path,
-    tail,
-    turnId: "turn-1",
-    sessionId: "session-1",
-    executor: "cli-b",
-    now: () => "2026-11-21T08:00:00.000Z",
-    redact,
-  });
-  return { log, tail };
-}
-
-const newPath = (): string => join(temporaryDirectory(onTestFinished), "events.jsonl");
+import { linesOf, message, newPath, openLog } from "./open-log.ts";
 
 test("every line is a logged event, and seq has no gaps", async () => {
   const path = newPath();
@@ -279,94 +252,6 @@ test("what a waiting reader was given stays what the file holds, whatever is app
   expect(lines.map((line) => `${line.toString()}\n`).join("")).toBe(readFileSync(path, "utf8"));
 });
 
-/** Reads a log from its beginning; `until` resolves when this reader waits at its end. */
-function follow(path: string, tail: WritableTail, atOnce?: TakeLines) {
-  const read: string[] = [];
-  const waits = vi.fn<() => void>();
-  const watch: typeof tail.watch = (signal, take) => {
-    const watched = tail.watch(signal, take);
-    const changed = (): Promise<void> => {
-      waits();
-      return watched.changed();
-    };
-    return { ...watched, changed };
-  };
-  const signal = new AbortController().signal;
-  const options = { afterSeq: 0, tail: { ...tail, watch }, isFollowing: true, signal, atOnce };
-  const reading = (async () => {
-    for await (const lines of readEvents(path, options)) read.push(...lines.map(({ bytes }) => bytes.toString()));
-  })();
-  const untilWaiting = (times = 1): Promise<void> => vi.waitFor(() => expect(waits.mock.calls.length).toBe(times));
-  return { read, reading, untilWaiting };
-}
-
-const linesOf = (path: string): string[] => readFileSync(path, "utf8").trimEnd().split("\n");
-
-test("readers who wait at the end are given one batch, the same for all, when it is in the file", async () => {
-  const path = newPath();
-  const { log, tail } = await openLog(path);
-  const given: { readonly lines: readonly LoggedLine[]; readonly logged: number }[] = [];
-  const take: TakeLines = (lines) => void given.push({ lines, logged: linesOf(path).length });
-  const readers = [follow(path, tail, take), follow(path, tail, take)];
-  await Promise.all(readers.map(({ untilWaiting }) => untilWaiting()));
-  // Nothing is waited for: it is written and given in this moment.
-  expect(log.append([message("one"), message("two")])).toBeUndefined();
-  expect(given).toMatchObject([
-    { lines: [{ seq: 1, type: "message" }, { seq: 2 }], logged: 2 },
-    { lines: [{ seq: 1 }, { seq: 2 }], logged: 2 },
-  ]);
-  expect(given[1]?.lines).toBe(given[0]?.lines);
-  await log.close();
-  await Promise.all(readers.map(({ reading }) => reading));
-  // What was given at once does not come a second time.
-  expect(readers.flatMap(({ read }) => read)).toEqual([]);
-});
-
-test("a reader who takes no more for a while reads the rest from the file, each line once and in order", async () => {
-  const path = newPath();
-  const { log, tail } = await openLog(path);
-  const kept = Promise.withResolvers<void>();
-  const given: string[] = [];
-  const reader = follow(path, tail, (lines) => {
-    given.push(...lines.map(({ bytes }) => bytes.toString()));
-    return given.length === 2 ? kept.promise : undefined;
-  });
-  await reader.untilWaiting();
-  for (const text of ["one", "two", "three", "x".repeat(70_000), "five"]) await log.append([message(text)]);
-  expect(given).toHaveLength(2);
-  expect(reader.read).toEqual([]);
-  kept.resolve();
-  await reader.untilWaiting(2);
-  expect([...given, ...reader.read]).toEqual(linesOf(path));
-  // And from then on at once again.
-  expect(log.append([message("six")])).toBeUndefined();
-  expect(given).toHaveLength(3);
-  await log.close();
-  await reader.reading;
-  expect([...given.slice(0, 2), ...reader.read, ...given.slice(2)]).toEqual(linesOf(path));
-});
-
-test("a reader who fails ends alone: the log goes on, and so do the others", async () => {
-  const path = newPath();
-  const { log, tail } = await openLog(path);
-  const given: string[] = [];
-  const failing = follow(path, tail, () => {
-    throw new Error("its connection is gone");
-  });
-  const failed = failing.reading.then(
-    () => "ended",
-    ({ message: why }: Error) => why,
-  );
-  const other = follow(path, tail, (lines) => void given.push(...lines.map(({ bytes }) => bytes.toString())));
-  await Promise.all([failing.untilWaiting(), other.untilWaiting()]);
-  await log.append([message("one")]);
-  await log.append([message("two")]);
-  expect(await failed).toBe("its connection is gone");
-  await log.close();
-  await other.reading;
-  expect(given).toEqual(linesOf(path));
-});
-
 test("what is appended while another append is being written comes behind it, and is waited for", async () => {
   const path = newPath();
   const { log } = await openLog(path);
@@ -378,19 +263,4 @@ test("what is appended while another append is being written comes behind it, an
   expect(log.append([message("at once again")])).toBeUndefined();
   expect(linesOf(path)).toHaveLength(3);
   await log.close();
-});
-
-test("a time is told as Date tells it", () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.integer({ min: -8.64e15, max: 8.64e15 }), { minLength: 1 }),
-      fc.nat(3_000),
-      (times, step) => {
-        const all = times.flatMap((time) => [time, Math.min(time + step, 8.64e15)]);
-        let next = 0;
-        const tell = createIsoTime(() => all[next++] ?? 0);
-        expect(all.map(() => tell())).toEqual(all.map((time) => new Date(time).toISOString()));
-      },
-    ),
-  );
 });
