@@ -90,7 +90,6 @@ export function createReconciler({ path, history, redact }: ReconcilerOptions): 
 
   return {
     async select(events, from) {
-      if (isCaughtUp && difference === undefined) return events;
       const fresh: TranslatedEvent[] = [];
       for (const [index, event] of events.entries()) if (await isNew(event, from[index])) fresh.push(event);
       return fresh;
