@@ -33,18 +33,20 @@ const LEFT_ON = new Set([
   "compaction_image_budget",
   "unified_image_budget",
   "incremental_tools",
+  "incremental_tools_legacy",
   "incremental_tools_legacy_gcp",
   "deferred_tool_world_state",
   "prediction_preserve_parent_tools",
   "mentions_v2",
   "instant_interrupt",
-  // Approvals that are never asked for, and scripts that have no host.
+  // Approvals that are never asked for, scripts that have no host, and the terminal UI, which no turn starts.
   "guardian_approval",
   "guardian_include_additional_context",
   "guardian_reuse_parent_compaction",
   "code_mode_host_output_truncation",
   "code_mode_interrupt",
   "terminal_resize_reflow",
+  "tui_workspace",
   // Off by `agents.enabled`, which this list does not show.
   "multi_agent",
 ]);

@@ -17,7 +17,7 @@ test("an executor reports unknown output of the turns since the start", async ()
   const known = await daemon.run({ executor: "cli-b", input: "tool ls\nsaid back" });
   expect(known.status).toBe("completed");
   const [{ records, ...page }] = await drift();
-  expect(page).toEqual({ cli_version: "0.139.0", known_version: "0.169.0", entries: [], more: 0 });
+  expect(page).toEqual({ cli_version: "0.139.0", known_version: "0.171.0", entries: [], more: 0 });
   expect(records).toBeGreaterThan(4);
 
   const { turn_id } = await daemon.run({
@@ -41,7 +41,7 @@ test("a summary ends with the unknown records of the recordings, by version", as
     join("fixtures", name),
   );
   expect(await summarise(...pinned)).toMatch(
-    /^drift cli-a 1\.18\.33: nothing unknown in \d+ records\ndrift cli-b 0\.169\.0: nothing unknown in \d+ records$/,
+    /^drift cli-a 1\.18\.33: nothing unknown in \d+ records\ndrift cli-b 0\.169\.0 beside 0\.171\.0: nothing unknown in \d+ records$/,
   );
 
   const copy = join(temporaryDirectory(onTestFinished), "copy");
@@ -52,7 +52,7 @@ test("a summary ends with the unknown records of the recordings, by version", as
   const lines = readFileSync(join(copy, "stdout.jsonl"), "utf8").split("\n");
   writeFileSync(join(copy, "stdout.jsonl"), [lines[0], NEW_TYPE, NEW_TYPE, odd, ...lines.slice(1)].join("\n"));
   expect((await summarise(copy)).split("\n")).toEqual([
-    `drift cli-b 0.200.0 beside 0.169.0: 2 unknown in ${lines.filter((line) => line !== "").length + 3} records`,
+    `drift cli-b 0.200.0 beside 0.171.0: 2 unknown in ${lines.filter((line) => line !== "").length + 3} records`,
     `  type   item.completed/dream  2x, first in ${copy}:2`,
     `  type   "\\u001b[2Jnew"  1x, first in ${copy}:4`,
   ]);

@@ -30,7 +30,7 @@ export const cliB: Executor = {
   builtAs: BUILT_AS,
   variablePrefix: "CLI_B",
   contractVersion: "0.139.0",
-  measuredVersions: ["0.139.0", "0.169.0"],
+  measuredVersions: ["0.139.0", "0.171.0"],
   capabilities: {
     modes: ["execute", "plan", "review"],
     images: true,
