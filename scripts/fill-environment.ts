@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
-import { access, chmod, chown, mkdir } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectories } from "../src/daemon/storage/directories.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
 import { provideClis } from "./clis.ts";
@@ -39,14 +40,14 @@ export async function fillEnvironment(
   fill("TURND_RUN_AS", runAs);
   fill("TURND_STATE_DIR", places.state);
   const state = env["TURND_STATE_DIR"] ?? given["TURND_STATE_DIR"] ?? places.state;
-  await makeDirectory(state, self, 0o711);
+  await makeDirectories(state, 0o711);
   for (const [name, folder, mode] of [
     ["TURND_HOME", "home", 0o700],
     ["TURND_WORKSPACE", "workspace", 0o755],
   ] as const) {
     const path = join(places.users, folder);
     if (!fill(name, path)) continue;
-    await mkdir(places.users, { recursive: true, mode: 0o755 });
+    await makeDirectories(places.users, 0o755);
     await makeUserDirectory(path, { ...owner, isSelf: owner.uid === self.uid }, mode);
   }
   const { root } = places;
@@ -68,13 +69,6 @@ export async function fillEnvironment(
 export function readOwner(runAs: string): FilledEnvironment["owner"] | undefined {
   const [, uid, gid] = /^(\d+):(\d+)$/.exec(runAs) ?? [];
   return uid === undefined || gid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
-}
-
-async function makeDirectory(path: string, owner: FilledEnvironment["owner"], mode: number): Promise<void> {
-  const made = await mkdir(path, { recursive: true });
-  if (made === undefined) return;
-  await chown(path, owner.uid, owner.gid);
-  await chmod(path, mode);
 }
 
 async function isOnPath(name: string, path: string): Promise<boolean> {

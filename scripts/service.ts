@@ -1,8 +1,9 @@
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describeFault, runService } from "../src/service/commands/run.ts";
 import { readSettings } from "../src/service/settings/settings.ts";
+import { makePassable } from "../src/service/storage/data-directory.ts";
 import { DataDirectoryHeld, holdDataDirectory } from "../src/service/storage/lock.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
 import { readOwner } from "./fill-environment.ts";
@@ -23,8 +24,9 @@ const fill = (name: string, value: string): void => {
 async function start(): Promise<0 | 1> {
   fill("SERVICE_DATA_DIR", uid === 0 ? "/var/lib/svc" : join(homedir(), ".local/state/svc"));
   const data = process.env["SERVICE_DATA_DIR"] ?? "";
-  // The CLIs' user passes through to its workspaces.
-  await mkdir(data, { recursive: true, mode: 0o711 });
+  // Each mode that others need is given.
+  process.umask(0o077);
+  await makePassable(data);
   // Before anything else is begun: a second one must not take the first one's model or password from it.
   const lock = await holdDataDirectory(join(data, "npm-run-service.lock"));
   process.once("exit", () => void lock.release());

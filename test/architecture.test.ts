@@ -30,7 +30,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   files: ["protocol", "process"],
   http: ["http-server", "protocol", "turns", "terminal", "files"],
   // Looks at what the daemon would use, by the daemon's own means: the same search, the same homes, the same keeper.
-  doctor: ["protocol", "executors", "process", "turns"],
+  doctor: ["protocol", "executors", "process", "storage", "turns"],
   // Plays turns as a client of the service does, and looks at the records they left; the model is set up for it.
   probe: ["protocol", "executors", "turns"],
   settings: [],

@@ -51,8 +51,8 @@ async function assertCommand(args: readonly string[], root: string): Promise<voi
 }
 
 async function provideWhatIsMissing(base: string, root: string): Promise<void> {
-  // As `turnd serve` does: the CLIs' user uses what is made here.
-  process.umask(0o022);
+  // As `turnd serve` does: each mode that the CLIs' user needs is given.
+  process.umask(0o077);
   for (const [name, path] of [
     ["TURND_HOME", "/home/sandbox"],
     ["TURND_WORKSPACE", "/workspace"],

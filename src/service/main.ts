@@ -39,6 +39,8 @@ function settings(): Settings {
   return readSettings(process.env, process.getuid?.() ?? 0);
 }
 
+// No other user reads what a library writes without a mode of its own; each mode that others need is given.
+process.umask(0o077);
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {

@@ -1,4 +1,3 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
@@ -21,6 +20,7 @@ import type { Sandboxes } from "./sandboxes/sandboxes.ts";
 import { checkSecrets, readSecrets, type Secrets } from "./serve/secrets.ts";
 import { warnOfSharing } from "./serve/sandbox-sharing.ts";
 import type { Settings } from "./settings/settings.ts";
+import { findExposed, protectDataDirectory } from "./storage/data-directory.ts";
 import { holdDataDirectory, type Lock } from "./storage/lock.ts";
 import { openStorage, type Storage } from "./storage/storage.ts";
 import { createTaskControls } from "./tasks/task-controls.ts";
@@ -82,7 +82,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 async function start(options: ServiceOptions, closers: (() => Promise<void>)[]): Promise<Service> {
   const { settings, role, logger } = options;
   const { values, dataDirectory } = settings;
-  const lock = await holdWhatIsNeeded(settings, role);
+  const lock = await holdWhatIsNeeded(settings, role, logger);
   closers.push(async () => lock?.release());
   const storage = await openStorage({
     engine:
@@ -197,16 +197,33 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
 }
 
 /** PGlite is one process's alone, and so is a turnd in the data directory. */
-async function holdWhatIsNeeded({ values, dataDirectory }: Settings, role: ProcessRole): Promise<Lock | undefined> {
+async function holdWhatIsNeeded(
+  { values, dataDirectory }: Settings,
+  role: ProcessRole,
+  logger: Logger,
+): Promise<Lock | undefined> {
   const isPglite = values.DATABASE_URL === undefined;
+  // Documents that are parsed, objects and secrets lie in it with PostgreSQL too.
+  await closeDataDirectory(dataDirectory, logger);
   if (isPglite && role !== "serve") {
     throw new Error(`${role} needs DATABASE_URL: PGlite is one process's alone, which \`serve\` is`);
   }
   const holdsTurnd = values.SERVICE_SANDBOX === "embedded" && role !== "api";
   if (!isPglite && !holdsTurnd) return undefined;
-  // The CLIs' user passes through to its workspaces.
-  await mkdir(dataDirectory, { recursive: true, mode: 0o711 });
   return holdDataDirectory(join(dataDirectory, "lock"));
+}
+
+/** No other user, the CLIs' among them, reaches what is the service's. */
+async function closeDataDirectory(directory: string, logger: Logger): Promise<void> {
+  for (const { path, entries } of await protectDataDirectory(directory)) {
+    logger.warn(
+      { path, entries },
+      "other users of this machine could reach this until now: renew the secrets and passwords that it held",
+    );
+  }
+  for (const path of await findExposed(directory)) {
+    logger.warn({ path }, "other users of this machine can reach this, which the service did not make");
+  }
 }
 
 /** Each in its turn, whatever the one before it threw; all faults are thrown at the end. */

@@ -35,6 +35,14 @@ const FAULTS: readonly (readonly [
     { state: /^fault: .*turns \(uid 0, mode 755\) should be uid 0, mode 700/ },
   ],
   [
+    "an index that the CLIs can read",
+    ({ state }) => {
+      writeFileSync(join(state, "index.db"), "");
+      chmodSync(join(state, "index.db"), 0o644);
+    },
+    { state: /^fault: .*index\.db \(uid 0, mode 644\) should be uid 0, mode 600; .*chmod 600 .*index\.db/ },
+  ],
+  [
     "a session from the future",
     ({ state }) => {
       mkdirSync(join(state, "sessions/s"), { recursive: true, mode: 0o711 });

@@ -1,6 +1,17 @@
 import { randomBytes } from "node:crypto";
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { execa, execaSync } from "execa";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { openSqlite } from "../../src/daemon/state-index/sqlite.ts";
@@ -248,6 +259,26 @@ test("pages hold every turn once, newest first, whatever is added or deleted bet
     index.pageTurns({ sessionId: "session-odd", status: "failed", limit: 100 }).every(({ place }) => place % 6 === 3),
   ).toBe(true);
   index.close();
+});
+
+test("no other user reads any file of an index, whatever the umask, nor one that an earlier version left open", () => {
+  const before = process.umask(0o022);
+  try {
+    const place = filled();
+    const files = (): string[] => readdirSync(dirname(place.path)).filter((name) => name.startsWith("index.db"));
+    const open = (): string[] =>
+      files().filter((name) => (statSync(join(dirname(place.path), name)).mode & 0o077) !== 0);
+    expect(open()).toEqual([]);
+    chmodSync(place.path, 0o666);
+    const index = openAt(place);
+    index.putTurn(turn(9));
+    expect(files()).toContain("index.db-wal");
+    expect(open()).toEqual([]);
+    index.close();
+    expect([files(), open()]).toEqual([["index.db", "index.db-seal"], []]);
+  } finally {
+    process.umask(before);
+  }
 });
 
 test("turns with one place, as two states that were put together have them, are each on a page", () => {

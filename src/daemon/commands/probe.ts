@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp } from "node:fs/promises";
+import { chmod, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
@@ -16,6 +16,7 @@ import { removeDirectory } from "../process/user-files/remove-directory.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";
 import { writeRecording } from "../replay/write-recording.ts";
 import { readSettings, type Identity, type Settings } from "../settings.ts";
+import { makeNewDirectory } from "../storage/directories.ts";
 import type { TurnObserver } from "../turns/contract/observer.ts";
 import { PASSING_ON } from "../turns/contract/tracer.ts";
 import { createSecretBook } from "../turns/store/secret-book.ts";
@@ -96,7 +97,7 @@ async function play(
 ): Promise<void> {
   const { runAs, values } = settings;
   const workspaces = join(base, "workspaces");
-  for (const path of [values.TURND_STATE_DIR, workspaces]) await mkdir(path, { mode: 0o711 });
+  for (const path of [values.TURND_STATE_DIR, workspaces]) await makeNewDirectory(path, 0o711);
   for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) await makeUserDirectory(path, runAs, 0o755);
   const parts = await createTurnParts({
     settings,

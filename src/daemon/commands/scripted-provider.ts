@@ -1,8 +1,9 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startScriptedModel, type ScriptedModel } from "../../scripted-model/server.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import type { Settings } from "../settings.ts";
+import { makeDirectories } from "../storage/directories.ts";
 
 type Env = Settings["env"];
 
@@ -26,7 +27,7 @@ export async function startScriptedProvider(
   executors: readonly Executor[],
   stateDirectory: string,
 ): Promise<ScriptedProvider> {
-  await mkdir(stateDirectory, { recursive: true, mode: 0o711 });
+  await makeDirectories(stateDirectory, 0o711);
   const file = join(stateDirectory, PORT_FILE);
   const model = await startAt(await readPort(file));
   await writeFile(`${file}.new`, `${new URL(model.url).port}\n`, { mode: 0o600 });

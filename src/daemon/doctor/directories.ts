@@ -4,6 +4,7 @@ import { ProblemError } from "../../protocol/index.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { findClosed } from "../process/user-files/find-closed.ts";
 import { runTool } from "../process/run-tool.ts";
+import { listOpen } from "../storage/state-modes.ts";
 import { checkWorkspace } from "../turns/readiness/workspace.ts";
 import { describeOwner, fault, ok, warn, type Subject, type Verdict } from "./check.ts";
 
@@ -84,7 +85,7 @@ interface Wrong {
   readonly remedy: string;
 }
 
-/** Directories whose owner or mode lets the CLIs read what is turnd's, or keeps them from what is theirs. */
+/** What has an owner or mode that lets the CLIs read what is turnd's, or keeps them from what is theirs. */
 async function listWrong(stateDirectory: string, owners: { self: number; user: number }): Promise<Wrong[]> {
   const sessions = join(stateDirectory, "sessions");
   const ids = (await readdir(sessions).catch(() => [])).slice(0, MAX_SESSIONS);
@@ -97,6 +98,13 @@ async function listWrong(stateDirectory: string, owners: { self: number; user: n
       { path: join(sessions, id, "home"), uid: owners.user, mode: 0o700 },
     ]),
   ];
+  const open = (await isListable(stateDirectory)) ? listOpen(stateDirectory) : [];
+  const exposed = open.flatMap(({ path, mode, allowed }): Wrong[] => {
+    if (path === stateDirectory) return [];
+    const closed = (mode & allowed).toString(8);
+    const is = describeOwner({ uid: owners.self, mode });
+    return [{ path, is, should: `uid ${owners.self}, mode ${closed}`, remedy: `chmod ${closed} ${path}` }];
+  });
   const wrong = await Promise.all(
     rules.map(async ({ path, uid, mode }): Promise<Wrong[]> => {
       const found = await lstat(path).catch(() => undefined);
@@ -106,7 +114,15 @@ async function listWrong(stateDirectory: string, owners: { self: number; user: n
       return [{ path, is: describeOwner(found), should: `uid ${uid}, mode ${mode.toString(8)}`, remedy }];
     }),
   );
-  return wrong.flat();
+  return [...wrong.flat(), ...exposed];
+}
+
+async function isListable(directory: string): Promise<boolean> {
+  return readdir(directory).then(
+    () => true,
+    // What it is instead is reported by the other checks.
+    () => false,
+  );
 }
 
 export async function checkWorkspaceUse({ workspace, workspaceRoots, runAs }: Subject): Promise<Verdict> {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 /** What V8 has made of turnd's parts, kept beside them. */
@@ -44,13 +44,15 @@ export function openCompiledCode(directory: string): CompiledCode | string {
       return digest(source, code).equals(kept.subarray(0, 2 * DIGEST_BYTES)) ? code : undefined;
     },
     keep(name, source, code) {
-      mkdirSync(own, { recursive: true, mode: 0o755 });
+      // Whatever the umask: an image's turnd may run as another user than the one that has built it.
+      if (mkdirSync(own, { recursive: true }) !== undefined) chmodSync(own, 0o755);
       const path = join(own, basename(name));
       // One name per part: what a killed process has left is replaced by the next that keeps it. Where two write at
       // once, the digest finds what they have mixed.
       const unfinished = `${path}.unfinished`;
       try {
-        writeFileSync(unfinished, Buffer.concat([digest(source, code), code]), { mode: 0o644 });
+        writeFileSync(unfinished, Buffer.concat([digest(source, code), code]), { mode: 0o600 });
+        chmodSync(unfinished, 0o644);
         renameSync(unfinished, path);
       } catch (error) {
         rmSync(unfinished, { force: true });

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { closeState } from "../storage/state-modes.ts";
 import { createStarter } from "../process/starter/starter.ts";
 import { holdLock } from "../storage/lock.ts";
 import type { Daemon, DaemonOptions } from "./daemon-wiring.ts";
@@ -21,6 +22,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   assertPlaces(settings, dirname(sandboxDirectory));
   await checkDirectories(settings);
   assertStateIsOurs(settings);
+  for (const path of closeState(stateDirectory)) {
+    logger.warn({ path }, "other users of this machine could read this until now");
+  }
   const [lock, { createTurnParts }] = await Promise.all([
     holdLock(join(stateDirectory, "lock"), `pid ${process.pid}`),
     import("./turn-parts.ts"),

@@ -15,7 +15,7 @@ const FREE_LIMIT_MS = 10_000;
 export async function freeRemoved(root: string, { removeTree, onLeft }: FreeOptions): Promise<void> {
   const turns = join(root, "turns");
   try {
-    await restrictToOwner(root);
+    await restrictToOwner(root, 0o711);
     if (await isDirectory(turns)) await freeTurns(turns, onLeft);
     const bounds = { limitMs: FREE_LIMIT_MS, signal: new AbortController().signal };
     if (await isThere(join(root, "home"))) await removeTree(join(root, "home"), bounds);

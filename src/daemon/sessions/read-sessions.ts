@@ -54,7 +54,8 @@ export type ReadSession =
 export async function readSession(directory: string, id: string): Promise<ReadSession> {
   const unreadable = (reason: string): ReadSession => ({ ok: false, reason, isThere: true });
   try {
-    for (const path of [directory, join(directory, "turns")]) await restrictToOwner(path);
+    await restrictToOwner(directory, 0o711);
+    await restrictToOwner(join(directory, "turns"));
     const turns = await readdir(join(directory, "turns"));
     const parsed = SessionFile.safeParse(JSON.parse((await readRegular(join(directory, "session.json"))).toString()));
     if (!parsed.success) return unreadable(z.prettifyError(parsed.error));

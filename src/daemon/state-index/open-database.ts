@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   constants,
   lstatSync,
@@ -113,6 +114,8 @@ function openKept(options: OpenOptions): DatabaseSync | string {
     if (found === undefined && suffix === "") return "there is none";
     if (found !== undefined && !found.isFile()) return "there is no file in its place";
     if (found !== undefined && found.uid !== process.getuid?.()) return `it belongs to uid ${found.uid}`;
+    // Not where it is so already: that changes what its seal recognises it by.
+    if (found !== undefined && (found.mode & 0o077) !== 0) chmodSync(`${options.path}${suffix}`, 0o600);
   }
   const isSealed = breakSeal(options.path);
   if (isSealed === false) return "it was changed since turnd closed it";
@@ -153,6 +156,8 @@ function findDamage(connection: DatabaseSync): string | undefined {
 }
 
 function openFresh(options: OpenOptions): DatabaseSync {
+  // SQLite gives the files beside it the mode that it has.
+  closeSync(openSync(options.path, "wx", 0o600));
   const connection = openSqlite(options.path);
   try {
     configure(connection);

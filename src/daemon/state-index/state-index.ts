@@ -86,11 +86,11 @@ export interface StateIndex {
 export function openStateIndex(options: OpenOptions): StateIndex {
   try {
     mkdirSync(options.sessionsDirectory, { mode: 0o711 });
+    chmodSync(options.sessionsDirectory, 0o711);
   } catch {
     // It is there, or whoever lists the sessions reports why it cannot be.
   }
   const { database, outdated } = openDatabase(options);
-  if (database.isOnDisk()) chmodSync(options.path, 0o600);
   return createStateIndex(database, { outdated, boot: bootOf(options) });
 }
 

@@ -1,13 +1,21 @@
-import { mkdirSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { chmodSync, mkdirSync } from "node:fs";
+import { chmod, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { stateDisk } from "./disk-pace.ts";
 
-/** Makes a directory that is not there yet. Its parent must exist. */
+/** Makes a directory that is not there yet, with this mode whatever the umask. Its parent must exist. */
 export async function makeNewDirectory(path: string, mode: number): Promise<void> {
+  // The umask leaves the owner's rights alone.
+  const isOwners = (mode & 0o077) === 0;
   await stateDisk.step(
-    () => mkdirSync(path, { mode }),
-    () => mkdir(path, { mode }),
+    () => {
+      mkdirSync(path, { mode });
+      if (!isOwners) chmodSync(path, mode);
+    },
+    async () => {
+      await mkdir(path, { mode });
+      if (!isOwners) await chmod(path, mode);
+    },
   );
 }
 

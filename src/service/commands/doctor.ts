@@ -1,10 +1,11 @@
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import { join } from "node:path";
 import { connectTurnd } from "../sandboxes/connect-turnd.ts";
 import { engineChoice } from "./migrate.ts";
 import type { Settings } from "../settings/settings.ts";
 import { describeUnknownSettings } from "../settings/unknown.ts";
 import { openEngine } from "../storage/engine.ts";
+import { findExposed, makePassable } from "../storage/data-directory.ts";
 import { holdDataDirectory } from "../storage/lock.ts";
 import { assertMigrated } from "../storage/migrate.ts";
 
@@ -19,6 +20,7 @@ export async function runDoctor(settings: Settings, out: { write(text: string): 
   const checks: [string, () => Promise<string>][] = [
     ["flock", () => access("/usr/bin/flock", constants.X_OK).then(() => "/usr/bin/flock")],
     ["data directory", () => checkDirectory(settings.dataDirectory)],
+    ["modes", () => checkModes(settings.dataDirectory)],
     ["database", () => checkDatabase(settings)],
     ...settings.values.SERVICE_TURND_URLS.map((url): [string, () => Promise<string>] => [
       `turnd ${url}`,
@@ -44,9 +46,17 @@ async function run(name: string, look: () => Promise<string>): Promise<Found> {
 }
 
 async function checkDirectory(directory: string): Promise<string> {
-  await mkdir(directory, { recursive: true, mode: 0o711 });
+  await makePassable(directory);
   await access(directory, constants.R_OK | constants.W_OK | constants.X_OK);
   return directory;
+}
+
+async function checkModes(directory: string): Promise<string> {
+  const exposed = await findExposed(directory);
+  if (exposed.length === 0) return "no other user reaches what is the service's";
+  throw new Error(
+    `other users reach ${exposed.join(", ")}: a start closes what is the service's, chmod go-rwx the rest`,
+  );
 }
 
 async function checkDatabase(settings: Settings): Promise<string> {

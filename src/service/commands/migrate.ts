@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { mkdir } from "node:fs/promises";
 import type { Settings } from "../settings/settings.ts";
 import { openEngine, type Engine, type EngineChoice } from "../storage/engine.ts";
+import { protectDataDirectory } from "../storage/data-directory.ts";
 import { holdDataDirectory } from "../storage/lock.ts";
 import { migrate } from "../storage/migrate.ts";
 
@@ -22,7 +22,7 @@ export async function migrateDatabase(settings: Settings, out: { write(text: str
 /** Opens the database for one piece of work. @throws {DataDirectoryHeld} where it is PGlite and a service runs on it */
 export async function withDatabase(settings: Settings, work: (engine: Engine) => Promise<void>): Promise<void> {
   const choice = engineChoice(settings);
-  if (choice.kind === "pglite") await mkdir(settings.dataDirectory, { recursive: true, mode: 0o711 });
+  if (choice.kind === "pglite") await protectDataDirectory(settings.dataDirectory);
   const lock = choice.kind === "pglite" ? await holdDataDirectory(join(settings.dataDirectory, "lock")) : undefined;
   try {
     const engine = await openEngine(choice, { onConnectionLost: () => undefined });

@@ -61,6 +61,7 @@ async function stopWithin(service: Service, { values }: Settings, logger: Logger
 /** Faults that a person can put right, by name. */
 const EXPECTED = new Set([
   "SettingsError",
+  "DataDirectoryExposed",
   "DataDirectoryHeld",
   "SchemaOutdated",
   "SchemaNewer",

@@ -9,6 +9,7 @@ import { createReranker } from "../knowledge/models/rerank.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { readFile, SettingsError } from "../settings/file.ts";
 import type { Settings } from "../settings/settings.ts";
+import { closeToOthers, makePassable } from "../storage/data-directory.ts";
 import { openObjectBucket } from "../storage/object-bucket.ts";
 import { openObjectDirectory } from "../storage/object-directory.ts";
 import type { Objects } from "../storage/objects.ts";
@@ -53,7 +54,7 @@ export async function wireKnowledge({
     logger,
     parser,
     onStep,
-    objects: openObjects(settings),
+    objects: await openObjects(settings),
     embedder: makeEmbedder(settings),
     reranker: makeReranker(settings),
     outbound,
@@ -93,7 +94,7 @@ export async function wireKnowledge({
 
 /** A directory of this process's own for documents that are being parsed; those of processes that were killed are deleted. */
 async function makeParsingDirectory(dataDirectory: string, isAlone: boolean): Promise<string> {
-  await mkdir(dataDirectory, { recursive: true, mode: 0o711 });
+  await makePassable(dataDirectory);
   for (const name of await readdir(dataDirectory)) {
     const path = join(dataDirectory, name);
     if (!name.startsWith(PARSING) || !(isAlone || (await isLeft(path)))) continue;
@@ -110,9 +111,14 @@ async function isLeft(path: string): Promise<boolean> {
 }
 
 /** Where bytes too large for rows are kept. @throws {SettingsError} */
-export function openObjects({ values, dataDirectory }: Settings): Objects {
+export async function openObjects({ values, dataDirectory }: Settings): Promise<Objects> {
   const place = values.SERVICE_OBJECTS ?? `file:${join(dataDirectory, "objects")}`;
-  if (place.startsWith("file:")) return openObjectDirectory(place.slice("file:".length));
+  if (place.startsWith("file:")) {
+    const directory = place.slice("file:".length);
+    // What is in it was made closed; there may be millions.
+    await closeToOthers(directory, { isDeep: false });
+    return openObjectDirectory(directory);
+  }
   const [bucket = "", ...prefix] = place.slice("s3://".length).split("/");
   const { SERVICE_S3_ENDPOINT: endpoint, SERVICE_S3_REGION: region } = values;
   const accessKeyId = readKey(values.SERVICE_S3_ACCESS_KEY_FILE, "SERVICE_S3_ACCESS_KEY_FILE");

@@ -1,5 +1,6 @@
-import { readdir, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
+import { closeToOthers } from "./data-directory.ts";
 
 /** How PGlite is opened, in memory or in a directory. */
 type Options = Omit<PGliteOptions, "dataDir" | "loadDataDir">;
@@ -20,8 +21,12 @@ export class PgliteUnusable extends Error {
  *
  * It is made under another name and gets its own when it is whole: PGlite takes a directory for a database as soon as the first of
  * its files is there, and a start that is killed meanwhile would leave one that no start can use.
+ *
+ * No other user reaches a file of it, whatever mode PGlite gives it: the directory is closed before PGlite writes the first, and
+ * at every open, with what an earlier version left open.
  * @param seed - a dumped data directory to begin with, in place of an empty database
  * @throws {PgliteUnusable}
+ * @throws {DataDirectoryExposed} where another user owns a file of it
  */
 export async function openPgliteDirectory(directory: string, options: Options, seed?: Blob): Promise<PGlite> {
   const found = await readdir(directory).catch(ifMissing);
@@ -32,6 +37,7 @@ export async function openPgliteDirectory(directory: string, options: Options, s
     );
   }
   if (found.length === 0) await make(directory, options, seed);
+  await closeToOthers(directory, { isDeep: true });
   return withinLimit(directory, PGlite.create({ ...options, dataDir: directory }));
 }
 
@@ -39,9 +45,12 @@ async function make(directory: string, options: Options, seed: Blob | undefined)
   const unfinished = `${directory}.new`;
   // Left by a start that was killed.
   await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { mode: 0o700 });
   const begun = seed === undefined ? { dataDir: unfinished } : { dataDir: unfinished, loadDataDir: seed };
   const made = await withinLimit(directory, PGlite.create({ ...options, ...begun }));
   await made.close();
+  // It gives files mode 0666, whatever the umask; they lie in a directory that no other user enters.
+  await closeToOthers(unfinished, { isDeep: true });
   await rename(unfinished, directory);
 }
 

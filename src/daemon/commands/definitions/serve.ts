@@ -18,8 +18,8 @@ export function addServe({ program, settingsHint, perform }: CommandLine): void 
 }
 
 async function serve(host: Host, isScripted: boolean): Promise<never> {
-  // Whatever it is where turnd is started: each mode is given, and the CLIs' user has to come to the homes below the state.
-  process.umask(0o022);
+  // No other user reads what a library writes without a mode of its own. Each mode that the CLIs' user needs is given.
+  process.umask(0o077);
   const executors = await loadExecutors(host);
   const provider = isScripted ? await startScripted(host, executors) : undefined;
   const settings = readSettings(provider?.env ?? host.env, self());

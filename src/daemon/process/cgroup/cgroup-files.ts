@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** Limits of one group; 0 is none. */
@@ -89,6 +89,8 @@ export function listGroups(directory: string): string[] {
 export function makeGroup(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o755 });
+    // Whatever the umask: programs of the turn read their limits there.
+    chmodSync(directory, 0o755);
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
   }

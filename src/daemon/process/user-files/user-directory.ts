@@ -1,4 +1,4 @@
-import { lchown, lstat, mkdir, rmdir } from "node:fs/promises";
+import { chmod, lchown, lstat, mkdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { resolveProtectedPath } from "./protected-path.ts";
 import type { RunAs } from "../run-as.ts";
@@ -20,6 +20,8 @@ export async function makeUserDirectory(path: string, runAs: RunAs, mode = 0o700
   const own = join(parent, basename(path));
   if (await isMade(own, runAs)) return;
   await mkdir(own, { mode });
+  // Whatever the umask, and before that user may put something in its place.
+  await chmod(own, mode);
   if (!runAs.isSelf) await lchown(own, runAs.uid, runAs.gid);
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { sandboxToken } from "../../auth/derive.ts";
+import { makePassable } from "../../storage/data-directory.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { recordReady } from "../sandbox-rows.ts";
 import { createFollowingClient, type Place } from "../following-client.ts";
@@ -44,8 +45,7 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
   const childOptions = childOptionsOf(options);
 
   async function start(): Promise<Sandbox> {
-    await mkdir(join(dataDirectory, "turnd"), { recursive: true, mode: 0o711 });
-    await mkdir(join(dataDirectory, "workspaces"), { recursive: true, mode: 0o711 });
+    for (const name of ["turnd", "workspaces"]) await makePassable(join(dataDirectory, name));
     await makeWorkspace("default");
     const running = await findRunning(childOptions, closing.signal);
     const child = running ?? (await startNext());
