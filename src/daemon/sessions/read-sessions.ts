@@ -56,6 +56,7 @@ export async function readSession(directory: string, id: string): Promise<ReadSe
   try {
     await restrictToOwner(directory, 0o711);
     await restrictToOwner(join(directory, "turns"));
+    await closeFile(join(directory, "session.json"));
     const turns = await readdir(join(directory, "turns"));
     const parsed = SessionFile.safeParse(JSON.parse((await readRegular(join(directory, "session.json"))).toString()));
     if (!parsed.success) return unreadable(z.prettifyError(parsed.error));
@@ -70,6 +71,12 @@ export async function readSession(directory: string, id: string): Promise<ReadSe
       (await hasTurns(directory));
     return { ok: false, reason: describe(error), isThere: hasAnything };
   }
+}
+
+/** Others pass through its directory. What is no file is refused where it is read. */
+async function closeFile(path: string): Promise<void> {
+  const found = await lstat(path);
+  if (found.isFile() && (found.mode & 0o077) !== 0) await chmod(path, found.mode & 0o700);
 }
 
 async function hasTurns(directory: string): Promise<boolean> {

@@ -20,7 +20,8 @@ export interface Closed {
 /** The CLIs' user passes through the data directory to its workspaces, and lists nothing in it. */
 const PASSABLE = 0o711;
 /** What is the CLIs' user's, or leads to it; turnd closes what is its own. */
-const SHARED = new Set(["home", "turnd", "workspaces"]);
+const PASSED = ["turnd", "workspaces"];
+const SHARED = new Set(["home", ...PASSED]);
 /** What the service and `npm run service` write into it. */
 const OWN =
   /^(admin-password.*|lock|npm-run-service\.lock|objects|parsing-.*|pglite(\.new)?|scripted-model-port.*|secrets\.json|turnd\.json.*|turnd\.log)$/;
@@ -35,6 +36,7 @@ const OWN =
 export async function protectDataDirectory(directory: string): Promise<Closed[]> {
   await makePassable(directory);
   await restrict(directory);
+  for (const name of PASSED) await narrow(join(directory, name));
   const closed: Closed[] = [];
   for (const name of await readdir(directory)) {
     if (!OWN.test(name)) continue;
@@ -128,15 +130,19 @@ async function restrict(directory: string): Promise<void> {
   if ((mode & 0o1002) === 0o1002) {
     throw new DataDirectoryExposed(`${directory} is a directory that all users share: name one in it`);
   }
-  if (uid === process.getuid?.()) {
-    if ((mode & ~PASSABLE & 0o777) !== 0) await chmod(directory, mode & PASSABLE);
-    return;
-  }
-  if (uid !== 0) {
+  await narrow(directory);
+  if (uid !== process.getuid?.() && uid !== 0) {
     throw new DataDirectoryExposed(
       `${directory} belongs to uid ${uid}, who could change it: chown ${process.getuid?.()} ${directory}`,
     );
   }
+}
+
+/** Keeps others from listing a directory of this user's own. */
+async function narrow(directory: string): Promise<void> {
+  const found = await stat(directory).catch(ifMissing);
+  if (found?.uid !== process.getuid?.() || found === undefined) return;
+  if ((found.mode & ~PASSABLE & 0o777) !== 0) await chmod(directory, found.mode & PASSABLE);
 }
 
 function ifMissing(error: unknown): undefined {
