@@ -110,7 +110,11 @@ export const SettingsSchema = z.object({
   }),
   TURND_RETENTION_BYTES: integer(0, 0).meta({
     description:
-      "What all sessions may take on the disk: beyond it the ended ones longest left alone are deleted; 0 keeps all",
+      "What all sessions may take on the disk: beyond it ended ones are deleted, those beyond their share first, then the ones longest left alone; 0 keeps all",
+  }),
+  TURND_RETENTION_SESSION_BYTES: integer(0, 0).meta({
+    description:
+      "A session's share of `TURND_RETENTION_BYTES`: one that takes more is deleted first, and while it is in use no more of it counts; 0 is a quarter",
   }),
   TURND_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({ description: "A request's body" }),
   TURND_MAX_STREAMS: integer(1_000, 1).meta({

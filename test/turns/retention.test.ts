@@ -23,23 +23,32 @@ function indexOf(ages: Readonly<Record<string, number>>): StateIndex {
   return index;
 }
 
+interface RetentionStage {
+  readonly inUse?: readonly string[];
+  readonly now?: number;
+  /** Of sessions that do not take 100 bytes. */
+  readonly sizes?: Readonly<Record<string, number>>;
+}
+
 /** What a retention deletes, in its order. */
 async function deletedBy(
-  limits: RetentionLimits,
+  limits: Partial<RetentionLimits>,
   index: StateIndex,
-  { inUse = [], now = NOW }: { inUse?: readonly string[]; now?: number } = {},
+  { inUse = [], now = NOW, sizes = {} }: RetentionStage = {},
 ): Promise<string[]> {
   const deleted: string[] = [];
   const retention = startRetention({
     index,
-    limits,
+    limits: { days: 0, bytes: 0, sessionBytes: 0, ...limits },
+    isInUse: (id) => inUse.includes(id),
+    monotonicMs: () => 0,
     async deleteIdle(id) {
       if (inUse.includes(id)) return false;
       deleted.push(id);
       index.forgetSession(id);
       return true;
     },
-    measure: async () => 100,
+    measure: async (id) => sizes[id] ?? 100,
     now: () => new Date(now),
     observer: { sessionRetired: () => undefined },
     logger: pino({ level: "silent" }),
@@ -68,6 +77,72 @@ test("no more is deleted than has to be for the size, and what is in use stays",
 test("where everything that is left is in use the retention ends", async () => {
   const ages = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`s-${at}`, 99]));
   expect(await deletedBy({ days: 30, bytes: 10 }, indexOf(ages), { inUse: Object.keys(ages) })).toEqual([]);
+});
+
+test("a session that takes more than its share is deleted first, and while it is in use costs no other its history", async () => {
+  const ages = { a: 9, b: 8, c: 7, greedy: 1 };
+  const sizes = { greedy: 10_000 };
+  expect(await deletedBy({ bytes: 1_000 }, indexOf(ages), { sizes, inUse: ["greedy"] })).toEqual([]);
+  expect(await deletedBy({ bytes: 1_000 }, indexOf(ages), { sizes })).toEqual(["greedy"]);
+  // Its share is a setting; what is still too much goes by age.
+  const limits = { bytes: 400, sessionBytes: 200 };
+  expect(await deletedBy(limits, indexOf(ages), { sizes, inUse: ["greedy"] })).toEqual(["a"]);
+  expect(await deletedBy({ bytes: 350 }, indexOf({ ...ages, d: 10 }), { sizes })).toEqual(["greedy", "d"]);
+});
+
+test("nothing is deleted where all that may be would not bring the total below the limit", async () => {
+  const inUse = ["x", "y", "z", "w", "v"];
+  const ages = { a: 9, ...Object.fromEntries(inUse.map((id) => [id, 1])) };
+  const sizes = Object.fromEntries(inUse.map((id) => [id, 5_000]));
+  expect(await deletedBy({ bytes: 1_000 }, indexOf(ages), { sizes, inUse })).toEqual([]);
+  // What takes nothing brings nothing.
+  expect(await deletedBy({ bytes: 150 }, indexOf({ empty: 9, b: 8, c: 7 }), { sizes: { empty: 0 } })).toEqual(["b"]);
+});
+
+test("a clock that is 40 days ahead deletes nothing until it has run for a day, over restarts too", async () => {
+  const index = indexOf({ old: 20, new: 0.1 });
+  const deleted: string[] = [];
+  let [at, ticks] = [NOW, 0];
+  const start = () =>
+    startRetention({
+      index,
+      limits: { days: 30, bytes: 0, sessionBytes: 0 },
+      isInUse: () => false,
+      async deleteIdle(id) {
+        deleted.push(id);
+        index.forgetSession(id);
+        return true;
+      },
+      measure: async () => 100,
+      now: () => new Date(at),
+      monotonicMs: () => ticks,
+      observer: { sessionRetired: () => undefined },
+      logger: pino({ level: "silent" }),
+    });
+  const first = start();
+  await first.runOnce();
+  // While it runs.
+  at += 40 * DAY_MS;
+  await first.runOnce();
+  await first.stop();
+  const second = start();
+  await second.runOnce();
+  [at, ticks] = [at + 0.6 * DAY_MS, ticks + 0.6 * DAY_MS];
+  await second.runOnce();
+  // Set right, and ahead again at the next start.
+  at -= 40 * DAY_MS;
+  await second.runOnce();
+  await second.stop();
+  at += 40 * DAY_MS;
+  const third = start();
+  await third.runOnce();
+  [at, ticks] = [at + 0.6 * DAY_MS, ticks + 0.6 * DAY_MS];
+  await third.runOnce();
+  expect(deleted).toEqual([]);
+  [at, ticks] = [at + 0.5 * DAY_MS, ticks + 0.5 * DAY_MS];
+  await third.runOnce();
+  expect(deleted).toEqual(["old", "new"]);
+  await third.stop();
 });
 
 test("a clock that went back deletes nothing", async () => {

@@ -140,7 +140,11 @@ export async function createTurnParts({
     warnings,
     sessions,
     index,
-    retention: { days: values.TURND_RETENTION_DAYS, bytes: values.TURND_RETENTION_BYTES },
+    retention: {
+      days: values.TURND_RETENTION_DAYS,
+      bytes: values.TURND_RETENTION_BYTES,
+      sessionBytes: values.TURND_RETENTION_SESSION_BYTES,
+    },
     isInUse: () => false,
     executors,
     redact: secrets.redact,

@@ -50,6 +50,11 @@ export interface StateIndex {
   idleSessions(page: { readonly before: string; readonly limit: number }): IdleSession[];
   setSessionBytes(id: string, bytes: number): void;
   totalBytes(): { readonly bytes: number; readonly unmeasured: readonly string[] };
+  /** When something last happened in any session; undefined where there is none. */
+  newestActivity(): string | undefined;
+  /** A text that is kept by a name for as long as the index is. */
+  note(name: string): string | undefined;
+  putNote(name: string, text: string): void;
 
   turn(id: string): TurnRow | undefined;
   turnOfRequest(requestId: string): TurnRow | undefined;
@@ -196,6 +201,16 @@ function createStateIndex(
       bytes: numberOf(get("SELECT coalesce(sum(bytes), 0) AS n FROM sessions")),
       unmeasured: all("SELECT session_id FROM sessions WHERE bytes IS NULL").map(idOf),
     }),
+
+    newestActivity() {
+      const newest = get("SELECT max(active_at) AS at FROM sessions")?.["at"];
+      return typeof newest === "string" ? newest : undefined;
+    },
+    note(name) {
+      const row = get("SELECT value FROM meta WHERE name = ?", `note:${name}`);
+      return row === undefined ? undefined : String(row["value"]);
+    },
+    putNote: (name, text) => run("INSERT OR REPLACE INTO meta VALUES (?, ?)", `note:${name}`, text),
 
     turn: (id) => toTurn(get("SELECT * FROM turns WHERE turn_id = ?", id)),
     turnOfRequest: (id) => toTurn(get("SELECT * FROM turns WHERE request_id = ? ORDER BY place DESC LIMIT 1", id)),

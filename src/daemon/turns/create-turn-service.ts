@@ -153,6 +153,8 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
       await known;
       return stops.deleteIdle(sessionId);
     },
+    isInUse: (sessionId) => stops.isInUse(sessionId),
+    monotonicMs: () => performance.now(),
     measure: (sessionId, signal) => measureDirectory(sessions.paths(sessionId).root, parts.runAs, signal),
   });
 

@@ -42,6 +42,8 @@ export interface Stops {
   deleteSession(sessionId: string): Promise<void>;
   /** Deletes one that is not in use. Resolves false where it is, or is not there. */
   deleteIdle(sessionId: string): Promise<boolean>;
+  /** Whether a turn waits or runs in it, a client follows it, or it is in use otherwise. */
+  isInUse(sessionId: string): boolean;
 }
 
 export function createStops({ sessions, store, queue, run, deleting, logger, ...parts }: StopParts): Stops {
@@ -59,6 +61,11 @@ export function createStops({ sessions, store, queue, run, deleting, logger, ...
     await turn.finished;
   }
 
+  function isInUse(sessionId: string): boolean {
+    if (parts.isInUse(sessionId) || store.isFollowed(sessionId)) return true;
+    return store.liveOfSession(sessionId).some((turn) => !hasEnded(turn));
+  }
+
   /** @param isUnlessInUse - leaves one alone in which a turn waits or runs, which a client follows, or that is in use otherwise */
   async function remove(sessionId: string, isUnlessInUse: boolean): Promise<boolean> {
     if (deleting.has(sessionId)) throw new ProblemError("session_not_found", `session ${sessionId} is being deleted`);
@@ -67,8 +74,7 @@ export function createStops({ sessions, store, queue, run, deleting, logger, ...
       // A request that was admitted before this is there to be stopped; no other is admitted.
       await parts.admission.settled();
       const turns = store.liveOfSession(sessionId);
-      const isInUse = parts.isInUse(sessionId) || store.isFollowed(sessionId);
-      if (isUnlessInUse && (isInUse || turns.some((turn) => !hasEnded(turn)))) return false;
+      if (isUnlessInUse && isInUse(sessionId)) return false;
       await Promise.all(turns.map((turn) => stop(turn, "session_deleted")));
       // One whose end is logged may still write its result, and has its home to tidy.
       await Promise.all(turns.map(({ finished }) => finished));
@@ -83,6 +89,7 @@ export function createStops({ sessions, store, queue, run, deleting, logger, ...
 
   return {
     stop,
+    isInUse,
     async cancel(turn) {
       const startedAt = performance.now();
       const wasEnded = hasEnded(turn);
