@@ -334,7 +334,7 @@ function roomOf(path: string): string {
   }
   if (program !== "daemon") return program;
   if (rest.length > 0) return room;
-  if (name === "settings-schema") return "settings";
+  if (name === "settings-schema" || name === "passed-variables") return "settings";
   return name === "settings" || name === "version" ? name : "daemon";
 }
 

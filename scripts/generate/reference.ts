@@ -4,6 +4,7 @@ import { placeVariables } from "../../src/daemon/commands/render.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { listChecks } from "../../src/daemon/doctor/checks.ts";
 import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
+import { NETWORK_VARIABLES } from "../../src/daemon/passed-variables.ts";
 import { SettingsSchema } from "../../src/daemon/settings-schema.ts";
 import { OTEL_VARIABLES } from "../../src/daemon/tracing/otel-variables.ts";
 import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS, WARNINGS } from "../../src/protocol/index.ts";
@@ -36,6 +37,17 @@ export function renderReference(): string {
     table(
       ["variable", "meaning"],
       EXECUTORS.flatMap(({ variables }) => variables.map(({ name, meaning }) => [`\`${name}\``, meaning])),
+    ),
+    "### Variables that are passed on",
+    "What a CLI and a person's shell get of turnd's environment besides `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `TERM` and `TMPDIR`; a CLI gets its configuration and what `TURND_PASS_ENV` names too. A variable that is kept from them is named in a warning at the start and by `turnd doctor`, unless `TURND_PASS_ENV` names it. What is in neither list is not passed.",
+    table(
+      ["variable", "about", "passed", "meaning"],
+      NETWORK_VARIABLES.map(({ name, about, isPassed, meaning }) => [
+        `\`${name}\``,
+        about,
+        isPassed ? "yes" : "no",
+        meaning,
+      ]),
     ),
     "### Spans",
     "Standard variables of OpenTelemetry ([observability.md](observability.md)). Each `OTEL_EXPORTER_OTLP_…` has a form for traces alone, such as `OTEL_EXPORTER_OTLP_TRACES_HEADERS`, which goes before it. They are not passed to the CLIs.",

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { isAlwaysPassed } from "./passed-variables.ts";
 import { SettingsSchema } from "./settings-schema.ts";
 
 /** The settings, checked. Times are milliseconds. */
@@ -30,8 +31,6 @@ export interface Identity {
   readonly gid: number;
 }
 
-const ALWAYS_PASSED =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LC_\w+|TZ|TERM|TMPDIR|(HTTPS?|ALL|NO)_PROXY|(https?|all|no)_proxy|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS)$/;
 const SECRET = new Set(["TURND_TOKEN"]);
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
@@ -135,9 +134,14 @@ function readSessionSecrets(
   );
 }
 
+/** The names of a list such as `TURND_PASS_ENV`. */
+export function namesIn(list: string | undefined): ReadonlySet<string> {
+  return new Set((list ?? "").split(/[ ,]+/));
+}
+
 function selectEnv(env: Readonly<Record<string, string>>, pass: string): Record<string, string> {
-  const named = new Set(pass.split(/[ ,]+/));
-  return Object.fromEntries(Object.entries(env).filter(([key]) => ALWAYS_PASSED.test(key) || named.has(key)));
+  const named = namesIn(pass);
+  return Object.fromEntries(Object.entries(env).filter(([key]) => isAlwaysPassed(key) || named.has(key)));
 }
 
 function describeIssue({ shape }: z.ZodObject, issue: z.core.$ZodIssue, env: Readonly<Record<string, string>>): string {

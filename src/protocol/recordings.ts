@@ -45,6 +45,11 @@ export const RecordedTurn = z
         "Nothing but output was kept: with `exit` null, how the process ended is not known, and records alone decide.",
     }),
     usage_before: Usage.optional().describe("The session's total before this turn, where the CLI prints totals."),
+    provider_fault: text
+      .optional()
+      .describe(
+        "Why turnd's own request to the provider, before the turn, was not answered; a `network_error` quotes it.",
+      ),
     degraded: z
       .strictObject({
         requested: text.describe("The native session that was to be continued."),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createReadableLog } from "../../src/daemon/commands/readable-log.ts";
 import { scriptedEnv, startScriptedProvider } from "../../src/daemon/commands/scripted-provider.ts";
-import { describeUnknownVariables } from "../../src/daemon/commands/unknown-variables.ts";
+import { describeUselessVariables } from "../../src/daemon/commands/unknown-variables.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
@@ -40,7 +40,7 @@ test("a variable that looks like turnd's is named with the one that may be meant
     CLI_A_VERSION: "1",
     HOME: "/root",
   };
-  expect(describeUnknownVariables(env, EXECUTORS)).toEqual([
+  expect(describeUselessVariables(env, EXECUTORS)).toEqual([
     "CLI_B_MODLE is no variable of turnd and has no effect: did you mean CLI_B_MODEL?",
     "TURND_PROT is no variable of turnd and has no effect: did you mean TURND_PORT?",
     "TURND_XYZZY is no variable of turnd and has no effect",

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { readConfigurations } from "./render.ts";
-import { describeUnknownVariables } from "./unknown-variables.ts";
+import { describeUselessVariables } from "./unknown-variables.ts";
 import type { Check, OwnPort, Subject, Verdict } from "../doctor/check.ts";
 import { listChecks } from "../doctor/checks.ts";
 import type { Executor } from "../executors/contract/executor.ts";
@@ -83,7 +83,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
 }
 
 function judgeVariables({ env }: Settings, executors: readonly Executor[]): Finding {
-  const unknown = describeUnknownVariables(env, executors);
+  const unknown = describeUselessVariables(env, executors);
   if (unknown.length === 0) return { name: "settings", level: "ok", message: "every variable is allowed" };
   return { name: "settings", level: "warn", message: unknown.join("; "), remedy: "correct their names, or unset them" };
 }

@@ -2,7 +2,7 @@ import { assertExecutors } from "../executors/contract/assert-executors.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import type { Identity } from "../settings.ts";
 import { toPrintable } from "./printable.ts";
-import { describeUnknownVariables } from "./unknown-variables.ts";
+import { describeUselessVariables } from "./unknown-variables.ts";
 
 /** 0 done, 1 a fault that the message names, 2 wrong arguments; a command's help names what else it ends with. */
 export type ExitCode = number;
@@ -38,7 +38,7 @@ export async function loadExecutors(host: Host): Promise<readonly Executor[]> {
 
 /** Names on stderr what looks like a variable of turnd's and is none. */
 export function warnOfUnknownVariables({ env }: Host, executors: readonly Executor[]): void {
-  for (const warning of describeUnknownVariables(env, executors)) process.stderr.write(`turnd: warning: ${warning}\n`);
+  for (const warning of describeUselessVariables(env, executors)) process.stderr.write(`turnd: warning: ${warning}\n`);
 }
 
 /** The user this process runs as. */

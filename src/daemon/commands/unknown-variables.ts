@@ -1,6 +1,7 @@
 import { nearest } from "../../command-line/nearest.ts";
 import type { Executor } from "../executors/contract/executor.ts";
-import type { Settings } from "../settings.ts";
+import { describeRefusedVariables } from "../passed-variables.ts";
+import { namesIn, type Settings } from "../settings.ts";
 import { SettingsSchema } from "../settings-schema.ts";
 
 /** Variables of other programs that are given the same environment: the image's start and its front, turnd's clients. */
@@ -15,11 +16,12 @@ const OTHERS = [
 ];
 
 /**
- * Variables that look like turnd's and have no effect, each with the name that may be meant.
+ * Variables that have no effect: those that look like turnd's, each with the name that may be meant, and those that turnd
+ * keeps from the CLIs, each with the reason.
  *
  * No value is quoted.
  */
-export function describeUnknownVariables(env: Settings["env"], executors: readonly Executor[]): string[] {
+export function describeUselessVariables(env: Settings["env"], executors: readonly Executor[]): string[] {
   const known = [
     ...Object.keys(SettingsSchema.shape),
     ...OTHERS,
@@ -31,7 +33,7 @@ export function describeUnknownVariables(env: Settings["env"], executors: readon
   ];
   const prefixes = ["TURND_", ...executors.map(({ variablePrefix }) => `${variablePrefix}_`)];
   const values = Object.values(env).join("\n");
-  return Object.keys(env)
+  const unknown = Object.keys(env)
     .toSorted()
     .flatMap((name) => {
       const prefix = prefixes.find((candidate) => name.startsWith(candidate));
@@ -43,4 +45,5 @@ export function describeUnknownVariables(env: Settings["env"], executors: readon
       if (meant !== undefined) return [`${what}: did you mean ${prefix}${meant}?`];
       return prefix === "TURND_" ? [what] : [];
     });
+  return [...unknown, ...describeRefusedVariables(env, namesIn(env["TURND_PASS_ENV"]))];
 }

@@ -26,6 +26,7 @@ const RecordingFile = z.object({
   ended_by: TurnEndedBy.nullable().default(null),
   output_alone: z.literal(true).optional(),
   usage_before: Usage.optional(),
+  provider_fault: z.string().optional(),
   degraded: z.object({ requested: z.string(), reason: z.string() }).optional(),
   halted: z.object({ code: FailureCode, message: z.string(), remedy: z.string().optional() }).optional(),
   turn_id: z.string().optional(),

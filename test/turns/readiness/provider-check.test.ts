@@ -35,6 +35,7 @@ function check({ url, env = {}, timeoutMs = 60_000, now = () => new Date() }: Gi
       url,
       headers: { authorization: "Bearer key" },
       body: "{}",
+      certificates: { replacing: [], adding: [] },
       judge: ({ status }) => ({
         api: status === 404 ? "absent" : status === 400 ? "present" : "unproven",
         message: `answered ${status}`,
@@ -112,6 +113,7 @@ test("a key that is no header value is reported without being quoted", async () 
       url: "http://127.0.0.1:1/",
       headers: { authorization: "Bearer bad\nkey" },
       body: "{}",
+      certificates: { replacing: [], adding: [] },
       judge: () => ({ api: "absent", message: "" }),
     },
     env: {},

@@ -4,7 +4,7 @@ import type { Executor } from "../../executors/contract/executor.ts";
 import { readSettings, type Settings } from "../../settings.ts";
 import type { CommandLine } from "../command-line.ts";
 import type { ScriptedProvider } from "../scripted-provider.ts";
-import { describeUnknownVariables } from "../unknown-variables.ts";
+import { describeUselessVariables } from "../unknown-variables.ts";
 import { describeError, exitCodeOf, loadExecutors, self, type ExitCode, type Host } from "../host.ts";
 
 /** `turnd serve`. */
@@ -43,7 +43,7 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
     { write: (line: string) => void process.stdout.write(show(redactLine(line, redact))) },
   );
   if (host.whyNoCompiledCode !== undefined) logger.debug({ reason: host.whyNoCompiledCode }, "no compiled code");
-  for (const warning of describeUnknownVariables(host.env, executors)) logger.warn(warning);
+  for (const warning of describeUselessVariables(host.env, executors)) logger.warn(warning);
   if (provider !== undefined) {
     logger.warn({ url: provider.url }, "a scripted model, which is no language model, answers every turn");
   }

@@ -4,7 +4,16 @@ export interface ProviderRequest {
   /** The key among them: never shown. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  readonly certificates: CertificateVariables;
   judge(answer: ProviderAnswer): ProviderVerdict;
+}
+
+/** The variables by which the CLI is told whose certificates to believe. */
+export interface CertificateVariables {
+  /** What they name counts in place of the system's certificates; one whose name ends in `_DIR` names directories. */
+  readonly replacing: readonly string[];
+  /** What they name counts besides. */
+  readonly adding: readonly string[];
 }
 
 export interface ProviderAnswer {

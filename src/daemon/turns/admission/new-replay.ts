@@ -65,6 +65,7 @@ export function draftReplay({
       requested_session: requested ?? null,
       ...(turn.output_alone === undefined ? {} : { output_alone: turn.output_alone }),
       ...(turn.usage_before === undefined ? {} : { usage_before: turn.usage_before }),
+      ...(turn.provider_fault === undefined ? {} : { provider_fault: turn.provider_fault }),
       ...(turn.degraded === undefined ? {} : { degraded: { ...turn.degraded, set_aside: [] } }),
       ...(turn.halted === undefined ? {} : { halted: turn.halted }),
       queue_policy: "enqueue",

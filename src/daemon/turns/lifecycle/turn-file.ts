@@ -65,6 +65,8 @@ export const TurnFile = z.object({
   /** Of a replay: its recording was output alone. */
   output_alone: z.literal(true).optional(),
   usage_before: Usage.optional(),
+  /** Why turnd's own request to the provider, before the start, was not answered: a CLI may not print a cause. */
+  provider_fault: z.string().optional(),
   /** A resume that failed: the plain files belong to a fresh native session. */
   degraded: z
     .object({

@@ -20,6 +20,8 @@ export interface TurnFacts {
   /** True where only output was recorded: that no exit is known means nothing then, and records prove what they prove. */
   readonly isExitUnrecorded?: boolean;
   readonly isDegraded: boolean;
+  /** Why turnd's own request to the provider, before the process, was not answered. */
+  readonly providerFault?: string;
 }
 
 /** The part of `turn.ended` that says what became of the turn. */
@@ -74,12 +76,13 @@ export function listCandidates({
   halt,
   exit,
   isExitUnrecorded = false,
+  providerFault,
 }: TurnFacts): readonly Candidate[] {
   const stops = (...reasons: readonly StopReason[]): Candidate[] =>
     reasons.map((reason) => fromStop(reason, reason === endedBy));
   const failure = ending?.failure;
   // A halt is what the process's end shows too.
-  const cause = failure === undefined || failure === halt ? [] : [fromDraft(failure)];
+  const cause = failure === undefined || failure === halt ? [] : [fromDraft(withProviderFault(failure, providerFault))];
   const isProven = failure?.isProven === true;
   const hasExitedWell = isExitUnrecorded || (exit !== null && exit.code === (ending?.proof?.exitCode ?? 0));
   return [
@@ -93,6 +96,17 @@ export function listCandidates({
     fromDraft(KEEPER_LOST, endedBy === null && exit === null && !isExitUnrecorded),
     ...(isProven ? [] : cause),
   ];
+}
+
+/** Of a provider that was not reached: the CLI may say no more than that, and turnd has asked it too. */
+function withProviderFault(draft: FailureDraft, fault: string | undefined): FailureDraft {
+  if (fault === undefined || draft.code !== "network_error") return draft;
+  const text = `Before the turn turnd asked it too: ${fault}`;
+  return {
+    ...draft,
+    message: `${draft.message.trim().replace(/\.$/, "")}. ${text}`,
+    evidence: [...draft.evidence, { source: "turnd", text }],
+  };
 }
 
 function fromStop(reason: StopReason, hasHappened: boolean): Candidate {

@@ -30,6 +30,8 @@ export interface ExecutorRuntime {
   readonly trySandbox: SharedAnswer<SandboxState>;
   /** What keeps a turn from running, decided before a process is started; undefined when nothing does. */
   findObstacle(wanted: Wanted, signal?: AbortSignal): Promise<FailureDraft | undefined>;
+  /** Why the last request of turnd's own to the provider was not answered; undefined where it was, or none was sent. */
+  findProviderFault(this: void): string | undefined;
   /** What keeps every turn from running as far as files and configuration show it; starts no process and asks no provider. */
   findStaticFault(): Promise<Configuration["fault"]>;
   /** @param provider - `known`: returned without waiting for the provider, by its last answer if there is one */
@@ -185,6 +187,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     locate,
     trySandbox: sandboxAnswer,
     findObstacle: (wanted, signal) => decide(wanted, "asked", signal),
+    findProviderFault: () => check?.known()?.fault,
     describe,
     describeUnknown,
   };

@@ -1,7 +1,13 @@
 import { Agent as HttpAgent, request as requestHttp, type IncomingMessage } from "node:http";
 import https from "node:https";
 import type { ExecutorInfo } from "../../../protocol/index.ts";
-import type { ProviderAnswer, ProviderRequest, ProviderVerdict } from "../../executors/contract/provider-request.ts";
+import type {
+  CertificateVariables,
+  ProviderAnswer,
+  ProviderRequest,
+  ProviderVerdict,
+} from "../../executors/contract/provider-request.ts";
+import { readTrust } from "./provider-trust.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { startTimeLimit } from "../../process/time-limit.ts";
 
@@ -11,6 +17,8 @@ export interface ProviderState extends ProviderVerdict {
   readonly checkedAt: Date;
   /** The head of what it answered, for the evidence; undefined when it did not. */
   readonly answer?: ProviderAnswer;
+  /** Why it did not answer; undefined when it did. */
+  readonly fault?: string;
 }
 
 /** Asks a provider, and caches the answer for a while. */
@@ -23,7 +31,7 @@ export interface ProviderCheck {
 
 export interface ProviderCheckOptions {
   readonly request: ProviderRequest;
-  /** The environment the CLI gets: its proxy variables count. */
+  /** The environment the CLI gets: its proxies and certificates count. */
   readonly env: Readonly<Record<string, string>>;
   readonly now: () => Date;
   readonly timeoutMs: number;
@@ -62,39 +70,93 @@ async function check(
   } catch (error) {
     stopping.throwIfAborted();
     // Whatever kept the answer away may not be there for the CLI: the turn runs and finds out.
-    const reason = limit.signal.aborted ? `not within ${timeoutMs} ms` : codeOf(error);
-    return { ...common, api: "unproven", message: `POST ${common.url} was not answered (${reason}).` };
+    const reason = limit.signal.aborted ? `not within ${timeoutMs} ms` : describeError(error);
+    const fault = `POST ${common.url} was not answered (${reason})`;
+    return { ...common, api: "unproven", message: `${fault}.`, fault };
   } finally {
     limit.release();
   }
 }
 
+/** A reason of turnd's own for which no request was sent, or none was answered. */
+class CheckError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "CheckError";
+  }
+}
+
 /** Its code alone: a message may quote a header. */
-function codeOf(error: unknown): string {
+function describeError(error: unknown): string {
+  if (error instanceof CheckError) return error.message;
   return error instanceof Error && "code" in error ? String(error.code) : "the connection broke";
+}
+
+/** What OpenSSL and Node call a certificate that is not believed. */
+const NOT_TRUSTED =
+  /^(?:UNABLE_TO_(?:VERIFY|GET)|DEPTH_ZERO|SELF_SIGNED|CERT_|ERR_TLS_CERT_|INVALID_CA|HOSTNAME_MISMATCH)/;
+
+function toCheckError(error: unknown, { replacing, adding }: CertificateVariables, faults: readonly string[]): unknown {
+  const code = describeError(error);
+  if (!NOT_TRUSTED.test(code)) return error;
+  const cause =
+    faults.length > 0 ? faults.join("; ") : `its authority is named by none of ${[...adding, ...replacing].join(", ")}`;
+  return new CheckError(`its certificate is not believed, ${code}: ${cause}`, error);
 }
 
 /** Follows no redirect: the key goes to the configured address and to no other. */
 async function post(
-  { url, headers, body }: ProviderRequest,
+  { url, headers, body, certificates }: ProviderRequest,
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<ProviderAnswer> {
   // Node honours the proxy variables of this option alone, as the CLI honours those of its environment.
-  const agentOptions = { keepAlive: false, proxyEnv: env };
+  const agentOptions = { keepAlive: false, proxyEnv: toProxyEnv(env) };
+  const isSecure = url.startsWith("https:");
+  const trust = isSecure ? await readTrust(certificates, env) : undefined;
+  signal.throwIfAborted();
   const options = { method: "POST", headers: { ...headers, "content-length": Buffer.byteLength(body) }, signal };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = url.startsWith("https:")
-    ? https.request(url, { ...options, agent: new https.Agent(agentOptions) }, resolve)
+  const request = isSecure
+    ? https.request(
+        url,
+        {
+          ...options,
+          // Said outright: otherwise NODE_TLS_REJECT_UNAUTHORIZED would hand the key to whoever answers.
+          agent: new https.Agent({ ...agentOptions, ca: [...(trust?.authorities ?? [])], rejectUnauthorized: true }),
+        },
+        resolve,
+      )
     : requestHttp(url, { ...options, agent: new HttpAgent(agentOptions) }, resolve);
   request.on("error", reject);
   request.end(body);
   try {
     const response = await promise;
     return { status: response.statusCode ?? 0, body: await readHead(response) };
+  } catch (error) {
+    throw toCheckError(error, certificates, trust?.faults ?? []);
   } finally {
     request.destroy();
   }
+}
+
+/**
+ * The proxies as Node reads them: it knows no ALL_PROXY, which the CLI takes where none is set for the protocol.
+ *
+ * @throws {CheckError} where that names a kind of proxy that Node cannot use: without it the key would go another way
+ */
+function toProxyEnv(env: Readonly<Record<string, string>>): Record<string, string> {
+  const all = env["ALL_PROXY"] ?? env["all_proxy"];
+  if (all === undefined) return { ...env };
+  const given = (name: string): string | undefined => env[name] ?? env[name.toLowerCase()];
+  if (!/^https?:/i.test(all) && (given("HTTPS_PROXY") === undefined || given("HTTP_PROXY") === undefined)) {
+    throw new CheckError("not sent: turnd cannot use the kind of proxy that ALL_PROXY names");
+  }
+  return {
+    ...env,
+    HTTPS_PROXY: given("HTTPS_PROXY") ?? all,
+    HTTP_PROXY: given("HTTP_PROXY") ?? all,
+  };
 }
 
 async function readHead(response: IncomingMessage): Promise<string> {

@@ -55,7 +55,7 @@ export interface PrepareOptions {
  * nothing runs then
  */
 export async function prepareTurn(parts: PrepareParts, turn: Turn, options: PrepareOptions): Promise<Prepared> {
-  const { executor, cliName, configuration } = executorOf(parts.executors, turn.file.executor);
+  const { executor, cliName, configuration, findProviderFault } = executorOf(parts.executors, turn.file.executor);
   const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
   const { file } = turn;
@@ -93,6 +93,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     ...(options.requestedSession === null ? {} : { resume: options.requestedSession }),
     ...(options.features === undefined ? {} : { cliFeatures: options.features }),
   });
+  const providerFault = findProviderFault();
   const start: StartFacts = {
     started_at: options.startedAt ?? parts.now().toISOString(),
     cli_name: cliName,
@@ -102,6 +103,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     ...(session.native_usage === undefined || options.requestedSession === null
       ? {}
       : { usage_before: session.native_usage }),
+    ...(providerFault === undefined ? {} : { provider_fault: providerFault }),
   };
   options.signal.throwIfAborted();
   const removed = await allDone(

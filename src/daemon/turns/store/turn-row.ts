@@ -43,6 +43,7 @@ function withoutGiven(file: TurnFile): TurnFile {
     permissions: _permissions,
     args: _args,
     usage_before: _usage,
+    provider_fault: _fault,
     degraded: _degraded,
     halted: _halted,
     traceparent: _traceparent,

@@ -7,6 +7,8 @@ import { asTable, parseToml, type TomlTable } from "./toml.ts";
 
 /** No model and no input: every implementation of the Responses API refuses it, and none has anything to compute. */
 const EMPTY_REQUEST = "{}";
+/** Measured; NODE_EXTRA_CA_CERTS counts for nothing. Source: docs/contracts/cli-b.md §11. */
+const CERTIFICATES = { replacing: ["SSL_CERT_FILE", "SSL_CERT_DIR"], adding: ["CODEX_CA_CERTIFICATE"] } as const;
 const NO_ROUTE: readonly number[] = [404, 405, 501];
 const REFUSED_AS_REQUEST: readonly number[] = [400, 422];
 /** An API's 404 with such words is about what was asked for, not about the address: `model_not_found`, `DeploymentNotFound`. */
@@ -30,6 +32,7 @@ export function providerRequest(configuration: Configuration): ProviderRequest |
     url: url.href,
     headers: { ...readHeaders(provider, configuration.env), "content-type": "application/json" },
     body: EMPTY_REQUEST,
+    certificates: CERTIFICATES,
     judge: (answer) => judge(shown, answer),
   };
 }
