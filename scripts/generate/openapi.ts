@@ -23,7 +23,7 @@ export async function renderOpenApi(): Promise<string> {
     host: "127.0.0.1",
     logger: pino({ level: "silent" }),
     redact: (text) => text,
-    maxBodyBytes: 1,
+    bodies: { long: 1, plain: 1, values: 20_000 },
     maxStreams: 1,
     heartbeatMs: 1,
     metrics: createMetrics(),

@@ -1,5 +1,6 @@
 import { availableParallelism, loadavg, totalmem } from "node:os";
 import { parseArgs } from "node:util";
+import { benchServiceBodies, benchTurndBodies } from "./bench/bodies.ts";
 import { benchCancel } from "./bench/cancel.ts";
 import { benchIdleMemory, benchStart } from "./bench/daemon.ts";
 import { listFigures, showFigures, type Figure } from "./bench/figures.ts";
@@ -41,11 +42,13 @@ const MEASURES: Readonly<Record<string, (directory: string) => Promise<Figure | 
   burst: (directory) => withDaemon(directory, warm(benchBurst)),
   turn: (directory) => withDaemon(directory, warm(benchTrivialTurn)),
   cancel: (directory) => withDaemon(directory, warm(benchCancel)),
+  bodies: (directory) => withDaemon(directory, benchTurndBodies),
   start: benchStart,
   memory: benchIdleMemory,
   peer: benchBesidePeer,
   history: benchHistory,
   ...onEngines("service-submission", (engine, directory) => withService(engine, directory, benchSubmission)),
+  ...onEngines("service-bodies", (engine, directory) => withService(engine, directory, benchServiceBodies)),
   ...onEngines("service-dispatch", (engine, directory) => withService(engine, directory, benchDispatch)),
   ...onEngines("service-events", (engine, directory) => withService(engine, directory, benchEventLatency)),
   ...onEngines("service-parts", benchParts),

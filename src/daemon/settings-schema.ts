@@ -116,7 +116,15 @@ export const SettingsSchema = z.object({
     description:
       "A session's share of `TURND_RETENTION_BYTES`: one that takes more is deleted first, and while it is in use no more of it counts; 0 is a quarter",
   }),
-  TURND_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({ description: "A request's body" }),
+  TURND_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({
+    description: "A request's body where it may hold an image, a long text or a recording",
+  }),
+  TURND_MAX_PLAIN_BODY_BYTES: integer(65_536, 1_024).meta({
+    description: "Every other body; a login's is 16 KiB at most",
+  }),
+  TURND_MAX_BODY_VALUES: integer(10_000, 100).meta({
+    description: "Values and names of all levels in a body that is no recording",
+  }),
   TURND_MAX_STREAMS: integer(1_000, 1).meta({
     description: "Event streams at once, on the port and again on `TURND_SOCKET`",
   }),

@@ -52,10 +52,42 @@ test("a body that is not sent as plain JSON is unsupported_media_type", async ()
 });
 
 test("a body beyond the limit is body_too_large and names the limit", async () => {
-  const { app } = await createTestApp({ maxBodyBytes: 1_000 });
+  const { app } = await createTestApp({ bodies: { long: 1_000, plain: 1_000, values: 20_000 } });
   const response = await app.inject(post(JSON.stringify({ input: "x".repeat(1_000) })));
   expect(response.statusCode).toBe(413);
   expect(problemOf(response)).toMatchObject({ code: "body_too_large", message: expect.stringContaining("1000") });
+});
+
+test("a route without images, texts or recordings takes 64 KiB, a login 16 KiB, and each names its limit", async () => {
+  const { app } = await createTestApp();
+  const ask = async (url: string, payload: string) => problemOf(await app.inject({ ...post(payload), url }));
+  const padded = (bytes: number): string => `{"x":"${"x".repeat(bytes)}"}`;
+  for (const [url, bytes] of [
+    ["/v1/tickets", 65_536],
+    ["/v1/shell/sessions", 65_536],
+    ["/v1/turns/turn-1/cancel", 65_536],
+    ["/inspector/session", 16_384],
+    ["/v1/nothing", 16_384],
+    ["/v1/sessions", 1_000_000],
+  ] as const) {
+    const message = `the body is larger than ${bytes} bytes`;
+    expect(await ask(url, padded(bytes)), url).toMatchObject({ code: "body_too_large", message });
+  }
+});
+
+test("a body of countless values or levels is body_too_large; a recording may have a value for each of its lines", async () => {
+  const { app } = await createTestApp();
+  const ask = async (url: string, payload: string) => problemOf(await app.inject({ ...post(payload), url }));
+  const ones = (count: number): string => `[${"1,".repeat(count - 1)}1]`;
+  const excess = { code: "body_too_large", message: "the body has more than 20000 values and names" };
+  expect(await ask("/v1/turns", ones(20_000))).toMatchObject(excess);
+  expect(await ask("/v1/tickets", ones(20_000))).toMatchObject(excess);
+  expect(await ask("/v1/turns", ones(19_999))).toMatchObject({ code: "invalid_request" });
+  expect(await ask("/v1/replays", ones(120_000))).toMatchObject({ code: "invalid_request" });
+  expect(await ask("/v1/turns", "[".repeat(65) + "]".repeat(65))).toMatchObject({
+    code: "body_too_large",
+    message: "the body is nested deeper than 64",
+  });
 });
 
 test("every field that does not fit is named", async () => {
@@ -79,7 +111,7 @@ test("the refusal of a value of a wrong kind names the kinds", async () => {
 test("countless wrong parts are refused as one field, and wrong ones by their number", async () => {
   const { app } = await createTestApp();
   const ask = async (input: unknown) => problemOf(await app.inject(post(JSON.stringify({ input, executor: "cli-a" }))));
-  expect((await ask(Array.from({ length: 100_000 }, () => null))).fields).toEqual([
+  expect((await ask(Array.from({ length: 15_000 }, () => null))).fields).toEqual([
     { path: "input", message: "at most 1000 entries" },
   ]);
   expect((await ask([null, { type: "image" }])).fields?.map(({ path }) => path)).toEqual([
@@ -89,7 +121,7 @@ test("countless wrong parts are refused as one field, and wrong ones by their nu
 });
 
 test("a text beyond a MiB is refused as a field", async () => {
-  const { app } = await createTestApp({ maxBodyBytes: 3_000_000 });
+  const { app } = await createTestApp({ bodies: { long: 3_000_000, plain: 3_000_000, values: 20_000 } });
   const body = { input: "é".repeat(600_000), executor: "cli-a" };
   const response = await app.inject(post(JSON.stringify(body)));
   expect(problemOf(response).fields).toEqual([{ path: "input", message: expect.stringContaining("1048576") }]);
@@ -170,7 +202,7 @@ test("what is not HTTP is answered in the same form", async () => {
 });
 
 test("a large body on a real connection is refused with an answer", async () => {
-  const { app } = await createTestApp({ maxBodyBytes: 1_000 });
+  const { app } = await createTestApp({ bodies: { long: 1_000, plain: 1_000, values: 20_000 } });
   const { url } = await listen(app);
   const body = JSON.stringify({ input: "x".repeat(8_000_000) });
   const response = await fetch(`${url}/v1/turns`, { method: "POST", headers: json, body });

@@ -30,7 +30,7 @@ export async function createTestApp(options: Partial<AppOptions> = {}): Promise<
     host: "127.0.0.1",
     logger: pino({ level: "debug" }, { write: (line: string) => void lines.push(line) }),
     redact: (text) => text.replaceAll(TEST_SECRET, "[redacted]"),
-    maxBodyBytes: 1_000_000,
+    bodies: { long: 1_000_000, plain: 65_536, values: 20_000 },
     maxStreams: 10,
     heartbeatMs: 60_000,
     metrics: createMetrics(),

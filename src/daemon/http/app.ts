@@ -6,6 +6,7 @@ import type { FileService } from "../files/file-service.ts";
 import type { Named, TurnService } from "../turns/turn-service.ts";
 import { registerHostGuard, registerTokenGuard } from "./auth.ts";
 import { createBareApp } from "./bare-app.ts";
+import type { BodyLimits } from "./body-limits.ts";
 import { limitConnections } from "./connections.ts";
 import { registerCors } from "./cors.ts";
 import { diffRoutes } from "./routes/diffs.ts";
@@ -49,7 +50,7 @@ export interface AppOptions {
   readonly logger: FastifyBaseLogger;
   /** Takes secrets out of refusals, which quote requests. */
   readonly redact: RedactText;
-  readonly maxBodyBytes: number;
+  readonly bodies: BodyLimits;
   /** Most event streams at once on the port, and most on the Unix socket. */
   readonly maxStreams: number;
   /** Most files that the process may have open; connections take half of them at most. */

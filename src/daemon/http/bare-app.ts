@@ -1,11 +1,13 @@
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { serializerCompiler } from "fastify-type-provider-zod";
+import { limitBodies, MAX_PUBLIC_BODY_BYTES } from "../../http-server/body-limits.ts";
 import { createConnectionRefusal } from "../../http-server/client-error.ts";
 import { CONNECTION_OPTIONS, endConnectionsOnClose } from "../../http-server/connections.ts";
 import { registerJsonBody } from "../../http-server/json-body.ts";
 import { RequestLog } from "../../http-server/request-log.ts";
 import { ProblemError } from "../../protocol/index.ts";
 import { createRoutingRefusal, registerProblems, type RedactText } from "./problem.ts";
+import { createBodyLimits, type BodyLimits } from "./body-limits.ts";
 import { limitBodyTime } from "./body-timeout.ts";
 import { hideFilePath } from "./raw-file-path.ts";
 import { loggedPath } from "./request-path.ts";
@@ -15,7 +17,7 @@ export interface BareAppOptions {
   readonly logger: FastifyBaseLogger;
   /** Takes secrets out of refusals. */
   readonly redact: RedactText;
-  readonly maxBodyBytes: number;
+  readonly bodies: BodyLimits;
   /** Milliseconds that connections have to end by themselves when the app closes. */
   readonly closeMs?: number;
 }
@@ -24,14 +26,15 @@ export interface BareAppOptions {
 const MAX_PARAM_LENGTH = 1_024;
 
 /** What every app of turnd has before its guard and routes: limits, JSON parsing, refusals as problems, a log. */
-export function createBareApp({ logger, redact, maxBodyBytes, closeMs }: BareAppOptions): FastifyInstance {
+export function createBareApp({ logger, redact, bodies, closeMs }: BareAppOptions): FastifyInstance {
   const app = fastify({
     ...CONNECTION_OPTIONS,
     loggerInstance: createHttpLogger(logger),
     logController: new RequestLog(({ url }) => ({ path: loggedPath(url) })),
     // Counted for each route: an upload may take as long as it makes progress.
     requestTimeout: 0,
-    bodyLimit: maxBodyBytes,
+    // Of paths that no route has.
+    bodyLimit: Math.min(MAX_PUBLIC_BODY_BYTES, bodies.long),
     rewriteUrl: hideFilePath,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     frameworkErrors: createRoutingRefusal(redact),
@@ -41,7 +44,8 @@ export function createBareApp({ logger, redact, maxBodyBytes, closeMs }: BareApp
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(serializerCompiler);
   limitBodyTime(app, CONNECTION_OPTIONS.requestTimeout);
-  registerProblems(app, maxBodyBytes, redact);
+  registerProblems(app, redact);
+  limitBodies(app, createBodyLimits(bodies));
   registerJsonBody(app, (code, message) => new ProblemError(code, message));
   endConnectionsOnClose(app, closeMs);
   return app;

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
+import { bodyLimitOf } from "../../http-server/body-limits.ts";
 import { readFastifyRefusal } from "../../http-server/fastify-refusals.ts";
 import { isProblemCode, ProblemError, type Problem } from "../../protocol/index.ts";
 import { loggedPath, pathOf } from "./request-path.ts";
@@ -27,9 +28,9 @@ export function renderProblem(problem: ProblemError, redact: RedactText): Proble
  *
  * An internal error is logged here, once; the client gets `internal_error` without its message.
  */
-export function registerProblems(app: FastifyInstance, maxBodyBytes: number, redact: RedactText): void {
+export function registerProblems(app: FastifyInstance, redact: RedactText): void {
   app.setErrorHandler((error, request, reply) => {
-    sendProblem(toProblem(error, maxBodyBytes), error, request, reply, redact);
+    sendProblem(toProblem(error, bodyLimitOf(request).bytes), error, request, reply, redact);
   });
   app.setNotFoundHandler((request, reply) => {
     const allowed = methodsAt(app, request.url);

@@ -25,11 +25,21 @@ export const compileValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, htt
 
 function refuse(issues: readonly core.$ZodIssue[], prefix: string | undefined): ProblemError {
   const root = prefix === undefined ? [] : [prefix];
-  const fields = issues.flatMap((issue) => toFields(issue, root)).slice(0, MAX_FIELDS);
+  const fields = toSomeFields(issues, root);
   const first = fields[0];
   const summary = first === undefined ? "the request is not valid" : `${first.path}: ${first.message}`;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more in fields)` : "";
   return new ProblemError("invalid_request", `${summary}${more}`, { fields });
+}
+
+/** Not more than are answered: each costs the text of its path. */
+function toSomeFields(issues: readonly core.$ZodIssue[], parent: readonly PropertyKey[]): Field[] {
+  const fields: Field[] = [];
+  for (const issue of issues) {
+    if (fields.length >= MAX_FIELDS) break;
+    fields.push(...toFields(issue, parent));
+  }
+  return fields.slice(0, MAX_FIELDS);
 }
 
 function toFields(issue: core.$ZodIssue, parent: readonly PropertyKey[]): Field[] {
@@ -51,10 +61,10 @@ function toUnionFields(issue: core.$ZodIssueInvalidUnion, path: readonly Propert
     return [{ path: render(path), message: `Invalid input: expected ${[...new Set(kinds)].join(" or ")}` }];
   }
   const depth = (issues: readonly core.$ZodIssue[]): number =>
-    Math.max(...issues.map((inner) => (isOfOtherKind(inner) ? -1 : inner.path.length)));
+    issues.reduce((most, inner) => Math.max(most, isOfOtherKind(inner) ? -1 : inner.path.length), -Infinity);
   const [closest] = issue.errors.toSorted((left, right) => depth(right) - depth(left));
   if (closest === undefined) return [{ path: render(path), message: issue.message }];
-  return closest.flatMap((inner) => toFields(inner, path));
+  return toSomeFields(closest, path);
 }
 
 function isOfOtherKind(issue: core.$ZodIssue): issue is core.$ZodIssueInvalidType {
@@ -62,5 +72,10 @@ function isOfOtherKind(issue: core.$ZodIssue): issue is core.$ZodIssueInvalidTyp
 }
 
 function render(path: readonly PropertyKey[]): string {
-  return path.length === 0 ? "body" : path.map(String).join(".").slice(0, MAX_PATH_LENGTH);
+  return path.length === 0
+    ? "body"
+    : path
+        .map((key) => String(key).slice(0, MAX_PATH_LENGTH))
+        .join(".")
+        .slice(0, MAX_PATH_LENGTH);
 }

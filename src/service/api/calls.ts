@@ -6,7 +6,7 @@ import { Evaluation, Interrupt, Query, QueuePolicy, RunResult, Usage } from "./r
 /** A message as OpenAI clients send it; unknown fields are ignored. */
 const Message = z.looseObject({
   role: z.enum(["system", "user", "assistant", "tool"]),
-  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })), z.null()]).optional(),
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() })).max(1_000), z.null()]).optional(),
 });
 
 /** Unknown top-level fields (`temperature`, …) are ignored, as OpenAI clients send them. */

@@ -61,7 +61,7 @@ export async function describeService(version: string): Promise<unknown> {
       streamMaxMs: MINUTE_MS,
       hosts: [],
       corsOrigins: [],
-      maxBodyBytes: 1,
+      bodies: { long: 1, plain: 1, public: 1, values: 1 },
       maxStreams: 1,
       ratePerCredential: 0,
       ratePerAddress: 0,

@@ -62,7 +62,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 /** Makes the HTTP app. The caller lets it listen, and closes it. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const app = await createBareApp(options);
+  const app = createBareApp(options);
   registerGuard(app, options);
   await app.register(cors, {
     origin: [...options.corsOrigins],

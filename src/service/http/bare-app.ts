@@ -1,11 +1,13 @@
-import formbody from "@fastify/formbody";
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { serializerCompiler } from "fastify-type-provider-zod";
+import { limitBodies } from "../../http-server/body-limits.ts";
 import { createConnectionRefusal } from "../../http-server/client-error.ts";
 import { CONNECTION_OPTIONS, endConnectionsOnClose } from "../../http-server/connections.ts";
 import { registerJsonBody } from "../../http-server/json-body.ts";
 import { RequestLog } from "../../http-server/request-log.ts";
 import { ApiProblem } from "../api/problems.ts";
+import { createBodyLimits, type BodyLimits } from "./body-limits.ts";
+import { registerFormBody } from "./form-body.ts";
 import { registerProblems, sendRoutingError } from "./problem.ts";
 import { traceFields } from "../runs/trace-id.ts";
 import { readTraceparent } from "../../http-server/traceparent.ts";
@@ -13,7 +15,7 @@ import { compileValidator } from "./validation.ts";
 
 export interface BareAppOptions {
   readonly logger: FastifyBaseLogger;
-  readonly maxBodyBytes: number;
+  readonly bodies: BodyLimits;
   readonly maxStreams: number;
   /** Proxies in front, counted from the right. */
   readonly trustedProxies: number;
@@ -24,14 +26,15 @@ const MAX_PARAM_LENGTH = 1_024;
 const MAX_OTHER_CONNECTIONS = 1_000;
 
 /** An app without routes: limits, bodies, validation and problems. */
-export async function createBareApp(options: BareAppOptions): Promise<FastifyInstance> {
+export function createBareApp(options: BareAppOptions): FastifyInstance {
   const app = fastify({
     ...CONNECTION_OPTIONS,
     loggerInstance: options.logger.child({ room: "http" }),
     logController: new RequestLog(({ routeOptions }) => ({ route: routeOptions.url })),
     childLoggerFactory: (logger, bindings, childOptions, { headers }) =>
       logger.child({ ...bindings, ...traceFields(readTraceparent(headers.traceparent)) }, childOptions),
-    bodyLimit: options.maxBodyBytes,
+    // Of paths that no route has.
+    bodyLimit: Math.min(options.bodies.public, options.bodies.long),
     trustProxy: (_address: string, hop: number) => hop < options.trustedProxies,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, ignoreTrailingSlash: true },
     exposeHeadRoutes: false,
@@ -41,10 +44,10 @@ export async function createBareApp(options: BareAppOptions): Promise<FastifyIns
   app.server.maxConnections = options.maxStreams + MAX_OTHER_CONNECTIONS;
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(serializerCompiler);
-  registerProblems(app, options.maxBodyBytes);
+  registerProblems(app);
+  limitBodies(app, createBodyLimits(options.bodies));
   registerJsonBody(app, (code, message) => new ApiProblem(code, message));
-  // The token route takes forms.
-  await app.register(formbody);
+  registerFormBody(app);
   endConnectionsOnClose(app);
   return app;
 }

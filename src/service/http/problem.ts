@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
+import { bodyLimitOf } from "../../http-server/body-limits.ts";
 import { readFastifyRefusal } from "../../http-server/fastify-refusals.ts";
 import { ApiProblem, PROBLEM_STATUS, ValidationProblem } from "../api/problems.ts";
 import { isDatabaseAway, sqlState } from "../storage/transaction.ts";
@@ -12,8 +13,8 @@ const METHODS: readonly HTTPMethods[] = ["GET", "POST", "PUT", "DELETE"];
  *
  * A fault is logged here, once; the caller gets `internal_error` without its message.
  */
-export function registerProblems(app: FastifyInstance, maxBodyBytes: number): void {
-  app.setErrorHandler((error, request, reply) => sendError(error, maxBodyBytes, request, reply));
+export function registerProblems(app: FastifyInstance): void {
+  app.setErrorHandler(sendError);
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split("?", 1)[0] ?? "/";
     const allowed = METHODS.filter((method) => Boolean(app.findRoute({ method, url: path }))).map(String);
@@ -25,11 +26,11 @@ export function registerProblems(app: FastifyInstance, maxBodyBytes: number): vo
 
 /** Answers what goes wrong before any route is found, where the error handler does not reach. */
 export function sendRoutingError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  sendError(error, 0, request, reply);
+  sendError(error, request, reply);
 }
 
-function sendError(error: unknown, maxBodyBytes: number, request: FastifyRequest, reply: FastifyReply): void {
-  const problem = toProblem(error, maxBodyBytes);
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const problem = toProblem(error, bodyLimitOf(request).bytes);
   if (problem instanceof ValidationProblem) {
     void reply.code(422).send({ detail: problem.fields });
     return;

@@ -8,7 +8,7 @@ export type WorkerAppOptions = Omit<BareAppOptions, "maxStreams"> & GuardOptions
 
 /** What a process without an API answers: health, ready, info and metrics. */
 export async function createWorkerApp(options: WorkerAppOptions): Promise<FastifyInstance> {
-  const app = await createBareApp({ ...options, maxStreams: 0 });
+  const app = createBareApp({ ...options, maxStreams: 0 });
   registerGuard(app, options);
   app.decorateRequest("caller", null);
   await app.register(systemRoutes, options);

@@ -86,7 +86,12 @@ function httpOptions({ settings, logger, version }: ServiceOptions, wiring: Http
     hosts: [...values.SERVICE_HOSTS, ...asList(values.SERVICE_TOOLS_URL?.hostname)],
     publicUrl: values.SERVICE_PUBLIC_URL,
     corsOrigins: settings.corsOrigins,
-    maxBodyBytes: values.SERVICE_MAX_BODY_BYTES,
+    bodies: {
+      long: values.SERVICE_MAX_BODY_BYTES,
+      plain: values.SERVICE_MAX_PLAIN_BODY_BYTES,
+      public: values.SERVICE_MAX_PUBLIC_BODY_BYTES,
+      values: values.SERVICE_MAX_BODY_VALUES,
+    },
     trustedProxies: values.SERVICE_TRUST_PROXY,
     metricsToken: settings.metricsToken,
     isLocalOnly: settings.isLocalOnly,
@@ -95,6 +100,9 @@ function httpOptions({ settings, logger, version }: ServiceOptions, wiring: Http
       capabilities: ["keys", "threads", "runs", "plan_approval", "steer", "tasks", "webhooks", "knowledge"],
       limits: {
         max_body_bytes: values.SERVICE_MAX_BODY_BYTES,
+        max_plain_body_bytes: values.SERVICE_MAX_PLAIN_BODY_BYTES,
+        max_public_body_bytes: values.SERVICE_MAX_PUBLIC_BODY_BYTES,
+        max_body_values: values.SERVICE_MAX_BODY_VALUES,
         max_queued: values.SERVICE_MAX_QUEUED,
         max_streams: values.SERVICE_MAX_STREAMS,
         max_file_bytes: values.SERVICE_KB_MAX_FILE_BYTES,

@@ -56,7 +56,16 @@ export const SettingsSchema = z.object({
   SERVICE_RATE_ANONYMOUS_PER_MINUTE: integer(120, 0).meta({
     description: "Calls without one, of an address; 0 is off",
   }),
-  SERVICE_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({ description: "A request's body" }),
+  SERVICE_MAX_BODY_BYTES: integer(20_971_520, 1_024).meta({
+    description: "A request's body where it may hold images or a batch of documents",
+  }),
+  SERVICE_MAX_PLAIN_BODY_BYTES: integer(65_536, 1_024).meta({ description: "Every other body" }),
+  SERVICE_MAX_PUBLIC_BODY_BYTES: integer(16_384, 1_024).meta({
+    description: "A body that needs no credential, such as a login",
+  }),
+  SERVICE_MAX_BODY_VALUES: integer(20_000, 100).meta({
+    description: "Values and names of all levels in a body",
+  }),
   SERVICE_MAX_STREAMS: integer(1_000, 1).meta({ description: "Event streams at once" }),
   SERVICE_MAX_QUEUED: integer(100, 0, 10_000).meta({ description: "Requests that wait in a thread" }),
   SERVICE_RUN_CONCURRENCY: integer(0, 0, 1_000).meta({

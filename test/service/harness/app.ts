@@ -62,7 +62,7 @@ export async function testApp(
     look: async () => [],
     hosts: [],
     corsOrigins: ["http://localhost:5173"],
-    maxBodyBytes: 1_000_000,
+    bodies: { long: 1_000_000, plain: 65_536, public: 16_384, values: 20_000 },
     maxStreams: 100,
     ratePerCredential: 0,
     ratePerAddress: 0,

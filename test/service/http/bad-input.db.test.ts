@@ -192,7 +192,7 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(await post("{")).toEqual([400, "invalid_json"]);
     expect(await post('{"__proto__":{}}')).toEqual([400, "invalid_json"]);
     expect(await post(Buffer.from([0x22, 0xff, 0x22]))).toEqual([400, "invalid_json"]);
-    expect(await post("[".repeat(100_000) + "]".repeat(100_000))).toEqual([422, "too_deep"]);
+    expect(await post("[".repeat(100_000) + "]".repeat(100_000))).toEqual([413, "body_too_large"]);
     expect(await post('{"query":"\\ud800"}')).toEqual([422, "unstorable_text"]);
     expect(await post('{"query":"\\u0000"}')).toEqual([422, "unstorable_text"]);
     expect(await post("{}", { "content-type": "text/plain" })).toEqual([415, "unsupported_media_type"]);

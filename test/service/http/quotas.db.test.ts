@@ -169,7 +169,9 @@ describe("whatever the engine", () => {
   });
 
   test("sizes: the last byte is taken, one more is refused with its field", async () => {
-    const { app, owner, post } = await openStand(kind, { maxBodyBytes: 2_500_000 });
+    const { app, owner, post } = await openStand(kind, {
+      bodies: { long: 2_500_000, plain: 65_536, public: 16_384, values: 20_000 },
+    });
     const thread = async (more: object) => (await post("/api/chat/thread", { agent_id: "cli-b", ...more })).body;
     const { id: thread_id } = await thread({ title: "t".repeat(255), metadata: { a: "m".repeat(16_384 - 8) } });
     expect((await thread({ title: "t".repeat(256) })).detail[0].loc).toEqual(["body", "title"]);

@@ -25,7 +25,7 @@ export interface TerminalSiteOptions extends HostRules {
 }
 
 /** A token may be as long as 4096 characters. */
-const MAX_BODY_BYTES = 8_192;
+const BODIES = { long: 8_192, plain: 8_192, values: 100 };
 const MAX_CONNECTIONS = 1_000;
 
 /**
@@ -50,7 +50,7 @@ const HEADERS = {
  */
 export async function createTerminalSite(options: TerminalSiteOptions): Promise<FastifyInstance> {
   const { terminal, logger, redact, sessions, token, version } = options;
-  const app = createBareApp({ logger, redact, maxBodyBytes: MAX_BODY_BYTES });
+  const app = createBareApp({ logger, redact, bodies: BODIES });
   limitConnections(app, { max: MAX_CONNECTIONS, hasToken: token !== undefined });
   const typed = app.withTypeProvider<ZodTypeProvider>();
   const checkHost = createHostCheck(options);
