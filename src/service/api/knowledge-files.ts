@@ -167,8 +167,7 @@ export const DocumentsImported = z
 export type DocumentsImported = z.infer<typeof DocumentsImported>;
 
 const FileId = z.string().min(1).max(64);
-/** Longer lists are refused by number, not by shape: the by-state routes take them. */
-/** Beyond `SERVICE_KB_MAX_IDS` it is refused by name; countless ones are not looked at. */
+/** Beyond `SERVICE_KB_MAX_IDS` refused by number, not by shape: the by-state routes take them. Countless are not looked at. */
 const FileIds = z.array(FileId).min(1).max(2_000);
 
 export const ParseParams = z
