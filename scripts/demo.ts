@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { CliName } from "../src/protocol/index.ts";
 import { removeDirectory } from "../src/daemon/process/user-files/remove-directory.ts";
-import type { RunAs } from "../src/daemon/process/run-as.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
 import { startScriptedModel, type ScriptedModel } from "../src/scripted-model/server.ts";
 import { CheckFailed, expectThat } from "./demo/expect-that.ts";
@@ -11,7 +10,7 @@ import { lookAtCliB } from "./demo/look-at-cli-b.ts";
 import { playService } from "./demo/play-service.ts";
 import { runTurn, type SeenTurn } from "./demo/run-turn.ts";
 import { startTurnd, type TurndProcess } from "./demo/turnd-process.ts";
-import { fillEnvironment, type FilledEnvironment } from "./fill-environment.ts";
+import { fillEnvironment, runAsOf, type FilledEnvironment } from "./fill-environment.ts";
 import { configuredClis, scriptableClis, scriptedVariables } from "./generate/provider-variables.ts";
 
 const FIRST = "Create a small program in the workspace, run it and read its output. Then tell me what it printed.";
@@ -21,7 +20,7 @@ const SECOND = "Which file did you create before, and what did it print when you
 async function play(stage: Stage, executor: CliName): Promise<void> {
   const { turnd, owner, signal } = stage;
   const workspace = join(stage.workspace, executor);
-  await makeUserDirectory(workspace, toRunAs(owner), 0o755);
+  await makeUserDirectory(workspace, runAsOf(owner), 0o755);
   console.log(`\n${executor}: "${FIRST}"`);
   const first = await runTurn(turnd.url, { executor, workspace, input: FIRST }, signal);
   expectCompleted(first);
@@ -111,12 +110,8 @@ async function demo(signal: AbortSignal): Promise<void> {
   } finally {
     await turnd?.stop();
     await model?.close();
-    await removeDirectory(base, { runAs: toRunAs(owner ?? { uid: process.getuid?.() ?? 0, gid: 0 }) });
+    await removeDirectory(base, { runAs: runAsOf(owner ?? { uid: process.getuid?.() ?? 0, gid: 0 }) });
   }
-}
-
-function toRunAs({ uid, gid }: FilledEnvironment["owner"]): RunAs {
-  return { uid, gid, isSelf: uid === process.getuid?.() };
 }
 
 /** A directory that the CLIs' user can enter, which the one of TMPDIR need not be. */

@@ -2,6 +2,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectories } from "../src/daemon/storage/directories.ts";
+import { toRunAs, type RunAs } from "../src/daemon/process/run-as.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
 import { provideClis } from "./clis.ts";
@@ -48,7 +49,7 @@ export async function fillEnvironment(
     const path = join(places.users, folder);
     if (!fill(name, path)) continue;
     await makeDirectories(places.users, 0o755);
-    await makeUserDirectory(path, { ...owner, isSelf: owner.uid === self.uid }, mode);
+    await makeUserDirectory(path, runAsOf(owner), mode);
   }
   const { root } = places;
   const clis = await provideClis({ directory: state, ...owner, ...(root === undefined ? {} : { root }) });
@@ -80,4 +81,9 @@ async function isOnPath(name: string, path: string): Promise<boolean> {
     if (isThere) return true;
   }
   return false;
+}
+
+/** How something is done as the CLIs' user. */
+export function runAsOf({ uid, gid }: FilledEnvironment["owner"]): RunAs {
+  return toRunAs({ uid, gid, isSelf: uid === process.getuid?.() }, join(import.meta.dirname, "../sandbox"));
 }

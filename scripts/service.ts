@@ -6,7 +6,7 @@ import { readSettings } from "../src/service/settings/settings.ts";
 import { makePassable } from "../src/service/storage/data-directory.ts";
 import { DataDirectoryHeld, holdDataDirectory } from "../src/service/storage/lock.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
-import { readOwner } from "./fill-environment.ts";
+import { readOwner, runAsOf } from "./fill-environment.ts";
 import { anywhereVariables, configuredClis, scriptableClis, scriptedVariables } from "./generate/provider-variables.ts";
 import { makePassword } from "./service/admin-password.ts";
 import { keepScriptedModel } from "./service/model-child.ts";
@@ -65,7 +65,7 @@ async function makeHome(data: string): Promise<void> {
   const runAs = process.env["TURND_RUN_AS"] ?? (uid === 0 ? "1000:1000" : "self");
   const owner = readOwner(runAs) ?? { uid, gid: process.getgid?.() ?? 0 };
   const home = join(data, "home");
-  await makeUserDirectory(home, { ...owner, isSelf: owner.uid === uid });
+  await makeUserDirectory(home, runAsOf(owner));
   process.env["TURND_HOME"] = home;
 }
 

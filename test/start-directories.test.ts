@@ -1,11 +1,17 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { toRunAs } from "../src/daemon/process/run-as.ts";
 import { readSettings, SettingsError } from "../src/daemon/settings.ts";
 import { checkDirectories } from "../src/daemon/serve/start-directories.ts";
-import { temporaryDirectory } from "./harness/temporary.ts";
+import { REPOSITORY, temporaryDirectory } from "./harness/temporary.ts";
 
 const ROOT = { uid: 0, gid: 0 };
+
+function checkDirectoriesOf(env: Record<string, string>): Promise<void> {
+  const { values, runAs } = readSettings(env, ROOT);
+  return checkDirectories(values, toRunAs(runAs, join(REPOSITORY, "sandbox")));
+}
 
 function stage() {
   const directory = temporaryDirectory(onTestFinished);
@@ -16,7 +22,7 @@ function stage() {
     TURND_HOME: join(directory, "home"),
     TURND_WORKSPACE: directory,
   };
-  return { file, good, check: (env: Record<string, string>) => checkDirectories(readSettings(env, ROOT)) };
+  return { file, good, check: checkDirectoriesOf };
 }
 
 test("the state directory is made, and directories that are not there yet pass", async () => {

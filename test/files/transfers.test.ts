@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { fromBufferPromise, type Entry } from "yauzl";
 import { startAttack } from "../harness/attack.ts";
+import { listProcesses } from "../../src/daemon/process/keeper/process-table.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { temporaryDirectory, userDirectory, userFile } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -164,7 +165,11 @@ test("a worker that a tool kills costs its request alone, and leaves nothing", a
   writer.on("data", (data: Buffer) => (answer += data.toString()));
   writer.write(`PUT ${FILES}/killed HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 1000000\r\n\r\nbegun`);
   await waitFor("the upload", () => readdirSync(api.workspace).length > 0);
-  for (const pid of processesNaming(inHex("killed"))) process.kill(pid, "SIGKILL");
+  // The helper that waits for it is not that user's.
+  const found = processesNaming(inHex("killed"));
+  const workers = listProcesses().filter(({ pid, parentPid }) => found.includes(pid) && found.includes(parentPid));
+  expect(workers).toHaveLength(1);
+  for (const { pid } of workers) process.kill(pid, "SIGKILL");
   writer.write(Buffer.alloc(900_000));
   await waitFor("the answer", () => answer.includes("transfer_failed"));
   expect(answer).toMatch(/^HTTP\/1\.1 503 /);

@@ -1,15 +1,12 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { pino, type Logger } from "pino";
 import { createFileService, type FileServiceOptions } from "../../src/daemon/files/create-file-service.ts";
 import type { FileService } from "../../src/daemon/files/file-service.ts";
-import { CLI_USER, REPOSITORY } from "./temporary.ts";
+import { CLI_USER } from "./temporary.ts";
 
 /** The real service of files, with its real workers. */
 export function createTestFiles(options: Partial<FileServiceOptions> = {}): FileService {
   const logger: Logger = pino({ level: "silent" });
   return createFileService({
-    program: readFileSync(join(REPOSITORY, "sandbox/work-on-files"), "utf8"),
     runAs: CLI_USER,
     maxFileBytes: 4 * 1024 ** 3,
     maxTransfers: 16,

@@ -1,15 +1,18 @@
 import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-
-/** The user the CLIs run as in tests: uid 1000 for root, else the tests' own. */
-export const CLI_USER =
-  process.getuid?.() === 0
-    ? { uid: 1000, gid: 1000, isSelf: false }
-    : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, isSelf: true };
+import { toRunAs } from "../../src/daemon/process/run-as.ts";
 
 /** Absolute path of the repository. */
 export const REPOSITORY = join(import.meta.dirname, "../..");
+
+/** The user the CLIs run as in tests: uid 1000 for root, else the tests' own. */
+export const CLI_USER = toRunAs(
+  process.getuid?.() === 0
+    ? { uid: 1000, gid: 1000, isSelf: false }
+    : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, isSelf: true },
+  join(REPOSITORY, "sandbox"),
+);
 
 /** A directory of this test's own that the CLIs' user can reach, removed when the test is done. */
 export function temporaryDirectory(onDone: (cleanUp: () => void) => void): string {

@@ -1,24 +1,32 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { changeHome } from "../../src/daemon/process/user-files/change-home.ts";
-import { processesNaming } from "../harness/processes.ts";
-import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
+import { listProcesses, readArguments } from "../../src/daemon/process/keeper/process-table.ts";
+import { CLI_USER, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
+const writer = { runAs: CLI_USER };
+
 test("a home that takes for ever to be written is given up with its writer when the signal aborts", async () => {
-  const mark = `slow-writer-${process.pid}`;
   const stopping = new AbortController();
-  const home = userDirectory(temporaryDirectory(onTestFinished));
-  const homeWriter = `sleep 3600; # ${mark}`;
-  const changing = changeHome({ homeWriter, runAs: CLI_USER }, home, [{ do: "make", path: "tmp" }], stopping.signal);
-  await waitFor("the writer", () => processesNaming(mark).length > 0);
+  const home = userDirectory(join(temporaryDirectory(onTestFinished), "home"));
+  const commands = Array.from({ length: 5_000 }, (_, at) => ({ do: "make" as const, path: `${at}/below` }));
+  const changing = changeHome(writer, home, commands, stopping.signal);
+  const helpers = (): number[] => helpersOf(process.pid);
+  await waitFor("the writer's first work", () => existsSync(join(home, "0/below")));
+  // A tool of the same user can stop it.
+  for (const pid of helpers().flatMap(helpersOf)) process.kill(pid, "SIGSTOP");
   stopping.abort(new Error("enough"));
   await expect(changing).rejects.toThrow("enough");
-  await waitFor("the writer's end", () => processesNaming(mark).length === 0);
+  expect(helpers()).toEqual([]);
 });
 
-const writer = { homeWriter: readFileSync(join(REPOSITORY, "sandbox/write-home"), "utf8"), runAs: CLI_USER };
+function helpersOf(parent: number): number[] {
+  return listProcesses().flatMap(({ pid, parentPid }) =>
+    parentPid === parent && readArguments(pid)?.startsWith("turnd-helper") === true ? [pid] : [],
+  );
+}
 
 test.runIf(!CLI_USER.isSelf)(
   "a home is entered with its user's rights: no link leads where that user could not go",

@@ -16,7 +16,6 @@ import { waitFor } from "../harness/wait-for.ts";
 
 const FOREVER = new AbortController().signal;
 const PROGRAM = join(REPOSITORY, "sandbox/starter");
-const homeWriter = readFileSync(join(REPOSITORY, "sandbox/write-home"), "utf8");
 
 async function starterIn(directory: string): Promise<Starter> {
   const logger = pino({ level: "silent" });
@@ -135,7 +134,7 @@ test("a home is changed as its user, by processes that no tool of that user can 
   const directory = temporaryDirectory(onTestFinished);
   const starter = await starterIn(directory);
   const home = userDirectory(join(directory, "home"));
-  const writer = { homeWriter, runAs: CLI_USER, starter };
+  const writer = { runAs: CLI_USER, starter };
   expect(
     await changeHome(writer, home, [
       { do: "make", path: "tmp" },
@@ -164,7 +163,7 @@ test("a change of a home that is given up ends with all that it started", async 
   const stopping = new AbortController();
   // A large tree: it is still being removed when it is given up.
   const names = Array.from({ length: 1000 }, (_, index) => `many/${index}`);
-  const writer = { homeWriter, runAs: CLI_USER, starter };
+  const writer = { runAs: CLI_USER, starter };
   await changeHome(
     writer,
     home,
@@ -189,7 +188,7 @@ test("where there is no starter, or it cannot work, everything is done without i
   const starter = await createStarter({ program: "/nowhere/starter", directory: join(directory, "starter"), logger });
   await outputOf(kept(starter, ["/bin/sh", "-c", "exit 7"]));
   const home = userDirectory(join(directory, "home"));
-  await changeHome({ homeWriter, runAs: CLI_USER, starter }, home, [{ do: "make", path: "tmp" }]);
+  await changeHome({ runAs: CLI_USER, starter }, home, [{ do: "make", path: "tmp" }]);
   await starter.stop();
   await outputOf(kept(starter, ["/bin/sh", "-c", "exit 7"]));
 });
@@ -211,7 +210,7 @@ test("one process makes a home ready and becomes the keeper, and one that is not
   const starter = await starterIn(directory);
   const home = userDirectory(join(directory, "home"));
   const [helper, other] = [starter.startHelper(), starter.startHelper()];
-  const writer = { homeWriter, runAs: CLI_USER, starter: helper };
+  const writer = { runAs: CLI_USER, starter: helper };
   expect(await changeHome(writer, home, [{ do: "write", path: "a", content: "hello" }])).toEqual([]);
   expect(await changeHome(writer, home, [{ do: "remove", path: "a" }])).toEqual(["a"]);
   const own = pidOf();
@@ -237,7 +236,7 @@ test.each(["was killed", "has done a large task"])(
     const helper = starter.startHelper();
     onTestFinished(() => helper.close());
     const content = which === "was killed" ? "small" : "x".repeat(100_000);
-    await changeHome({ homeWriter, runAs: CLI_USER, starter: helper }, home, [{ do: "write", path: "a", content }]);
+    await changeHome({ runAs: CLI_USER, starter: helper }, home, [{ do: "write", path: "a", content }]);
     if (which === "was killed") for (const pid of helpersOf(pidOf())) process.kill(pid, "SIGKILL");
     await waitFor("its end", () => helpersOf(pidOf()).length === 0);
     const command = { ...kept(undefined, ["/bin/sh", "-c", "echo ran; exit 7"]), starter: helper };

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Writable } from "node:stream";
@@ -9,6 +9,7 @@ import { listChecks } from "../doctor/checks.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import type { Redact } from "../event-log/redact.ts";
 import { SettingsError, type Settings } from "../settings.ts";
+import { toRunAs, type RunAs } from "../process/run-as.ts";
 import { createTemporaryHomes } from "../process/user-files/temporary-home.ts";
 import { assertPlaces } from "../serve/places.ts";
 import { resolveProtectedPath } from "../process/user-files/protected-path.ts";
@@ -70,7 +71,8 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
     const remedy = "change the variables it names; the other checks go by them";
     return [{ name: "settings", level: "fault", message, remedy }];
   }
-  const directory = await makeScratch(settings);
+  const runAs = toRunAs(settings.runAs, options.sandboxDirectory);
+  const directory = await makeScratch(settings, runAs);
   try {
     const described = await describeSubject(options.sandboxDirectory, settings, configured, directory);
     const subject = { ...described, signal: options.signal };
@@ -78,7 +80,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
     options.signal.throwIfAborted();
     return [judgeVariables(settings, options.executors), ...findings];
   } finally {
-    await removeDirectory(directory, { runAs: settings.runAs });
+    await removeDirectory(directory, { runAs });
   }
 }
 
@@ -109,7 +111,7 @@ function toLine({ level, name, message, remedy }: Finding): string {
 }
 
 /** A directory that the CLIs' user can reach but not replace, wherever one can be made. */
-async function makeScratch({ values, runAs }: Settings): Promise<string> {
+async function makeScratch({ values }: Settings, runAs: RunAs): Promise<string> {
   let last: unknown;
   for (const parent of [tmpdir(), "/run", "/dev/shm", values.TURND_STATE_DIR]) {
     try {
@@ -135,7 +137,8 @@ async function describeSubject(
   configured: ReturnType<typeof readConfigurations>,
   directory: string,
 ): Promise<Omit<Subject, "signal">> {
-  const { values, runAs } = settings;
+  const { values } = settings;
+  const runAs = toRunAs(settings.runAs, sandboxDirectory);
   const env = { SHELL: "/bin/bash", ...settings.passedEnv };
   const scratch = join(directory, "user");
   // As the daemon does; a home that is left is removed with the directory around it.
@@ -167,7 +170,6 @@ async function describeSubject(
     tokenFile: values.TURND_TOKEN === undefined ? values.TURND_TOKEN_FILE : undefined,
     turnLimits: { ...limitsOf(settings), isOff: values.TURND_TURN_CGROUPS === "off" },
     keeperPath: join(sandboxDirectory, "keeper"),
-    homeWriter: await readFile(join(sandboxDirectory, "write-home"), "utf8"),
     ownScratch: join(directory, "own"),
     scratch,
     now: new Date(),

@@ -13,7 +13,7 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Ends the process at once. */
   exit(code: number): never;
-  /** `sandbox/`: the keeper, the home writer. */
+  /** `sandbox/`: the keeper, the helper. */
   readonly sandboxDirectory: string;
   /** The CLIs that are driven. Called once at most, by a command that needs them. */
   loadExecutors(): Promise<readonly Executor[]>;

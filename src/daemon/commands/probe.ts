@@ -12,6 +12,7 @@ import { secretsInEnvironment } from "../executors/secrets/secret-values.ts";
 import type { ProbeStage } from "../probe/play.ts";
 import { probe, type Finding } from "../probe/probe.ts";
 import { formatFinding, isBroken } from "../probe/report.ts";
+import { toRunAs } from "../process/run-as.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";
 import { writeRecording } from "../replay/write-recording.ts";
@@ -82,7 +83,7 @@ export async function withProbeStage(options: StageOptions, use: (stage: ProbeSt
     try {
       await play(options, settings, base, use);
     } finally {
-      await removeDirectory(base, { runAs: settings.runAs });
+      await removeDirectory(base, { runAs: toRunAs(settings.runAs, options.sandboxDirectory) });
     }
   } finally {
     await model.close();
@@ -95,7 +96,8 @@ async function play(
   base: string,
   use: (stage: ProbeStage) => Promise<void>,
 ): Promise<void> {
-  const { runAs, values } = settings;
+  const { values } = settings;
+  const runAs = toRunAs(settings.runAs, sandboxDirectory);
   const workspaces = join(base, "workspaces");
   for (const path of [values.TURND_STATE_DIR, workspaces]) await makeNewDirectory(path, 0o711);
   for (const path of [values.TURND_HOME, values.TURND_WORKSPACE]) await makeUserDirectory(path, runAs, 0o755);

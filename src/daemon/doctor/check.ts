@@ -35,8 +35,6 @@ export interface Subject {
   /** Each turn's and shell's own, where control groups can be used. */
   readonly turnLimits: { readonly isOff: boolean } & GroupLimits;
   readonly keeperPath: string;
-  /** The text of `sandbox/write-home`. */
-  readonly homeWriter: string;
   /** A new directory of turnd's own user that is removed afterwards. */
   readonly ownScratch: string;
   /** The same, of the CLIs' user. */

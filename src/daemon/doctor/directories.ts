@@ -70,7 +70,7 @@ export async function checkState({ stateDirectory, runAs }: Subject): Promise<Ve
   }
   // Asked of the disk itself: root may write where the mode says nothing, and not where a mount is read-only.
   const writable = await runTool(["/usr/bin/test", "-w", stateDirectory], {
-    runAs: { uid: self, gid: 0, isSelf: true },
+    runAs: { ...runAs, uid: self, gid: 0, isSelf: true },
     timeoutMs: TOOL_TIMEOUT_MS,
   });
   return writable.code === 0

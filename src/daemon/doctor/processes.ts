@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { execa } from "execa";
 import { findGroupPlaces, GroupsUnusableError } from "../process/cgroup/cgroup-places.ts";
 import { MIB } from "../process/cgroup/cgroup.ts";
 import { tryKeeper } from "../process/keeper/keeper-check.ts";
 import { readProcess } from "../process/keeper/process-table.ts";
-import { runTool } from "../process/run-tool.ts";
 import { fault, ok, warn, type Subject, type Verdict } from "./check.ts";
 
 const TOOL_TIMEOUT_MS = 10_000;
@@ -40,9 +40,11 @@ export async function checkTurnLimits({ turnLimits }: Subject): Promise<Verdict>
 
 /** An orphan that ends must be reaped by the process that adopted it, at last PID 1. */
 export async function checkReaper(): Promise<Verdict> {
-  const { stdout } = await runTool(["/bin/sh", "-c", "sleep 0.1 >/dev/null 2>&1 & echo $!"], {
-    runAs: { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, isSelf: true },
-    timeoutMs: TOOL_TIMEOUT_MS,
+  // As turnd's own user, and below turnd: what runs below a helper is taken away by that.
+  const { stdout } = await execa("/bin/sh", ["-c", "sleep 0.1 >/dev/null 2>&1 & echo $!"], {
+    reject: false,
+    extendEnv: false,
+    timeout: TOOL_TIMEOUT_MS,
   });
   const pid = Number(stdout);
   const deadline = performance.now() + REAP_LIMIT_MS;

@@ -6,8 +6,6 @@ import type { Workspace } from "./file-service.ts";
 import { asRefusal, refusalOf } from "./refusals.ts";
 
 export interface WorkerOptions {
-  /** The text of `sandbox/work-on-files`. */
-  readonly program: string;
   readonly runAs: RunAs;
   /** Most workers at once. */
   readonly maxTransfers: number;
@@ -29,7 +27,7 @@ export type StartWorker = (
 
 const RETRY_AFTER_SECONDS = 1;
 
-export function createWorkers({ program, runAs, maxTransfers, stallMs }: WorkerOptions): StartWorker {
+export function createWorkers({ runAs, maxTransfers, stallMs }: WorkerOptions): StartWorker {
   let open = 0;
   return async ({ workspace }, path, task, options = []) => {
     if (open >= maxTransfers) {
@@ -43,7 +41,7 @@ export function createWorkers({ program, runAs, maxTransfers, stallMs }: WorkerO
       isOpen = false;
     };
     try {
-      const worker = await startFileWorker({ program, runAs, task, workspace, path: path.bytes, options, stallMs });
+      const worker = await startFileWorker({ runAs, task, workspace, path: path.bytes, options, stallMs });
       return { ...worker, end: () => worker.end().finally(release) };
     } catch (error) {
       release();

@@ -5,6 +5,7 @@ import { createFileService } from "../files/create-file-service.ts";
 import { createApp } from "../http/app.ts";
 import { createBrowserSessions } from "../http/inspector/browser-sessions.ts";
 import { createMetrics } from "../http/routes/metrics.ts";
+import { toRunAs } from "../process/run-as.ts";
 import type { Starter } from "../process/starter/starter.ts";
 import type { Lock } from "../storage/lock.ts";
 import { startTracing } from "../tracing/start-tracing.ts";
@@ -78,8 +79,7 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
       terminal: shells,
       browserSessions,
       files: createFileService({
-        program: await readFile(join(options.sandboxDirectory, "work-on-files"), "utf8"),
-        runAs: settings.runAs,
+        runAs: toRunAs(settings.runAs, options.sandboxDirectory),
         maxFileBytes: values.TURND_MAX_FILE_BYTES,
         maxTransfers: values.TURND_MAX_TRANSFERS,
         stallMs: values.TURND_TRANSFER_STALL_MS,

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { toRunAs } from "../process/run-as.ts";
 import { closeState } from "../storage/state-modes.ts";
 import { createStarter } from "../process/starter/starter.ts";
 import { holdLock } from "../storage/lock.ts";
@@ -20,7 +21,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { settings, sandboxDirectory, logger } = options;
   const stateDirectory = settings.values.TURND_STATE_DIR;
   assertPlaces(settings, dirname(sandboxDirectory));
-  await checkDirectories(settings);
+  await checkDirectories(settings.values, toRunAs(settings.runAs, sandboxDirectory));
   assertStateIsOurs(settings);
   for (const path of closeState(stateDirectory)) {
     logger.warn({ path }, "other users of this machine could read this until now");

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import type { RunAs } from "../process/run-as.ts";
 import { findClosed } from "../process/user-files/find-closed.ts";
 import { makeDirectories } from "../storage/directories.ts";
 import { SettingsError, type Settings } from "../settings.ts";
@@ -10,7 +11,7 @@ import { SettingsError, type Settings } from "../settings.ts";
  * A directory of the CLIs' user that does not exist yet is no fault here: it is made later, or readiness reports it.
  * @throws {SettingsError} that names each wrong variable, its value and the reason
  */
-export async function checkDirectories({ values, runAs }: Pick<Settings, "values" | "runAs">): Promise<void> {
+export async function checkDirectories(values: Settings["values"], runAs: RunAs): Promise<void> {
   const faults = await Promise.all([
     findFault("TURND_STATE_DIR", values.TURND_STATE_DIR, async (path) => {
       await makeDirectories(path, 0o711);

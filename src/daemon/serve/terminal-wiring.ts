@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import type { BrowserSessions } from "../http/inspector/browser-sessions.ts";
 import { createTerminalSite } from "../http/terminal/terminal-site.ts";
+import { toRunAs } from "../process/run-as.ts";
 import { SettingsError, type Settings } from "../settings.ts";
 import { startTerminal, type RunningTerminal } from "../terminal/terminal.ts";
 import type { TurnServiceParts } from "../turns/create-turn-service.ts";
@@ -40,7 +41,8 @@ export async function wireTerminal({
   logger,
   browserSessions,
 }: TerminalWiring): Promise<WiredTerminal> {
-  const { values, runAs, token } = settings;
+  const { values, token } = settings;
+  const runAs = toRunAs(settings.runAs, sandboxDirectory);
   const { TURND_TERMINAL_PORT: port, TURND_TERMINAL_HOST: host, TURND_TERMINAL_URL: baseUrl } = values;
   /** Known once the port listens; undefined where there is none. */
   let listeningAt: string | undefined;

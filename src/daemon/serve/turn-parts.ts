@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { renderConfigurations, type ConfiguredExecutor } from "../commands/render.ts";
 import type { Executor } from "../executors/contract/executor.ts";
+import { toRunAs } from "../process/run-as.ts";
 import { tryKeeper, type KeeperState } from "../process/keeper/keeper-check.ts";
 import { HomeError } from "../process/user-files/change-home.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
@@ -23,7 +23,7 @@ export interface TurnPartsOptions {
   readonly settings: Settings;
   /** The CLIs that turns run, as the environment describes them. */
   readonly configured: readonly ConfiguredExecutor[];
-  /** `sandbox/`: the keeper and the home writer. */
+  /** `sandbox/`: the keeper and the helper. */
   readonly sandboxDirectory: string;
   readonly logger: Logger;
   readonly secrets: SecretBook;
@@ -43,11 +43,11 @@ export async function createTurnParts({
   secrets,
   starter,
 }: TurnPartsOptions): Promise<TurnParts> {
-  const { values, runAs } = settings;
+  const { values } = settings;
+  const runAs = toRunAs(settings.runAs, sandboxDirectory);
   const stateDirectory = values.TURND_STATE_DIR;
   const started = starter === undefined ? {} : { starter };
   const keeperPath = join(sandboxDirectory, "keeper");
-  const homeWriter = await readFile(join(sandboxDirectory, "write-home"), "utf8");
   const onLeft = (path: string, error: unknown): void =>
     logger.warn({ path, err: error }, "temporary home of a CLI is left");
   await removeTemporaryHomes(stateDirectory, { runAs, onLeft });
@@ -56,7 +56,7 @@ export async function createTurnParts({
   if (groups.reason !== undefined) logger.info({ reason: groups.reason }, "turns have no limits of their own");
   // Each waits for a process of its own.
   const gitDirectory = gitDirectoryIn(stateDirectory);
-  const home = { home: values.TURND_HOME, runAs, homeWriter, ...started };
+  const home = { home: values.TURND_HOME, runAs, ...started };
   const [keeper, ...notMade] = await Promise.all([
     tryKeeper({ keeperPath, stateDirectory, runAs, ...started }),
     // The sessions' own homes hold what their turns need.
@@ -107,7 +107,6 @@ export async function createTurnParts({
     version: VERSION,
     stateDirectory,
     keeperPath,
-    homeWriter,
     ...started,
     homeDirectory: values.TURND_HOME,
     workspace: values.TURND_WORKSPACE,
@@ -129,7 +128,6 @@ export async function createTurnParts({
     baseEnv,
     sessionSecrets: settings.sessionSecrets,
     changes: {
-      program: await readFile(join(sandboxDirectory, "track-changes"), "utf8"),
       gitDirectory,
       timeoutMs: values.TURND_DIFF_TIMEOUT_MS,
       maxBytes: values.TURND_MAX_DIFF_BYTES,

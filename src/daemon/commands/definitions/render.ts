@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { readSettings, SettingsError } from "../../settings.ts";
 import type { CommandLine } from "../command-line.ts";
+import { toRunAs } from "../../process/run-as.ts";
 import { loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 
 /** `turnd render`. */
@@ -33,8 +33,8 @@ async function render(host: Host): Promise<ExitCode> {
     process.stderr.write(`turnd: warning: ${warning}\n`);
   }
   const home = settings.values.TURND_HOME;
-  const homeWriter = await readFile(join(host.sandboxDirectory, "write-home"), "utf8");
-  const files = await renderConfigurations(configured, { home, runAs: settings.runAs, homeWriter });
+  const runAs = toRunAs(settings.runAs, host.sandboxDirectory);
+  const files = await renderConfigurations(configured, { home, runAs });
   if (files.length === 0) {
     const prefixes = executors.map(({ variablePrefix }) => `${variablePrefix}_*`).join(" or ");
     process.stderr.write(`turnd: nothing to render: no ${prefixes} variable is set\n`);

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { GroupError, type CommandGroup } from "../cgroup/cgroup.ts";
 import { ResourcesExhaustedError, throwIfExhausted } from "../exhausted.ts";
 import { readTail } from "../../storage/read-bounded.ts";
-import { asUser, type RunAs } from "../run-as.ts";
+import { asUser, type CliUser } from "../run-as.ts";
 import { startTimeLimit } from "../time-limit.ts";
 import type { Helper } from "../starter/starter.ts";
 
@@ -33,7 +33,7 @@ export interface KeptCommand {
   readonly env: Readonly<Record<string, string>>;
   /** Entered with that user's rights: a link in it leads only where the user may go. */
   readonly cwd: string;
-  readonly runAs: RunAs;
+  readonly runAs: CliUser;
   /** The control group that the command enters before it runs; absent: it stays in turnd's. */
   readonly group?: CommandGroup;
   /** What starts the keeper; absent: it is a process of this one's. */

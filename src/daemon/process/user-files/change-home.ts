@@ -1,6 +1,5 @@
-import { PERL } from "../keeper/keeper.ts";
 import type { RunAs } from "../run-as.ts";
-import { runTool } from "../run-tool.ts";
+import { runTask } from "../run-tool.ts";
 import type { Helper } from "../starter/starter.ts";
 
 /** What is done to a home, in order. Paths are relative to it. Source: sandbox/write-home. */
@@ -9,10 +8,8 @@ export type HomeCommand =
   | { readonly do: "write"; readonly path: string; readonly content: string | Buffer };
 
 export interface HomeWriter {
-  /** The text of `sandbox/write-home`. */
-  readonly homeWriter: string;
   readonly runAs: RunAs;
-  /** Has it done in a process of its own; absent: it is done by a new one of this process. */
+  /** Has it done in a process of its own; absent: it is done by a new one. */
   readonly starter?: Helper;
 }
 
@@ -45,7 +42,7 @@ export async function changeHome(
   const limits = { timeoutMs: TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
   const result =
     (await starter?.ask(["home", `${runAs.uid}`, `${runAs.gid}`, home, input], limits)) ??
-    (await runTool([PERL, "-e", writer.homeWriter, home], { runAs, input, ...limits }));
+    (await runTask(["home", home], { runAs, input, ...limits }));
   if (result.code !== 0) throw new HomeError(`${home} cannot be prepared: ${result.stderr || `exit ${result.code}`}`);
   return result.stdout === "" ? [] : result.stdout.split("\n");
 }

@@ -1,14 +1,9 @@
-import { spawn, type ChildProcessByStdio } from "node:child_process";
-import { once } from "node:events";
-import type { Readable, Writable } from "node:stream";
-import { isExhaustedCode, throwIfExhausted } from "../exhausted.ts";
-import { PERL } from "../keeper/keeper.ts";
-import { asUser, type RunAs } from "../run-as.ts";
+import type { Writable } from "node:stream";
+import type { RunAs } from "../run-as.ts";
+import { startAsUser, type UserProcess } from "../user-process.ts";
 
 /** What a worker is started with. Source: sandbox/work-on-files. */
 export interface FileTask {
-  /** The text of `sandbox/work-on-files`. */
-  readonly program: string;
   readonly runAs: RunAs;
   readonly task: "look" | "write" | "make" | "remove" | "discard";
   /** Absolute, without links. */
@@ -30,7 +25,7 @@ export interface FileWorker {
   write(bytes: Buffer): Promise<void>;
   /** Aborts when it has made no progress for too long. */
   readonly stalled: AbortSignal;
-  /** Lets it give up what is not finished, then kills it. @returns whether it ended by itself */
+  /** Lets it give up what is not finished, then ends it. @returns whether it ended by itself */
   end(): Promise<boolean>;
 }
 
@@ -54,33 +49,19 @@ const GIVE_UP_MS = 5_000;
  * @throws {ResourcesExhaustedError} if there is no process left for it
  */
 export async function startFileWorker(task: FileTask): Promise<FileWorker> {
-  const { program, runAs, workspace, path, options = [], stallMs } = task;
+  const { runAs, workspace, path, options = [], stallMs } = task;
   const where = [Buffer.from(workspace).toString("hex"), path.toString("hex")];
-  const [file = "", ...args] = asUser(runAs, [PERL, "-e", program, task.task, ...where, ...options]);
-  const child = spawn(file, args, { cwd: "/", env: {}, stdio: ["pipe", "pipe", "ignore"] });
-  const isEnded = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
-  try {
-    await once(child, "spawn");
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
-    if (isExhaustedCode(code)) throwIfExhausted(code);
-    throw error;
-  }
-  return wrap(child, isEnded, stallMs);
+  const process = startAsUser(["files", task.task, ...where, ...options], { runAs });
+  process.stderr.resume();
+  return wrap(process, stallMs);
 }
 
-function wrap(
-  child: ChildProcessByStdio<Writable, Readable, null>,
-  isEnded: Promise<number | null>,
-  stallMs: number,
-): FileWorker {
+function wrap(child: UserProcess, stallMs: number): FileWorker {
   const stalled = new AbortController();
   const timer = setTimeout(() => {
     stalled.abort(new WorkerError(`nothing moved for ${stallMs} ms`));
-    child.kill("SIGKILL");
+    child.end();
   }, stallMs);
-  // Its end is known by what it says and by its exit.
-  child.stdin.on("error", () => undefined);
   const chunks: AsyncIterator<Buffer> = child.stdout.iterator({ destroyOnReturn: false });
   let rest: Buffer = Buffer.alloc(0);
 
@@ -121,13 +102,15 @@ function wrap(
     async end() {
       child.stdin.end();
       child.stdout.resume();
-      const killer = setTimeout(() => child.kill("SIGKILL"), GIVE_UP_MS);
-      const code = await isEnded;
-      clearTimeout(killer);
-      clearTimeout(timer);
-      child.stdout.destroy();
-      child.stdin.destroy();
-      return code === 0;
+      const killer = setTimeout(() => child.end(), GIVE_UP_MS);
+      try {
+        return (await child.ended) === 0;
+      } finally {
+        clearTimeout(killer);
+        clearTimeout(timer);
+        child.stdout.destroy();
+        child.stdin.destroy();
+      }
     },
   };
 }

@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { RunAs } from "../run-as.ts";
-import { runTool } from "../run-tool.ts";
+import { runTask } from "../run-tool.ts";
 
 const TIMEOUT_MS = 10_000;
 
@@ -18,10 +18,7 @@ export async function findClosed(path: string, runAs: RunAs): Promise<string | u
     const { uid, gid, mode } = await stat(directory);
     const bits = uid === runAs.uid ? mode >> 6 : gid === runAs.gid ? mode >> 3 : mode;
     if ((bits & 1) === 1) continue;
-    const { code } = await runTool(["/bin/sh", "-c", 'test -x "$1"', "sh", directory], {
-      runAs,
-      timeoutMs: TIMEOUT_MS,
-    });
+    const { code } = await runTask(["enterable", directory], { runAs, timeoutMs: TIMEOUT_MS });
     if (code !== 0) return `${directory} (mode ${(mode & 0o7777).toString(8)})`;
   }
   return undefined;

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunAs } from "../run-as.ts";
-import { runTool } from "../run-tool.ts";
+import { runTask } from "../run-tool.ts";
 
 const LIMIT_MS = 60_000;
 const BLOCK_BYTES = 512;
@@ -39,9 +39,7 @@ export async function measureDirectory(path: string, runAs: RunAs, signal: Abort
 }
 
 async function measureAsUser(held: string, runAs: RunAs, signal: AbortSignal): Promise<number | undefined> {
-  const command = ["/usr/bin/du", "--summarize", "--one-file-system", "--block-size=1", "."];
-  const { stdout } = await runTool(command, { runAs, timeoutMs: LIMIT_MS, cwd: held, signal });
-  // A directory that cannot be entered makes it end with 1; what it has counted is good.
-  const bytes = /^(\d+)\s/.exec(stdout)?.[1];
+  const { stdout } = await runTask(["measure"], { runAs, timeoutMs: LIMIT_MS, cwd: held, signal });
+  const bytes = /^(\d+)$/.exec(stdout)?.[1];
   return bytes === undefined ? undefined : Number(bytes);
 }

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { chmod, open, readdir, rmdir, unlink, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunAs } from "../run-as.ts";
-import { runTool, type ToolResult } from "../run-tool.ts";
+import { runTask } from "../run-tool.ts";
 import { startTimeLimit } from "../time-limit.ts";
 
 export interface RemoveOptions {
@@ -112,15 +112,7 @@ async function emptyAsUser(directory: FileHandle, { runAs, shown, signal }: Walk
   // A directory that turnd itself cannot enter is opened by no other process for it. The others are opened without
   // entering.
   if (runAs.isSelf) await chmod(held, 0o700);
-  const run = (...command: readonly string[]): Promise<ToolResult> =>
-    runTool(command, { runAs, timeoutMs: LIMIT_MS, cwd: held, signal });
-  const find = (...expression: readonly string[]): Promise<ToolResult> =>
-    run("/usr/bin/find", ".", "-ignore_readdir_race", "-mindepth", "1", ...expression);
-  if ((await find("-delete")).code === 0) return;
-  await run("/bin/chmod", "u+rwx", "/proc/self/cwd");
-  await find(...OPEN);
-  const { code, stderr } = await find("-delete");
-  signal.throwIfAborted();
+  const { code, stderr } = await runTask(["empty"], { runAs, timeoutMs: LIMIT_MS, cwd: held, signal });
   if (code !== 0) throw new RemovalError(shown, stderr.slice(0, MAX_REASON_CHARACTERS) || `exit code ${code}`);
 }
 
@@ -128,13 +120,6 @@ async function emptyAsUser(directory: FileHandle, { runAs, shown, signal }: Walk
 function pathOf({ fd }: FileHandle): string {
   return `/proc/self/fd/${fd}`;
 }
-
-/**
- * Makes directories readable and writable that their owner may not read or write, each before find enters it: as
- * `sandbox/write-home`.
- */
-const OPEN =
-  "-type d ( ! -perm -u=rx -exec /bin/chmod u+rwx -- {} ; -o ! -perm -u=w -exec /bin/chmod u+w -- {} + )".split(" ");
 
 /** @returns undefined where there is no directory: also for a link to one */
 async function openDirectory(path: string): Promise<FileHandle | undefined> {

@@ -2,7 +2,7 @@ import { chmod, lchown, lstat, mkdir, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { resolveProtectedPath } from "./protected-path.ts";
 import type { RunAs } from "../run-as.ts";
-import { runTool } from "../run-tool.ts";
+import { runTask } from "../run-tool.ts";
 
 const TIMEOUT_MS = 30_000;
 
@@ -38,7 +38,6 @@ async function isMade(path: string, { uid }: RunAs): Promise<boolean> {
 }
 
 async function makeAsUser(path: string, runAs: RunAs, mode: number): Promise<void> {
-  const command = ["/bin/mkdir", "-p", "-m", mode.toString(8), "--", path];
-  const { code, stderr } = await runTool(command, { runAs, timeoutMs: TIMEOUT_MS });
+  const { code, stderr } = await runTask(["make", mode.toString(8), path], { runAs, timeoutMs: TIMEOUT_MS });
   if (code !== 0) throw new Error(`${path} cannot be made by uid ${runAs.uid}: ${stderr || `exit code ${code}`}`);
 }

@@ -1,19 +1,17 @@
-import { spawn } from "node:child_process";
 import { open, writeFile, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { z } from "zod";
-import { PERL } from "../../process/keeper/keeper.ts";
-import { asUser, type RunAs } from "../../process/run-as.ts";
-import { runTool } from "../../process/run-tool.ts";
+import type { CommandGroup, GroupsState } from "../../process/cgroup/cgroup.ts";
+import type { RunAs } from "../../process/run-as.ts";
+import { runTask } from "../../process/run-tool.ts";
+import { startAsUser } from "../../process/user-process.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import { readRegular } from "../../storage/read-regular.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 
 /** How the changes of turns are found out. */
 export interface ChangeOptions {
-  /** The text of `sandbox/track-changes`. */
-  readonly program: string;
   /** What git takes for `.git`: turnd's own, so that no repository configures it. */
   readonly gitDirectory: string;
   /** Most milliseconds before a turn starts, and again after its end. */
@@ -27,6 +25,8 @@ export interface ChangeOptions {
 export interface ChangeParts {
   readonly changes: ChangeOptions;
   readonly runAs: RunAs;
+  /** Whether git gets a control group of its own, with the limits of a turn. */
+  readonly groups: GroupsState;
   readonly sessions: Pick<SessionStore, "get" | "paths">;
   readonly logger: Logger;
 }
@@ -98,7 +98,8 @@ async function snapshot(
 ): Promise<{ readonly tree: string } | { readonly none: string }> {
   const { runAs, changes } = parts;
   const options = { runAs, timeoutMs: changes.timeoutMs, ...(signal === undefined ? {} : { signal }) };
-  const { code, stdout } = await runTool(commandOf(parts, turn, "snapshot"), options);
+  const task = taskOf(parts, turn, "snapshot");
+  const { code, stdout } = await inGroup(parts, turn, (group) => runTask(task, { ...options, ...group }));
   const tree = TREE.exec(stdout)?.[1];
   if (tree !== undefined) return { tree };
   const reason = NONE.exec(stdout)?.[1];
@@ -107,36 +108,59 @@ async function snapshot(
   return { none: code === null ? late : "git is not there, or failed" };
 }
 
-function commandOf({ changes, sessions }: ChangeParts, { file }: Turn, task: string): string[] {
+function taskOf({ changes, sessions }: ChangeParts, { file }: Turn, task: string): string[] {
   const store = join(sessions.paths(file.session_id).home, "turn", file.turn_id, "changes");
   const workspace = Buffer.from(file.workspace).toString("hex");
-  return [PERL, "-e", changes.program, task, changes.gitDirectory, store, workspace];
+  return ["changes", task, changes.gitDirectory, store, workspace];
 }
 
-/** The process has one pipe; what is more than the limit, or comes too late, is cut off. */
+/** What a tool has put into the workspace may make git need any amount of memory: where turns have limits, it has the same. */
+async function inGroup<T>(
+  { groups: { groups } }: ChangeParts,
+  { file }: Turn,
+  run: (group: { readonly group?: CommandGroup }) => Promise<T>,
+): Promise<T> {
+  if (groups === undefined) return run({});
+  const marker = `diff-${file.turn_id}`;
+  const group = groups.make(marker);
+  try {
+    return await run({ group });
+  } finally {
+    await groups.remove(marker);
+  }
+}
+
+/** The process has one pipe that is read; what is more than the limit, or comes too late, is cut off. */
 async function writeDiff(
   parts: ChangeParts,
   turn: Turn,
   trees: readonly string[],
 ): Promise<Pick<ChangesFile, "bytes" | "is_truncated">> {
   const { runAs, changes } = parts;
-  const [file = "", ...args] = asUser(runAs, [...commandOf(parts, turn, "diff"), ...trees]);
+  const task = [...taskOf(parts, turn, "diff"), ...trees];
   const output = await open(join(turn.directory, DIFF_FILE), "w", 0o600);
-  const child = spawn(file, args, { cwd: "/", env: {}, stdio: ["ignore", "pipe", "ignore"] });
-  const exited = new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject).once("exit", resolve);
-  });
-  // It is awaited behind the output.
-  exited.catch(() => undefined);
-  const timer = setTimeout(() => child.kill("SIGKILL"), changes.timeoutMs);
   try {
-    const { bytes, isCut } = await copyUpTo(child.stdout, output, changes.maxBytes);
-    if (isCut) child.kill("SIGKILL");
-    const code = await exited;
-    return { bytes, ...(isCut || code !== 0 ? { is_truncated: true } : {}) };
+    return await inGroup(parts, turn, async (group) => {
+      const git = startAsUser(task, { runAs, ...group });
+      git.stdin.end();
+      git.stderr.resume();
+      const timer = setTimeout(() => {
+        git.end();
+        // Whoever was handed its pipe cannot hold this up.
+        void git.ended.finally(() => git.stdout.destroy()).catch(() => undefined);
+      }, changes.timeoutMs);
+      try {
+        const { bytes, isCut } = await copyUpTo(git.stdout, output, changes.maxBytes);
+        if (isCut) git.end();
+        const code = await git.ended;
+        return { bytes, ...(isCut || code !== 0 ? { is_truncated: true } : {}) };
+      } finally {
+        clearTimeout(timer);
+        git.end();
+        git.stdout.destroy();
+      }
+    });
   } finally {
-    clearTimeout(timer);
-    child.kill("SIGKILL");
     await output.close();
   }
 }

@@ -4,7 +4,7 @@ import PQueue from "p-queue";
 import { ProblemError } from "../../../protocol/index.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import type { RunAs } from "../../process/run-as.ts";
-import { runTool } from "../../process/run-tool.ts";
+import { runTask } from "../../process/run-tool.ts";
 import type { Helper } from "../../process/starter/starter.ts";
 import { exhaustedFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
@@ -52,13 +52,12 @@ export async function checkWorkspace(
   const look = await known?.look(resolved).catch(() => undefined);
   if (look !== undefined && known?.isUsable(resolved, look) === true) return resolved;
   // Asked of the system as that user: modes, groups, ACLs and read-only mounts all count.
-  const test = ["/usr/bin/test", "-d", resolved, "-a", "-r", resolved, "-a", "-w", resolved, "-a", "-x", resolved];
   const limits = { timeoutMs: CHECK_TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) };
   const usable = await checks
     .add(
       async () =>
         (await starter?.ask(["usable", `${runAs.uid}`, `${runAs.gid}`, resolved], limits)) ??
-        runTool(test, { runAs, ...limits }),
+        runTask(["usable", resolved], { runAs, ...limits }),
     )
     .catch((error: unknown) => {
       if (!(error instanceof ResourcesExhaustedError)) throw error;
