@@ -131,6 +131,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "output/",
     "starter/",
     "keeper/",
+    "user-process.ts",
     "run-tool.ts",
     "user-files/",
   ],
