@@ -1,7 +1,17 @@
-import { readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, inject, test } from "vitest";
-import { CLI_A, LIGHT_CLI_A, NEWEST_CLI_A, REAL_CLIS, shareStage, type Stage } from "../harness/real-daemon.ts";
+import { CLI_A, CLIS_B, LIGHT_CLI_A, NEWEST_CLI_A, REAL_CLIS, shareStage, type Stage } from "../harness/real-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
 /** Directory, below a session's home, of what a CLI needs to resume. */
@@ -57,8 +67,47 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
   });
 });
 
+describe.each(CLIS_B)("$executor $version", (cli) => {
+  const stage = shareStage(cli);
+
+  test("a thread that cannot be opened for a while fails its turns and goes on afterwards", async () => {
+    const { turnd } = stage();
+    const { session_id, native, home } = await startSession(stage(), "cli-b", "gooseberry");
+    const sessions = join(home, "codex/sessions");
+    // Another user's, as a restore from a backup leaves it.
+    const owner = statSync(sessions);
+    chownSync(sessions, 0, 0);
+    chmodSync(sessions, 0o700);
+
+    const failed = await turnd.run({ session_id, input: "@@recall@@" });
+    expect(failed).toMatchObject({ status: "failed", degraded: false, failure: { code: "storage_error" } });
+    chownSync(sessions, owner.uid, owner.gid);
+
+    const next = await turnd.run({ session_id, input: "@@recall@@" });
+    expect(next).toMatchObject({ status: "completed", resumed: true, degraded: false, native_session_id: native });
+    expect(next.output).toContain("My word is gooseberry.");
+  });
+});
+
 describe.each(CLI_A)("$executor $version", (cli) => {
   const stage = shareStage(cli);
+
+  test("a store that cannot be opened for a while fails its turns and goes on afterwards", async () => {
+    const { turnd } = stage();
+    const { session_id, native, home } = await startSession(stage(), "cli-a", "gooseberry");
+    const database = join(home, "data/opencode/opencode.db");
+    const owner = statSync(database);
+    chownSync(database, 0, 0);
+    chmodSync(database, 0o600);
+
+    const failed = await turnd.run({ session_id, input: "@@recall@@" });
+    expect(failed).toMatchObject({ status: "failed", degraded: false, failure: { code: "storage_error" } });
+    chownSync(database, owner.uid, owner.gid);
+
+    const next = await turnd.run({ session_id, input: "@@recall@@" });
+    expect(next).toMatchObject({ status: "completed", resumed: true, degraded: false, native_session_id: native });
+    expect(next.output).toContain("My word is gooseberry.");
+  });
 
   test("a corrupt database is moved aside, not deleted, and the turn completes degraded", async () => {
     const { turnd } = stage();

@@ -16,7 +16,7 @@ const CLI_B: readonly (readonly [string, FailureCode])[] = [
   ['unexpected status 404 Not Found: {"detail":"Not Found"}, url: http://x/v1/responses', "executor_unavailable"],
   ["unexpected status 405 Method Not Allowed: no, url: http://x/v1/responses", "executor_unavailable"],
   ["unexpected status 501 Not Implemented: no, url: http://x/v1/responses", "executor_unavailable"],
-  ["stream disconnected before completion: stream closed before response.completed", "executor_unavailable"],
+  ["stream disconnected before completion: stream closed before response.completed", "provider_error"],
   ["Codex ran out of room in the model's context window. Start a new thread", "context_overflow"],
   ['{"error":{"message":"no","code":"context_length_exceeded"}}', "context_overflow"],
   ["unexpected status 413 Payload Too Large: no, url: http://x/v1/responses", "invalid_request"],

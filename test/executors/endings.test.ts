@@ -57,9 +57,9 @@ describe.each([
     });
   });
 
-  test("an unexplained end of a resume that never answered is a failed resume", () => {
-    expect(explain(exited(1), { isResume: true })?.code).toBe("resume_degraded");
-    expect(explain(exited(1), { isResume: true, stderr: ["Error: the moon is full"] })?.code).toBe("resume_degraded");
+  test("an unexplained end of a resume that never answered is no lost session: its cause may pass", () => {
+    expect(explain(exited(1), { isResume: true })?.code).toBe("crashed");
+    expect(explain(exited(1), { isResume: true, stderr: ["Error: the moon is full"] })?.code).toBe("crashed");
   });
 
   test("neither an exit nor a signal decides when turnd ended the process", () => {

@@ -65,9 +65,9 @@ test.each([
   expect(codeOf(message)).toBe(code);
 });
 
-test("a stream that closes early proves a foreign protocol only before any item", () => {
+test("a stream that closes early is the provider's failure before any item, and the network's after one", () => {
   const message = "stream disconnected before completion: stream closed before response.completed";
-  expect(codeOf(message, false)).toBe("executor_unavailable");
+  expect(codeOf(message, false)).toBe("provider_error");
   expect(codeOf(message, true)).toBe("network_error");
 });
 
@@ -116,12 +116,6 @@ test("a signal from outside outweighs a retry under way", () => {
 
 test("an end that was not observed proves nothing", () => {
   expect(explain([COMPLETED], { exit: null })).toMatchObject({ code: "unknown", isProven: false });
-});
-
-test("a resume that ends without output and without a thread has failed", () => {
-  const translator = cliB.createTranslator({ requestedSession: "01a1fd1a-5463-7e72-9eca-765c0aaffeed" });
-  const { failure } = translator.end({ exit: { code: 1, signal: null }, wasStopped: false });
-  expect(failure).toMatchObject({ code: "resume_degraded", isProven: false });
 });
 
 test("a start-up message over several lines is read whole", () => {

@@ -29,7 +29,7 @@ test("a warning of the CLI's own is no item the provider sent", () => {
     '{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata for `m` not found."}}';
   const message = "stream disconnected before completion: stream closed before response.completed";
   const failed = JSON.stringify({ type: "turn.failed", error: { message } });
-  expect(play([warning, failed], FAILED).failure?.code).toBe("executor_unavailable");
+  expect(play([warning, failed], FAILED).failure?.code).toBe("provider_error");
 });
 
 test("a used-up quota is distinguished from a rate", () => {

@@ -26,7 +26,7 @@ describe.each([
   test.each(rules)("$id describe what happened and what to do in one sentence", ({ message, remedy, code, on }) => {
     const said = typeof message === "string" ? message : message(on === "exit" ? EXIT : FACT);
     expect(said.endsWith(";")).toBe(false);
-    const draft = { ...ownFailure(code, said, remedy), isProven: false };
+    const draft = { ...ownFailure(code, said, typeof remedy === "function" ? remedy(FACT) : remedy), isProven: false };
     expect(plain(toMessage(draft))).toMatch(ONE_SENTENCE);
   });
 });

@@ -23,10 +23,11 @@ export function decideFailure(
   for (const rule of rules) {
     const fact = facts.find((candidate) => matches(rule, candidate));
     if (fact !== undefined) {
+      const remedy = typeof rule.remedy === "function" ? rule.remedy(fact) : rule.remedy;
       return {
         code: rule.code,
         message: typeof rule.message === "string" ? rule.message : rule.message(fact),
-        ...(rule.remedy === undefined ? {} : { remedy: rule.remedy }),
+        ...(remedy === undefined ? {} : { remedy }),
         evidence: [toEvidence(fact)],
         isProven: rule.isProven ?? true,
         rule: rule.id,

@@ -61,8 +61,8 @@ export interface FailureRule {
   readonly pattern?: RegExp;
   /** What happened, one sentence; a function may quote what the fact says. */
   readonly message: string | ((fact: Fact) => string);
-  /** What a person can do about it, to be read after "; ". Absent: what the code's advice says. */
-  readonly remedy?: string;
+  /** What a person can do about it, to be read after "; ". Absent, or undefined for this fact: what the code's advice says. */
+  readonly remedy?: string | ((fact: Fact) => string | undefined);
   /** `<executor>/<version>/<case>` of the recording it was seen in, or the contract's section when none could be made. */
   readonly seenIn: string;
   /** False for a row that only infers a cause from how the process ended. */

@@ -28,13 +28,19 @@ const LONG =
 const OTHER_LIMITS =
   "\\bmax_(?:output_|completion_)?tokens\\b|\\bmax(?:imum)? tokens (?:you|value|must)\\b|\\b(?:output|completion|answer|reasoning) tokens\\b|\\bper[ -](?:second|sec|minute|min|hour|day)\\b|\\b[RT]P[MSD]\\b|\\b(?:at least|minimum|needs|requires|images?|pixels|files?|audio|tools?|stop|metadata|name)\\b";
 
+/** What is paid with, and for. */
+const MONEY = noun(
+  "wallet|invoices?|billing|prepaid|payments?|unpaid|paid|owe[ds]?|credits?|balance|funds|quota|included usage|usage-based|spending|trial|subscriptions?|subscribe|recharge|top[- ]up|overdue|arrears|allowance|free tier|open amount|purchase|money|paying|(?<!(?:thinking|reasoning|token) )budget(?! tokens)",
+);
+const MODEL = within(noun("models?|deployments?|engine|snapshot|checkpoint"), `(?:${NOT})`);
+const NO_MODEL =
+  "\\b(?:support\\w*|accepts?|messages?|input|parameters?|arguments?|images?|tools?|stream(?:s|ing)?\\b(?! disconnected)|formats?|outputs?|effort|tokens?|context|load(?:ed|ing)?|busy|ready|right now|moment|overload\\w*|responses?|answers?|empty|blank|temperature)\\b";
+/** What is shown to be let in. */
+const KEY = `${noun("api[- ]?keys?|access keys?|(?:your|this) key|(?:api|access|bearer|auth|session) tokens?|authorization(?: header)?|credentials?|log(?:ged)?[- ]?in|sign(?:ed)?[- ]?in|authenticat\\w+|signature")}|\\bx-(?:\\w+-)?api-key\\b`;
+
 /** By cause, in deciding order. */
 export const PROSE = {
-  quota: about(
-    noun(
-      "wallet|invoices?|billing|prepaid|payments?|unpaid|paid|owe[ds]?|credits?|balance|funds|quota|included usage|usage-based|spending|trial|subscriptions?|subscribe|recharge|top[- ]up|overdue|arrears|allowance|free tier|open amount|purchase|money|paying|(?<!(?:thinking|reasoning|token) )budget(?! tokens)",
-    ),
-  ),
+  quota: about(MONEY),
   content: about(
     noun(
       "(?:self-)?harm|nsfw|malware|personal data|explicit (?:material|content|language)|violence|violent|hate speech|hateful|harassment|sexual(?:ly)?|harmful|unsafe|illegal|prohibited|jailbreak(?:ing)?|prompt injection|moderation|toxic|obscene|inappropriate|offensive|guardrails?|weapons|minors|hate|severity (?:high|medium)|withheld|protected (?:text|material)|(?:usage|use|content|safety|AI|moderation) polic(?:y|ies)|safety (?:system|filter|check|reasons)",
@@ -44,11 +50,9 @@ export const PROSE = {
     `${within("\\btokens\\b", LONG)}|${within(noun("conversation|prompt|history|chat|input|context|thread|text|length of (?:the )?messages"), LONG)}|\\b\\d+ of \\d+ tokens\\b|\\bn_ctx\\b|start a new (?:chat|conversation|session|thread)`,
     OTHER_LIMITS,
   ),
-  model: about(
-    within(noun("models?|deployments?|engine|snapshot|checkpoint"), `(?:${NOT})`),
-    "\\b(?:support\\w*|accepts?|messages?|input|parameters?|arguments?|images?|tools?|stream(?:s|ing)?\\b(?! disconnected)|formats?|outputs?|effort|tokens?|context|load(?:ed|ing)?|busy|ready|right now|moment|overload\\w*|responses?|answers?|empty|blank|temperature)\\b",
-  ),
-  key: about(
-    `${noun("api[- ]?keys?|access keys?|(?:your|this) key|(?:api|access|bearer|auth|session) tokens?|authorization(?: header)?|credentials?|log(?:ged)?[- ]?in|sign(?:ed)?[- ]?in|authenticat\\w+|signature")}|\\bx-(?:\\w+-)?api-key\\b`,
-  ),
+  model: about(MODEL, NO_MODEL),
+  key: about(KEY),
 } as const;
+
+/** A refusal to let somebody in that is about money: it says nothing of what is shown for that. */
+export const SHUT_OUT_UNPAID = about(MONEY, `${KEY}|\\b(?:keys?|tokens?|headers?)\\b`);

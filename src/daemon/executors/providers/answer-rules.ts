@@ -1,14 +1,23 @@
 import { quote } from "../classification/rules.ts";
 import type { Fact, FailureRule } from "../contract/failures.ts";
-import { PROSE } from "./answer-prose.ts";
-import { CODES, WORDS } from "./answer-words.ts";
+import { PROSE, SHUT_OUT_UNPAID } from "./answer-prose.ts";
+import { CODES, MODEL_FIRST, WORDS } from "./answer-words.ts";
 
 /** A rule about a provider's answer, wherever a CLI prints it. */
 export type AnswerRule = Omit<FailureRule, "on">;
 
+const FREE_TIER = /\bfree[- ](?:tier|plan|usage|quota|allocation|requests|models)\b|\bFreeTier/i;
+const FREE_TIER_REMEDY =
+  "wait until the free tier gives more, or have the operator choose a paid plan or another model";
+
 /** What an answer can mean, and how its messages say so where a CLI's table does not say it otherwise. */
 const CAUSES = {
-  quota: { code: "quota_exceeded", message: (fact) => `The provider's quota is used up: ${quote(fact)}` },
+  quota: {
+    code: "quota_exceeded",
+    message: (fact) => `The provider's quota is used up: ${quote(fact)}`,
+    // What is given for nothing is no account to pay into.
+    remedy: ({ text }) => (FREE_TIER.test(text) ? FREE_TIER_REMEDY : undefined),
+  },
   rate: { code: "rate_limited", message: (fact) => `The provider limits the rate of requests: ${quote(fact)}` },
   model: { code: "model_not_found", message: (fact) => `The provider does not know the model: ${quote(fact)}` },
   context: {
@@ -24,6 +33,11 @@ const CAUSES = {
     code: "auth_failed",
     message: (fact) => `A proxy before the provider wants a login (407): ${quote(fact)}`,
     remedy: "give the proxy's address with its user and password, or let the provider's address pass it by",
+  },
+  protocol: {
+    code: "executor_unavailable",
+    message: (fact) => `The provider takes this request by another protocol alone (426): ${quote(fact)}`,
+    remedy: "have the operator correct the provider's address, or choose a provider that answers plain HTTP requests",
   },
   timeout: { code: "provider_timeout", message: (fact) => `The provider did not answer in time: ${quote(fact)}` },
   failed: { code: "provider_error", message: (fact) => `The provider failed: ${quote(fact)}` },
@@ -56,9 +70,15 @@ const SIGNS = [
   { id: "quota-forbidden", cause: "quota", status: [403], pattern: WORDS.quota },
   { id: "content-forbidden-prose", cause: "content", status: [403], pattern: PROSE.content },
   { id: "quota-forbidden-prose", cause: "quota", status: [403], pattern: PROSE.quota },
+  // Others refuse with 401 what is not paid for, or whom they do not let use a model.
+  { id: "model-error-code", cause: "model", status: [400, 401, 403, 404], field: CODES.modelError },
+  { id: "quota-unauthorized", cause: "quota", status: [401], pattern: WORDS.quota },
+  { id: "model-unauthorized", cause: "model", status: [401], pattern: MODEL_FIRST },
+  { id: "quota-unauthorized-prose", cause: "quota", status: [401], pattern: SHUT_OUT_UNPAID },
   { id: "key-status", cause: "key", status: [401, 403] },
   // No key of the provider's, but one all the same.
   { id: "proxy-status", cause: "proxy", status: [407] },
+  { id: "protocol-status", cause: "protocol", status: [426] },
   { id: "context-words", cause: "context", pattern: WORDS.context },
   { id: "timeout-status", cause: "timeout", status: [408] },
   { id: "failed-status", cause: "failed", status: (status: number) => status >= 500 },

@@ -8,14 +8,16 @@
 /** Codes and types, as one word of `AnswerBody.codes`. */
 export const CODES = {
   quota:
-    /(?:^| )(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|exceeded_current_quota_error|quota_?(?:exceeded|exhausted)|billing_\w+|usage_limit_\w+|usage_not_included|budget_exceeded|out_of_credits|spend(?:ing)?_(?:cap|limit)\w*|(?:plan|credit|trial|subscription)_(?:limit|quota|expired|ended|exhausted|inactive|required)\w*|(?:balance|credits?)_(?:too_low|low|empty|insufficient|exhausted)|payment_(?:required|declined|failed)|(?:no|not_enough)_(?:balance|credits?|funds)|dailyLimitExceeded|AccountOverdue\w*|Arrearage|AllocationQuota\.FreeTierOnly|BILLING_DISABLED)(?= |$)/i,
+    /(?:^| )(?:insufficient_(?:user_)?(?:quota|balance|credits?|funds)|exceeded_current_quota_error|quota_?(?:exceeded|exhausted)|billing_\w+|usage_limit_\w+|usage_not_included|budget_exceeded|out_of_credits|spend(?:ing)?_(?:cap|limit)\w*|(?:plan|credit|trial|subscription)_(?:limit|quota|expired|ended|exhausted|inactive|required)\w*|(?:balance|credits?)_(?:too_low|low|empty|insufficient|exhausted)|payment_(?:required|declined|failed)|(?:no|not_enough)_(?:balance|credits?|funds)|dailyLimitExceeded|AccountOverdue\w*|Arrearage|AllocationQuota\.FreeTierOnly|BILLING_DISABLED|(?:Credits|MonthlyLimit|UserLimit|SubscriptionUsageLimit|GoUsageLimit)Error)(?= |$)/i,
   context:
     /(?:^| )(?:(?:model_)?context_(?:length|window|size)_exceeded|exceed_context_size_error|tokens_limit_reached|prompt_too_long)(?= |$)/i,
   content:
     /(?:^| )(?:content_?filter(?:ed)?|content_?policy(?:_?violation)?|ResponsibleAIPolicyViolation|moderation_blocked|invalid_prompt|cyber_policy\w*|data_?inspection_?failed|PROHIBITED_\w+|image_content_policy_violation|Sensitive\w*Detected|(?:safety|policy|guardrails?|moderation)_(?:block(?:ed)?|violation|flagged|intervened|refusal))(?= |$)/i,
   model:
     /(?:^| )(?:model_?not_?(?:found|exists?|supported|available|active)|invalid_model|unknown_model|DeploymentNotFound|model_(?:decommissioned|deprecated|retired|sunset|removed|deleted|disabled))(?= |$)/i,
-  key: /(?:^| )(?:(?:invalid|incorrect)_(?:x_)?api_?key|API_KEY_INVALID|invalid_authentication(?:_error)?|authentication_(?:error|failed)|permission_(?:error|denied)|unauthorized|unauthenticated|token_not_found_in_db|(?:invalid|expired)_(?:token|grant|client)|token_(?:expired|revoked|invalid)|(?:account|organi[sz]ation|user|key)_(?:deactivated|disabled|suspended|revoked|expired))(?= |$)/i,
+  /** Of the hosted provider that CLI A comes with; SageMaker's is a container that failed, with 424. */
+  modelError: /(?:^| )ModelError(?= |$)/,
+  key: /(?:^| )(?:AuthError|(?:invalid|incorrect)_(?:x_)?api_?key|API_KEY_INVALID|invalid_authentication(?:_error)?|authentication_(?:error|failed)|permission_(?:error|denied)|unauthorized|unauthenticated|token_not_found_in_db|(?:invalid|expired)_(?:token|grant|client)|token_(?:expired|revoked|invalid)|(?:account|organi[sz]ation|user|key)_(?:deactivated|disabled|suspended|revoked|expired))(?= |$)/i,
   rate: /(?:^| )(?:rate_?limit(?:_?(?:error|exceeded|reached|reached_error))?|too_many_requests|limit_requests|limit_burst_rate|Throttling(?:Exception|\.\w+)?|RESOURCE_EXHAUSTED|service_tier_capacity_exceeded)(?= |$)/i,
   failed:
     /(?:^| )(?:api_error|server_error|internal_server_error|InternalServerError|overloaded_error|engine_overloaded_error|server_is_overloaded|slow_down|service_unavailable|UNAVAILABLE|INTERNAL|unavailable_error)(?= |$)/,
@@ -100,6 +102,17 @@ const WINDOW = anyOf(
   /\b(?:retry|try again) (?:in|after) (?:about )?(?:[\d.]+m)?[\d.]+ ?(?:ms|s|m|seconds?|minutes?)\b/,
 );
 
+const NO_MODEL = anyOf(
+  /\b(?:models?|deployment)\b.{0,120}?\b(?:(?:does|do) not exist|doesn't exist|not exist|not found|no longer (?:available|supported)|has been (?:deprecated|decommissioned|retired)|is not supported when)/,
+  near(MODEL, RETIRED, 80),
+  /\b(?:unknown|no such|invalid) (?:engine|deployment|adapter)\b|\b(?:engine|adapter|checkpoint)\b.{0,60}\b(?:does not exist|not found|is unknown)\b|\bwas sunset\b/,
+  /\b(?:invalid|unknown|no such) model(?: name| id| identifier)?\b(?! (?:output|response|parameter|config|input))|not a valid model|not found the model|^model: \S{1,100}$/,
+  /\b(?:not|no|n't) (?:\w+ ){0,2}access to (?:the )?model\b|unable to access (?:the )?model\b|\bverified to use (?:the |this )?model\b/,
+  /\bmodel(?: \S{1,80})? is (?:currently )?not (?:supported(?! with)|enabled|allowed|available (?:in|on|for|to))\b|\bmodel is not available(?=[.,"']|$)|\bmodel(?: \S{1,80})? (?:is|was|has been) (?:disabled|deprecated|retired)\b/,
+  /\b(?:unsupported|unrecognized) model\b|could not find (?:the )?model\b|no models? (?:named|loaded)\b|^model not supported\b/,
+  /\bmodel (?:name|id|identifier)\b.{0,60}\b(?:is invalid|not valid|is unknown)|no endpoints found\b|模型不存在/,
+);
+
 /** Sentences. */
 export const WORDS = {
   quota: QUOTA,
@@ -136,16 +149,7 @@ export const WORDS = {
     /\b(?:input|prompt|text|request|message)s?\b.{0,20}\b(?:contains?|has) (?:sensitive|harmful|illegal) (?:information|content|material|words)/,
     /content exists risk|inappropriate content|unsafe or sensitive content|敏感内容|不安全/,
   ),
-  model: anyOf(
-    /\b(?:models?|deployment)\b.{0,120}?\b(?:(?:does|do) not exist|doesn't exist|not exist|not found|no longer (?:available|supported)|has been (?:deprecated|decommissioned|retired)|is not supported when)/,
-    near(MODEL, RETIRED, 80),
-    /\b(?:unknown|no such|invalid) (?:engine|deployment|adapter)\b|\b(?:engine|adapter|checkpoint)\b.{0,60}\b(?:does not exist|not found|is unknown)\b|\bwas sunset\b/,
-    /\b(?:invalid|unknown|no such) model(?: name| id| identifier)?\b(?! (?:output|response|parameter|config|input))|not a valid model|not found the model|^model: \S{1,100}$/,
-    /\b(?:not|no|n't) (?:\w+ ){0,2}access to (?:the )?model\b|unable to access (?:the )?model\b|\bverified to use (?:the |this )?model\b/,
-    /\bmodel(?: \S{1,80})? is (?:currently )?not (?:supported(?! with)|enabled|allowed|available (?:in|on|for|to))\b|\bmodel is not available(?=[.,"']|$)|\bmodel(?: \S{1,80})? (?:is|was|has been) (?:disabled|deprecated|retired)\b/,
-    /\b(?:unsupported|unrecognized) model\b|could not find (?:the )?model\b|no models? (?:named|loaded)\b|^model not supported\b/,
-    /\bmodel (?:name|id|identifier)\b.{0,60}\b(?:is invalid|not valid|is unknown)|no endpoints found\b|模型不存在/,
-  ),
+  model: NO_MODEL,
   key: anyOf(
     /\b(?:incorrect|invalid|wrong|expired|revoked)\b.{0,12}\b(?:api|x-api|access)[- _]?(?:key|token)s?\b/,
     /\bapi[- _]?key\b.{0,12}\b(?:not valid|invalid|expired|revoked|not found|disabled)/,
@@ -174,3 +178,9 @@ export const WORDS = {
     /\bE(?:CONN(?:RESET|REFUSED|ABORTED)|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH|TIMEDOUT)\b|getaddrinfo|dns error|failed to lookup address/,
   ),
 } as const;
+
+/** A model that is what the text begins with: words about something else may mention one. */
+export const MODEL_FIRST = allOf(
+  /^(?:(?:the|this|your|requested) )*models?\b|\baccess to (?:the |this )?model\b/,
+  NO_MODEL,
+);

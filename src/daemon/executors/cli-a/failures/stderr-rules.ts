@@ -70,10 +70,22 @@ export const STDERR_RULES: readonly FailureRule[] = [
     id: "store-statement",
     on: "stderr",
     name: ANY_TIME,
-    pattern: /^Failed to execute statement|^Failed query: PRAGMA wal_checkpoint/,
+    pattern: /^Failed to execute statement|^Failed (?:query: |to run the query ')PRAGMA wal_checkpoint/,
     code: "storage_error",
     message: "CLI A cannot write the store of its sessions: its disk is full, or it may not write there.",
     seenIn: "cli-a/1.18.33/store-disk-full",
+  },
+  {
+    // Nothing of these says that what is stored is damaged: it is there again when they have passed.
+    id: "store-unusable",
+    on: "stderr",
+    name: ANY_TIME,
+    pattern:
+      /^Failed query: |unable to open database file|database is locked|attempt to write a readonly database|database or disk is full|disk I\/O error|SQLITE_(?:BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|PERM|AUTH|NOMEM)/,
+    code: "storage_error",
+    message: (fact) => `CLI A cannot use the store of its sessions, which is kept: ${quote(fact)}`,
+    remedy: "have the operator look at the session's home and its disk, and send the turn again",
+    seenIn: "docs/contracts/cli-a.md §3",
   },
   {
     id: CORRUPT_ON_RESUME,

@@ -36,6 +36,8 @@ export type LogLine =
   | { readonly kind: "request_failed"; readonly sessionId: string; readonly agent: string; readonly error: ModelError }
   /** What an `error` record means that names it by this reference and says nothing itself. */
   | ({ readonly kind: "cause"; readonly ref: string } & Cause)
+  /** What ended the process, where the CLI's own last words leave it out. */
+  | { readonly kind: "fatal"; readonly message: string }
   /** An answer broke off. 1.3.2 does not say whose. */
   | { readonly kind: "answer_failed"; readonly message: string }
   | { readonly kind: "other" };
@@ -152,6 +154,7 @@ function interpret(service: string, rest: string): LogLine {
   if (service === "session") return readCreated(keys, rest.endsWith(" created"));
   if (service === "session.processor") return readBrokenAnswer(keys);
   if (service === "llm") return readRequest(rest);
+  if (service === "default" && rest.endsWith(" fatal")) return readFatal(keys);
   if (service !== "session.prompt" || !keys.endsWith(" loop") || keys.includes(" exiting ")) return OTHER;
   const sessionId = readSessionId(keys);
   return sessionId === undefined ? OTHER : { kind: "step", sessionId };
@@ -163,6 +166,12 @@ function readCreated(keys: string, isCreated: boolean): LogLine {
   // The title comes after the parent, and a subagent's is the model's own text.
   const [own = ""] = keys.split(" title=", 1);
   return { kind: "session_created", sessionId, parent: / parentID=(ses_\w+)/.exec(own)?.[1] };
+}
+
+/** The store's own error stands behind the statement that failed. */
+function readFatal(keys: string): LogLine {
+  const message = / cause=(SQLiteError: .{1,300}?)(?: stack=|$)/s.exec(keys)?.[1];
+  return message === undefined ? OTHER : { kind: "fatal", message };
 }
 
 function readBrokenAnswer(keys: string): LogLine {

@@ -57,9 +57,10 @@ export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "pro
   const recorded = isProperlyLast ? [] : toRecordFacts(ended);
   const facts = [...recorded, ...(wasStopped ? [] : exits), ...(isProperlyLast ? [] : stderr)];
   const failure = classify(facts);
-  if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
+  if (failure.isProven || wasStopped || exit?.code !== 0) return { failure };
   if (requestedSession === null || nativeSessionId !== null) return { failure };
-  // A malformed id, for one, leaves neither a record nor a word. Source: docs/contracts/cli-a.md §3.
+  // A session that it does not know leaves neither a record nor a word, and no failure. Any other end may have a cause that
+  // passes, and the session is kept. Source: docs/contracts/cli-a.md §3.
   return { failure: explainLostResume(requestedSession, facts) };
 }
 

@@ -104,6 +104,9 @@ export function createStderrReader(isResume: boolean): StderrReader {
       case "answer_failed":
         brokenAnswer = { message: log.message, line: native.line, latestMs };
         return [];
+      case "fatal":
+        keepStart(log.message, native.line);
+        return [];
       case "session_created":
       case "other":
         return [];
@@ -153,10 +156,14 @@ export function createStderrReader(isResume: boolean): StderrReader {
       return [{ ...warningEvent("agent_not_found", fallback), native }];
     }
     const { line } = native;
-    keep(startUp, { name: isResume ? START_UP_OF_RESUME : START_UP, text, line });
+    keepStart(text, line);
     if (lastWords.length === MAX_LAST_WORDS) lastWords.shift();
     keep(lastWords, { name: LAST_WORDS, text, line });
     return [];
+  }
+
+  function keepStart(text: string, line: number): void {
+    keep(startUp, { name: isResume ? START_UP_OF_RESUME : START_UP, text, line });
   }
 
   function readRejection(text: string, native: Native): TranslatedEvent[] {

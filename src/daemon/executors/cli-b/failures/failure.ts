@@ -1,6 +1,6 @@
 import type { DescribedRule, FailureDraft, Fact, FailureRule } from "../../contract/failures.ts";
 import { decideFailure, describeRules, UNCLASSIFIED, quote } from "../../classification/rules.ts";
-import { AFTER_COMPLETION } from "./facts.ts";
+import { AFTER_COMPLETION, isOfCompaction } from "./facts.ts";
 import { PROVIDER_RULES } from "./provider-rules.ts";
 import { STDERR_RULES } from "./stderr-rules.ts";
 
@@ -111,23 +111,27 @@ export const RULES: readonly FailureRule[] = [...PROVIDER_RULES, ...EXIT_RULES, 
 
 /** Decides why a process did not complete its turn; facts are looked at in the order of the table. */
 export function classify(facts: readonly Fact[]): FailureDraft {
-  return decideFailure(RULES, facts, "Nothing CLI B left behind shows how the turn ended.");
+  const draft = decideFailure(RULES, facts, "Nothing CLI B left behind shows how the turn ended.");
+  return draft.on === "record" && facts.some(isOfCompaction) ? duringCompaction(draft) : draft;
 }
 
-/** Where the table only guesses why a resume failed, that the thread never answered says more. */
-export function explainLostResume(requested: string, facts: readonly Fact[]): FailureDraft {
-  const message = `CLI B ended before it continued thread ${JSON.stringify(requested)}.`;
-  return decideFailure([{ ...RESUME_FAILED, message }, ...RULES], facts, message);
-}
+/** What a session that is not yet to be compacted does not come to. */
+const HELPED_BY_A_NEW_SESSION: ReadonlySet<FailureDraft["code"]> = new Set([
+  "context_overflow",
+  "invalid_request",
+  "content_blocked",
+  "output_limit",
+  "crashed",
+  "provider_error",
+  "unknown",
+]);
 
-const RESUME_FAILED: FailureRule = {
-  id: "resume-failed",
-  on: "exit",
-  code: "resume_degraded",
-  message: "CLI B ended before it continued the thread.",
-  seenIn: "docs/contracts/cli-b.md §4",
-  isProven: false,
-};
+function duringCompaction(draft: FailureDraft): FailureDraft {
+  const message = `Compacting the conversation failed: ${draft.message}`;
+  return HELPED_BY_A_NEW_SESSION.has(draft.code)
+    ? { ...draft, message, remedy: "start a new session, whose conversation need not be compacted" }
+    : { ...draft, message };
+}
 
 /** Decided while the CLI still runs: it must not go on. */
 export const SESSION_MISMATCH = {
@@ -138,8 +142,4 @@ export const SESSION_MISMATCH = {
 } as const;
 
 /** Every rule of CLI B, in deciding order. */
-export const FAILURE_RULES: readonly DescribedRule[] = [
-  SESSION_MISMATCH,
-  ...describeRules([RESUME_FAILED, ...RULES]),
-  UNCLASSIFIED,
-];
+export const FAILURE_RULES: readonly DescribedRule[] = [SESSION_MISMATCH, ...describeRules(RULES), UNCLASSIFIED];

@@ -1,10 +1,15 @@
 import { quote } from "../../classification/rules.ts";
-import type { FailureRule } from "../../contract/failures.ts";
+import type { Fact, FailureRule } from "../../contract/failures.ts";
 import { answerRules } from "../../providers/answer-rules.ts";
 import { PROSE } from "../../providers/answer-prose.ts";
 import { WORDS } from "../../providers/answer-words.ts";
 import { OWN_RULES } from "./own-rules.ts";
 import { STREAM_RULES } from "./stream-rules.ts";
+
+/** The provider's words, where the CLI hands any on. */
+function said(fact: Fact): string {
+  return /^(?:unexpected status|exceeded retry limit)/.test(fact.text) ? "" : `: ${quote(fact)}`;
+}
 
 /** How the provider refused: the shared table, and what the CLI's own words add. Source: docs/contracts/cli-b.md §5, §7. */
 const ANSWER_RULES = answerRules({
@@ -20,8 +25,13 @@ const ANSWER_RULES = answerRules({
     "content-code": "cli-b/0.139.0/prompt-filtered",
     "content-forbidden": "cli-b/0.139.0/prompt-moderated",
     "quota-forbidden": "cli-b/0.139.0/no-credit-forbidden",
+    "model-error-code": "docs/contracts/cli-b.md §5",
+    "quota-unauthorized": "docs/contracts/cli-b.md §5",
+    "model-unauthorized": "docs/contracts/cli-b.md §5",
+    "quota-unauthorized-prose": "docs/contracts/cli-b.md §5",
     "key-status": "cli-b/0.139.0/bad-key",
     "proxy-status": "cli-b/0.169.0/proxy-wants-login",
+    "protocol-status": "docs/contracts/cli-b.md §5",
     "context-words": "cli-b/0.139.0/context-overflow-in-stream",
     "timeout-status": "cli-b/0.139.0/provider-slow",
     "failed-status": "cli-b/0.139.0/server-unavailable",
@@ -46,15 +56,18 @@ const ANSWER_RULES = answerRules({
     key: (fact) => `The provider refused the API key: ${quote(fact)}`,
   },
   differs: {
-    "quota-status": { message: "The provider wants payment (402): the account has no credit left." },
+    "quota-status": {
+      message: (fact) => `The provider wants payment (402)${said(fact) || ": the account has no credit left."}`,
+    },
     // 0.139.0 drops the body of a 429, so an exhausted quota looks the same.
     "rate-status": {
-      message: "The provider limits the rate of requests (429), or the account's quota is used up.",
+      message: (fact) =>
+        `The provider limits the rate of requests (429), or the account's quota is used up${said(fact)}`,
       remedy: "send the turn again later, and look at the account's quota if it fails again",
     },
-    "key-status": { message: (fact) => `The provider refused the API key (${fact.status}).` },
-    "timeout-status": { message: "The provider gave up waiting for the request (408)." },
-    "failed-status": { message: (fact) => `The provider failed (${fact.status}).` },
+    "key-status": { message: (fact) => `The provider refused the API key (${fact.status})${said(fact)}` },
+    "timeout-status": { message: (fact) => `The provider gave up waiting for the request (408)${said(fact)}` },
+    "failed-status": { message: (fact) => `The provider failed (${fact.status})${said(fact)}` },
   },
   before: {
     "context-words": [
@@ -80,7 +93,7 @@ const ANSWER_RULES = answerRules({
         status: [404, 405, 501],
         code: "executor_unavailable",
         message: (fact) =>
-          `The provider does not speak the Responses API that CLI B needs (${fact.status} on /responses).`,
+          `The provider does not speak the Responses API that CLI B needs (${fact.status} on /responses)${said(fact)}`,
         remedy: "have the operator choose a provider that does",
         seenIn: "cli-b/0.139.0/no-responses-api",
       },

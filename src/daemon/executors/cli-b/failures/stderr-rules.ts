@@ -1,25 +1,10 @@
 import { quote } from "../../classification/rules.ts";
 import type { FailureRule } from "../../contract/failures.ts";
+import { RESUME_RULES } from "./resume-rules.ts";
 
 /** What CLI B says on stderr when it cannot start, or cannot go on. Source: docs/contracts/cli-b.md §3, §4, §6. */
 export const STDERR_RULES: readonly FailureRule[] = [
-  {
-    id: "thread-in-use",
-    on: "stderr",
-    pattern: /already has an active writer/,
-    code: "resume_degraded",
-    message: "Another process has the session's thread open, and CLI B lets only one write to it.",
-    remedy: "end the other process",
-    seenIn: "cli-b/0.169.0/resume-active-writer",
-  },
-  {
-    id: "resume-refused",
-    on: "stderr",
-    pattern: /thread\/(?:resume|fork) failed/,
-    code: "resume_degraded",
-    message: (fact) => `CLI B cannot continue the session: ${quote(fact)}`,
-    seenIn: "cli-b/0.139.0/resume-other-home",
-  },
+  ...RESUME_RULES,
   {
     id: "wire-api",
     on: "stderr",
@@ -95,8 +80,7 @@ export const STDERR_RULES: readonly FailureRule[] = [
   {
     id: "config",
     on: "stderr",
-    pattern:
-      /Error (?:loading config|parsing -c overrides)|Model provider .{0,200} not found|Error finding \S+ home|required MCP servers failed/,
+    pattern: /Error (?:loading config|parsing -c overrides)|Model provider .{0,200} not found|Error finding \S+ home/,
     code: "config_invalid",
     message: (fact) => `CLI B refuses its configuration: ${quote(fact)}`,
     seenIn: "cli-b/0.139.0/config-not-toml",

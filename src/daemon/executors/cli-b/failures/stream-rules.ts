@@ -22,13 +22,15 @@ export const STREAM_RULES: readonly FailureRule[] = [
     seenIn: "cli-b/0.139.0/rate-limited-in-stream",
   },
   {
-    id: "not-a-responses-stream",
+    // One that breaks off at once, and one that is something else: the CLI says the same of both.
+    id: "stream-closed-at-once",
     on: "record",
     name: new RegExp(`^${BEFORE_ITEMS}$`),
     pattern: STREAM_CLOSED,
-    code: "executor_unavailable",
-    message: "The provider answered with something that is not a Responses API stream.",
-    remedy: "have the operator choose a provider that speaks the Responses API",
+    code: "provider_error",
+    message: "The provider closed the stream before the answer's first item.",
+    remedy:
+      "send the turn again, and have the operator check that the provider speaks the Responses API if it fails again",
     seenIn: "cli-b/0.139.0/not-a-responses-stream",
   },
   {

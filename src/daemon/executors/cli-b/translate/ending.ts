@@ -2,7 +2,7 @@ import type { Ending, Outcome, TranslatorInput } from "../../contract/translator
 import { toEvidence, toExitFacts } from "../../classification/rules.ts";
 import type { Fact } from "../../contract/failures.ts";
 import { AFTER_COMPLETION, WITHOUT_COMPLETION } from "../failures/facts.ts";
-import { classify, explainLostResume } from "../failures/failure.ts";
+import { classify } from "../failures/failure.ts";
 import type { CliBRecord } from "../records/record.ts";
 
 /** What the records of a process come to, kept up to date while they are read. */
@@ -47,10 +47,5 @@ export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | 
   const printed = ended.failed ?? ended.error;
   const records = printed ?? (wasStopped ? ended.retryCause : undefined);
   const facts = [...(records === undefined ? [] : [records]), ...(wasStopped ? [] : exits), ...stderr];
-  const failure = classify(facts);
-  if (failure.isProven || wasStopped || exit === null || exit.code === null) return { failure };
-  const { requestedSession } = input;
-  const isExplained = failure.code !== "unknown" && failure.code !== "crashed";
-  if (requestedSession === null || nativeSessionId !== null || isExplained) return { failure };
-  return { failure: explainLostResume(requestedSession, facts) };
+  return { failure: classify(facts) };
 }
