@@ -73,15 +73,18 @@ describe.each(CLIS_B)("$executor $version", (cli) => {
   test("a thread that cannot be opened for a while fails its turns and goes on afterwards", async () => {
     const { turnd } = stage();
     const { session_id, native, home } = await startSession(stage(), "cli-b", "gooseberry");
-    const sessions = join(home, "codex/sessions");
+    const [name = ""] = readdirSync(join(home, "codex/sessions"), { recursive: true, encoding: "utf8" }).filter(
+      (path) => path.endsWith(".jsonl"),
+    );
+    const rollout = join(home, "codex/sessions", name);
     // Another user's, as a restore from a backup leaves it.
-    const owner = statSync(sessions);
-    chownSync(sessions, 0, 0);
-    chmodSync(sessions, 0o700);
+    const owner = statSync(rollout);
+    chownSync(rollout, 0, 0);
+    chmodSync(rollout, 0o600);
 
     const failed = await turnd.run({ session_id, input: "@@recall@@" });
     expect(failed).toMatchObject({ status: "failed", degraded: false, failure: { code: "storage_error" } });
-    chownSync(sessions, owner.uid, owner.gid);
+    chownSync(rollout, owner.uid, owner.gid);
 
     const next = await turnd.run({ session_id, input: "@@recall@@" });
     expect(next).toMatchObject({ status: "completed", resumed: true, degraded: false, native_session_id: native });

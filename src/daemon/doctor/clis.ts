@@ -151,7 +151,7 @@ async function checkSandbox(runtime: ExecutorRuntime, signal: AbortSignal): Prom
   if (!located.ok) return warn(`cannot be asked: ${located.reason}`, `fix ${executor.id} first`);
   const sandbox = await trySandbox(signal);
   if (sandbox.works) return ok(`the sandbox of ${cliName} works`);
-  const profile = "start the container with --security-opt seccomp=sandbox/seccomp.json";
+  const profile = sandbox.remedy ?? "start the container with --security-opt seccomp=sandbox/seccomp.json";
   if (executor.sandboxCheck?.isNeeded(configuration, "execute") === true) {
     const { switchOff } = executor.sandboxCheck;
     return fault(

@@ -109,7 +109,7 @@ test("the same lines give the same events", () => {
   );
 });
 
-test("a turn is completed only with exit code 0 and turn.completed as its last record", () => {
+test("a turn is completed only with exit code 0 and a turn.completed", () => {
   fc.assert(
     fc.property(fc.array(line, { maxLength: 20 }), exit, fc.boolean(), (lines, ended, wasStopped) => {
       const { ending } = playLines(lines, { exit: ended, wasStopped });

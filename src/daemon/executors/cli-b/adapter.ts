@@ -10,6 +10,7 @@ import { planHome } from "./config/home.ts";
 import { RECORDS, SHAPE_SOURCE } from "./known-records.ts";
 import { PROBE } from "./probe-plan.ts";
 import { providerRequest } from "./config/provider-request.ts";
+import { explainSandboxCheck } from "./records/sandbox-fault.ts";
 import { recogniseRecord } from "./records/recognise.ts";
 import { createCliBTranslator } from "./translate/translate.ts";
 
@@ -71,6 +72,7 @@ export const cliB: Executor = {
     args: ["sandbox", "-c", 'sandbox_mode="read-only"', "--", "/bin/true"],
     isNeeded: (configuration, mode, permissions = {}) =>
       chooseSandboxMode(readDetails(configuration).sandboxMode, mode, permissions) !== "danger-full-access",
+    readFault: explainSandboxCheck,
     switchOff: "set CLI_B_SANDBOX_MODE=danger-full-access where the container is the boundary",
   },
 };

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import type { CliFeatures, FeatureQuestion } from "../../executors/contract/cli-features.ts";
+import type { SandboxFault } from "../../executors/contract/sandbox-check.ts";
 import { findProgram, type FoundProgram } from "../../process/find-program.ts";
 import { runTool, type ToolResult } from "../../process/run-tool.ts";
 import { TemporaryHomeError } from "../../process/user-files/temporary-home.ts";
@@ -30,9 +31,8 @@ export type Located =
 export type GuardState = "proven" | "failed" | "ignored";
 
 /** Whether the CLI's own sandbox can work here, and what it printed if not. */
-export interface SandboxState {
+export interface SandboxState extends SandboxFault {
   readonly works: boolean;
-  readonly message: string;
 }
 
 /** CLI A alone takes 0.9 s for `--version` on a quiet machine; these bounds are for a loaded one. */
@@ -158,11 +158,9 @@ export async function trySandbox(
   if (!located.ok) return { works: false, message: located.reason };
   const command = [located.path, ...(options.executor.sandboxCheck?.args ?? [])];
   const result = await askCli(options, command, { timeoutMs: SANDBOX_TIMEOUT_MS, signal });
-  const printed = result.stderr.trim().split("\n").at(-1) ?? "";
-  return {
-    works: result.code === 0,
-    message: result.code === 0 ? "" : printed || `exit code ${result.code ?? "none"}`,
-  };
+  if (result.code === 0) return { works: true, message: "" };
+  const fault = options.executor.sandboxCheck?.readFault(result.stderr);
+  return { works: false, ...fault, message: fault?.message || `exit code ${result.code ?? "none"}` };
 }
 
 interface AskBounds {

@@ -75,10 +75,11 @@ const SANDBOX_KEPT_MS = { works: 600_000, fails: 5_000 } as const;
 const MAX_EVIDENCE_CHARACTERS = 300;
 
 /** @param switchOff - where the mode of an execution is what asks for the sandbox; a plan's and a review's cannot be another */
-function describeSandboxRemedy(switchOff: string | undefined): string {
+function describeSandboxRemedy(remedy: string | undefined, switchOff: string | undefined): string {
   const profile =
+    remedy ??
     "start the container with --security-opt seccomp=sandbox/seccomp.json, in Kubernetes with sandbox/deploy/seccomp-kubernetes.json " +
-    "as its localhostProfile; elsewhere allow user namespaces";
+      "as its localhostProfile; elsewhere allow user namespaces";
   return switchOff === undefined ? profile : `${profile}; or ${switchOff}`;
 }
 
@@ -129,7 +130,7 @@ export function createExecutorRuntime(options: ExecutorRuntimeOptions): Executor
     return ownFailure(
       "sandbox_unavailable",
       `The sandbox of ${cliName} cannot work here (${sandbox.message}).`,
-      describeSandboxRemedy(isChosenMode ? executor.sandboxCheck.switchOff : undefined),
+      describeSandboxRemedy(sandbox.remedy, isChosenMode ? executor.sandboxCheck.switchOff : undefined),
     );
   }
 

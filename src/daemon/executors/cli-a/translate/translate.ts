@@ -217,9 +217,10 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     const admitted = read.sessionID === undefined ? [] : admit(read.sessionID, native);
     if (halt !== undefined) return { events: [], halt };
     const text = stripEscapes(line.text);
-    // A record of a later version, or one that was cut off, can stand after the proof of success; noise cannot.
+    // What was cut off, or has another form, may undo the proof of success; noise and types of later versions do not.
     if (read.type === "error") ended.hasErrors = true;
-    if (read.reason !== "not_json" || text.startsWith("{")) noteLast("unknown", undefined);
+    if (read.reason === "bad_shape" || (read.reason === "not_json" && text.startsWith("{")))
+      noteLast("unknown", undefined);
     if (USAGE.test(text)) {
       ended.usageText ??= { on: "record", source: "stdout", line: line.number, name: USAGE_TEXT, text };
     }

@@ -8,6 +8,12 @@ export const BEFORE_ITEMS = "before any item";
 export const AFTER_COMPLETION = "after turn.completed";
 export const WITHOUT_COMPLETION = "without turn.completed";
 
+/** Said of a line of stderr: of the CLI's start, of what came after it, of the log, or the last line that is logged. */
+export const START_UP = "start-up message";
+export const LATER = "later message";
+export const LOGGED = "log";
+export const LAST_LOGGED = "last log line";
+
 /** Every sentence that names an HTTP status. */
 const STATUS = /(?:unexpected status|last status:|\(status) (\d{3})\b/;
 /** What the provider said, between the CLI's words around it. */

@@ -1,6 +1,7 @@
 import type { DescribedRule, FailureDraft, Fact, FailureRule } from "../../contract/failures.ts";
 import { decideFailure, describeRules, UNCLASSIFIED, quote } from "../../classification/rules.ts";
-import { AFTER_COMPLETION, isOfCompaction } from "./facts.ts";
+import { AFTER_COMPLETION, isOfCompaction, LAST_LOGGED } from "./facts.ts";
+import { readPanicReason } from "../records/panic.ts";
 import { PROVIDER_RULES } from "./provider-rules.ts";
 import { STDERR_RULES } from "./stderr-rules.ts";
 
@@ -48,6 +49,14 @@ const EXIT_RULES: readonly FailureRule[] = [
     seenIn: "docs/design.md §4",
   },
   {
+    id: "panic",
+    on: "stderr",
+    pattern: /^thread '.*panicked at/,
+    code: "crashed",
+    message: (fact) => `CLI B panicked: ${quote({ text: readPanicReason(fact.text) })}`,
+    seenIn: "cli-b/0.139.0/panic-reader-gone",
+  },
+  {
     id: "exit-panic",
     on: "exit",
     status: [101],
@@ -90,10 +99,21 @@ const FALLBACK_RULES: readonly FailureRule[] = [
   {
     id: "unexplained-error",
     on: "stderr",
+    name: new RegExp(`^(?!${LAST_LOGGED}$)`),
     pattern: /^(?:fatal |uncaught |unhandled )?(?:\w*Error|\w*Exception|error)\b/i,
     code: "crashed",
     message: (fact) => `CLI B ended abnormally: ${quote(fact)}`,
     seenIn: "docs/contracts/cli-b.md §6",
+    isProven: false,
+  },
+  {
+    // Such as the client of an MCP server that died.
+    id: "last-log-line",
+    on: "stderr",
+    name: new RegExp(`^${LAST_LOGGED}$`),
+    code: "crashed",
+    message: (fact) => `CLI B ended abnormally, and the last that it logged is ${quote(fact)}`,
+    seenIn: "docs/contracts/cli-b.md §2.4",
     isProven: false,
   },
   {

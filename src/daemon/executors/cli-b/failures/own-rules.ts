@@ -1,4 +1,5 @@
 import { quote } from "../../classification/rules.ts";
+import { SANDBOX_MISSING_REMEDY } from "../records/sandbox-fault.ts";
 import type { FailureRule } from "../../contract/failures.ts";
 
 /** What CLI B says of itself, not of an answer. Source: docs/contracts/cli-b.md §7. */
@@ -54,6 +55,15 @@ export const OWN_RULES: readonly FailureRule[] = [
     message: "The provider's base_url is not a URL.",
     remedy: "correct CLI_B_BASE_URL",
     seenIn: "cli-b/0.139.0/base-url-invalid",
+  },
+  {
+    id: "sandbox-missing",
+    on: "record",
+    pattern: /\bbubblewrap is unavailable\b/,
+    code: "sandbox_unavailable",
+    message: (fact) => `CLI B's sandbox is not installed: ${quote(fact)}`,
+    remedy: SANDBOX_MISSING_REMEDY,
+    seenIn: "docs/contracts/cli-b.md §7",
   },
   {
     // What a command in the sandbox did is no word about the sandbox, but for what creates it.

@@ -3,13 +3,12 @@ import { toEvidence, toExitFacts } from "../../classification/rules.ts";
 import type { Fact } from "../../contract/failures.ts";
 import { AFTER_COMPLETION, WITHOUT_COMPLETION } from "../failures/facts.ts";
 import { classify } from "../failures/failure.ts";
-import type { CliBRecord } from "../records/record.ts";
 
 /** What the records of a process come to, kept up to date while they are read. */
 export interface Ended {
-  /** Type of the last record; "unknown" for one this version does not know. */
-  lastRecord: CliBRecord["type"] | "unknown" | undefined;
-  /** The last `turn.completed`. */
+  /** Whether any record was printed that is known: the CLI did start. */
+  hasRecords: boolean;
+  /** The last `turn.completed`, until the turn fails or another begins: what else comes after it belongs to the same turn. */
   completed: Pick<Fact, "source" | "line" | "text"> | undefined;
   /** A final `error` whose `turn.failed` has not been seen. */
   error: Fact | undefined;
@@ -30,7 +29,7 @@ interface EndingInput {
 /**
  * Decides whether a process completed its turn, and if not, why.
  *
- * Law 4: only exit code 0 and `turn.completed` as the last record are proof of success. Where turnd ended the process
+ * Law 4: only exit code 0 and `turn.completed`, with no failure after it, are proof of success. Where turnd ended the process
  * itself, neither its exit nor what is missing proves anything; its own words still do.
  * @see docs/contracts/cli-b.md §2.5
  */
@@ -39,7 +38,7 @@ export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | 
   const { exit, wasStopped } = outcome;
   // A thread that never said which it is may be another one than the requested.
   const isKnown = input.requestedSession === null || nativeSessionId !== null;
-  const completed = isKnown && ended.lastRecord === "turn.completed" ? ended.completed : undefined;
+  const completed = isKnown ? ended.completed : undefined;
   const exits = toExitFacts(exit, completed !== undefined ? AFTER_COMPLETION : WITHOUT_COMPLETION);
   if (completed !== undefined && exit?.code === 0) {
     return { proof: { evidence: [completed, ...exits].map(toEvidence), seenIn: "cli-b/0.139.0/text-answer" } };

@@ -1,5 +1,6 @@
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
 import type { TranslatedEvent } from "../../contract/translator.ts";
+import { isSandboxMissing, readSandboxFault, SANDBOX_MISSING_REMEDY } from "../records/sandbox-fault.ts";
 import { toToolCall, toToolEnd, type ToolCall, type ToolItem } from "./items.ts";
 
 /** The tool calls of one process: which are open, and what happened to them. */
@@ -26,10 +27,11 @@ export function createToolTracker(): ToolTracker {
   /** Where the sandbox cannot be created, each command fails and the turn goes on. Source: docs/contracts/cli-b.md §8. */
   function warnOfSandbox(item: ToolItem, native: Native): TranslatedEvent[] {
     if (hasWarnedOfSandbox || item.type !== "command_execution" || item.status !== "failed") return [];
-    const reason = /^bwrap: .*/m.exec(item.aggregated_output)?.[0];
+    const reason = readSandboxFault(item.aggregated_output);
     if (reason === undefined) return [];
     hasWarnedOfSandbox = true;
-    const message = `the CLI's own sandbox cannot work here, its commands fail: ${reason.slice(0, 300)}`;
+    const remedy = isSandboxMissing(reason) ? `; ${SANDBOX_MISSING_REMEDY}` : "";
+    const message = `the CLI's own sandbox cannot work here, its commands fail: ${reason.slice(0, 300)}${remedy}`;
     return [{ ...warningEvent("sandbox_unavailable", message), native }];
   }
 

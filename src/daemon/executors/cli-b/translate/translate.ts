@@ -41,7 +41,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
   const stderr = createStderrReader(history);
   const notices = new Set<string>();
   const ended: Ended = {
-    lastRecord: undefined,
+    hasRecords: false,
     completed: undefined,
     error: undefined,
     failed: undefined,
@@ -72,12 +72,13 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
 
   function translate(record: CliBRecord, native: Native): Translation {
     const { failed, error } = ended;
-    ended.lastRecord = record.type;
+    ended.hasRecords = true;
     if (record.type !== "error") ended.retryCause = undefined;
     switch (record.type) {
       case "thread.started":
         return bind(record.thread_id, native);
       case "turn.started":
+        ended.completed = undefined;
         return NOTHING;
       case "item.started":
         return { events: startItem(record.item, native) };
@@ -96,11 +97,13 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
         ended.error = undefined;
         return { events: [failed, error].flatMap((fact) => (fact === undefined ? [] : [passedError(fact)])) };
       case "turn.failed":
+        ended.completed = undefined;
         ended.failed = toProviderFact(record.error.message, { line: native.line, hasItems });
         ended.error = undefined;
         // The same text was printed as `error` just before: it is shown once, as the failure.
         return { events: error === undefined || error.words === record.error.message ? [] : [passedError(error)] };
       case "error":
+        ended.completed = undefined;
         return { events: translateError(record.message, native) };
     }
   }
@@ -210,8 +213,6 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       return translate(record, "item" in record ? { line: number, type, id: record.item.id } : { line: number, type });
     }
     const type = "type" in read && read.type !== undefined ? { type: read.type } : {};
-    // A record of a later version can stand after the proof of success; noise that is no record cannot.
-    if (read.reason !== "not_json") ended.lastRecord = "unknown";
     const data = { reason: read.reason, line: line.text };
     return { events: [{ type: "record.unknown", data, native: { line: line.number, ...type } }] };
   }
@@ -229,7 +230,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       const lastTotal = usageAfter ?? before;
       const explained =
         halt === undefined
-          ? explainEnding({ ended, outcome, stderr: stderr.facts(), input, nativeSessionId })
+          ? explainEnding({ ended, outcome, stderr: stderr.facts(ended.hasRecords), input, nativeSessionId })
           : { failure: halt };
       const historyLost = history.lost();
       return {
