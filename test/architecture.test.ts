@@ -296,6 +296,44 @@ test("only the main files touch process.env and process.exit", () => {
   expect(findWritten(/\bprocess\.(env|exit)\b/).toSorted()).toEqual(mains);
 });
 
+/** Every file of turnd that starts a process, and as whom. Whatever else is done as the CLIs' user is a task of `startAsUser`. */
+const STARTERS = [
+  // As turnd's own user: what takes away orphans.
+  "src/daemon/doctor/processes.ts",
+  // A keeper, as turnd's own user; what it runs as the CLIs' ends with it.
+  "src/daemon/process/keeper/keeper.ts",
+  "src/daemon/process/keeper/piped-keeper.ts",
+  // The starter, as turnd's own user.
+  "src/daemon/process/starter/starter.ts",
+  // `sandbox/helper`.
+  "src/daemon/process/user-process.ts",
+  // flock, as turnd's own user.
+  "src/daemon/storage/lock.ts",
+];
+
+test("turnd starts processes in known places only, and one of them does all as the CLIs' user besides keepers", () => {
+  const started = edges.filter(
+    ({ from, to }) => from.startsWith("src/daemon/") && /^(node:child_process|node:cluster|execa)$/.test(to),
+  );
+  expect([...new Set(started.map(({ from }) => from))].toSorted()).toEqual(STARTERS);
+  // Commands of keepers: they switch users by themselves.
+  const switching = files.filter(
+    (file) => file.startsWith("src/daemon/") && /\basUser\(/.test(sources.get(file) ?? ""),
+  );
+  expect(switching.toSorted()).toEqual([
+    "src/daemon/process/keeper/keeper.ts",
+    "src/daemon/process/run-as.ts",
+    "src/daemon/terminal/relay.ts",
+  ]);
+});
+
+test("what is done as the CLIs' user and not in a CLI's place starts no program: a tool could trace it", async () => {
+  for (const name of ["file-tree", "write-home", "work-on-files"]) {
+    const text = (await readFile(join("sandbox", name), "utf8")).replace(/(^|\s)#.*$/gm, "");
+    expect([name, /\b(system|exec|fork|qx)\b|'-\||'\|-'/.exec(text)?.[0]]).toEqual([name, undefined]);
+  }
+});
+
 test("turn.json is written at a turn's admission and by the turn's owner only", () => {
   const writers = findWritten(/\b(write|draft)TurnFile\b/).map((file) => file.replace("src/daemon/turns/", ""));
   expect(writers.toSorted()).toEqual(["lifecycle/turn-file.ts", "lifecycle/turn.ts", "store/turn-store.ts"]);

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readProcess } from "../../src/daemon/process/keeper/process-table.ts";
@@ -175,5 +175,33 @@ test.runIf(!CLI_USER.isSelf)(
     expect(found.filter((text) => /^Max data size +1073741824 /m.test(text))).toHaveLength(1);
     worker.stdin.end();
     await worker.ended;
+  },
+);
+
+test.each(["link", "pipe", "whole"])(
+  "git of a diff runs nothing of a submodule, though a tool has put an index in its place: a %s",
+  async (kind) => {
+    const directory = temporaryDirectory(onTestFinished);
+    const workspace = userDirectory(join(directory, "workspace"));
+    const state = join(directory, "state");
+    mkdirSync(state, { mode: 0o711 });
+    await makeGitDirectory(gitDirectoryIn(state));
+    const script = `set -e; export HOME=${directory}; cd ${workspace}
+git() { command git -c user.name=a -c user.email=a@a -c init.defaultBranch=main "$@"; }
+printf '#!/bin/sh\\ntouch ${workspace}/ran\\ncat\\n' > evil; chmod +x evil; git init -q .; git add .; git commit -qm a
+git init -q sub; cd sub; echo x > x; echo "x filter=evil" > .gitattributes; git add .; git commit -qm b
+git config filter.evil.clean ${workspace}/evil; git config core.fsmonitor ${workspace}/evil; cd ..
+cp .git/index evil-index
+GIT_INDEX_FILE=${workspace}/evil-index git update-index --add --cacheinfo 160000,$(git -C sub rev-parse HEAD),sub
+echo z > sub/x; rm -f ran; mkdir -p store/objects
+case ${kind} in link) ln -s ${workspace}/evil-index store/index;; pipe) mkfifo store/index;; whole) cp evil-index store/index;; esac`;
+    const made = await runTool(["/bin/bash", "-c", script], { ...limits, env: { PATH: "/usr/bin:/bin" } });
+    expect(made).toMatchObject({ code: 0, stderr: "" });
+    const inHex = Buffer.from(workspace).toString("hex");
+    const task = ["changes", "snapshot", gitDirectoryIn(state), join(workspace, "store"), inHex];
+    const { stdout } = await runTask(task, { ...limits, timeoutMs: kind === "pipe" ? 2_000 : 60_000 });
+    if (kind === "pipe") expect(stdout).not.toMatch(/^tree/);
+    else expect(stdout).toMatch(/^tree /);
+    expect(existsSync(join(workspace, "ran"))).toBe(false);
   },
 );
