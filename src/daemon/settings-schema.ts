@@ -92,7 +92,8 @@ export const SettingsSchema = z.object({
     description: "Longest silence on stdout; 0 is off",
   }),
   TURND_START_TIMEOUT_MS: integer(MINUTE, 0, 60 * MINUTE).meta({
-    description: "Longest wait for a first byte on stdout or stderr; 0 is off",
+    description:
+      "Longest wait for a first byte on stdout; what CLI A's log shows of a wait for the model does not count; 0 is off",
   }),
   TURND_CANCEL_GRACE_MS: integer(2_000, 0, MINUTE).meta({ description: "Between asking a CLI to stop and killing it" }),
   TURND_MAX_OUTPUT_BYTES: integer(1_073_741_824, 1).meta({

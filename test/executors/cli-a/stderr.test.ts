@@ -28,6 +28,11 @@ const limited = {
 };
 const stopped = { exit: { code: null, signal: "SIGKILL" }, wasStopped: true } as const;
 
+test("a request in the log is asked, and answered when its session goes on", () => {
+  const { translations } = translate([created(SESSION), loop(SESSION), request(SESSION), loop(SESSION), stepStart()]);
+  expect(translations.map(({ request: sign }) => sign)).toEqual([undefined, "answered", "asked", "answered", undefined]);
+});
+
 describe("the session in the log", () => {
   test("is bound before the first byte on stdout, and once", () => {
     const { events } = translate([created(SESSION), stepStart(), stepFinish("stop")]);

@@ -26,8 +26,13 @@ export interface TranslatorInput {
 /** An event and the line it comes from. */
 export type TranslatedEvent = TurnEvent & { readonly native?: Native };
 
+/** What a CLI's log shows of a request to the model; a CLI that logs nothing of it gives none. */
+export type RequestSign = "asked" | "answered";
+
 export interface Translation {
   readonly events: readonly TranslatedEvent[];
+  /** What the line shows of the latest request to the model. */
+  readonly request?: RequestSign;
   /** A step has ended and no tool is open: a steered turn may be stopped here. */
   readonly isStepBoundary?: boolean;
   /** The process must not go on: another session than the requested one came back, or the CLI repeats itself without end. Becomes the failure. */

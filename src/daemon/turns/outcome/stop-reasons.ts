@@ -23,7 +23,8 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopMeaning>> = {
   shutdown: { code: "daemon_stopped", message: "turnd was stopped while the turn ran." },
   start_timeout: {
     code: "start_timeout",
-    message: "The CLI printed nothing after its start and was ended by TURND_START_TIMEOUT_MS.",
+    message:
+      "The CLI printed nothing on stdout after its start, although no answer of the model was awaited, and was ended by TURND_START_TIMEOUT_MS.",
   },
   idle_timeout: {
     code: "idle_timeout",

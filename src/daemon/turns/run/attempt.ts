@@ -124,7 +124,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   function notice(report: OutputReport): void {
     switch (report.type) {
       case "output_read":
-        watch.observe(report.batch);
+        watch.observe({ ...report.batch, request: report.request });
         output.observe(report.batch);
         for (const [record, line] of unlooked) lookForDrift(record, line);
         unlooked = [];

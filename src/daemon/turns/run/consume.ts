@@ -1,4 +1,11 @@
-import type { Ending, Outcome, OutputLine, TranslatedEvent, Translator } from "../../executors/contract/translator.ts";
+import type {
+  Ending,
+  Outcome,
+  OutputLine,
+  TranslatedEvent,
+  RequestSign,
+  Translator,
+} from "../../executors/contract/translator.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { isBlank } from "../../executors/contract/json-line.ts";
 import type { OutputBatch, TakeBatch } from "../../process/output/follow.ts";
@@ -12,7 +19,7 @@ const MAX_HELD_CHARACTERS = 33_554_432;
 /** What is noticed while output is read. */
 export type OutputReport =
   /** Of every batch, when its events are on their way: no reader of them waits for what is made of this. */
-  | { readonly type: "output_read"; readonly batch: OutputBatch }
+  | { readonly type: "output_read"; readonly batch: OutputBatch; readonly request: RequestSign | undefined }
   /** The process must not go on; what it prints after this is not passed on. */
   | { readonly type: "halted"; readonly halt: FailureDraft }
   | { readonly type: "step_boundary" };
@@ -76,10 +83,12 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
     const translated: Translated = { events: [], lines: [] };
     // Of what was printed since the last look only the last line shows where the process is now.
     let isAtBoundary = false;
+    let request: RequestSign | undefined;
     for (const line of batch.lines) {
       const isRecord = line.source === "stdout" && !isBlank(line.text);
       if (isRecord) counts.records += 1;
       const translation = options.translator.push(line);
+      request = translation.request ?? request;
       if (halt !== undefined) continue;
       for (const event of translation.events) {
         translated.events.push(event);
@@ -90,7 +99,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
       if (translation.halt !== undefined) stop(translation.halt);
     }
     const passing = pass(translated);
-    options.report({ type: "output_read", batch });
+    options.report({ type: "output_read", batch, request });
     // Only then it is known whether it is news, or what an earlier daemon has passed.
     if (!isAtBoundary) return passing;
     const reportBoundary = (): void => options.report({ type: "step_boundary" });

@@ -1,3 +1,4 @@
+import type { RequestSign } from "../../executors/contract/translator.ts";
 import type { WatchReason } from "../lifecycle/inputs.ts";
 import type { OutputBatch } from "../../process/output/follow.ts";
 
@@ -14,14 +15,16 @@ export interface WatchOptions {
 /** Three clocks over one process. */
 export interface Watch {
   /** Takes note of what was read. */
-  observe(batch: Pick<OutputBatch, "stdoutBytes" | "stderrBytes">): void;
+  observe(output: Pick<OutputBatch, "stdoutBytes"> & { readonly request: RequestSign | undefined }): void;
   /** Stops the clocks. Safe to call twice. */
   stop(): void;
 }
 
 /**
- * Starts the watchdogs of a process: no first byte on stdout or stderr, no new byte on stdout, and the
- * whole turn. Each is separate; the first to fire is the one that is reported.
+ * Starts the watchdogs of a process: no first byte on stdout, no new byte on stdout, and the whole turn.
+ *
+ * What a CLI logs before it works proves no start: one that hangs has logged that too. But while it waits for the model's first
+ * answer, which CLI A's log shows, the provider is what is slow. An answer without a byte on stdout is none to anyone. Each is separate; the first to fire is the one that is reported.
  */
 export function startWatch(options: WatchOptions): Watch {
   let stdoutBytes = 0;
@@ -41,17 +44,26 @@ export function startWatch(options: WatchOptions): Watch {
     timers.set(reason, setTimeout(fire, Math.max(0, delayMs), reason));
   }
 
-  if (options.startTimeoutMs > 0) arm("start_timeout", options.startTimeoutMs);
+  function armStart(): void {
+    disarm("start_timeout");
+    if (options.startTimeoutMs > 0) arm("start_timeout", options.startTimeoutMs);
+  }
+  function disarm(reason: WatchReason): void {
+    clearTimeout(timers.get(reason));
+    timers.delete(reason);
+  }
+
+  armStart();
   if (options.idleTimeoutMs > 0) arm("idle_timeout", options.idleTimeoutMs);
   if (options.turnRemainingMs !== undefined) arm("turn_timeout", options.turnRemainingMs);
 
   return {
-    observe(batch) {
+    observe(output) {
       if (isStopped) return;
-      clearTimeout(timers.get("start_timeout"));
-      timers.delete("start_timeout");
-      if (batch.stdoutBytes > stdoutBytes) {
-        stdoutBytes = batch.stdoutBytes;
+      if (output.request === "asked" || output.stdoutBytes > 0) disarm("start_timeout");
+      else if (output.request === "answered") armStart();
+      if (output.stdoutBytes > stdoutBytes) {
+        stdoutBytes = output.stdoutBytes;
         timers.get("idle_timeout")?.refresh();
       }
     },

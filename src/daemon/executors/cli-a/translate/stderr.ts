@@ -1,5 +1,5 @@
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
-import type { Outcome, OutputLine, TranslatedEvent } from "../../contract/translator.ts";
+import type { Outcome, OutputLine, RequestSign, TranslatedEvent } from "../../contract/translator.ts";
 import type { Fact } from "../../contract/failures.ts";
 import {
   LAST_WORDS,
@@ -22,7 +22,11 @@ export interface SessionSign {
 
 /** Reads CLI A's stderr: its log, the notices it prints for people, and what it says when it cannot start. */
 export interface StderrReader {
-  push(line: OutputLine): { readonly events: readonly TranslatedEvent[]; readonly session?: SessionSign };
+  push(line: OutputLine): {
+    readonly events: readonly TranslatedEvent[];
+    readonly session?: SessionSign;
+    readonly request?: RequestSign;
+  };
   /**
    * What the failure table may look at.
    *
@@ -63,6 +67,8 @@ const MAX_SESSIONS = 1_000;
 const ASKED = "! permission requested: ";
 const REJECTED = "); auto-rejecting";
 const FALLBACK = /^!\s+(agent ".*\. Falling back to default agent)$/;
+/** A session's first step begins before it asks. */
+const REQUESTS: Partial<Record<LogLine["kind"], RequestSign>> = { request: "asked", step: "answered" };
 const COMPACTED = "The conversation fills the model's context: CLI A asks for a summary to go on with.";
 const BROKE_OFF = "The provider's answer broke off before its end.";
 
@@ -185,7 +191,12 @@ export function createStderrReader(isResume: boolean): StderrReader {
       const timed = readLogLine(text);
       if (timed === undefined) return { events: text.trim() === "" ? [] : readPlain(text, native) };
       const session = readSign(timed.log);
-      return { events: readLog(timed, native), ...(session === undefined ? {} : { session }) };
+      const request = REQUESTS[timed.log.kind];
+      return {
+        events: readLog(timed, native),
+        ...(session === undefined ? {} : { session }),
+        ...(request === undefined ? {} : { request }),
+      };
     },
     facts(lastRecordMs, { exit, wasStopped }) {
       const isCurrent = ({ latestMs }: Pick<FailedRequest, "latestMs">): boolean =>

@@ -234,9 +234,9 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   }
 
   function pushStderr(line: OutputLine): Translation {
-    const { events, session: sign } = stderr.push(line);
-    if (sign === undefined) return { events };
-    return { events: [...session.admitSign(sign, { source: "stderr", line: line.number }), ...events] };
+    const { events, session: sign, ...rest } = stderr.push(line);
+    if (sign === undefined) return { ...rest, events };
+    return { ...rest, events: [...session.admitSign(sign, { source: "stderr", line: line.number }), ...events] };
   }
 
   function explain(outcome: Outcome): Pick<Ending, "failure" | "proof"> {
