@@ -76,8 +76,9 @@ export function planHome(input: HomeInput): HomePlan {
       `data/${name}/auth.json`,
       `.${name}`,
     ]),
-    // Where it looks for `rg` that is not on PATH, at a start and in a plan too.
-    emptied: names.map((name) => `cache/${name}/bin`),
+    // Programs that it starts when PATH lacks them, and a catalogue of providers, their addresses, packages, limits and prices,
+    // which it believes before its own: all of it is in the binary as well, or fetched anew.
+    emptied: names.map((name) => `cache/${name}`),
     // What its stderr has too; 1.18.33 adds to one file for as long as the session lives.
     leftovers: names.map((name) => `data/${name}/log`),
     env: {
