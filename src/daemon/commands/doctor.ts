@@ -13,6 +13,7 @@ import { toRunAs, type RunAs } from "../process/run-as.ts";
 import { createTemporaryHomes } from "../process/user-files/temporary-home.ts";
 import { assertPlaces } from "../serve/places.ts";
 import { resolveProtectedPath } from "../process/user-files/protected-path.ts";
+import { protectSearchPath } from "../process/user-files/search-path.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
 import { makeUserDirectory } from "../process/user-files/user-directory.ts";
 import { createExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
@@ -140,6 +141,10 @@ async function describeSubject(
   const { values } = settings;
   const runAs = toRunAs(settings.runAs, sandboxDirectory);
   const env = { SHELL: "/bin/bash", ...settings.passedEnv };
+  const { values, runAs } = settings;
+  // As the daemon does.
+  const { path } = await protectSearchPath(settings.passedEnv["PATH"], runAs);
+  const env = { SHELL: "/bin/bash", ...settings.passedEnv, PATH: path };
   const scratch = join(directory, "user");
   // As the daemon does; a home that is left is removed with the directory around it.
   const withTemporaryHome = createTemporaryHomes({ places: [directory], runAs, onLeft: () => undefined });

@@ -8,6 +8,7 @@ import { tryKeeper, type KeeperState } from "../process/keeper/keeper-check.ts";
 import { HomeError } from "../process/user-files/change-home.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
 import { createTemporaryHomes, removeTemporaryHomes } from "../process/user-files/temporary-home.ts";
+import { protectSearchPath } from "../process/user-files/search-path.ts";
 import type { Starter } from "../process/starter/starter.ts";
 import { openSessionStore } from "../sessions/session-store.ts";
 import type { Settings } from "../settings.ts";
@@ -63,12 +64,16 @@ export async function createTurnParts({
     attempt("configurations could not be rendered", () => renderConfigurations(configured, home)),
     attempt("what turns change is not recorded", () => makeGitDirectory(gitDirectory)),
   ]);
+  const search = await protectSearchPath(settings.passedEnv["PATH"], runAs);
   const warnings = [
+    ...search.dropped.map(
+      (entry) => `PATH: "${entry}" is left out for the CLIs, since their user can put programs there`,
+    ),
     ...configured.flatMap(({ configuration }) => configuration.warnings),
     ...describeKeeper(keeper, runAs.isSelf),
     ...notMade.flat(),
   ];
-  const baseEnv = { SHELL: "/bin/bash", ...settings.passedEnv };
+  const baseEnv = { SHELL: "/bin/bash", ...settings.passedEnv, PATH: search.path };
   const index = openStateIndex({
     path: join(stateDirectory, "index.db"),
     sessionsDirectory: join(stateDirectory, "sessions"),
