@@ -140,8 +140,6 @@ async function describeSubject(
 ): Promise<Omit<Subject, "signal">> {
   const { values } = settings;
   const runAs = toRunAs(settings.runAs, sandboxDirectory);
-  const env = { SHELL: "/bin/bash", ...settings.passedEnv };
-  const { values, runAs } = settings;
   // As the daemon does.
   const { path } = await protectSearchPath(settings.passedEnv["PATH"], runAs);
   const env = { SHELL: "/bin/bash", ...settings.passedEnv, PATH: path };

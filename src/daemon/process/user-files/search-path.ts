@@ -2,6 +2,9 @@ import { lstat, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import type { RunAs } from "../run-as.ts";
 
+/** The user whose reach is asked about. */
+type User = Pick<RunAs, "uid" | "gid" | "isSelf">;
+
 const MODE = { group: 0o020, others: 0o002, sticky: 0o1000 } as const;
 /** What a system searches that is told nothing. An empty search path would mean the working directory. */
 const DEFAULT = "/usr/local/bin:/usr/bin:/bin";
@@ -19,7 +22,7 @@ export interface SearchPath {
  * above there, whether it exists or not. Entries come without links, since a link on the way may be that user's. Where that
  * user is turnd's own nothing is kept from it: what does not exist is dropped, and what depends on the working directory.
  */
-export async function protectSearchPath(given: string | undefined, runAs: RunAs): Promise<SearchPath> {
+export async function protectSearchPath(given: string | undefined, runAs: User): Promise<SearchPath> {
   const kept: string[] = [];
   const dropped: string[] = [];
   for (const entry of (given ?? DEFAULT).split(":")) {
@@ -33,7 +36,7 @@ export async function protectSearchPath(given: string | undefined, runAs: RunAs)
 }
 
 /** Whether that user could put no program there. */
-async function isOutOfReach({ resolved, rest }: Existing, runAs: RunAs): Promise<boolean> {
+async function isOutOfReach({ resolved, rest }: Existing, runAs: User): Promise<boolean> {
   if (runAs.isSelf) return rest === "";
   for (let directory = resolved; ; directory = dirname(directory)) {
     const found = await lstat(directory).catch(() => undefined);
