@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmodSync, cpSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -114,8 +114,15 @@ test.runIf(IS_ROOT)(
 test.runIf(IS_ROOT)("it finds a keeper that does not start", async () => {
   const subject = machine();
   const sandboxDirectory = join(subject.directory, "sandbox");
-  cpSync(join(REPOSITORY, "sandbox/write-home"), join(sandboxDirectory, "write-home"));
-  writeFileSync(join(sandboxDirectory, "keeper"), "use No::Such::Module;\n");
+  for (const name of ["helper", "file-tree", "write-home", "work-on-files", "track-changes"]) {
+    cpSync(join(REPOSITORY, "sandbox", name), join(sandboxDirectory, name));
+  }
+  // What the helper takes of it is there.
+  const keeper = readFileSync(join(REPOSITORY, "sandbox/keeper"), "utf8");
+  writeFileSync(
+    join(sandboxDirectory, "keeper"),
+    keeper.replace("package Keeper;", "package Keeper;\nrequire No::Such::Module unless caller;"),
+  );
   expect(await findings({ ...subject, sandboxDirectory })).toEqual({
     keeper: expect.stringMatching(/^fault: no turn can run: /),
   });
