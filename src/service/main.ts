@@ -1,6 +1,7 @@
 import { text } from "node:stream/consumers";
 import { runCommandLine, type ExitCode } from "./commands/command-line.ts";
 import { runDoctor } from "./commands/doctor.ts";
+import { endCredentialsOf } from "./commands/end-credentials.ts";
 import { migrateDatabase } from "./commands/migrate.ts";
 import { describeService } from "./commands/openapi.ts";
 import { ResetRefused, resetPasswordOf } from "./commands/reset-password.ts";
@@ -21,6 +22,10 @@ async function main(args: readonly string[]): Promise<ExitCode> {
       if (process.stdin.isTTY)
         throw new ResetRefused("the new password is read from standard input: send it there, see docs/service.md");
       await resetPasswordOf(settings(), username, { input: await text(process.stdin), out: process.stdout });
+      return 0;
+    },
+    async "end-credentials"() {
+      await endCredentialsOf(settings(), process.stdout);
       return 0;
     },
     doctor: async () => ((await runDoctor(settings(), process.stdout)) ? 0 : 1),

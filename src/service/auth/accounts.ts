@@ -5,6 +5,7 @@ import { lockName } from "../storage/advisory-lock.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import { sqlState, violatedConstraint, type Transaction } from "../storage/transaction.ts";
+import { anotherNumber } from "./another-number.ts";
 import { writeAudit, type Actor } from "./audit.ts";
 import { managesUser, requireRole, type Caller } from "./caller.ts";
 import { assertGoodPassword, type Passwords } from "./passwords.ts";
@@ -114,7 +115,7 @@ export function createAccounts(options: AccountsOptions) {
             is_enabled: isEnabled,
             updated_at: sql<Date>`now()`,
             ...(hash === undefined ? {} : { password_hash: hash }),
-            ...(endsTokens ? { epoch: row.epoch + 1 } : {}),
+            ...(endsTokens ? { epoch: anotherNumber("epoch") } : {}),
             ...(body.display_name === undefined ? {} : { display_name: body.display_name }),
             ...(body.quota === undefined ? {} : { quota: json(body.quota) }),
           })
@@ -148,7 +149,7 @@ export function createAccounts(options: AccountsOptions) {
           deleted_at: sql<Date>`now()`,
           updated_at: sql<Date>`now()`,
           is_enabled: false,
-          epoch: row.epoch + 1,
+          epoch: anotherNumber("epoch"),
           password_hash: null,
         })
         .where("id", "=", id)

@@ -65,7 +65,7 @@ export function createCredentials(storage: Storage, tokens: Tokens): Credentials
     const row = await storage.db
       .selectFrom("account")
       .select(["id", "username", "role", "department_id"])
-      .where("id", "=", claims.userId)
+      .where("uid", "=", claims.uid)
       .where("epoch", "=", claims.epoch)
       .where("is_enabled", "=", true)
       .where("deleted_at", "is", null)

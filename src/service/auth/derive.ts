@@ -1,4 +1,5 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import type { Quota } from "../api/common.ts";
 
 /** A key for one purpose, out of a secret of the environment. */
 export function deriveKey(secret: string, purpose: string): Buffer {
@@ -9,23 +10,26 @@ export function sha256(text: string): Buffer {
   return createHash("sha256").update(text, "utf8").digest();
 }
 
-/** Makes API keys' secrets again and again from what identifies their creation. Source: docs/service.md. */
+/** Makes API keys' secrets again and again from what identifies them. Source: docs/service.md. */
 export interface KeyDerivation {
-  /** The same for the same user and request id for as long as the master secret is. */
-  secretOf(userId: number, requestId: string): string;
+  /** Of a key by its random uid: no other key has this secret, in this database or in another. */
+  secretOf(uid: string): string;
+  /** Of a key without one. A user's id and request id are another's after a restore, so no new key has it. */
+  secretOfVersion1(userId: number, requestId: string): string;
 }
 
 export function createKeyDerivation(masterSecret: string): KeyDerivation {
-  const key = deriveKey(masterSecret, "svkey/v1 derivation");
+  const [version1, version2] = [
+    deriveKey(masterSecret, "svkey/v1 derivation"),
+    deriveKey(masterSecret, "svkey/v2 derivation"),
+  ];
+  const derive = (key: Buffer, ...message: readonly string[]): string => {
+    const digest = createHmac("sha256", key).update(Buffer.concat(message.map(lengthPrefixed)));
+    return `svkey_${digest.digest("hex").slice(0, 48)}`;
+  };
   return {
-    secretOf(userId, requestId) {
-      const message = Buffer.concat([
-        lengthPrefixed("svkey-v1"),
-        lengthPrefixed(String(userId)),
-        lengthPrefixed(requestId),
-      ]);
-      return `svkey_${createHmac("sha256", key).update(message).digest("hex").slice(0, 48)}`;
-    },
+    secretOf: (uid) => derive(version2, "svkey-v2", uid),
+    secretOfVersion1: (userId, requestId) => derive(version1, "svkey-v1", String(userId), requestId),
   };
 }
 
@@ -37,11 +41,26 @@ function lengthPrefixed(text: string): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
+/** What makes a key another one. */
+export interface HashedIntent {
+  readonly userId: number;
+  readonly name: string;
+  readonly expiresAt: Date | null;
+  readonly departmentId?: number | null | undefined;
+  readonly quota?: Quota | undefined;
+}
+
 /** What a creation was meant to be: a repeat has to mean the same. */
-export function keyIntentHash(intent: { name: string; expiresAt: Date | null; userId: number }): Buffer {
-  return sha256(
-    JSON.stringify(["svkey-intent-v1", intent.name, intent.expiresAt?.toISOString() ?? null, intent.userId]),
-  );
+export function keyIntentHash({ name, expiresAt, userId, departmentId, quota = {} }: HashedIntent): Buffer {
+  const { runs_per_day: runs, tokens_per_day: tokens, active_runs: active } = quota;
+  const limits = [runs ?? null, tokens ?? null, active ?? null];
+  const expiry = expiresAt?.toISOString() ?? null;
+  return sha256(JSON.stringify(["svkey-intent-v2", name, expiry, userId, departmentId ?? null, limits]));
+}
+
+/** Of a key of version 1, which has kept no more of its intent. */
+export function keyIntentHashOfVersion1({ name, expiresAt, userId }: HashedIntent): Buffer {
+  return sha256(JSON.stringify(["svkey-intent-v1", name, expiresAt?.toISOString() ?? null, userId]));
 }
 
 /** The token of one generation of a sandbox. */

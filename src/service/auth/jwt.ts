@@ -4,7 +4,8 @@ import { z } from "zod";
 
 /** The claims of a token: whose it is and which logins of that user it belongs to. */
 export interface TokenClaims {
-  readonly userId: number;
+  /** The account's, not its id: that is another's after a restore of an older backup. */
+  readonly uid: string;
   readonly epoch: number;
 }
 
@@ -23,11 +24,9 @@ const ALGORITHM = "HS256";
 const MOST_CACHED = 10_000;
 
 const Claims = z.object({
-  sub: z
-    .string()
-    .regex(/^[1-9]\d{0,9}$/)
-    .transform(Number),
-  epoch: z.int(),
+  sub: z.uuid(),
+  // As large as the column: a larger one is no token of ours, not a fault of the database.
+  epoch: z.int32(),
   jti: z.string(),
   exp: z.number(),
 });
@@ -44,10 +43,10 @@ export function createTokens(secret: string, ttlMs: number): Tokens {
 
   return {
     ttlMs,
-    sign: ({ userId, epoch }) =>
+    sign: ({ uid, epoch }) =>
       new SignJWT({ epoch })
         .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
-        .setSubject(String(userId))
+        .setSubject(uid)
         .setIssuer(ISSUER)
         .setAudience(ISSUER)
         .setIssuedAt()
@@ -58,7 +57,7 @@ export function createTokens(secret: string, ttlMs: number): Tokens {
       // Not the token itself: it is a secret.
       const digest = createHash("sha256").update(token).digest("base64");
       const known = verified.get(digest);
-      if (known !== undefined && Date.now() < known.expiresAt) return { userId: known.userId, epoch: known.epoch };
+      if (known !== undefined && Date.now() < known.expiresAt) return { uid: known.uid, epoch: known.epoch };
       try {
         const { payload } = await jwtVerify(token, key, {
           algorithms: [ALGORITHM],
@@ -68,8 +67,8 @@ export function createTokens(secret: string, ttlMs: number): Tokens {
         });
         const claims = Claims.safeParse(payload);
         if (!claims.success) return undefined;
-        const { sub: userId, epoch, exp } = claims.data;
-        return cacheClaims(digest, { userId, epoch }, exp * 1_000);
+        const { sub: uid, epoch, exp } = claims.data;
+        return cacheClaims(digest, { uid, epoch }, exp * 1_000);
       } catch (error) {
         // Whatever is wrong with it, it is no token of ours: the caller gets one answer for all.
         if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;

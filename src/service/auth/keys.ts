@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { sql, type Selectable } from "kysely";
 import type { ApiKey, UpdateKeyBody } from "../api/auth.ts";
 import { Quota } from "../api/common.ts";
@@ -10,7 +11,7 @@ import type { Transaction } from "../storage/transaction.ts";
 import type { KnownActor } from "./accounts.ts";
 import { writeAudit } from "./audit.ts";
 import { managesUser, type Caller } from "./caller.ts";
-import { keyIntentHash, sha256, type KeyDerivation } from "./derive.ts";
+import { keyIntentHash, keyIntentHashOfVersion1, sha256, type KeyDerivation } from "./derive.ts";
 import { lockUser } from "./users.ts";
 
 /** What a key is to be. */
@@ -44,29 +45,30 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
     if (user.id !== actor.caller.userId && !managesUser(actor.caller, user)) {
       throw new ApiProblem("forbidden", "you do not manage the keys of this user");
     }
-    const { departmentId } = intent;
-    if (departmentId !== undefined && departmentId !== null && departmentId !== user.department_id) {
-      throw new ApiProblem("department_mismatch", "department_id is not that of the user");
-    }
     await lockName(trx, "api_key", intent.userId, intent.requestId);
-    const secret = derivation.secretOf(intent.userId, intent.requestId);
-    const intentHash = keyIntentHash(intent);
     const known = await trx
       .selectFrom("api_key")
       .selectAll()
       .where("user_id", "=", intent.userId)
       .where("request_id", "=", intent.requestId)
       .executeTakeFirst();
-    if (known !== undefined) return { api_key: showKey(repeat(known, intentHash, secret)), secret };
+    if (known !== undefined) return { api_key: showKey(known), secret: repeat(derivation, known, intent) };
+    const { departmentId } = intent;
+    if (departmentId !== undefined && departmentId !== null && departmentId !== user.department_id) {
+      throw new ApiProblem("department_mismatch", "department_id is not that of the user");
+    }
     if (intent.expiresAt !== null && intent.expiresAt.getTime() <= Date.now()) {
       throw new ValidationProblem([{ loc: ["body", "expires_at"], msg: "must be in the future", type: "custom" }]);
     }
+    const uid = randomUUID();
+    const secret = derivation.secretOf(uid);
     const row = await trx
       .insertInto("api_key")
       .values({
+        uid,
         user_id: intent.userId,
         request_id: intent.requestId,
-        intent_hash: intentHash,
+        intent_hash: keyIntentHash(intent),
         key_hash: sha256(secret),
         key_prefix: secret.slice(0, PREFIX_LENGTH),
         name: intent.name,
@@ -167,8 +169,12 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
   return { create, createIn, list, get, update, revoke };
 }
 
-/** A repeat has to ask for the same; the first difference, in this order, is thrown. @throws {ApiProblem} */
-function repeat(known: KeyRow, intentHash: Uint8Array, secret: string): KeyRow {
+/** The secret again. A repeat has to ask for the same; the first difference, in this order, is thrown. @throws {ApiProblem} */
+function repeat(derivation: KeyDerivation, known: KeyRow, intent: KeyIntent): string {
+  const [secret, intentHash] =
+    known.uid === null
+      ? [derivation.secretOfVersion1(known.user_id, known.request_id), keyIntentHashOfVersion1(intent)]
+      : [derivation.secretOf(known.uid), keyIntentHash(intent)];
   if (known.revoked_at !== null) {
     throw new ApiProblem("key_revoked", "the key of this request_id was revoked; use a new request_id");
   }
@@ -181,7 +187,7 @@ function repeat(known: KeyRow, intentHash: Uint8Array, secret: string): KeyRow {
       "the service's key secret has changed since; the key still works, but its secret cannot be shown again: use a new request_id",
     );
   }
-  return known;
+  return secret;
 }
 
 type KeyRow = Selectable<ApiKeyTable>;

@@ -7,6 +7,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { KnownActor } from "./accounts.ts";
 import { writeAudit, type Actor } from "./audit.ts";
 import { sha256 } from "./derive.ts";
+import { anotherNumber } from "./another-number.ts";
 import type { Lockout } from "./lockout.ts";
 import type { Tokens } from "./jwt.ts";
 import { assertGoodPassword, type Passwords } from "./passwords.ts";
@@ -32,7 +33,7 @@ export type Logins = ReturnType<typeof createLogins>;
 
 export function createLogins({ storage, passwords, tokens, lockout, initToken }: LoginsOptions) {
   async function issue(row: AccountRow): Promise<IssuedToken> {
-    const token = await tokens.sign({ userId: row.id, epoch: row.epoch });
+    const token = await tokens.sign({ uid: row.uid, epoch: row.epoch });
     return { token, expiresInSeconds: Math.floor(tokens.ttlMs / 1_000), user: showUser(row) };
   }
 
@@ -138,7 +139,7 @@ export function createLogins({ storage, passwords, tokens, lockout, initToken }:
         throw new ApiProblem("invalid_credentials", "the password was changed meanwhile: old_password is wrong");
       const changed = await trx
         .updateTable("account")
-        .set({ password_hash: hash, epoch: sql<number>`epoch + 1`, updated_at: sql<Date>`now()` })
+        .set({ password_hash: hash, epoch: anotherNumber("epoch"), updated_at: sql<Date>`now()` })
         .where("id", "=", caller.userId)
         .returningAll()
         .executeTakeFirstOrThrow();
@@ -152,7 +153,7 @@ export function createLogins({ storage, passwords, tokens, lockout, initToken }:
     await storage.transaction(async (trx) => {
       await trx
         .updateTable("account")
-        .set({ epoch: sql<number>`epoch + 1`, updated_at: sql<Date>`now()` })
+        .set({ epoch: anotherNumber("epoch"), updated_at: sql<Date>`now()` })
         .where("id", "=", actor.caller.userId)
         .execute();
       await writeAudit(trx, actor, { action: "logout", subject: `user:${actor.caller.userId}` });

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { ApiProblem } from "../api/problems.ts";
 import type { Storage } from "../storage/storage.ts";
+import { anotherNumber } from "./another-number.ts";
 import { writeAudit } from "./audit.ts";
 import { forgetFailures } from "./lockout.ts";
 import { assertGoodPassword, createPasswords } from "./passwords.ts";
@@ -22,7 +23,7 @@ export async function resetPassword(
   return transaction(async (trx) => {
     const row = await trx
       .updateTable("account")
-      .set({ password_hash: hash, epoch: sql<number>`epoch + 1`, updated_at: sql<Date>`now()` })
+      .set({ password_hash: hash, epoch: anotherNumber("epoch"), updated_at: sql<Date>`now()` })
       .where("username", "=", username)
       .where("deleted_at", "is", null)
       .returning(["id", "is_enabled"])

@@ -10,6 +10,7 @@ const COMMANDS = [
   ["worker", "workers alone; needs DATABASE_URL"],
   ["migrate", "bring the database to this version's schema"],
   ["reset-password", "give a user the password on standard input, and end the user's logins", "<username>"],
+  ["end-credentials", "end every login, and disable every API key and webhook: after a restore"],
   ["doctor", "look at everything the service needs of this machine"],
   ["openapi", "print the description of the API"],
 ] as const;

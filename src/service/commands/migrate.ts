@@ -3,7 +3,9 @@ import type { Settings } from "../settings/settings.ts";
 import { openEngine, type Engine, type EngineChoice } from "../storage/engine.ts";
 import { protectDataDirectory } from "../storage/data-directory.ts";
 import { holdDataDirectory } from "../storage/lock.ts";
-import { migrate } from "../storage/migrate.ts";
+import { assertMigrated, migrate } from "../storage/migrate.ts";
+import type { Storage } from "../storage/storage.ts";
+import { createTransactionScope } from "../storage/transaction.ts";
 
 /** Where the database is that the settings name. */
 export function engineChoice({ values, dataDirectory }: Settings): EngineChoice {
@@ -16,6 +18,18 @@ export async function migrateDatabase(settings: Settings, out: { write(text: str
   await withDatabase(settings, async ({ db }) => {
     const steps = await migrate(db);
     out.write(steps.length === 0 ? "the database is up to date\n" : `done: ${steps.join(", ")}\n`);
+  });
+}
+
+/** Opens a database of this version's schema for transactions. @throws {SchemaOutdated}, {SchemaNewer} */
+export async function withTransactions(
+  settings: Settings,
+  work: (storage: Pick<Storage, "transaction">) => Promise<void>,
+): Promise<void> {
+  await withDatabase(settings, async ({ db }) => {
+    await assertMigrated(db);
+    const scope = createTransactionScope();
+    await work({ transaction: (fn) => scope.transaction(db, fn) });
   });
 }
 

@@ -1,9 +1,7 @@
 import { NewPassword } from "../api/auth.ts";
 import { resetPassword } from "../auth/reset-password.ts";
-import { withDatabase } from "./migrate.ts";
+import { withTransactions } from "./migrate.ts";
 import type { Settings } from "../settings/settings.ts";
-import { assertMigrated } from "../storage/migrate.ts";
-import { createTransactionScope } from "../storage/transaction.ts";
 
 /** Arguments or input that a person can put right. */
 export class ResetRefused extends Error {
@@ -26,10 +24,7 @@ export async function resetPasswordOf(
 ): Promise<void> {
   const password = NewPassword.safeParse(input.replace(/\r?\n$/, ""));
   if (!password.success) throw new ResetRefused("the password on standard input must have 8 to 200 characters");
-  await withDatabase(settings, async ({ db }) => {
-    await assertMigrated(db);
-    const scope = createTransactionScope();
-    const storage = { transaction: <T>(fn: Parameters<typeof scope.transaction<T>>[1]) => scope.transaction(db, fn) };
+  await withTransactions(settings, async (storage) => {
     const { isEnabled } = await resetPassword(storage, { username, password: password.data });
     out.write(`${username} has the new password, and every login of theirs has ended\n`);
     if (!isEnabled) out.write(`${username} is disabled: a superadmin has to enable the user\n`);

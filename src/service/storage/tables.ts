@@ -11,6 +11,7 @@ export interface Database extends KnowledgeTables {
   department: { id: Given<number>; name: string; created_at: GivenTime };
   account: AccountTable;
   login_failure: { bucket: string; failures: number; window_ends_at: Time };
+  login_address: { user_id: number; address: string; last_at: GivenTime };
   api_key: ApiKeyTable;
   cli_session: CliSessionTable;
   audit_entry: AuditEntryTable;
@@ -30,6 +31,8 @@ export interface Database extends KnowledgeTables {
 
 export interface AccountTable {
   id: Given<number>;
+  /** Random: no other account has it, in this database or in another. */
+  uid: Given<string>;
   username: string;
   display_name: Given<string>;
   password_hash: OrNull<string>;
@@ -46,6 +49,8 @@ export interface AccountTable {
 
 export interface ApiKeyTable {
   id: Given<number>;
+  /** What the secret is derived from; null: version 1. */
+  uid: OrNull<string>;
   user_id: number;
   request_id: string;
   intent_hash: Uint8Array;
@@ -115,6 +120,8 @@ export interface ThreadTable {
   user_id: number;
   id: string;
   request_id: OrNull<string>;
+  /** Of its creation by that id; null where it was not kept. */
+  intent_hash: OrNull<Uint8Array>;
   agent_id: number;
   title: Given<string>;
   metadata: GivenJson<JsonObject>;

@@ -10,6 +10,7 @@ import {
   type WebhookAnswer,
 } from "../api/webhooks.ts";
 import type { KnownActor } from "../auth/accounts.ts";
+import { anotherNumber } from "../auth/another-number.ts";
 import { writeAudit } from "../auth/audit.ts";
 import type { Caller } from "../auth/caller.ts";
 import { webhookSecret } from "../auth/derive.ts";
@@ -92,7 +93,7 @@ export function createWebhooks({ storage, outbound, keySecret, most }: WebhooksO
             events: events ?? known.events,
             ...(isEnabled === undefined ? {} : { is_enabled: isEnabled }),
             ...(isEnabled === true ? { consecutive_failures: 0 } : {}),
-            ...(isRotating ? { secret_version: sql<number>`secret_version + 1` } : {}),
+            ...(isRotating ? { secret_version: anotherNumber("secret_version") } : {}),
           })
           .where("id", "=", known.id)
           .returningAll()

@@ -5,6 +5,7 @@ import type { Storage } from "../../../src/service/storage/storage.ts";
 
 /** Of the vector in the design, too. */
 export const KEY_SECRET = "kit-key-secret-0123456789abcdefgh";
+export const JWT_SECRET = "test-jwt-secret-0123456789abcdefghij";
 export const PASSWORD = "correct horse battery";
 
 export function testAuth(
@@ -13,7 +14,7 @@ export function testAuth(
 ): Auth {
   return createAuth({
     storage,
-    jwtSecret: "test-jwt-secret-0123456789abcdefghij",
+    jwtSecret: JWT_SECRET,
     keySecret: options.keySecret ?? KEY_SECRET,
     jwtTtlMs: options.jwtTtlMs ?? 60_000,
     lockout: { perName: options.perName ?? 10, perAddress: options.perAddress ?? 1_000, windowMs: 600_000 },
@@ -35,6 +36,12 @@ export async function makeUser(
     .returning("id")
     .executeTakeFirstOrThrow();
   return { caller: { userId: id, username, role, departmentId, credential: { type: "jwt" } }, ip: "127.0.0.1" };
+}
+
+/** What a token names a user by. */
+export async function uidOf(storage: Storage, userId: number): Promise<string> {
+  const row = await storage.db.selectFrom("account").select("uid").where("id", "=", userId).executeTakeFirstOrThrow();
+  return row.uid;
 }
 
 export async function makeDepartment(storage: Storage): Promise<number> {

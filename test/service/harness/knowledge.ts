@@ -13,10 +13,8 @@ import { temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { makeKnowledge, type KnowledgeOverrides } from "./knowledge-room.ts";
 import { call, testApp, type Call } from "./app.ts";
-import { makeUser, testAuth } from "./auth.ts";
+import { JWT_SECRET, makeUser, testAuth, uidOf } from "./auth.ts";
 import type { Person } from "./person.ts";
-
-const JWT_SECRET = "test-jwt-secret-0123456789abcdefghij";
 
 /** The room, on a storage, with objects in a temporary directory. */
 export async function testKnowledge(
@@ -36,7 +34,10 @@ export async function makePerson(
   departmentId: number | null = null,
 ): Promise<Person> {
   const { caller } = await makeUser(storage, { role, departmentId });
-  return { caller, token: await createTokens(JWT_SECRET, 600_000).sign({ userId: caller.userId, epoch: 1 }) };
+  return {
+    caller,
+    token: await createTokens(JWT_SECRET, 600_000).sign({ uid: await uidOf(storage, caller.userId), epoch: 1 }),
+  };
 }
 
 /** An app with a knowledge base of an admin's, and workers. */

@@ -3,12 +3,10 @@ import type { Auth } from "../../../src/service/auth/auth.ts";
 import type { Caller } from "../../../src/service/auth/caller.ts";
 import { createTokens } from "../../../src/service/auth/jwt.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
-import { makeDepartment, makeUser, testAuth } from "./auth.ts";
+import { JWT_SECRET, makeDepartment, makeUser, testAuth, uidOf } from "./auth.ts";
 import { testApp, type AppOverrides } from "./app.ts";
 import { testKnowledge } from "./knowledge.ts";
 import type { Person } from "./person.ts";
-
-const JWT_SECRET = "test-jwt-secret-0123456789abcdefghij";
 
 /** An app with people of each kind: `manager` is an admin of the owner's department, `admin` one of another, `key` the owner's key. */
 export async function appWithPeople(
@@ -30,7 +28,7 @@ export async function appWithPeople(
   const tokens = createTokens(JWT_SECRET, 600_000);
   const person = async (role: Caller["role"], departmentId: number | null = null): Promise<Person> => {
     const { caller } = await makeUser(storage, { role, departmentId });
-    return { caller, token: await tokens.sign({ userId: caller.userId, epoch: 1 }) };
+    return { caller, token: await tokens.sign({ uid: await uidOf(storage, caller.userId), epoch: 1 }) };
   };
   const { knowledge } = await testKnowledge(storage);
   const departmentId = await makeDepartment(storage);

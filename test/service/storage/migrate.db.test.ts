@@ -1,8 +1,21 @@
+import { SignJWT } from "jose";
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
+import { createKeyDerivation, keyIntentHashOfVersion1, sha256 } from "../../../src/service/auth/derive.ts";
 import { assertMigrated, migrate } from "../../../src/service/storage/migrate.ts";
+import type { Queries } from "../../../src/service/storage/transaction.ts";
+import { JWT_SECRET, KEY_SECRET, makeUser, testAuth } from "../harness/auth.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
+
+/** The schema as the version before left it. */
+async function undoCredentials(db: Queries): Promise<void> {
+  await sql`alter table account drop column uid`.execute(db);
+  await sql`alter table api_key drop column uid`.execute(db);
+  await sql`alter table thread drop column intent_hash`.execute(db);
+  await sql`drop table login_address`.execute(db);
+  await sql`delete from migration where name = '030_credentials'`.execute(db);
+}
 
 describe.each(ENGINES)("%s", (kind) => {
   test("a database of an older version is refused or brought up to date, with what is in it", async () => {
@@ -12,13 +25,53 @@ describe.each(ENGINES)("%s", (kind) => {
     const slugs = async () =>
       (await db.selectFrom("agent").select("slug").orderBy("slug").execute()).map(Object.values);
     const before = await slugs();
-    await sql`alter table agent drop column knowledge_bases`.execute(db);
-    await sql`delete from migration where name = '020_agent_knowledge'`.execute(db);
-    await expect(assertMigrated(db)).rejects.toThrow("the database lacks 020_agent_knowledge");
-    expect(await Promise.all([migrate(db), migrate(db)])).toContainEqual(["020_agent_knowledge"]);
+    await undoCredentials(db);
+    await expect(assertMigrated(db)).rejects.toThrow("the database lacks 030_credentials");
+    expect(await Promise.all([migrate(db), migrate(db)])).toContainEqual(["030_credentials"]);
     await assertMigrated(db);
     expect(await slugs()).toEqual(before);
     expect(await migrate(db)).toEqual([]);
+  });
+
+  test("keys of before 030_credentials go on, and their creation repeated shows them; logins end", async () => {
+    const storage = await freshStorage(kind);
+    const { db } = storage;
+    const actor = await makeUser(storage);
+    const { userId } = actor.caller;
+    const intent = { userId, requestId: "create-key-0001", name: "ci", expiresAt: null, source: "api" } as const;
+    await undoCredentials(db);
+    const secret = createKeyDerivation(KEY_SECRET).secretOfVersion1(userId, intent.requestId);
+    const { id } = await db
+      .insertInto("api_key")
+      .values({
+        user_id: userId,
+        request_id: intent.requestId,
+        intent_hash: keyIntentHashOfVersion1(intent),
+        key_hash: sha256(secret),
+        key_prefix: secret.slice(0, 12),
+        name: intent.name,
+        created_by: userId,
+      })
+      .returning("id")
+      .executeTakeFirstOrThrow();
+    const token = await new SignJWT({ epoch: 1 })
+      .setProtectedHeader({ alg: "HS256" })
+      .setSubject(String(userId))
+      .setIssuer("svc")
+      .setAudience("svc")
+      .setIssuedAt()
+      .setExpirationTime("1h")
+      .setJti("j")
+      .sign(Buffer.from(JWT_SECRET));
+    await migrate(db);
+    const { credentials, keys } = testAuth(storage);
+    expect(await credentials.authenticate(`Bearer ${secret}`)).toMatchObject({ userId, credential: { id } });
+    expect(await keys.create(actor, intent)).toMatchObject({ secret, api_key: { id } });
+    await expect(keys.create(actor, { ...intent, name: "another" })).rejects.toMatchObject({ code: "intent_conflict" });
+    await expect(credentials.authenticate(`Bearer ${token}`)).rejects.toMatchObject({ code: "unauthorized" });
+    // Another user's key of the same request id, and of this one's when the row is gone, have other secrets.
+    await db.deleteFrom("api_key").where("id", "=", id).execute();
+    expect((await keys.create(actor, intent)).secret).not.toBe(secret);
   });
 
   test("a database of a newer version is refused by name, and left as it is", async () => {
