@@ -4,6 +4,7 @@ import { limitBodies, MAX_PUBLIC_BODY_BYTES } from "../../http-server/body-limit
 import { createConnectionRefusal } from "../../http-server/client-error.ts";
 import { CONNECTION_OPTIONS, endConnectionsOnClose } from "../../http-server/connections.ts";
 import { registerJsonBody } from "../../http-server/json-body.ts";
+import { requireOneHost } from "../../http-server/one-host.ts";
 import { RequestLog } from "../../http-server/request-log.ts";
 import { ProblemError } from "../../protocol/index.ts";
 import { createRoutingRefusal, registerProblems, type RedactText } from "./problem.ts";
@@ -46,6 +47,7 @@ export function createBareApp({ logger, redact, bodies, closeMs }: BareAppOption
   limitBodyTime(app, CONNECTION_OPTIONS.requestTimeout);
   registerProblems(app, redact);
   limitBodies(app, createBodyLimits(bodies));
+  requireOneHost(app, "invalid_request");
   registerJsonBody(app, (code, message) => new ProblemError(code, message));
   endConnectionsOnClose(app, closeMs);
   return app;

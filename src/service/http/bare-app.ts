@@ -4,6 +4,7 @@ import { limitBodies } from "../../http-server/body-limits.ts";
 import { createConnectionRefusal } from "../../http-server/client-error.ts";
 import { CONNECTION_OPTIONS, endConnectionsOnClose } from "../../http-server/connections.ts";
 import { registerJsonBody } from "../../http-server/json-body.ts";
+import { requireOneHost } from "../../http-server/one-host.ts";
 import { RequestLog } from "../../http-server/request-log.ts";
 import { ApiProblem } from "../api/problems.ts";
 import { createBodyLimits, type BodyLimits } from "./body-limits.ts";
@@ -46,6 +47,7 @@ export function createBareApp(options: BareAppOptions): FastifyInstance {
   app.setSerializerCompiler(serializerCompiler);
   registerProblems(app);
   limitBodies(app, createBodyLimits(options.bodies));
+  requireOneHost(app, "invalid_json");
   registerJsonBody(app, (code, message) => new ApiProblem(code, message));
   registerFormBody(app);
   endConnectionsOnClose(app);

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
+import { describeTwoHosts, hasTwoHosts } from "../../../http-server/one-host.ts";
 import { ProblemError, Ticket, TicketRequest } from "../../../protocol/index.ts";
 import type { TerminalService } from "../../terminal/service.ts";
 import { createHostCheck, createTokenCheck, type HostRules } from "../auth.ts";
@@ -71,6 +72,10 @@ export async function createTerminalSite(options: TerminalSiteOptions): Promise<
   );
 
   app.server.on("upgrade", (request, socket, head) => {
+    if (hasTwoHosts(request.rawHeaders)) {
+      answerUpgrade(socket, 400, describeTwoHosts("invalid_request"));
+      return;
+    }
     try {
       checkHost(request.headers);
       if (pathOf(request.url ?? "") !== "/terminal/ws") {
@@ -95,8 +100,12 @@ function refuseUpgrade(
   if (!(error instanceof ProblemError)) logger.error({ err: error, path: pathOf(request.url ?? "") }, "upgrade failed");
   const problem =
     error instanceof ProblemError ? error : new ProblemError("internal_error", "turnd failed; its log says why");
-  const body = JSON.stringify(renderProblem(problem, redact));
-  const head = `HTTP/1.1 ${problem.status} Refused\r\nContent-Type: application/json\r\n`;
+  answerUpgrade(socket, problem.status, renderProblem(problem, redact));
+}
+
+function answerUpgrade(socket: Duplex, status: number, answer: object): void {
+  const body = JSON.stringify(answer);
+  const head = `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\n`;
   // A connection that breaks while it is refused needs no answer.
   socket.on("error", () => {});
   // A client that keeps its own end open must not keep the site from closing.
