@@ -1,6 +1,7 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { sql, type Selectable } from "kysely";
 import { findVisible } from "../agents/agents.ts";
+import { canonicalJson } from "../agents/manifest.ts";
 import { ApiProblem } from "../api/problems.ts";
 import type { Thread, UpdateThreadBody } from "../api/threads.ts";
 import type { Caller } from "../auth/caller.ts";
@@ -21,6 +22,13 @@ export function createThreads(storage: Storage) {
     body: { agent_id: string; title: string; metadata: Readonly<Record<string, unknown>> },
     requestId: string | undefined,
   ): Promise<Thread> {
+    // What a request means; without an id there is no repeat.
+    const intentHash =
+      requestId === undefined
+        ? null
+        : createHash("sha256")
+            .update(canonicalJson([body.title, body.metadata]))
+            .digest();
     const row = await storage.transaction(async (trx) => {
       const agent = await findVisible(trx, caller, body.agent_id);
       const made = await trx
@@ -29,12 +37,13 @@ export function createThreads(storage: Storage) {
           user_id: caller.userId,
           id: randomUUID(),
           request_id: requestId ?? null,
+          intent_hash: intentHash,
           agent_id: agent.id,
           title: body.title,
           metadata: json(body.metadata),
           session_id: randomUUID(),
         })
-        // A repeat of the same request is the same thread, whatever else it contains.
+        // A repeat of the same request is the same thread, whatever it is called since.
         .onConflict((conflict) => conflict.columns(["user_id", "request_id"]).doNothing())
         .returningAll()
         .executeTakeFirst();
@@ -47,6 +56,8 @@ export function createThreads(storage: Storage) {
         .executeTakeFirstOrThrow();
       if (known.agent_id !== agent.id)
         throw new ApiProblem("agent_mismatch", "this request_id made a thread with another agent");
+      if (known.intent_hash !== null && intentHash !== null && !intentHash.equals(known.intent_hash))
+        throw new ApiProblem("request_id_conflict", "this request_id made a thread with another title or metadata");
       if (known.deleted_at !== null) throw missing(known.id);
       return known;
     });

@@ -6,11 +6,10 @@ import { appWithPeople } from "../harness/people.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
 
 interface Case {
-  /** A body without an id, the same with one, and another intent. */
+  /** A body without an id, the same with one, and other intents. */
   readonly body: object;
   readonly withId: (id: string) => object;
-  readonly other: object;
-  readonly conflict: readonly [status: number, code: string];
+  readonly others: readonly (readonly [body: object, status: number, code: string])[];
 }
 
 const OPENAI = { agent_slug: "cli-b", async_mode: true, thread_id: "calls" };
@@ -18,37 +17,49 @@ const EVALUATION = { agent_slug: "cli-b", thread_id: "calls" };
 const messagesOf = (content: string) => ({ messages: [{ role: "user", content }] });
 
 /** One for each route of the description that takes the header. */
-const CASES = (thread: string): Readonly<Record<string, Case>> => ({
+const CASES = (thread: string, departmentId: number | null): Readonly<Record<string, Case>> => ({
   "POST /api/user/apikey": {
     body: { name: "a" },
     withId: (request_id) => ({ name: "a", request_id }),
-    other: { name: "b" },
-    conflict: [409, "intent_conflict"],
+    others: [
+      [{ name: "b" }, 409, "intent_conflict"],
+      [{ name: "a", expires_at: "2100-01-01T00:00:00Z" }, 409, "intent_conflict"],
+      [{ name: "a", quota: { runs_per_day: 1 } }, 409, "intent_conflict"],
+      [{ name: "a", department_id: departmentId }, 409, "intent_conflict"],
+    ],
   },
   "POST /api/chat/thread": {
     body: { agent_id: "cli-b" },
     withId: (request_id) => ({ agent_id: "cli-b", request_id }),
-    other: { agent_id: "cli-a" },
-    conflict: [409, "agent_mismatch"],
+    others: [
+      [{ agent_id: "cli-a" }, 409, "agent_mismatch"],
+      [{ agent_id: "cli-b", title: "t" }, 409, "request_id_conflict"],
+      [{ agent_id: "cli-b", metadata: { a: 1 } }, 409, "request_id_conflict"],
+    ],
   },
   "POST /api/agent/runs": {
     body: { agent_slug: "cli-b", thread_id: thread, query: "a" },
     withId: (request_id) => ({ agent_slug: "cli-b", thread_id: thread, query: "a", meta: { request_id } }),
-    other: { agent_slug: "cli-b", thread_id: thread, query: "b" },
-    conflict: [409, "request_id_conflict"],
+    others: [
+      [{ agent_slug: "cli-b", thread_id: thread, query: "b" }, 409, "request_id_conflict"],
+      [{ agent_slug: "cli-b", thread_id: thread, query: "a", timeout_ms: 5_000 }, 409, "request_id_conflict"],
+      [{ agent_slug: "cli-b", thread_id: thread, query: "a", queue_policy: "reject" }, 409, "request_id_conflict"],
+      [{ agent_slug: "cli-b", thread_id: thread, query: "a", meta: { b: 1 } }, 409, "request_id_conflict"],
+    ],
   },
   "POST /api/agent-invocation/agent-call/runs": {
     body: { ...OPENAI, ...messagesOf("a") },
     withId: (request_id) => ({ ...OPENAI, ...messagesOf("a"), request_id }),
-    other: { ...OPENAI, ...messagesOf("b") },
-    conflict: [409, "request_id_conflict"],
+    others: [
+      [{ ...OPENAI, ...messagesOf("b") }, 409, "request_id_conflict"],
+      [{ ...OPENAI, ...messagesOf("a"), agent_call_meta: { b: 1 } }, 409, "request_id_conflict"],
+    ],
   },
   // On the thread that the case before has made busy, so that it is answered at once.
   "POST /api/agent-invocation/eval/runs": {
     body: { ...EVALUATION, query: "a" },
     withId: (request_id) => ({ ...EVALUATION, query: "a", meta: { request_id } }),
-    other: { ...EVALUATION, query: "b" },
-    conflict: [409, "request_id_conflict"],
+    others: [[{ ...EVALUATION, query: "b" }, 409, "request_id_conflict"]],
   },
 });
 
@@ -58,9 +69,9 @@ describe.each(ENGINES)("%s", (kind) => {
     await putAgents(storage, await readAgentsFile(undefined));
     const { app, owner, other } = await appWithPeople(storage);
     const thread = (await call(app, "POST", "/api/chat/thread", { agent_id: "cli-b" }, owner)).body.id;
-    const cases = CASES(thread);
+    const cases = CASES(thread, owner.caller.departmentId);
     expect(Object.keys(cases).toSorted()).toEqual([...IDEMPOTENT].toSorted());
-    for (const [route, { body, withId, other: changed, conflict }] of Object.entries(cases)) {
+    for (const [route, { body, withId, others }] of Object.entries(cases)) {
       const url = route.replace("POST ", "");
       const id = `idempotent-${Object.keys(cases).indexOf(route)}`;
       const post = async (payload: object, key: string, { token } = owner) =>
@@ -70,10 +81,11 @@ describe.each(ENGINES)("%s", (kind) => {
       expect((await post(body, id)).body, route).toEqual(first.body);
       expect((await post(withId(id), id)).body, route).toEqual(first.body);
       expect((await call(app, "POST", url, withId(id), owner)).body, route).toEqual(first.body);
-      expect(await post(changed, id), route).toMatchObject({
-        status: conflict[0],
-        body: { detail: { code: conflict[1] } },
-      });
+      for (const [changed, status, code] of others)
+        expect(await post(changed, id), `${route} ${JSON.stringify(changed)}`).toMatchObject({
+          status,
+          body: { detail: { code } },
+        });
       expect(await post(withId("another-id"), id), route).toMatchObject({
         status: 422,
         body: { detail: { code: "idempotency_key_mismatch" } },
@@ -86,7 +98,7 @@ describe.each(ENGINES)("%s", (kind) => {
       }
       // An id is one user's own.
       if (url !== "/api/agent/runs" && !url.endsWith("/eval/runs")) {
-        const theirs = await post(changed, id, other);
+        const theirs = await post(others[0]?.[0] ?? {}, id, other);
         expect([route, theirs.status]).toEqual([route, 200]);
         expect(theirs.body, route).not.toEqual(first.body);
       }

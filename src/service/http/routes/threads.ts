@@ -33,7 +33,10 @@ export const threadRoutes: FastifyPluginAsyncZod<{ threads: Threads; runs: Runs 
     tags,
     summary: "Make a thread",
     body: CreateThreadBody,
-    response: { 200: Thread, ...refusals("agent_not_found", "agent_mismatch", "thread_not_found") },
+    response: {
+      200: Thread,
+      ...refusals("agent_not_found", "agent_mismatch", "request_id_conflict", "thread_not_found"),
+    },
   };
   app.post("/api/chat/thread", { schema: create }, async (request) =>
     threads.create(callerOf(request), request.body, idempotencyKey(request, request.body.request_id)),
