@@ -4,7 +4,7 @@ import { ApiProblem, InputProblem } from "../api/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import { writeAudit } from "../auth/audit.ts";
 import { requireRole, type Caller } from "../auth/caller.ts";
-import { canManage, canRead, checkShareConfig, DEFAULT_SHARE } from "../auth/scopes.ts";
+import { assertSharedWithKnown, canManage, canRead, checkShareConfig, DEFAULT_SHARE } from "../auth/scopes.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AgentTable } from "../storage/tables.ts";
@@ -38,6 +38,7 @@ export function createAgents(storage: Storage) {
     assertRunnable(executor, given.mode ?? "execute");
     assertModels(body.model_spec ?? null, body.allowed_models ?? null);
     return storage.transaction(async (trx) => {
+      await assertSharedWithKnown(trx, share_config);
       await assertReadable(trx, actor.caller, body.knowledge_bases ?? []);
       try {
         const row = await trx
@@ -71,6 +72,7 @@ export function createAgents(storage: Storage) {
         throw new ApiProblem("stale_revision", `the agent is at revision ${row.revision}`, { revision: row.revision });
       }
       assertRunnable(row.executor, given.mode ?? row.mode);
+      if (shared.share_config !== undefined) await assertSharedWithKnown(trx, shared.share_config, row.share_config);
       // One that was deleted since may stay.
       const added = (given.knowledge_bases ?? []).filter((id) => !row.knowledge_bases.includes(id));
       await assertReadable(trx, actor.caller, added);

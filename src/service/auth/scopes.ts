@@ -1,5 +1,6 @@
 import { ShareConfig, type Scope } from "../api/auth.ts";
 import { InputProblem } from "../api/problems.ts";
+import type { Transaction } from "../storage/transaction.ts";
 import type { Caller } from "./caller.ts";
 
 /** Something shared: who made it, and the stored share config. */
@@ -23,6 +24,49 @@ export function checkShareConfig(config: ShareConfig): ShareConfig {
     if (!contains(config.read_scope, config.manage_scope)) refuse("manage_scope", "must be within read_scope");
   }
   return config;
+}
+
+/**
+ * Whom something is shared with has to be there: an id that is not would be given to someone else one day, with the right. What was
+ * shared before may stay, as a department or user may be gone since.
+ *
+ * @throws {InputProblem} share_config_invalid
+ */
+export async function assertSharedWithKnown(trx: Transaction, config: ShareConfig, before?: unknown): Promise<void> {
+  const granted = ShareConfig.safeParse(before).data;
+  const known = [granted?.read_scope, granted?.manage_scope];
+  const scopes = { read_scope: config.read_scope, manage_scope: config.manage_scope };
+  for (const [name, scope] of Object.entries(scopes)) {
+    const isNew = (list: "department_ids" | "user_uids") => (id: number) =>
+      !known.some((each) => each?.[list].includes(id));
+    const departments = scope?.department_ids.filter(isNew("department_ids")) ?? [];
+    const users = scope?.user_uids.filter(isNew("user_uids")) ?? [];
+    const foundDepartments =
+      departments.length === 0
+        ? []
+        : await trx.selectFrom("department").select("id").where("id", "in", departments).execute();
+    const foundUsers =
+      users.length === 0
+        ? []
+        : await trx
+            .selectFrom("account")
+            .select("id")
+            .where("id", "in", users)
+            .where("deleted_at", "is", null)
+            .execute();
+    refuseMissing(name, "department", departments, foundDepartments);
+    refuseMissing(name, "user", users, foundUsers);
+  }
+}
+
+function refuseMissing(
+  name: string,
+  kind: string,
+  ids: readonly number[],
+  found: readonly { readonly id: number }[],
+): void {
+  const missing = ids.find((wanted) => !found.some(({ id }) => id === wanted));
+  if (missing !== undefined) refuse(name, `there is no ${kind} ${missing}`);
 }
 
 /** Whether a caller may see and use it. */

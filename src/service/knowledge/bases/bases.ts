@@ -9,7 +9,7 @@ import { ApiProblem, InputProblem } from "../../api/problems.ts";
 import type { KnownActor } from "../../auth/accounts.ts";
 import { writeAudit } from "../../auth/audit.ts";
 import { requireRole, type Caller } from "../../auth/caller.ts";
-import { canManage, checkShareConfig, DEFAULT_SHARE } from "../../auth/scopes.ts";
+import { assertSharedWithKnown, canManage, checkShareConfig, DEFAULT_SHARE } from "../../auth/scopes.ts";
 import { json } from "../../storage/storable.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { violatedConstraint, type Transaction } from "../../storage/transaction.ts";
@@ -73,6 +73,7 @@ export function createBases(options: BasesOptions) {
     const model = resolveModel(options, body.embedding_model_spec ?? null);
     checkConnector(options, body.kb_type, body.connector ?? {});
     const row = await storage.transaction(async (trx) => {
+      await assertSharedWithKnown(trx, share);
       const made = await refuseTakenName(
         trx
           .insertInto("knowledge_base")
@@ -112,6 +113,7 @@ export function createBases(options: BasesOptions) {
           revision: before.revision,
         });
       }
+      if (share !== undefined) await assertSharedWithKnown(trx, share, before.share_config);
       if (body.connector !== undefined) checkConnector(options, before.kb_type, body.connector);
       const model =
         body.embedding_model_spec === undefined
