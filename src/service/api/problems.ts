@@ -17,6 +17,7 @@ export const PROBLEM_STATUS = {
   invalid_credentials: 401,
   forbidden: 403,
   role_required: 403,
+  login_required: 403,
   manage_required: 403,
   department_mismatch: 403,
   url_fetch_disabled: 403,

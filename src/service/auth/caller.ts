@@ -20,6 +20,17 @@ export function requireRole(caller: Caller, ...roles: readonly Role[]): void {
   if (!roles.includes(caller.role)) throw new ApiProblem("role_required", `this needs the role ${roles.join(" or ")}`);
 }
 
+/**
+ * What outlives a key is given by a person who has logged in: users, other keys, logins of clients, webhooks. A key could
+ * otherwise give itself what it has not, and go on after its end.
+ *
+ * @throws {ApiProblem} login_required
+ */
+export function requireLogin({ credential }: Caller): void {
+  if (credential.type === "jwt") return;
+  throw new ApiProblem("login_required", "no API key may do this: log in, and send the token instead of a key");
+}
+
 /** A user as far as rules look at one. */
 export interface Managed {
   readonly id: number;

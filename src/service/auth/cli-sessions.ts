@@ -7,7 +7,7 @@ import type { CliSessionTable } from "../storage/tables.ts";
 import { violatedConstraint, type Transaction } from "../storage/transaction.ts";
 import type { KnownActor } from "./accounts.ts";
 import { writeAudit } from "./audit.ts";
-import type { Caller } from "./caller.ts";
+import { requireLogin, type Caller } from "./caller.ts";
 import type { Keys } from "./keys.ts";
 import { countedInWindow, countInWindow } from "./lockout.ts";
 
@@ -60,6 +60,7 @@ export function createCliSessions(storage: Storage, keys: Keys) {
   }
 
   async function decide(actor: KnownActor, userCode: string, state: "approved" | "denied"): Promise<CliSession> {
+    requireLogin(actor.caller);
     const found = await find(actor.caller, userCode);
     return storage.transaction(async (trx) => {
       const row = await trx

@@ -10,9 +10,9 @@ import type { ApiKeyTable } from "../storage/tables.ts";
 import type { Transaction } from "../storage/transaction.ts";
 import type { KnownActor } from "./accounts.ts";
 import { writeAudit } from "./audit.ts";
-import { managesUser, type Caller } from "./caller.ts";
+import { managesUser, requireLogin, type Caller } from "./caller.ts";
 import { keyIntentHash, keyIntentHashOfVersion1, sha256, type KeyDerivation } from "./derive.ts";
-import { lockUser } from "./users.ts";
+import { lockUser, missingUser } from "./users.ts";
 
 /** What a key is to be. */
 export interface KeyIntent {
@@ -41,10 +41,10 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
     actor: KnownActor,
     intent: KeyIntent,
   ): Promise<{ api_key: ApiKey; secret: string }> {
+    requireLogin(actor.caller);
     const user = await lockUser(trx, intent.userId);
-    if (user.id !== actor.caller.userId && !managesUser(actor.caller, user)) {
-      throw new ApiProblem("forbidden", "you do not manage the keys of this user");
-    }
+    // Law: not yours is not there.
+    if (user.id !== actor.caller.userId && !managesUser(actor.caller, user)) throw missingUser(user.id);
     await lockName(trx, "api_key", intent.userId, intent.requestId);
     const known = await trx
       .selectFrom("api_key")
@@ -57,9 +57,7 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
     if (departmentId !== undefined && departmentId !== null && departmentId !== user.department_id) {
       throw new ApiProblem("department_mismatch", "department_id is not that of the user");
     }
-    if (intent.expiresAt !== null && intent.expiresAt.getTime() <= Date.now()) {
-      throw new ValidationProblem([{ loc: ["body", "expires_at"], msg: "must be in the future", type: "custom" }]);
-    }
+    assertInFuture(intent.expiresAt);
     const uid = randomUUID();
     const secret = derivation.secretOf(uid);
     const row = await trx
@@ -127,6 +125,8 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
   }
 
   async function update(actor: KnownActor, id: number, body: UpdateKeyBody): Promise<ApiKey> {
+    requireLogin(actor.caller);
+    assertInFuture(body.expires_at ?? null);
     return storage.transaction(async (trx) => {
       const row = await findManaged(trx, actor.caller, id);
       if (row.revoked_at !== null) throw missing(id);
@@ -192,7 +192,7 @@ function repeat(derivation: KeyDerivation, known: KeyRow, intent: KeyIntent): st
 
 type KeyRow = Selectable<ApiKeyTable>;
 
-/** Locked, so that two changes at once do not undo each other. @throws {ApiProblem} key_not_found, forbidden */
+/** Locked, so that two changes at once do not undo each other. @throws {ApiProblem} key_not_found */
 async function findManaged(trx: Transaction, caller: Caller, id: number): Promise<KeyRow> {
   const row = await trx.selectFrom("api_key").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
   if (row === undefined) throw missing(id);
@@ -202,12 +202,19 @@ async function findManaged(trx: Transaction, caller: Caller, id: number): Promis
     .select(["id", "role", "department_id"])
     .where("id", "=", row.user_id)
     .executeTakeFirstOrThrow();
-  if (!managesUser(caller, user)) throw new ApiProblem("forbidden", "you do not manage this key");
+  // Law: not yours is not there.
+  if (!managesUser(caller, user)) throw missing(id);
   return row;
 }
 
 function missing(id: number): ApiProblem {
   return new ApiProblem("key_not_found", `there is no key ${id}`);
+}
+
+/** A key that is over is disabled or revoked, not given a time that has passed. @throws {ValidationProblem} */
+function assertInFuture(expiresAt: Date | null): void {
+  if (expiresAt === null || expiresAt.getTime() > Date.now()) return;
+  throw new ValidationProblem([{ loc: ["body", "expires_at"], msg: "must be in the future", type: "custom" }]);
 }
 
 function isSame(left: Uint8Array, right: Uint8Array): boolean {

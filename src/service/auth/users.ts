@@ -30,7 +30,7 @@ export async function findUser(db: Queries | Transaction, id: number): Promise<A
     .where("id", "=", id)
     .where("deleted_at", "is", null)
     .executeTakeFirst();
-  if (row === undefined) throw new ApiProblem("user_not_found", `there is no user ${id}`);
+  if (row === undefined) throw missingUser(id);
   return row;
 }
 
@@ -43,8 +43,12 @@ export async function lockUser(trx: Transaction, id: number): Promise<AccountRow
     .where("deleted_at", "is", null)
     .forUpdate()
     .executeTakeFirst();
-  if (row === undefined) throw new ApiProblem("user_not_found", `there is no user ${id}`);
+  if (row === undefined) throw missingUser(id);
   return row;
+}
+
+export function missingUser(id: number): ApiProblem {
+  return new ApiProblem("user_not_found", `there is no user ${id}`);
 }
 
 /** @throws {ApiProblem} forbidden */

@@ -72,7 +72,12 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(await works()).toBe(true);
     await keys.update(actor, api_key.id, { is_enabled: false });
     expect(await works()).toBe(false);
-    await keys.update(actor, api_key.id, { is_enabled: true, expires_at: new Date(Date.now() - 1_000) });
+    await keys.update(actor, api_key.id, { is_enabled: true });
+    await storage()
+      .db.updateTable("api_key")
+      .set({ expires_at: new Date(Date.now() - 1_000) })
+      .where("id", "=", api_key.id)
+      .execute();
     expect(await works()).toBe(false);
     await keys.update(actor, api_key.id, { clear_expires_at: true });
     expect(await works()).toBe(true);
@@ -102,7 +107,7 @@ describe.each(ENGINES)("%s", (kind) => {
     }
   });
 
-  test("an expiry in the past is refused for a new key and no obstacle for a repeat", async () => {
+  test("an expiry in the past is refused for a new key and a change, and no obstacle for a repeat", async () => {
     const actor = await makeUser(storage());
     const { userId } = actor.caller;
     const { keys } = testAuth(storage());
@@ -113,6 +118,26 @@ describe.each(ENGINES)("%s", (kind) => {
     const { api_key } = await keys.create(actor, intent(userId, { expiresAt }));
     expect(api_key.expires_at).toBe(expiresAt.toISOString());
     expect((await keys.create(actor, intent(userId, { expiresAt }))).api_key.id).toBe(api_key.id);
+    await expect(keys.update(actor, api_key.id, { expires_at: new Date(Date.now() - 1_000) })).rejects.toMatchObject({
+      fields: [{ loc: ["body", "expires_at"] }],
+    });
+    expect((await keys.get(actor.caller, api_key.id)).expires_at).toBe(expiresAt.toISOString());
+  });
+
+  test("a repeat is the same intent after the user has moved to another department, with another quota it is not", async () => {
+    const { keys, accounts } = testAuth(storage());
+    const departmentId = await makeDepartment(storage());
+    const actor = await makeUser(storage(), { departmentId });
+    const { userId } = actor.caller;
+    const wanted = intent(userId, { departmentId, quota: { tokens_per_day: 5, runs_per_day: 1 } });
+    const made = await keys.create(actor, wanted);
+    await accounts.update(await makeUser(storage(), { role: "superadmin" }), userId, { department_id: null });
+    await keys.update(actor, made.api_key.id, { quota: { runs_per_day: 9 } });
+    const again = await keys.create(actor, { ...wanted, quota: { runs_per_day: 1, tokens_per_day: 5 } });
+    expect(again).toMatchObject({ secret: made.secret, api_key: { quota: { runs_per_day: 9 } } });
+    const { departmentId: _departmentId, ...elsewhere } = wanted;
+    for (const other of [elsewhere, { ...wanted, quota: { runs_per_day: 9 } }, { ...wanted, quota: {} }])
+      await expect(keys.create(actor, other)).rejects.toMatchObject({ code: "intent_conflict" });
   });
 
   test("own keys, the department's users' for an admin, all for a superadmin", async () => {
@@ -129,11 +154,13 @@ describe.each(ENGINES)("%s", (kind) => {
       department_id: departmentId,
     });
     for (const actor of [user, admin, root]) expect((await keys.get(actor.caller, api_key.id)).id).toBe(api_key.id);
-    await expect(keys.get(elsewhere.caller, api_key.id)).rejects.toMatchObject({ code: "forbidden" });
+    await expect(keys.get(elsewhere.caller, api_key.id)).rejects.toMatchObject({ code: "key_not_found" });
+    await expect(keys.update(elsewhere, api_key.id, { name: "x" })).rejects.toMatchObject({ code: "key_not_found" });
+    await expect(keys.revoke(elsewhere, api_key.id)).rejects.toMatchObject({ code: "key_not_found" });
     await expect(
       keys.create(elsewhere, intent(user.caller.userId, { requestId: "create-key-0002" })),
-    ).rejects.toMatchObject({ code: "forbidden" });
-    await expect(keys.create(user, intent(admin.caller.userId))).rejects.toMatchObject({ code: "forbidden" });
+    ).rejects.toMatchObject({ code: "user_not_found" });
+    await expect(keys.create(user, intent(admin.caller.userId))).rejects.toMatchObject({ code: "user_not_found" });
     await expect(keys.create(root, intent(999_999))).rejects.toMatchObject({ code: "user_not_found" });
     await expect(
       keys.create(root, intent(user.caller.userId, { requestId: "create-key-0003", departmentId: 999_999 })),

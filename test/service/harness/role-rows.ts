@@ -26,12 +26,22 @@ export const known = (status: number): Statuses => [401, status, status, status,
 export const own = (status: number): Statuses => [401, status, 404, 404, 404, 404, status];
 /** The owner and those who manage the owner, and no other. */
 export const MANAGED: Statuses = [401, 200, 403, 403, 200, 200, 200];
+/** The same where another's is not there (law 9). */
+export const OWN_OR_MANAGED: Statuses = [401, 200, 404, 404, 200, 200, 200];
+/** The same by a login alone. */
+export const OWN_OR_MANAGED_BY_LOGIN: Statuses = [401, 200, 404, 404, 200, 200, 403];
 /** Superadmins. */
 export const SUPERADMIN: Statuses = [401, 403, 403, 403, 403, 200, 403];
 /** Every admin. */
 export const ADMINS: Statuses = [401, 403, 403, 200, 200, 200, 403];
 /** Those who manage the owner. */
 export const MANAGERS: Statuses = [401, 403, 403, 403, 200, 200, 403];
+/** The admin whose it is, and superadmins; to all others it is not there. */
+export const OF_ADMIN: Statuses = [401, 404, 404, 200, 404, 200, 404];
+/** The same by a login alone. */
+export const OF_ADMIN_BY_LOGIN: Statuses = [401, 404, 404, 200, 404, 200, 403];
+/** Everybody with a token alike, but no key. */
+export const knownByLogin = (status: number): Statuses => [401, status, status, status, status, status, 403];
 /** The admin who made it, and superadmins. */
 export const MAKER: Statuses = [401, 403, 403, 200, 403, 200, 403];
 /** The owner, and superadmins. */

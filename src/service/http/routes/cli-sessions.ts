@@ -76,7 +76,10 @@ export const cliSessionRoutes: FastifyPluginAsyncZod<{ auth: Auth; publicUrl: ()
     tags,
     summary,
     params: CliSessionPath,
-    response: { 200: CliSession, ...refusals("cli_session_not_found", "cli_session_decided", "too_many_codes") },
+    response: {
+      200: CliSession,
+      ...refusals("login_required", "cli_session_not_found", "cli_session_decided", "too_many_codes"),
+    },
   });
   app.post("/api/auth/cli/sessions/:user_code/approve", { schema: decide("Approve a login") }, async (request) =>
     cliSessions.approve(actorOf(request), request.params.user_code),

@@ -31,12 +31,14 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
   const create = {
     tags,
     summary: "Create an API key",
-    description: "Idempotent for each user and request_id: the same intent gives the same record and the same secret.",
+    description:
+      "Idempotent for each user and request_id: the same intent (name, expires_at, department_id, quota) gives the same " +
+      "record and the same secret. Needs a login: no API key makes or changes one.",
     body: CreateKeyBody,
     response: {
       200: KeyCreated,
       ...refusals(
-        "forbidden",
+        "login_required",
         "department_mismatch",
         "user_not_found",
         "key_revoked",
@@ -68,7 +70,7 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
     tags,
     summary: "Look at an API key",
     params: KeyPath,
-    response: { 200: KeyAnswer, ...refusals("forbidden", "key_not_found") },
+    response: { 200: KeyAnswer, ...refusals("key_not_found") },
   };
   app.get("/api/user/apikey/:api_key_id", { schema: get }, async (request) => ({
     api_key: await keys.get(callerOf(request), request.params.api_key_id),
@@ -79,7 +81,7 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
     summary: "Change an API key",
     params: KeyPath,
     body: UpdateKeyBody,
-    response: { 200: KeyAnswer, ...refusals("forbidden", "key_not_found") },
+    response: { 200: KeyAnswer, ...refusals("login_required", "key_not_found") },
   };
   app.put("/api/user/apikey/:api_key_id", { schema: update }, async (request) => ({
     api_key: await keys.update(actorOf(request), request.params.api_key_id, request.body),
@@ -89,7 +91,7 @@ export const keyRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { au
     tags,
     summary: "Revoke an API key; safe to repeat",
     params: KeyPath,
-    response: { 200: Success, ...refusals("forbidden", "key_not_found") },
+    response: { 200: Success, ...refusals("key_not_found") },
   };
   app.delete("/api/user/apikey/:api_key_id", { schema: revoke }, async (request) => {
     await keys.revoke(actorOf(request), request.params.api_key_id);

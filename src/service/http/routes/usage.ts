@@ -11,7 +11,7 @@ export const usageRoutes: FastifyPluginAsyncZod<{ storage: Storage }> = async (a
     tags: ["usage"],
     summary: "Read what runs have cost",
     querystring: UsageQuery,
-    response: { 200: UsageReport, ...refusals("user_not_found", "forbidden") },
+    response: { 200: UsageReport, ...refusals("user_not_found") },
   };
   app.get("/api/usage", { schema: usage }, async (request) => reportUsage(storage, callerOf(request), request.query));
 };

@@ -42,7 +42,14 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
     body: CreateUserBody,
     response: {
       200: UserAnswer,
-      ...refusals("role_required", "forbidden", "username_taken", "department_not_found", "password_invalid"),
+      ...refusals(
+        "role_required",
+        "login_required",
+        "forbidden",
+        "username_taken",
+        "department_not_found",
+        "password_invalid",
+      ),
     },
   };
   app.post("/api/auth/users", { schema: create }, async (request) => ({
@@ -68,6 +75,7 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
       200: UserAnswer,
       ...refusals(
         "role_required",
+        "login_required",
         "forbidden",
         "user_not_found",
         "department_not_found",

@@ -25,7 +25,7 @@ export const webhookRoutes: FastifyPluginAsyncZod<{ webhooks: Webhooks }> = asyn
     tags,
     summary: "Make a webhook",
     body: CreateWebhookBody,
-    response: { 200: WebhookAnswer, ...refusals("url_refused", "webhook_limit") },
+    response: { 200: WebhookAnswer, ...refusals("login_required", "url_refused", "webhook_limit") },
   };
   app.post("/api/webhooks", { schema: create }, async (request) => webhooks.create(actorOf(request), request.body));
 
@@ -43,7 +43,7 @@ export const webhookRoutes: FastifyPluginAsyncZod<{ webhooks: Webhooks }> = asyn
     ...of,
     summary: "Change a webhook",
     body: UpdateWebhookBody,
-    response: { 200: WebhookAnswer, ...refusals("webhook_not_found", "url_refused") },
+    response: { 200: WebhookAnswer, ...refusals("login_required", "webhook_not_found", "url_refused") },
   };
   app.put("/api/webhooks/:webhook_id", { schema: update }, async (request) =>
     webhooks.update(actorOf(request), request.params.webhook_id, request.body),

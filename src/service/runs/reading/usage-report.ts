@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from "kysely";
 import { Quota } from "../../api/common.ts";
 import type { UsageItem, UsageQuery, UsageReport } from "../../api/usage.ts";
 import { managesUser, type Caller } from "../../auth/caller.ts";
-import { findUser, requireManages } from "../../auth/users.ts";
+import { findUser, missingUser } from "../../auth/users.ts";
 import type { Storage } from "../../storage/storage.ts";
 
 const DAYS = 30;
@@ -17,11 +17,12 @@ const GROUPS: Readonly<Record<UsageQuery["group"], RawBuilder<unknown>>> = {
 /**
  * What runs have cost: the caller's, or a user's whom the caller manages; grouped by user, of all these at once.
  *
- * @throws {ApiProblem} user_not_found, forbidden
+ * @throws {ApiProblem} user_not_found
  */
 export async function reportUsage(storage: Storage, caller: Caller, query: UsageQuery): Promise<UsageReport> {
   const subject = await findUser(storage.db, query.user_id ?? caller.userId);
-  if (subject.id !== caller.userId) requireManages(caller, subject);
+  // Law: not yours is not there.
+  if (subject.id !== caller.userId && !managesUser(caller, subject)) throw missingUser(subject.id);
   const userIds = query.group === "user" && query.user_id === undefined ? await managed(storage, caller) : [subject.id];
   const until = query.to === undefined ? sql`(now() at time zone 'UTC')::date` : sql`${query.to}::date`;
   const since = query.from === undefined ? sql`${until} - ${DAYS - 1}::int` : sql`${query.from}::date`;
