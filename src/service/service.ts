@@ -124,6 +124,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
       perName: values.SERVICE_LOGIN_FAILURES,
       perAddress: values.SERVICE_LOGIN_FAILURES_IP,
       windowMs: values.SERVICE_LOGIN_WINDOW_MS,
+      perNameInDay: values.SERVICE_LOGIN_FAILURES_NAME,
     },
     initToken: values.SERVICE_INIT_TOKEN,
     onUserDeleted: (trx, userId) => cancelAllOf(finishing, trx, userId),

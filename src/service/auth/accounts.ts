@@ -7,7 +7,9 @@ import type { Storage } from "../storage/storage.ts";
 import { sqlState, violatedConstraint, type Transaction } from "../storage/transaction.ts";
 import { anotherNumber } from "./another-number.ts";
 import { writeAudit, type Actor } from "./audit.ts";
-import { managesUser, requireRole, type Caller } from "./caller.ts";
+import { managesUser, requireLogin, requireRole, type Caller } from "./caller.ts";
+import { forgetFailures } from "./lockout.ts";
+import { forgetAddresses } from "./login-addresses.ts";
 import { assertGoodPassword, type Passwords } from "./passwords.ts";
 import { assertAnotherSuperadmin, findUser, lockUser, requireManages, showUser } from "./users.ts";
 
@@ -51,6 +53,7 @@ export function createAccounts(options: AccountsOptions) {
   async function create(actor: KnownActor, body: CreateUserBody): Promise<User> {
     const { caller } = actor;
     requireRole(caller, "admin", "superadmin");
+    requireLogin(caller);
     const department_id = body.department_id ?? (caller.role === "admin" ? caller.departmentId : null);
     if (!managesUser(caller, { id: 0, role: body.role, department_id })) {
       throw new ApiProblem("forbidden", "an admin makes users of role user in the own department");
@@ -86,6 +89,7 @@ export function createAccounts(options: AccountsOptions) {
   async function update(actor: KnownActor, id: number, body: UpdateUserBody): Promise<User> {
     const { caller } = actor;
     requireRole(caller, "admin", "superadmin");
+    requireLogin(caller);
     const before = await findUser(storage.db, id);
     requireManages(caller, before);
     if (body.password !== undefined) assertGoodPassword(body.password, before.username);
@@ -122,6 +126,10 @@ export function createAccounts(options: AccountsOptions) {
           .where("id", "=", id)
           .returningAll()
           .executeTakeFirstOrThrow();
+        if (hash !== undefined) {
+          await forgetFailures(trx, row.username);
+          await forgetAddresses(trx, id);
+        }
         const changes = Object.entries(body).flatMap(([key, value]) => (value === undefined ? [] : [key]));
         const { role, department_id, is_enabled } = body;
         await writeAudit(trx, actor, {

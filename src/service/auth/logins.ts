@@ -10,6 +10,7 @@ import { sha256 } from "./derive.ts";
 import { anotherNumber } from "./another-number.ts";
 import type { Lockout } from "./lockout.ts";
 import type { Tokens } from "./jwt.ts";
+import { forgetAddresses, rememberAddress } from "./login-addresses.ts";
 import { assertGoodPassword, type Passwords } from "./passwords.ts";
 import { findUser, lockUser, showUser, type AccountRow } from "./users.ts";
 
@@ -65,6 +66,7 @@ export function createLogins({ storage, passwords, tokens, lockout, initToken }:
           })
           .returningAll()
           .executeTakeFirstOrThrow();
+        if (ip !== null) await rememberAddress(trx, row.id, ip);
         await writeAudit(
           trx,
           { ip },
@@ -109,6 +111,7 @@ export function createLogins({ storage, passwords, tokens, lockout, initToken }:
       throw new ApiProblem("invalid_credentials", "the username or the password is wrong");
     }
     await lockout.clear(ip, username);
+    await rememberAddress(storage.db, row.id, ip);
     await writeAudit(storage.db, { ip }, { action: "login.succeeded", subject: `user:${row.id}` });
     return issue(row);
   }
@@ -143,6 +146,8 @@ export function createLogins({ storage, passwords, tokens, lockout, initToken }:
         .where("id", "=", caller.userId)
         .returningAll()
         .executeTakeFirstOrThrow();
+      await forgetAddresses(trx, caller.userId);
+      if (actor.ip !== null) await rememberAddress(trx, caller.userId, actor.ip);
       await writeAudit(trx, actor, { action: "password.changed", subject: `user:${caller.userId}` });
       return changed;
     });

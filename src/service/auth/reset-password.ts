@@ -4,6 +4,7 @@ import type { Storage } from "../storage/storage.ts";
 import { anotherNumber } from "./another-number.ts";
 import { writeAudit } from "./audit.ts";
 import { forgetFailures } from "./lockout.ts";
+import { forgetAddresses } from "./login-addresses.ts";
 import { assertGoodPassword, createPasswords } from "./passwords.ts";
 
 /**
@@ -30,6 +31,7 @@ export async function resetPassword(
       .executeTakeFirst();
     if (row === undefined) throw new ApiProblem("user_not_found", `there is no user ${JSON.stringify(given.username)}`);
     await forgetFailures(trx, username);
+    await forgetAddresses(trx, row.id);
     await writeAudit(
       trx,
       { ip: null },

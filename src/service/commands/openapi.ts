@@ -38,7 +38,7 @@ export async function describeService(version: string): Promise<unknown> {
         jwtSecret: secret,
         keySecret: secret,
         jwtTtlMs: MINUTE_MS,
-        lockout: { perName: 1, perAddress: 1, windowMs: MINUTE_MS },
+        lockout: { perName: 1, perAddress: 1, windowMs: MINUTE_MS, perNameInDay: 1 },
         onUserDeleted: async () => undefined,
       }),
       agents: createAgents(storage),

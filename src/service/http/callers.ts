@@ -2,6 +2,7 @@ import rateLimit from "@fastify/rate-limit";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiProblem } from "../api/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
+import { addressGroup } from "../auth/address-group.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Credentials } from "../auth/credentials.ts";
 import { CallCounts } from "./call-counts.ts";
@@ -30,7 +31,7 @@ export interface CallersOptions {
 export async function registerCallers(app: FastifyInstance, options: CallersOptions): Promise<void> {
   await app.register(rateLimit, { global: false, store: CallCounts });
   const countCaller = createCallLimit(app, options.perCredential, ({ caller }) => describe(caller));
-  const countUnknown = createCallLimit(app, options.perAddress, ({ ip }) => `ip:${ip}`);
+  const countUnknown = createCallLimit(app, options.perAddress, ({ ip }) => `ip:${addressGroup(ip)}`);
 
   app.decorateRequest("caller", null);
   app.addHook("onRequest", async (request) => {

@@ -49,8 +49,15 @@ export const SettingsSchema = z.object({
     description: "File with the password of the superadmin `admin`, who is then made",
   }),
   SERVICE_JWT_TTL_MS: integer(604_800_000, MINUTE).meta({ description: "How long a token is good" }),
-  SERVICE_LOGIN_FAILURES: integer(10, 1).meta({ description: "Failed logins of a name from an address in a window" }),
+  SERVICE_LOGIN_FAILURES: integer(10, 1).meta({
+    description: "Failed logins of a name from an address in a window; of IPv6 a /64 is one address",
+  }),
   SERVICE_LOGIN_FAILURES_IP: integer(30, 1).meta({ description: "Failed logins of an address in a window" }),
+  SERVICE_LOGIN_FAILURES_NAME: integer(100, 1, 86_400).meta({
+    description:
+      "Failed logins of a name from all addresses in a day; then one more for each part of the day, but where the " +
+      "user has logged in before as many as elsewhere",
+  }),
   SERVICE_LOGIN_WINDOW_MS: integer(600_000, 1_000, 86_400_000).meta({ description: "The window" }),
   SERVICE_RATE_PER_MINUTE: integer(1_200, 0).meta({ description: "Calls of a credential; 0 is off" }),
   SERVICE_RATE_ANONYMOUS_PER_MINUTE: integer(120, 0).meta({

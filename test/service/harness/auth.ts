@@ -10,14 +10,26 @@ export const PASSWORD = "correct horse battery";
 
 export function testAuth(
   storage: Storage,
-  options: { keySecret?: string; jwtTtlMs?: number; perName?: number; perAddress?: number; initToken?: string } = {},
+  options: {
+    keySecret?: string;
+    jwtTtlMs?: number;
+    perName?: number;
+    perAddress?: number;
+    perNameInDay?: number;
+    initToken?: string;
+  } = {},
 ): Auth {
   return createAuth({
     storage,
     jwtSecret: JWT_SECRET,
     keySecret: options.keySecret ?? KEY_SECRET,
     jwtTtlMs: options.jwtTtlMs ?? 60_000,
-    lockout: { perName: options.perName ?? 10, perAddress: options.perAddress ?? 1_000, windowMs: 600_000 },
+    lockout: {
+      perName: options.perName ?? 10,
+      perAddress: options.perAddress ?? 1_000,
+      windowMs: 600_000,
+      perNameInDay: options.perNameInDay ?? 100,
+    },
     initToken: options.initToken,
     onUserDeleted: async () => undefined,
   });
