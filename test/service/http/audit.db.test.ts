@@ -126,7 +126,7 @@ async function prepare() {
       subject: (body) => `api_key:${body.api_key.id}`,
     },
     {
-      by: key,
+      by: owner,
       call: ["PUT", `/api/user/apikey/${keyId}`, { name: "renamed" }],
       action: "key.updated",
       subject: `api_key:${keyId}`,
@@ -209,7 +209,7 @@ async function prepare() {
       action: "thread.deleted",
       subject: `thread:${thread.id}`,
     },
-    { by: owner, call: ["DELETE", `/api/user/apikey/${keyId}`], action: "key.revoked", subject: `api_key:${keyId}` },
+    { by: key, call: ["DELETE", `/api/user/apikey/${keyId}`], action: "key.revoked", subject: `api_key:${keyId}` },
     { by: owner, call: ["POST", "/api/auth/logout"], action: "logout", subject: `user:${owner.caller.userId}` },
   ];
   const secrets = [PASSWORD, NEW_PASSWORD, anna.access_token, hook.secret, key.token, login.deviceCode];
