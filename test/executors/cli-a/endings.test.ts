@@ -1,5 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { error, find, stepFinish, stepStart, text, tool, translate, types } from "./lines.ts";
+import {
+  error,
+  find,
+  log,
+  OTHER_SESSION,
+  SESSION,
+  stepFinish,
+  stepStart,
+  text,
+  tool,
+  translate,
+  types,
+} from "./lines.ts";
 
 describe("errors and endings", () => {
   const overflow = error("ContextOverflowError", { message: "prompt is too long" });
@@ -42,6 +54,27 @@ describe("errors and endings", () => {
     const { ending } = translate([stepStart(), stepFinish("stop")], { exit: null });
     expect(ending).toMatchObject({ failure: { code: "unknown", isProven: false } });
     expect(ending.proof).toBeUndefined();
+  });
+
+  test("a conversation that is summarised again and again without a tool call in between is stopped, a subagent's is not", () => {
+    const created = { err: log(`service=session id=${SESSION} slug=a version=1.3.2 title=turn created`) };
+    const step = (id: string): { err: string } => ({ err: log(`service=session.prompt step=0 sessionID=${id} loop`) });
+    const summary = (id = SESSION): { err: string }[] => [
+      step(id),
+      {
+        err: log(`service=llm providerID=p modelID=m sessionID=${id} small=false agent=compaction mode=primary stream`),
+      },
+    ];
+    const isHalted = (lines: Parameters<typeof translate>[0]): boolean =>
+      translate([created, ...lines]).translations.some(({ halt }) => halt !== undefined);
+    const three = [summary(), summary(), summary()].flat();
+    const call = tool("read", { status: "completed", output: "", title: "", metadata: {}, time: { start: 1, end: 2 } });
+    expect(isHalted(three)).toBe(false);
+    expect(isHalted([...three, call, ...three])).toBe(false);
+    expect(isHalted([...three, ...summary(OTHER_SESSION)])).toBe(false);
+    const { ending } = translate([created, ...three, ...summary()]);
+    expect(ending.failure).toMatchObject({ rule: "endless-compaction", code: "context_overflow", isProven: true });
+    expect(ending.failure?.evidence[0]).toMatchObject({ source: "stderr", line: 9 });
   });
 
   test("steps that end without a reason again and again stop the process", () => {

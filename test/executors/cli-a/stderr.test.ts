@@ -30,7 +30,13 @@ const stopped = { exit: { code: null, signal: "SIGKILL" }, wasStopped: true } as
 
 test("a request in the log is asked, and answered when its session goes on", () => {
   const { translations } = translate([created(SESSION), loop(SESSION), request(SESSION), loop(SESSION), stepStart()]);
-  expect(translations.map(({ request: sign }) => sign)).toEqual([undefined, "answered", "asked", "answered", undefined]);
+  expect(translations.map(({ request: sign }) => sign)).toEqual([
+    undefined,
+    "answered",
+    "asked",
+    "answered",
+    undefined,
+  ]);
 });
 
 describe("the session in the log", () => {

@@ -147,11 +147,18 @@ export const AIMLESS_STEPS = {
   on: "record",
   seenIn: "cli-a/1.3.2/aimless-steps",
 } as const;
+export const ENDLESS_COMPACTION = {
+  rule: "endless-compaction",
+  code: "context_overflow",
+  on: "stderr",
+  seenIn: "cli-a/1.18.33/endless-compaction",
+} as const;
 
 /** Every rule of CLI A, in deciding order. */
 export const FAILURE_RULES: readonly DescribedRule[] = [
   SESSION_MISMATCH,
   AIMLESS_STEPS,
+  ENDLESS_COMPACTION,
   ...describeRules([RESUME_FAILED, ...RULES]),
   UNCLASSIFIED,
 ];

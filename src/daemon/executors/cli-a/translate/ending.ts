@@ -24,6 +24,20 @@ export interface Ended {
   usageText: Fact | undefined;
 }
 
+/** Nothing was printed yet. */
+export function createEnded(): Ended {
+  return {
+    lastRecord: undefined,
+    lastRecordMs: undefined,
+    finish: undefined,
+    error: undefined,
+    errorRef: undefined,
+    hasErrors: false,
+    rejectedTool: undefined,
+    usageText: undefined,
+  };
+}
+
 interface EndingInput {
   readonly ended: Ended;
   readonly outcome: Outcome;
@@ -75,4 +89,9 @@ function toFinishFact({ reason, line, hasContent }: NonNullable<Ended["finish"]>
   const name = hasContent ? FINISH : FINISH_EMPTY;
   const words = `"reason":${JSON.stringify(reason)}`;
   return { on: "record", source: "stdout", line, name, code: reason, text: `step_finish, reason ${reason}`, words };
+}
+
+/** What the warning says where records were taken from the store. */
+export function describeRecovered(records: number): string {
+  return `The CLI ended before it had printed ${records} ${records === 1 ? "record" : "records"}; they were taken from its own store of the session.`;
 }

@@ -26,6 +26,8 @@ export interface StderrReader {
     readonly events: readonly TranslatedEvent[];
     readonly session?: SessionSign;
     readonly request?: RequestSign;
+    /** The session whose summary the line asks the model for; only once however often it is asked again. */
+    readonly summarised?: { readonly sessionId: string; readonly latestMs: number };
   };
   /**
    * What the failure table may look at.
@@ -192,8 +194,12 @@ export function createStderrReader(isResume: boolean): StderrReader {
       if (timed === undefined) return { events: text.trim() === "" ? [] : readPlain(text, native) };
       const session = readSign(timed.log);
       const request = REQUESTS[timed.log.kind];
+      const events = readLog(timed, native);
       return {
-        events: readLog(timed, native),
+        events,
+        ...(events.some(isCompaction) && "sessionId" in timed.log
+          ? { summarised: { sessionId: timed.log.sessionId, latestMs: timed.latestMs } }
+          : {}),
         ...(session === undefined ? {} : { session }),
         ...(request === undefined ? {} : { request }),
       };
@@ -221,6 +227,10 @@ function readSign(log: LogLine): SessionSign | undefined {
   // A subagent's session is not the turn's.
   if (log.kind === "session_created" && log.parent === undefined) return { sessionId: log.sessionId, isNew: true };
   return log.kind === "step" ? { sessionId: log.sessionId, isNew: false } : undefined;
+}
+
+function isCompaction(event: TranslatedEvent): boolean {
+  return event.type === "warning" && event.data.code === "context_compacted";
 }
 
 function compacted(native: Native): TranslatedEvent {

@@ -9,7 +9,7 @@ import type {
   TranslatorInput,
 } from "../../contract/translator.ts";
 import type { FailureDraft } from "../../contract/failures.ts";
-import { explainEnding, type Ended } from "./ending.ts";
+import { createEnded, describeRecovered, explainEnding, type Ended } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "../failures/facts.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
 import { createRepeatFilter } from "../../classification/repeats.ts";
@@ -18,7 +18,7 @@ import { readRecord, RECOVERED, type CliARecord, type CliATool } from "../record
 import { createPrintedParts, recoverFromStore } from "./export-backfill.ts";
 import { createSessionGate } from "./session.ts";
 import { createStderrReader } from "./stderr.ts";
-import { createStepTracker } from "./steps.ts";
+import { createCompactionCount, createStepTracker } from "./steps.ts";
 import { isAutoRejected, readDenial, toPlan, toToolCall, toToolEnd } from "./tools.ts";
 
 const NOTHING: Translation = { events: [] };
@@ -37,22 +37,14 @@ const USAGE = /^\S+ run \[message\.\.\]/;
 export function createCliATranslator({ requestedSession, drift }: TranslatorInput): Translator {
   const session = createSessionGate(requestedSession);
   const steps = createStepTracker();
+  const compactions = createCompactionCount();
   const stderr = createStderrReader(requestedSession !== null);
   const texts = createRepeatFilter();
   const thoughts = createRepeatFilter();
   const printed = createRecentIds(MAX_RECENT);
   const callIds = createRecentIds(MAX_RECENT);
   const parts = createPrintedParts();
-  const ended: Ended = {
-    lastRecord: undefined,
-    lastRecordMs: undefined,
-    finish: undefined,
-    error: undefined,
-    errorRef: undefined,
-    hasErrors: false,
-    rejectedTool: undefined,
-    usageText: undefined,
-  };
+  const ended = createEnded();
   const message: { id: string | undefined; text: string } = { id: undefined, text: "" };
   const rejectedTools: TranslatedEvent[] = [];
   let output: string | null = null;
@@ -60,6 +52,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   let isErrorPassed = false;
   let answers = 0;
   let halt: FailureDraft | undefined;
+  let endless: FailureDraft | undefined;
 
   function admit(sessionId: string, native: Native): readonly TranslatedEvent[] {
     hasRecords = true;
@@ -195,6 +188,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     const admitted = admit(record.sessionID, native);
     if (halt !== undefined) return { events: [], halt };
     noteLast(record.type, record.timestamp);
+    if (record.type === "tool_use") compactions.noteTool(record.timestamp ?? 0);
     if ("part" in record && partId !== "") {
       if (printed.has(partId)) return { events: admitted };
       printed.add(partId);
@@ -234,13 +228,17 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   }
 
   function pushStderr(line: OutputLine): Translation {
-    const { events, session: sign, ...rest } = stderr.push(line);
+    const { events, session: sign, summarised, ...rest } = stderr.push(line);
+    // A subagent's own tools are not printed.
+    if (summarised?.sessionId === session.id()) endless ??= compactions.add(line, summarised.latestMs);
+    if (endless !== undefined) return { ...rest, events, halt: endless };
     if (sign === undefined) return { ...rest, events };
     return { ...rest, events: [...session.admitSign(sign, { source: "stderr", line: line.number }), ...events] };
   }
 
   function explain(outcome: Outcome): Pick<Ending, "failure" | "proof"> {
-    if (halt !== undefined) return { failure: halt };
+    const stop = halt ?? endless;
+    if (stop !== undefined) return { failure: stop };
     const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined, outcome);
     return explainEnding({
       ended: withCause(),
@@ -298,8 +296,4 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
 /** The part's own id; where it has none, its line names it within the turn. */
 function nameMessage(id: string, { line }: Native): string {
   return id === "" ? `line-${line}` : id;
-}
-
-function describeRecovered(records: number): string {
-  return `The CLI ended before it had printed ${records} ${records === 1 ? "record" : "records"}; they were taken from its own store of the session.`;
 }
