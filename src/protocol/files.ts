@@ -18,7 +18,7 @@ export const FileEntry = z
         "whatever bytes its name has.",
     }),
     type: FileType,
-    size_bytes: z.int().nonnegative().describe("Its length in bytes."),
+    size_bytes: z.int().nonnegative().describe("Its length in bytes; 2^53 - 1 also stands for more."),
     modified_at: z.iso.datetime().describe("When its content last changed, UTC."),
     mode: z.string().meta({ description: "Permissions in octal, such as `644`." }),
     etag: z.string().optional().meta({

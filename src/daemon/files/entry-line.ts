@@ -3,7 +3,7 @@ import type { FileEntry } from "../../protocol/index.ts";
 import { WorkerError } from "../process/user-files/file-worker.ts";
 import { encodePath, lastName, showName } from "./file-path.ts";
 
-const LINE = /^(file|directory|link|other) (\d{1,16}) (-?\d{1,20}\.\d{3}) ([0-7]{1,4}) ([0-9a-f.-]{1,120})$/;
+const LINE = /^(file|directory|link|other) (\d{1,19}) (-?\d{1,20}\.\d{3}) ([0-7]{1,4}) ([0-9a-f.-]{1,120})$/;
 const Named = z.tuple([
   z.string().regex(/^([0-9a-f]{2})+$/),
   z
@@ -24,7 +24,7 @@ export function readEntry(line: string | undefined, path: Buffer): FileEntry {
     name: showName(lastName(path)),
     path: encodePath(path),
     type,
-    size_bytes: Number(size),
+    size_bytes: sizeOf(size),
     modified_at: dateOf(Number(seconds)).toISOString(),
     mode: String(mode),
     ...(type === "file" ? { etag: `"${version}"` } : {}),
@@ -43,6 +43,11 @@ export function readListed(line: string, pathOf: (name: Buffer) => Buffer): { na
     name,
     entry: target === undefined ? entry : { ...entry, target: showName(Buffer.from(target, "hex")) },
   };
+}
+
+/** Sparse files may be larger than any number that JSON can hold exactly. */
+function sizeOf(digits: string | undefined): number {
+  return Math.min(Number(digits), Number.MAX_SAFE_INTEGER);
 }
 
 /** A time that a tool may have set to anything. */
