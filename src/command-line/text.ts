@@ -26,6 +26,14 @@ export function safeJsonLine(body: unknown): string {
   return escapeJson(JSON.stringify(body));
 }
 
+/**
+ * What an output gets: on a terminal what could steer it is escaped, as JSON escapes it, and lines stay; a file and a pipe get
+ * every character.
+ */
+export function shownOn(out: object, text: string): string {
+  return "isTTY" in out && out.isTTY === true ? escapeJson(text) : text;
+}
+
 function escapeJson(json: string): string {
   return json.replaceAll(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Writable } from "node:stream";
+import { shownOn } from "../../command-line/text.ts";
 import { readConfigurations } from "./render.ts";
 import { describeUselessVariables } from "./unknown-variables.ts";
 import type { Check, OwnPort, Subject, Verdict } from "../doctor/check.ts";
@@ -55,7 +56,8 @@ export async function runDoctor(options: DoctorOptions): Promise<0 | 1> {
   const text = options.isJson
     ? `${JSON.stringify({ ok: !hasFault, version: VERSION, checks: findings }, null, 2)}\n`
     : findings.map(toLine).join("");
-  options.out.write(text);
+  // What CLIs and names of files say is quoted in it.
+  options.out.write(shownOn(options.out, text));
   return hasFault ? 1 : 0;
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { pino } from "pino";
+import { shownOn } from "../../command-line/text.ts";
 import { createRedactor } from "../event-log/redact.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import { startScriptedModel } from "../../scripted-model/server.ts";
@@ -57,11 +58,11 @@ export async function printProbe(probed: readonly Executor[], options: ProbeOpti
         if (keepIn !== undefined) await writeRecording(turnDirectory, join(keepIn, executor.id, scenario), redact);
       });
       findings.push(finding);
-      if (!options.isJson) options.out.write(formatFinding(finding));
+      if (!options.isJson) options.out.write(shownOn(options.out, formatFinding(finding)));
     }
   });
   if (keepIn !== undefined) options.err.write(`turnd: recordings of the scenarios are in ${keepIn}\n`);
-  if (options.isJson) options.out.write(`${JSON.stringify(findings, null, 2)}\n`);
+  if (options.isJson) options.out.write(shownOn(options.out, `${JSON.stringify(findings, null, 2)}\n`));
   return findings.some(isBroken) ? 1 : 0;
 }
 

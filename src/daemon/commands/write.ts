@@ -1,9 +1,14 @@
 import type { Writable } from "node:stream";
+import { shownOn } from "../../command-line/text.ts";
 
-/** Resolves when the stream has accepted the bytes: their memory is used again. */
+/**
+ * Writes text of others: a terminal is not steered by it. Resolves when the stream has accepted the bytes: their memory is used
+ * again.
+ */
 export function write(out: Writable, text: string | Buffer): Promise<void> {
+  const isTerminal = "isTTY" in out && out.isTTY === true;
   return new Promise((resolve, reject) => {
-    out.write(text, (error) => (error ? reject(error) : resolve()));
+    out.write(isTerminal ? shownOn(out, text.toString()) : text, (error) => (error ? reject(error) : resolve()));
   });
 }
 
