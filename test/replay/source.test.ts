@@ -52,3 +52,16 @@ test.runIf(process.getuid?.() === 0)(
     expect(readFileSync(join(target, "stdin/turn.json"), "utf8")).toBe("root's");
   },
 );
+
+test("archives in archives are unpacked to a depth, and refused beyond it", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const recording = join(REPOSITORY, "fixtures/cli-b/0.139.0/shell-succeeds");
+  await execa("tar", ["-C", recording, "-cf", join(directory, "0.tar"), "."]);
+  for (let depth = 1; depth <= 4; depth += 1) {
+    const outer = join(directory, `${depth}.tar`);
+    await execa("tar", ["-C", directory, "-cf", outer, `${depth - 1}.tar`]);
+    const opening = openSource(outer, new PassThrough());
+    if (depth < 4) await (await opening).close();
+    else await expect(opening).rejects.toThrow("is an archive in 4 others: unpack them first");
+  }
+});

@@ -60,6 +60,18 @@ export interface Sources {
   close(): Promise<void>;
 }
 
+interface OpenedFile {
+  readonly path?: string;
+  readonly name: string;
+  /** Whether it was found in a directory or an archive, where not every file is a recording. */
+  readonly isWalked?: boolean;
+  /** How many archives it is in. */
+  readonly depth?: number;
+}
+
+/** A recording in an archive of archives of sessions; more only ever fills the disk. */
+const MAX_DEPTH = 4;
+
 /** Prepares to open recordings; nothing is opened yet. */
 export function createSources(options: SourceOptions): Sources {
   /** Also those that are being made: a stop may come meanwhile. */
@@ -78,8 +90,8 @@ export function createSources(options: SourceOptions): Sources {
     }
   }
 
-  async function* openFound({ path, kind }: Found, name: string, isWalked: boolean): AsyncGenerator<RecordingSource> {
-    if (kind === "file") yield* openFile(createReadStream(path), { path, name, isWalked });
+  async function* openFound({ path, kind }: Found, name: string, depth: number): AsyncGenerator<RecordingSource> {
+    if (kind === "file") yield* openFile(createReadStream(path), { path, name, isWalked: true, depth });
     else if (await isThere(join(path, "turn.json"))) yield override(name, await openRecording(path));
     else if (await isThere(join(path, "stdout.jsonl"))) yield await openOutput(name, path);
     else throw new RecordingError(name, "is no recording: it has no turn.json");
@@ -121,7 +133,7 @@ export function createSources(options: SourceOptions): Sources {
 
   async function* openFile(
     source: Readable,
-    { path, name, isWalked = false }: { readonly path?: string; readonly name: string; readonly isWalked?: boolean },
+    { path, name, isWalked = false, depth = 0 }: OpenedFile,
   ): AsyncGenerator<RecordingSource> {
     const { content, isCompressed, chunks } = await openBytes(source, name);
     try {
@@ -135,8 +147,11 @@ export function createSources(options: SourceOptions): Sources {
         const directory = join(held, plainName(name));
         await mkdir(directory);
         if (content === "tar") {
+          // Law: every wait is bounded. Each level has a copy of what is in it.
+          if (depth >= MAX_DEPTH)
+            throw new RecordingError(name, `is an archive in ${MAX_DEPTH} others: unpack them first`);
           await extractTar(chunks, { name, directory });
-          yield* openBelow(directory, name);
+          yield* openBelow(directory, name, depth + 1);
         } else if (content === "document") {
           await unpackDocument(chunks, { name, directory });
           const recording = await openRecording(directory).catch((error: unknown) => {
@@ -155,13 +170,13 @@ export function createSources(options: SourceOptions): Sources {
   }
 
   /** @param shown - what stands for the directory in names */
-  async function* openBelow(directory: string, shown: string): AsyncGenerator<RecordingSource> {
+  async function* openBelow(directory: string, shown: string, depth = 0): AsyncGenerator<RecordingSource> {
     let count = 0;
     const report = (error: RecordingError): void => options.onFault(nameFault(error, directory, shown));
     for await (const found of walkRecordings(directory, report)) {
       const name = shown + found.path.slice(directory.length);
       try {
-        for await (const source of openFound(found, name, true)) {
+        for await (const source of openFound(found, name, depth)) {
           count += 1;
           yield source;
         }
