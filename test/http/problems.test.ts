@@ -1,6 +1,8 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
+import { pino } from "pino";
 import { expect, test } from "vitest";
+import { createBareApp } from "../../src/daemon/http/bare-app.ts";
 import { Problem } from "../../src/protocol/index.ts";
 import { createTestApp, listen, problemOf, TEST_SECRET } from "./test-app.ts";
 
@@ -233,4 +235,11 @@ test("no refusal repeats a secret that stood in the request", async () => {
     quoting += Number(response.body.includes("[redacted]"));
   }
   expect(quoting).toBeGreaterThanOrEqual(4);
+});
+
+test("a path that is not there is answered with the description only where there is one", async () => {
+  const { app } = await createTestApp();
+  expect(problemOf(await app.inject("/v1/none")).message).toContain("see /openapi.json");
+  const terminal = createBareApp({ logger: pino({ level: "silent" }), redact: (text) => text, maxBodyBytes: 1_000 });
+  expect(problemOf(await terminal.inject("/v1/none")).message).toBe("there is no GET /v1/none");
 });

@@ -35,7 +35,9 @@ export function registerProblems(app: FastifyInstance, redact: RedactText): void
   app.setNotFoundHandler((request, reply) => {
     const allowed = methodsAt(app, request.url);
     if (allowed.length > 0) void reply.header("allow", allowed.join(", "));
-    const offer = allowed.length > 0 ? `; this path has ${allowed.join(" and ")}` : "; see /openapi.json";
+    // The terminal's own port has no description.
+    const described = app.hasRoute({ method: "GET", url: "/openapi.json" }) ? "; see /openapi.json" : "";
+    const offer = allowed.length > 0 ? `; this path has ${allowed.join(" and ")}` : described;
     throw new ProblemError("route_not_found", `there is no ${request.method} ${pathOf(request.url)}${offer}`);
   });
 }
