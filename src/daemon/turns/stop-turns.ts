@@ -95,6 +95,14 @@ export function createStops({ sessions, store, queue, run, deleting, logger, ...
       const wasEnded = hasEnded(turn);
       const lastLines = turn.stopped.then(() => delay(LAST_LINES_MS, undefined, { ref: false }));
       await Promise.race([stop(turn, "cancel"), lastLines]);
+      // Law: never pretend. The next start finds no end of it, and makes another one.
+      if (turn.unwrittenEnd !== undefined) {
+        const { turn_id: id } = turn.file;
+        throw new ProblemError(
+          "storage_full",
+          `turn ${id} has ended, and its end cannot be written: it may have another one after the next start`,
+        );
+      }
       return {
         turn_id: turn.file.turn_id,
         status: turn.status,

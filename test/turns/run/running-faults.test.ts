@@ -50,6 +50,21 @@ test.each(Object.entries(FAULTS))("%s in place of a waiting turn's log ends that
   await expectServed(turnd);
 });
 
+test("a cancel of a turn whose end cannot be written does not answer that it is cancelled", async () => {
+  const turnd = await fakeDaemon();
+  const go = join(turnd.workspace, "go");
+  await turnd.admit({ ...session, input: `shell until [ -e ${go} ]; do sleep 0.02; done` });
+  const waiting = await turnd.admit({ ...session, input: "hello" });
+  const log = join(turnd.state, "sessions/session-1/turns", waiting.turn_id, "events.jsonl");
+  rmSync(log);
+  symlinkSync("/proc/self/mem", log);
+  const { status, body } = await turnd.request("POST", `/v1/turns/${waiting.turn_id}/cancel`, {});
+  expect([status, body.detail.code]).toEqual([507, "storage_full"]);
+  expect(body.detail.message).toContain("its end cannot be written");
+  writeFileSync(go, "");
+  await expectServed(turnd);
+});
+
 test.each([
   "prompt.txt",
   "stdout.jsonl",
