@@ -19,6 +19,8 @@ export interface Turn {
   readonly life: Life;
   readonly status: TurnStatus;
   readonly endedAt: string | undefined;
+  /** When this daemon first prepared its process, in milliseconds of a clock that nobody sets; undefined where another did. */
+  readonly preparedMs: number | undefined;
   /** The end, where the disk would not take it. */
   readonly unwrittenEnd: TurnEndedData | undefined;
   /** How the end was decided, until `result.json` says it. */
@@ -66,6 +68,7 @@ export function createTurn(options: TurnOptions): Turn {
   let { file, end } = options;
   let fileOnDisk = file;
   let life: Life = beginLife({ stopReason: stopReasonIn(file), isAfresh: file.degraded !== undefined });
+  let preparedMs: number | undefined;
   let unwrittenEnd: TurnEndedData | undefined;
   let process: TurnProcess | undefined;
   let steerTimer: NodeJS.Timeout | undefined;
@@ -150,6 +153,8 @@ export function createTurn(options: TurnOptions): Turn {
   }
 
   function send(input: Input): Promise<void> {
+    // Another attempt goes on with the first one's `started_at`.
+    if (input.type === "prepared" && file.started_at === undefined) preparedMs = performance.now();
     const next = step(life, input);
     life = next.life;
     let saved: Promise<void> = Promise.resolve();
@@ -179,6 +184,9 @@ export function createTurn(options: TurnOptions): Turn {
     },
     get endedAt() {
       return end?.at;
+    },
+    get preparedMs() {
+      return preparedMs;
     },
     get unwrittenEnd() {
       return unwrittenEnd;

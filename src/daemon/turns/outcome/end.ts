@@ -19,6 +19,7 @@ import { writeResult } from "./result-file.ts";
 import { toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
 import type { End } from "../lifecycle/inputs.ts";
 import type { Turn } from "../lifecycle/turn.ts";
+import { timeEnd } from "./time-end.ts";
 import { withoutSecrets } from "../store/without-secrets.ts";
 
 export interface EndParts {
@@ -81,9 +82,11 @@ async function digestOf(logPath: string): Promise<string> {
  */
 export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { facts, ran }: RunOutcome): Promise<void> {
   if (ran !== undefined) await quietly(parts, turn, () => saveNativeState(parts, turn, ran.ending));
-  const now = parts.now();
-  const startedAt = new Date(turn.file.started_at ?? turn.file.created_at);
-  const durationMs = Math.max(0, now.getTime() - startedAt.getTime());
+  const { at, durationMs } = timeEnd({
+    startedAt: turn.file.started_at ?? turn.file.created_at,
+    ranMs: turn.preparedMs === undefined ? undefined : performance.now() - turn.preparedMs,
+    now: parts.now(),
+  });
   const makeData = (before: LogSoFar): TurnEndedData =>
     withoutSecrets(parts.redact, TurnEndedData, {
       ...concludeTurn(facts),
@@ -97,7 +100,6 @@ export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { fact
       duration_ms: durationMs,
       digest: before.digest,
     });
-  const at = now.toISOString();
   const data = await logEnd(parts, turn, log, makeData, { at, ...makeDecision(parts, turn, facts) });
   await quietly(parts, turn, async () => {
     // A result beside a log without its end would show that the log is damaged.
