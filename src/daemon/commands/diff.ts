@@ -42,7 +42,7 @@ export async function printDiff(a: string, b: string, options: DiffOptions): Pro
     const text = options.isJson
       ? toJson(sides, differences, code === 0)
       : toText(sides, differences, options.hasColors);
-    await write(options.out, options.redact(text)).catch((error: unknown) => {
+    await write(options.out, options.redact(text), { isPrintable: !options.isJson }).catch((error: unknown) => {
       // What they come to is known all the same.
       if (!isReaderGone(error)) throw error;
     });
