@@ -240,6 +240,10 @@ test("no refusal repeats a secret that stood in the request", async () => {
 test("a path that is not there is answered with the description only where there is one", async () => {
   const { app } = await createTestApp();
   expect(problemOf(await app.inject("/v1/none")).message).toContain("see /openapi.json");
-  const terminal = createBareApp({ logger: pino({ level: "silent" }), redact: (text) => text, maxBodyBytes: 1_000 });
+  const terminal = createBareApp({
+    logger: pino({ level: "silent" }),
+    redact: (given) => given,
+    bodies: { long: 8_192, plain: 8_192, values: 100 },
+  });
   expect(problemOf(await terminal.inject("/v1/none")).message).toBe("there is no GET /v1/none");
 });
