@@ -1,11 +1,14 @@
 import type { McpServers, Mode, Permissions } from "../../../protocol/index.ts";
 import type { CliFeatures } from "./cli-features.ts";
 import type { ConfigFile, Configuration } from "./configuration.ts";
+import type { KeptDirectory, TidyLines } from "./home-state.ts";
 
 export interface HomeInput {
   /** Absolute path of the session's home. */
   readonly home: string;
   readonly cliName: string;
+  /** HOME of the CLIs' user: for what a CLI starts, where it has a home of its own. Absent: nothing is started. */
+  readonly userHome?: string;
   readonly configuration: Configuration;
   readonly permissions: Permissions;
   readonly mode: Mode;
@@ -29,6 +32,12 @@ export interface HomePlan {
   readonly files: readonly ConfigFile[];
   /** Other configuration files the CLI would read there; they are removed, with a warning. */
   readonly forbidden: readonly string[];
+  /** What must be plain files and directories, all the way and below: another CLI would wait for ever, or be led elsewhere. */
+  readonly plain?: readonly string[];
+  /** Directories in which nothing else stays when a turn begins. */
+  readonly kept?: readonly KeptDirectory[];
+  /** What a history may say when it is resumed. */
+  readonly history?: TidyLines;
   /** Directories from which the CLI would start programs; made empty before a turn, since tools can write there. */
   readonly emptied?: readonly string[];
   /** What the CLI leaves and never reads again; removed when a turn has ended. */
@@ -48,6 +57,8 @@ export interface Invocation {
   readonly resume?: string;
   readonly workspace: string;
   readonly permissions: Permissions;
+  /** As for `HomeInput`. */
+  readonly userHome?: string;
   /** Absolute paths of files the CLI opens by name. */
   readonly images: readonly string[];
   readonly outputSchema?: string;

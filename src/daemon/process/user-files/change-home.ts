@@ -4,8 +4,25 @@ import type { Helper } from "../starter/starter.ts";
 
 /** What is done to a home, in order. Paths are relative to it. Source: sandbox/write-home. */
 export type HomeCommand =
-  | { readonly do: "make" | "empty" | "remove" | "set_aside"; readonly path: string }
-  | { readonly do: "write"; readonly path: string; readonly content: string | Buffer };
+  | { readonly do: "make" | "empty" | "remove" | "set_aside" | "only_plain"; readonly path: string }
+  | { readonly do: "write"; readonly path: string; readonly content: string | Buffer }
+  | {
+      readonly do: "keep_only";
+      readonly path: string;
+      readonly names: readonly string[];
+      readonly made: readonly string[];
+    }
+  | { readonly do: "tidy_lines"; readonly path: string; readonly rules: readonly LineRule[] };
+
+/** What `tidy_lines` does to every line of a type. */
+interface LineRule {
+  readonly typePath: string;
+  readonly type: string;
+  readonly path: string;
+  readonly names: readonly string[];
+  readonly dropped: readonly string[];
+  readonly set?: Readonly<Record<string, string>>;
+}
 
 export interface HomeWriter {
   readonly runAs: RunAs;
@@ -21,13 +38,22 @@ export class HomeError extends Error {
   }
 }
 
-const LETTERS = { make: "D", empty: "E", remove: "R", set_aside: "A", write: "F" } as const;
+const LETTERS = {
+  make: "D",
+  empty: "E",
+  remove: "R",
+  set_aside: "A",
+  write: "F",
+  keep_only: "K",
+  only_plain: "P",
+  tidy_lines: "T",
+} as const;
 const TIMEOUT_MS = 60_000;
 
 /**
  * Changes a home with the rights of the user who owns it, in one short-lived process; it is entered with these too.
  *
- * @returns paths that were there and have been removed or set aside
+ * @returns paths that were there and have been removed or set aside, and `<name> in <path>` for what a line has lost
  * @param signal - gives it up, wherever it has come to
  * @throws {HomeError} with what the system said; the signal's reason, once it has aborted
  */
@@ -49,7 +75,25 @@ export async function changeHome(
 
 function encode(command: HomeCommand): Buffer {
   const letter = LETTERS[command.do];
-  if (command.do !== "write") return Buffer.from(`${letter} ${command.path}\n`);
-  const content = Buffer.from(command.content);
-  return Buffer.concat([Buffer.from(`${letter} ${content.length} ${command.path}\n`), content]);
+  switch (command.do) {
+    case "write": {
+      const content = Buffer.from(command.content);
+      return Buffer.concat([Buffer.from(`${letter} ${content.length} ${command.path}\n`), content]);
+    }
+    case "keep_only":
+      return Buffer.from(`${letter} ${[command.path, command.names.join(" "), command.made.join(" ")].join("\t")}\n`);
+    case "tidy_lines":
+      return Buffer.from(`${letter} ${[command.path, ...command.rules.map(encodeRule)].join("\t")}\n`);
+    case "make":
+    case "empty":
+    case "remove":
+    case "set_aside":
+    case "only_plain":
+      return Buffer.from(`${letter} ${command.path}\n`);
+  }
+}
+
+function encodeRule({ typePath, type, path, names, dropped, set = {} }: LineRule): string {
+  const settings = Object.entries(set).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return [typePath, type, path, ...[names, dropped, settings].map((list) => list.join(" "))].join("|");
 }

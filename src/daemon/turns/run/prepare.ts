@@ -67,6 +67,11 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   const commands: HomeCommand[] = [
     ...ofPlace.map((path): HomeCommand => ({ do: "remove", path })),
     ...setAside.map((path): HomeCommand => ({ do: "set_aside", path })),
+    ...(plan.plain ?? []).map((path): HomeCommand => ({ do: "only_plain", path })),
+    ...(plan.kept ?? []).map((directory): HomeCommand => ({ do: "keep_only", ...directory })),
+    ...(plan.history === undefined || options.requestedSession === null
+      ? []
+      : [{ do: "tidy_lines" as const, ...plan.history }]),
     // A turn whose daemon was killed may not have emptied it; CLI A unpacks native code there.
     ...["tmp", ...(plan.emptied ?? [])].map((path): HomeCommand => ({ do: "empty", path })),
     ...plan.directories.map((path): HomeCommand => ({ do: "make", path })),
@@ -83,6 +88,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   const args = executor.buildArgs({
     mode: file.mode,
     configuration,
+    userHome: parts.homeDirectory,
     workspace: file.workspace,
     permissions: permissionsOf(session, file),
     images: file.images.map(attached),
