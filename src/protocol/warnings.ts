@@ -6,7 +6,8 @@ export const WARNINGS = {
     "CLI A does not know the agent that was asked for, or it is a subagent, and went on with its default one",
   cli_error: "the CLI reported an error and went on after it",
   cli_warning: "CLI B's own warning, in its words",
-  configuration_removed: "a configuration file in the session's home that is not turnd's was removed before the turn",
+  configuration_removed:
+    "something in the session's home that is neither turnd's nor made by the CLI itself was removed before the turn",
   context_compacted: "the CLI summarised the conversation to make room; the summary is a `message`",
   history_not_saved:
     "CLI B could not write its own history: the session's next turn does not resume it, is given the history by turnd and is `degraded`",

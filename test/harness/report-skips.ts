@@ -16,7 +16,7 @@ export function describeSkips(files: readonly SkippedFile[], uid: number): strin
   if (total === 0) return [];
   const why =
     uid === 0
-      ? "this machine lacks what they need: control groups that can be written, a browser, a container engine, or a directory in SVC_COLLECTIONS"
+      ? "this machine lacks what they need: control groups that can be written, a browser, strace, a container engine, or a directory in SVC_COLLECTIONS"
       : `this is uid ${uid}, and they need root, or what this machine lacks; run the tests as root too`;
   const sorted = files.toSorted((left, right) => left.file.localeCompare(right.file));
   return [`SKIPPED ${total} tests: ${why}`, ...sorted.map(({ file, count }) => `  ${file} (${count})`)];

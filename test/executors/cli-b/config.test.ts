@@ -1,3 +1,5 @@
+import { readDetails } from "../../../src/daemon/executors/cli-b/config/details.ts";
+import { homeOverrides } from "../../../src/daemon/executors/cli-b/config/own-home.ts";
 import toml from "@iarna/toml";
 import { describe, expect, test } from "vitest";
 import { cliB } from "../../../src/daemon/executors/cli-b/adapter.ts";
@@ -243,9 +245,44 @@ describe("a session's home", () => {
   });
 
   test("holds no other file that would change what the CLI does", () => {
-    const { forbidden } = plan(configured(SET));
-    expect(forbidden).toEqual(
-      expect.arrayContaining(["cli-b/.env", "cli-b/auth.json", "cli-b/hooks.json", "cli-b/rules"]),
-    );
+    const { kept = [] } = plan(configured(SET));
+    const names = ["sessions", "generated_images", "installation_id"];
+    expect(kept.map(({ path, names: those }) => [path, those])).toEqual([
+      ["cli-b/skills", []],
+      ["cli-b", names],
+    ]);
+  });
+
+  test("is not where the CLI looks for its user's home; what it starts finds that all the same", () => {
+    const { env, emptied } = plan(configured(SET));
+    expect(env["HOME"]).toMatch(/\/cli-b-home$/);
+    expect(emptied).toEqual(["cli-b-home"]);
+    const whole = `${WHOLE}
+[mcp_servers."with.dot"]
+command = "x"
+[mcp_servers.own]
+command = "x"
+env = { HOME = "/own" }
+[mcp_servers.far]
+url = "http://127.0.0.1:9"
+`;
+    const given = configured({ CLI_B_CONFIG_TOML: whole, MY_CRED: KEY });
+    expect(homeOverrides(readDetails(given), "/home/user")).toEqual([
+      'shell_environment_policy.set.HOME="/home/user"',
+      expect.stringContaining('"with.dot"={env={HOME="/home/user"}}'),
+    ]);
+    expect(homeOverrides(readDetails(given), "/home/user")[1]).not.toMatch(/own|far/);
+    const own = configured({
+      CLI_B_CONFIG_TOML: `${whole}[shell_environment_policy.set]\nHOME = "/own"\n`,
+      MY_CRED: KEY,
+    });
+    expect(homeOverrides(readDetails(own), "/home/user")).toHaveLength(1);
+  });
+
+  test("an operator's path in a home is warned of, one of an MCP server is its own", () => {
+    const warnings = (text: string): readonly string[] =>
+      configured({ CLI_B_CONFIG_TOML: text, MY_CRED: KEY }).warnings;
+    expect(warnings(`model_instructions_file = "~/x.md"\n${WHOLE}`).join()).toContain("~ in CLI_B_CONFIG_TOML");
+    expect(warnings(`${WHOLE}\n[mcp_servers.x]\ncommand = "~/x"\n`).join()).not.toContain("~ in");
   });
 });

@@ -3,6 +3,7 @@ import type { CliFeatures } from "../contract/cli-features.ts";
 import type { Invocation } from "../contract/invocation.ts";
 import { type CliBDetails, chooseSandboxMode, readDetails } from "./config/details.ts";
 import { toPair } from "./config/given-toml.ts";
+import { homeOverrides } from "./config/own-home.ts";
 import { fitSettings } from "./config/features.ts";
 import { tomlString } from "./config/toml.ts";
 import { ALWAYS } from "./config/unasked.ts";
@@ -32,7 +33,10 @@ export function buildArgs(invocation: Invocation): string[] {
     // servers outside the sandbox and changes the model (measured). An untrusted one is not read.
     ...override(`projects={${tomlString(workspace)}={trust_level="untrusted"}}`),
     ...configArgs(details, invocation.cliFeatures),
+    ...(invocation.userHome === undefined ? [] : homeOverrides(details, invocation.userHome).flatMap(override)),
     ...permissionArgs(permissions),
+    // Whatever lies in a home or a history: a plugin's programs run outside the sandbox.
+    ...(mode === "execute" && permissions.execute !== "deny" ? [] : override("features.plugins=false")),
     ...(effort === undefined ? [] : override(`model_reasoning_effort=${tomlString(effort)}`)),
     ...(outputSchema === undefined ? [] : ["--output-schema", outputSchema]),
     // Written with "=": the short form takes every word after it, `resume` too, as another image.

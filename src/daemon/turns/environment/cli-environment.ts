@@ -52,6 +52,7 @@ export function environmentOf(
   const plan = executor.planHome({
     home,
     cliName,
+    userHome: parts.homeDirectory,
     configuration,
     permissions: permissionsOf(session, turn.file),
     mode: turn.file.mode,

@@ -50,13 +50,16 @@ export function renderConfig(
   sandboxMode: SandboxMode,
   {
     mcpServers = {},
+    userHome,
     instructions,
     cliFeatures,
   }: Pick<HomeInput, "mcpServers"> & {
+    readonly userHome?: string | undefined;
     readonly instructions?: string | undefined;
     readonly cliFeatures?: CliFeatures | undefined;
   } = {},
 ): string {
-  const config = addInstructions(addServers(buildConfig(settings, sandboxMode, cliFeatures), mcpServers), instructions);
+  const servers = addServers(buildConfig(settings, sandboxMode, cliFeatures), mcpServers, userHome);
+  const config = addInstructions(servers, instructions);
   return `# Written by turnd; changes are lost.\n${formatToml(config)}`;
 }

@@ -72,6 +72,8 @@ export const BY_DEFAULT: readonly Default[] = [
     "in_app_local_automation",
     "in_app_updates",
     "in_app_voice",
+    // Histories that turnd cannot look into.
+    "local_thread_store_compression",
     // A turn that sleeps looks like one that hangs.
     "sleep_tool",
   ].map((name): Default => ({ path: `features.${name}`, value: false, isOptional: true })),

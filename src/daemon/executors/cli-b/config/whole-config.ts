@@ -11,6 +11,7 @@ import {
   readProvider,
 } from "./given-toml.ts";
 import { fitSettings } from "./features.ts";
+import { namesHome } from "./own-home.ts";
 import { parseToml, type TomlTable } from "./toml.ts";
 
 interface WholeInput extends ConfigureInput {
@@ -56,6 +57,9 @@ export function configureWhole({ toml, variables, env, cliName, sandboxMode }: W
       warnings: [
         ...ignoredVariables(variables, { key: named.key, hasOwnMode: own !== undefined, mode }),
         ...listOverruled(table).map((path) => `${path} in CLI_B_CONFIG_TOML is not used: no turn can run with it`),
+        ...(namesHome(table)
+          ? ["~ in CLI_B_CONFIG_TOML is an empty directory of each turn, not the user's home: write such paths out"]
+          : []),
         ...missingHeaders(named.headers, passed),
         ...(readProvider(table) === undefined
           ? ["CLI_B_CONFIG_TOML selects no provider that it defines; the CLI's built-in ones ignore OPENAI_API_KEY"]
