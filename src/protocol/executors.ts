@@ -50,7 +50,7 @@ export const Capabilities = z
     resume: z.boolean().describe("Whether a session continues the CLI's own conversation."),
     permissions: z.boolean().describe("Whether sessions and turns may deny permissions."),
     mcp_servers: z.boolean().describe("Whether turns may bring MCP servers."),
-    instructions: z.boolean().describe("Whether a session may bring instructions."),
+    instructions: z.boolean().describe("Whether sessions and turns may bring instructions."),
   })
   .meta({ id: "Capabilities", description: "What a CLI can do; a request for anything else is refused." });
 export type Capabilities = z.infer<typeof Capabilities>;

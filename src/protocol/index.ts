@@ -6,6 +6,7 @@ export * from "./events.ts";
 export * from "./executors.ts";
 export * from "./failures.ts";
 export * from "./files.ts";
+export * from "./instructions.ts";
 export * from "./mcp-servers.ts";
 export * from "./newer-words.ts";
 export * from "./output-origin.ts";

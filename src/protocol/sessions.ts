@@ -1,24 +1,9 @@
 import * as z from "zod";
 import { ExecutorName, RequestedExecutor } from "./executors.ts";
+import { Instructions } from "./instructions.ts";
 import { Permissions } from "./permissions.ts";
 import { SessionMcpServers } from "./session-servers.ts";
 import { CallerId, Metadata } from "./turns.ts";
-
-/** Longest instructions of a session, in bytes of UTF-8. */
-const MAX_INSTRUCTIONS_BYTES = 65_536;
-// eslint-disable-next-line no-control-regex -- a tab and a line break are the only ones that a text needs
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
-
-/** What the model gets in every turn of a session, besides the instructions of the CLI and of the repository. */
-export const Instructions = z
-  .string()
-  .refine((value) => value.trim() !== "", "must not be empty")
-  .refine((value) => !CONTROL.test(value) && value.isWellFormed(), "must be text without control characters")
-  .refine(
-    (value) => new TextEncoder().encode(value).length <= MAX_INSTRUCTIONS_BYTES,
-    `at most ${MAX_INSTRUCTIONS_BYTES} bytes of UTF-8`,
-  )
-  .meta({ id: "Instructions", description: "What the model is told in every turn of a session." });
 
 /** Body of `POST /v1/sessions`. Unknown fields are refused. */
 export const SessionRequest = z
@@ -42,7 +27,7 @@ export const SessionRequest = z
         "only by reference. A turn that may not execute starts none of type stdio.",
     }),
     instructions: Instructions.optional().meta({
-      description: "Told to the model in every turn. They are no limit: `permissions` are.",
+      description: "Given to the model in every turn. They are no limit: `permissions` are.",
     }),
     metadata: Metadata.optional(),
   })

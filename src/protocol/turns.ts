@@ -3,6 +3,7 @@ import { byteLength } from "./byte-length.ts";
 import { Decision } from "./decisions.ts";
 import { TurnEndedData, TurnStatusAtEnd } from "./event-data.ts";
 import { ExecutorName, Mode, RequestedExecutor } from "./executors.ts";
+import { Instructions } from "./instructions.ts";
 import { McpServers } from "./mcp-servers.ts";
 import { Permissions } from "./permissions.ts";
 import { listOf } from "./list.ts";
@@ -171,6 +172,11 @@ export const TurnRequest = z
     mcp_servers: McpServers.optional().meta({
       description:
         "MCP servers for this turn only, besides the operator's; one of the operator's with the same name is not used.",
+    }),
+    instructions: Instructions.optional().meta({
+      description:
+        "Given to the model in this turn only, after those of its session. A later turn without them is given none of them. " +
+        "They are no limit: `permissions` are.",
     }),
     metadata: Metadata.optional(),
   })

@@ -130,4 +130,18 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
     const { text: shown } = await turnd.request("GET", `/v1/sessions/${session_id}`);
     for (const text of [events, stored, shown, ...turnd.log]) expect(text).not.toContain(SESSION_TOKEN);
   });
+
+  test("a turn's own instructions reach the model in that turn, of a resumed session too", async () => {
+    const { turnd, model } = stage();
+    /** Whether the model got a text in the last request of a turn, which has no word of it in its input. */
+    const isGiven = (text: string): boolean => JSON.stringify(model.requests.at(-1)?.body).includes(text);
+    const { session_id } = await turnd.run({
+      executor,
+      input: "Hello.",
+      instructions: "Answer like a lighthouse keeper.",
+    });
+    expect(isGiven("lighthouse keeper")).toBe(true);
+    await turnd.run({ session_id, input: "Hello again.", instructions: "Answer like a harbour master." });
+    expect(isGiven("harbour master")).toBe(true);
+  });
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Transaction } from "../storage/transaction.ts";
-import { Permissions } from "../../protocol/index.ts";
+import { Instructions, Permissions } from "../../protocol/index.ts";
 import { Executor, ToolApprovalMode } from "../api/agents.ts";
 import { json } from "../storage/storable.ts";
 
@@ -15,6 +15,8 @@ export const Manifest = z.strictObject({
   tool_approval_mode: ToolApprovalMode,
   permissions: Permissions,
   limits: z.strictObject({ timeout_ms: z.int().optional(), idle_timeout_ms: z.int().optional() }),
+  /** Absent where there are none. */
+  instructions: Instructions.optional(),
   /** Absent where there are none. */
   knowledge_bases: z.array(z.string()).optional(),
 });

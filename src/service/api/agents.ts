@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Permissions } from "../../protocol/index.ts";
+import { InstructionsText, Permissions } from "../../protocol/index.ts";
 import { ShareConfig } from "./auth.ts";
 import { Page, Slug, Time } from "./common.ts";
 
@@ -23,10 +23,11 @@ const fields = {
   mode: z.enum(["execute", "plan", "review", "plan_then_execute"]),
   model_spec: ModelSpec.nullable(),
   allowed_models: z.array(ModelSpec).max(100).nullable(),
-  instructions: z
-    .string()
-    .max(100_000)
-    .refine((text) => text === "", "not supported yet: must be empty"),
+  instructions: InstructionsText.meta({
+    description:
+      "What the model is given in every turn of the agent's threads, besides the instructions of the CLI and of the repository; " +
+      "empty for none. A change counts from the next run on. Everyone who may use the agent can read them.",
+  }),
   tool_approval_mode: ToolApprovalMode,
   permissions: Permissions,
   limits: Limits,

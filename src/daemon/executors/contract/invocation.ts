@@ -14,7 +14,7 @@ export interface HomeInput {
   readonly mode: Mode;
   /** Of this turn's request and its session; the operator's are in the configuration. */
   readonly mcpServers?: McpServers;
-  /** Of the session: given to the model besides the configuration's instructions. */
+  /** Of the session and of the turn: given to the model besides the configuration's instructions. */
   readonly instructions?: string;
   /** As the request gave it; a CLI that knows only the models of its configuration needs it there. */
   readonly model?: string;

@@ -22,6 +22,7 @@ export function assertSupported(request: TurnRequest, id: string, can: Capabilit
     effort: !can.effort && request.effort !== undefined,
     permissions: !can.permissions && Object.keys(request.permissions ?? {}).length > 0,
     mcp_servers: !can.mcp_servers && Object.keys(request.mcp_servers ?? {}).length > 0,
+    instructions: !can.instructions && request.instructions !== undefined,
   };
   const fields = Object.entries(asked)
     .filter(([, isRefused]) => isRefused)

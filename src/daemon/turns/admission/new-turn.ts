@@ -78,6 +78,7 @@ export function draftTurn(made: NewTurn, { request, executor, workspace, limits,
     workspace,
     ...(request.permissions === undefined ? {} : { permissions: request.permissions }),
     ...(request.mcp_servers === undefined ? {} : { mcp_servers: request.mcp_servers }),
+    ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
     ...((request.diff ?? hasDiff) ? { diff: true } : {}),
   };
   return { file, files: [{ name: "prompt.txt", content: prompt }, ...images] };

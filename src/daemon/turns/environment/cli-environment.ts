@@ -49,6 +49,7 @@ export function environmentOf(
   const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
   const { home } = parts.sessions.paths(turn.file.session_id);
+  const instructions = [session.instructions, turn.file.instructions].filter((text) => text !== undefined).join("\n\n");
   const plan = executor.planHome({
     home,
     cliName,
@@ -57,7 +58,7 @@ export function environmentOf(
     permissions: permissionsOf(session, turn.file),
     mode: turn.file.mode,
     mcpServers: serversOf(session, turn.file, parts.sessionSecrets),
-    ...(session.instructions === undefined ? {} : { instructions: session.instructions }),
+    ...(instructions === "" ? {} : { instructions }),
     ...(turn.file.model === undefined ? {} : { model: turn.file.model }),
     ...(cli.version === undefined ? {} : { cliVersion: cli.version }),
     ...(cli.features === undefined ? {} : { cliFeatures: cli.features }),

@@ -6,6 +6,7 @@ import {
   CliName,
   Exit,
   FailureCode,
+  Instructions,
   McpServers,
   Metadata,
   Mode,
@@ -49,6 +50,8 @@ export const TurnFile = z.object({
   permissions: Permissions.optional(),
   /** Secrets in them as they are: a later start has to render the same. */
   mcp_servers: McpServers.optional(),
+  /** Besides the session's. */
+  instructions: Instructions.optional(),
   /** What it changes in its workspace is kept: `changes.json`, `changes.diff`. */
   diff: z.boolean().optional(),
   metadata: Metadata.optional(),

@@ -40,6 +40,7 @@ function withoutGiven(file: TurnFile): TurnFile {
   const {
     output_schema: _schema,
     mcp_servers: _servers,
+    instructions: _instructions,
     permissions: _permissions,
     args: _args,
     usage_before: _usage,

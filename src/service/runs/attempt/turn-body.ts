@@ -79,6 +79,7 @@ export function turnBody(
     queue_policy: source.queuePolicy === "steer" ? "steer" : "enqueue",
     // The agent as it is now: what it was tightened to reaches its threads with the next run.
     ...(Object.keys(manifest.permissions).length === 0 ? {} : { permissions: manifest.permissions }),
+    ...(manifest.instructions === undefined ? {} : { instructions: manifest.instructions }),
     ...(Object.keys(servers).length === 0 ? {} : { mcp_servers: servers }),
     metadata: { run_id: source.runId, thread_id: source.threadId },
   };

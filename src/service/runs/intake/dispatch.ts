@@ -187,6 +187,7 @@ export function manifestOf(agent: AgentRow, options: RequestOptions, inherited?:
     tool_approval_mode: isOwn ? (options.tool_approval_mode ?? agent.tool_approval_mode) : inherited.tool_approval_mode,
     permissions: Permissions.parse(agent.permissions),
     limits: agent.limits,
+    ...(agent.instructions.trim() === "" ? {} : { instructions: agent.instructions }),
     ...(agent.knowledge_bases.length === 0 ? {} : { knowledge_bases: agent.knowledge_bases }),
   };
 }
