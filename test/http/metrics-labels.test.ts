@@ -11,6 +11,7 @@ async function labelsOf(versions: readonly (string | undefined)[]): Promise<Set<
       durationMs: 1,
       cliVersion,
       unknownRecords: 1,
+      usage: undefined,
     });
   }
   const text = await registry.metrics();

@@ -35,7 +35,14 @@ beforeAll(async () => {
   observer.eventsWritten("cli-b", 1);
   observer.firstEvent("cli-b", 1);
   const end = { executor: "cli-b", status: "failed", code: "crashed", durationMs: 1, cliVersion: "1.0.0" } as const;
-  observer.turnEnded({ ...end, unknownRecords: 1 });
+  const usage = {
+    input_tokens: 1,
+    cached_input_tokens: 1,
+    cache_write_tokens: 1,
+    output_tokens: 1,
+    reasoning_tokens: 1,
+  };
+  observer.turnEnded({ ...end, unknownRecords: 1, usage });
   countSent("live", 1);
   for (const line of (await registry.metrics()).split("\n")) {
     const [, name, labels = ""] = /^([a-z_\d]+)(?:\{(.*)\})? /i.exec(line) ?? [];

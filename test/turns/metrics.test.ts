@@ -33,6 +33,9 @@ test("turns are counted by how they ended, with their events, their duration and
   expect(value('turnd_turns_total{executor="cli-b",status="completed",code="none"}')).toBe(1);
   expect(value(`turnd_turns_total{executor="cli-b",status="failed",code="${code}"}`)).toBe(1);
   expect(value('turnd_turn_duration_seconds_count{executor="cli-b",status="completed"}')).toBe(1);
+  const used = (done.usage?.input_tokens ?? 0) + (failed.usage?.input_tokens ?? 0);
+  expect(used).toBeGreaterThan(0);
+  expect(value('turnd_tokens_total{executor="cli-b",kind="input"}')).toBe(used);
   expect(value('turnd_events_written_total{executor="cli-b"}')).toBe(done.counts.events + failed.counts.events);
   expect(value('turnd_records_unknown_total{executor="cli-b",cli_version="0.139.0"}')).toBe(2);
   expect(value('turnd_first_event_seconds_count{executor="cli-b"}')).toBe(2);
@@ -43,6 +46,19 @@ test("turns are counted by how they ended, with their events, their duration and
   for (const figure of ["min", "max", "mean", "stddev"])
     expect(Number(value(`nodejs_eventloop_lag_${figure}_seconds`))).toBeLessThan(3_600);
   expect(value("process_resident_memory_bytes")).toBeGreaterThan(0);
+});
+
+test("a recording that is played is counted as a replay, and as no turn of its CLI", async () => {
+  const turnd = await fakeDaemon();
+  const failed = await turnd.run({ executor: "cli-b", input: "exit 3" });
+  const recording = (await turnd.request("GET", `/v1/turns/${failed.turn_id}/recording`)).body;
+  const replayed = await turnd.request("POST", "/v1/replays?wait_ms=60000", { recording, speed: "max" });
+  expect(replayed.body.status).toBe("failed");
+  const value = await scrape(turnd);
+  const code = failed.failure?.code;
+  expect(value(`turnd_turns_total{executor="cli-b",status="failed",code="${code}"}`)).toBe(1);
+  expect(value(`turnd_turns_total{executor="replay",status="failed",code="${code}"}`)).toBe(1);
+  expect(value('turnd_events_written_total{executor="cli-b"}')).toBe(failed.counts.events);
 });
 
 test("what waits, runs and is read at this moment is reported, and what is over no longer", async () => {

@@ -33,6 +33,12 @@ export function createMetrics(): Metrics {
     labelNames: ["status", "error", "source"],
     registers,
   });
+  const tokens = new Counter({
+    name: "svc_tokens_total",
+    help: "Tokens of runs that this process has ended; input includes cached_input and cache_write, output includes reasoning",
+    labelNames: ["kind"],
+    registers,
+  });
   const dispatch = new Histogram({
     name: "svc_dispatch_seconds",
     help: "From a run's dispatch to its turn admitted by turnd",
@@ -88,6 +94,13 @@ export function createMetrics(): Metrics {
     contentType: registry.contentType,
     observer: {
       runEnded: ({ status, error, source }) => runs.inc({ status, error: error ?? "none", source }),
+      tokensUsed(usage) {
+        tokens.inc({ kind: "input" }, usage.input_tokens);
+        tokens.inc({ kind: "cached_input" }, usage.cached_input_tokens);
+        tokens.inc({ kind: "cache_write" }, usage.cache_write_tokens);
+        tokens.inc({ kind: "output" }, usage.output_tokens);
+        tokens.inc({ kind: "reasoning" }, usage.reasoning_tokens);
+      },
       turnAdmitted: (afterMs) => dispatch.observe(seconds(afterMs)),
       eventWritten: (afterMs) => event.observe(seconds(afterMs)),
     },

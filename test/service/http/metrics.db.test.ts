@@ -130,8 +130,19 @@ test("without a token metrics are for this machine alone; with one, for every ca
 test("where the database does not answer, the rows' figures are absent and the process's are there", async () => {
   const metrics = createMetrics();
   metrics.observer.runEnded({ status: "failed", error: "executor_lost", source: "chat" });
+  const usage = {
+    input_tokens: 7,
+    cached_input_tokens: 2,
+    cache_write_tokens: 1,
+    output_tokens: 3,
+    reasoning_tokens: 0,
+  };
+  metrics.observer.tokensUsed(usage);
   const samples = readSamples(await metrics.render(undefined));
   expect(samples.get("svc_database_up")).toBe(0);
   expect(samples.has("svc_requests_queued")).toBe(false);
   expect(samples.get('svc_runs_total{status="failed",error="executor_lost",source="chat"}')).toBe(1);
+  expect(
+    ["input", "cached_input", "cache_write", "output"].map((kind) => samples.get(`svc_tokens_total{kind="${kind}"}`)),
+  ).toEqual([7, 2, 1, 3]);
 });

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { z } from "zod";
-import type { TurnObserver } from "../../turns/contract/observer.ts";
+import type { TurnEnd, TurnObserver } from "../../turns/contract/observer.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 import { refusals } from "../refusals.ts";
 
@@ -40,8 +40,14 @@ export function createMetrics(): Metrics {
 
   const turns = new Counter({
     name: "turnd_turns_total",
-    help: "Turns that have ended; code is the failure's, or none",
+    help: "Turns that have ended; code is the failure's, or none; executor is replay for a recording that was played",
     labelNames: ["executor", "status", "code"],
+    registers,
+  });
+  const tokens = new Counter({
+    name: "turnd_tokens_total",
+    help: "Tokens of turns that have ended; input includes cached_input and cache_write, output includes reasoning",
+    labelNames: ["executor", "kind"],
     registers,
   });
   const duration = new Histogram({
@@ -115,9 +121,11 @@ export function createMetrics(): Metrics {
       firstEvent: (executor, afterMs) => firstEvent.observe({ executor }, afterMs / 1_000),
       processesSwept: (count) => swept.inc(count),
       sessionRetired: () => retired.inc(),
-      turnEnded({ executor, status, code, durationMs, cliVersion, unknownRecords }) {
+      turnEnded({ executor, status, code, durationMs, cliVersion, unknownRecords, usage }) {
         turns.inc({ executor, status, code: code ?? "none" });
         duration.observe({ executor, status }, durationMs / 1_000);
+        for (const [kind, count] of Object.entries(tokensOf(usage)))
+          if (count > 0) tokens.inc({ executor, kind }, count);
         if (unknownRecords > 0) unknown.inc({ executor, cli_version: versionLabel(cliVersion) }, unknownRecords);
       },
     },
@@ -127,6 +135,18 @@ export function createMetrics(): Metrics {
     observeLoad(from) {
       look = from;
     },
+  };
+}
+
+/** Tokens by the value of the `kind` label; unknown ones are in none. */
+function tokensOf(usage: TurnEnd["usage"]): Readonly<Record<string, number>> {
+  if (usage === undefined) return {};
+  return {
+    input: usage.input_tokens,
+    cached_input: usage.cached_input_tokens,
+    cache_write: usage.cache_write_tokens,
+    output: usage.output_tokens,
+    reasoning: usage.reasoning_tokens,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { ExecutorName, FailureCode, TurnEndedData } from "../../../protocol/index.ts";
+import { REPLAY, type ExecutorName, type FailureCode, type TurnEndedData } from "../../../protocol/index.ts";
+import type { TurnFile } from "../lifecycle/turn-file.ts";
 
 /** Called for what happens to turns, for metrics. Each call is cheap, synchronous and does not throw. */
 export interface TurnObserver {
@@ -24,6 +25,13 @@ export interface TurnEnd {
   /** Absent when the CLI never ran. */
   readonly cliVersion: string | undefined;
   readonly unknownRecords: number;
+  /** Absent where they are unknown. */
+  readonly usage: TurnEndedData["usage"];
+}
+
+/** What a turn is counted under: a replayed recording is no turn of its CLI. */
+export function countedExecutor({ executor, replay }: Pick<TurnFile, "executor" | "replay">): ExecutorName {
+  return replay === undefined ? executor : REPLAY;
 }
 
 /** How much there is to do at this moment. */

@@ -10,7 +10,7 @@ import type { EventLog, LogSoFar } from "../../event-log/event-log.ts";
 import type { Redact } from "../../event-log/redact.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { Ending } from "../../executors/contract/translator.ts";
-import type { TurnObserver } from "../contract/observer.ts";
+import { countedExecutor, type TurnObserver } from "../contract/observer.ts";
 import type { TurnTracer } from "../contract/tracer.ts";
 import { concludeTurn, type TurnFacts } from "./classify.ts";
 import { explainTurn } from "./decision.ts";
@@ -132,12 +132,13 @@ function makeDecision({ redact, logger }: EndParts, turn: Turn, facts: TurnFacts
 function observeEnd(parts: EndParts, { file, directory }: Turn, data: TurnEndedData, at: string): void {
   parts.tracer.ended(file, { data, at, logPath: join(directory, "events.jsonl") });
   parts.observer.turnEnded({
-    executor: file.executor,
+    executor: countedExecutor(file),
     status: data.status,
     code: data.failure?.code,
     durationMs: data.duration_ms,
     cliVersion: file.cli_version,
     unknownRecords: data.counts.unknown,
+    usage: data.usage,
   });
 }
 
@@ -155,7 +156,7 @@ async function logEnd(
         (before) => ({ type: "turn.ended", data: (data = makeData(before)) }),
         () => {
           void turn.send({ type: "end_logged", end: { ...end, status: data.status } });
-          parts.observer.eventsWritten(turn.file.executor, 1);
+          parts.observer.eventsWritten(countedExecutor(turn.file), 1);
           observeEnd(parts, turn, data, end.at);
         },
       );

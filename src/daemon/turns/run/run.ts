@@ -3,7 +3,7 @@ import { createIsoTime } from "../../event-log/iso-time.ts";
 import { openEventLog } from "../../event-log/event-log.ts";
 import { removeGroup, type GroupParts } from "../environment/turn-group.ts";
 import { noProgress, readProgress, type Progress } from "../crash-recovery/progress.ts";
-import type { TurnObserver } from "../contract/observer.ts";
+import { countedExecutor, type TurnObserver } from "../contract/observer.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { endTurn, type EndParts } from "../outcome/end.ts";
 import { neverRan, saveOwnPart, toFailureOfOurs, type RunOutcome } from "../outcome/run-outcome.ts";
@@ -58,7 +58,7 @@ export async function runTurn(
       logPath,
       progress,
       redact,
-      onWritten: (count) => observer.eventsWritten(executor, count),
+      onWritten: (count) => observer.eventsWritten(countedExecutor(turn.file), count),
       onSkipped: (count) => observer.eventsSkipped(count),
       onDifference: (message) => logger.warn({ turnId }, message),
       onFault: () => void turn.send({ type: "log_failed" }),

@@ -129,9 +129,10 @@ export async function finishIn(
   if (isTurnLeft) await options.storage.jobs.send(trx, "turn", run.id);
   await options.onEnded(trx, run);
   const { source } = known;
-  options.storage.afterCommit(() =>
-    options.observer?.runEnded({ status: run.status, error: outcome.error?.type, source }),
-  );
+  options.storage.afterCommit(() => {
+    options.observer?.runEnded({ status: run.status, error: outcome.error?.type, source });
+    if (outcome.usage !== undefined) options.observer?.tokensUsed(outcome.usage);
+  });
   await dispatchNext(options.storage, trx, run, steer);
   return run;
 }

@@ -16,7 +16,7 @@ const GONE = new Set(["turn_not_found", "request_not_found", "session_not_found"
  * @throws when turnd could not be asked: the queue gives the job again later
  */
 export async function endLeftTurn(
-  { storage, sandboxes, logger }: Pick<AttemptOptions, "storage" | "sandboxes" | "logger">,
+  { storage, sandboxes, logger, observer }: Pick<AttemptOptions, "storage" | "sandboxes" | "logger" | "observer">,
   runId: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -55,7 +55,10 @@ export async function endLeftTurn(
       .where("id", "=", runId)
       .where("turn_left_at", "is not", null)
       .executeTakeFirst();
-    if (numUpdatedRows > 0n && usage !== undefined) await accountLate(trx, run, run.api_key_id, usage);
+    if (numUpdatedRows === 0n || usage === undefined) return;
+    const used = usage;
+    await accountLate(trx, run, run.api_key_id, used);
+    storage.afterCommit(() => observer?.tokensUsed(used));
   });
 }
 
