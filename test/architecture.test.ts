@@ -22,7 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // What sessions and turns are known without reading their directories: rows by key, nothing of what they mean.
   "state-index": [],
   sessions: ["protocol", "storage", "state-index"],
-  replay: ["protocol", "event-log"],
+  replay: ["protocol", "event-log", "storage"],
   turns: ["protocol", ...JOINED],
   // Beside turns: a shell is a kept process as a turn's CLI is, and no turn.
   terminal: ["protocol", "process", "storage"],

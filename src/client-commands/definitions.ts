@@ -49,7 +49,7 @@ function addRun(program: Command, run: Run): void {
     .command("run")
     .description("run a turn and show its events as they come; Ctrl-C cancels it")
     .argument("<prompt...>", "what is to be done; - reads it from standard input")
-    .option("--executor <name>", "the CLI that runs it; needed where more than one can")
+    .option("--executor <name>", "the CLI that runs it; otherwise TURND_EXECUTOR, or the only one that can")
     .option("--session <id>", "the session to continue, or with --executor the id of a new one")
     .addOption(new Option("--mode <mode>", "what it may do").choices(Mode.options))
     .option("--model <model>", "the model, where it is not the configured one")

@@ -86,7 +86,7 @@ async function makeRequest(
   options: RunOptions,
 ): Promise<TurnRequestBody> {
   const { session, mode, model, effort, agent, workspace, timeout, queue, deny = [] } = options;
-  const executor = options.executor ?? (session === undefined ? await chooseExecutor(context) : undefined);
+  const executor = options.executor ?? (session === undefined ? await defaultExecutor(context) : undefined);
   return {
     input,
     request_id: requestId,
@@ -103,6 +103,12 @@ async function makeRequest(
   };
 }
 
+/** The one that `TURND_EXECUTOR` names, and otherwise the only one that can run turns. */
+async function defaultExecutor(context: Context): Promise<string> {
+  const named = context.env["TURND_EXECUTOR"] ?? "";
+  return named === "" ? chooseExecutor(context) : named;
+}
+
 /** The one executor that can run turns. No other takes the place of one that is named. */
 async function chooseExecutor({ client, signal }: Context): Promise<string> {
   const executors = await client.executors({ signal });
@@ -111,7 +117,7 @@ async function chooseExecutor({ client, signal }: Context): Promise<string> {
   if (only !== undefined && usable.length === 1) return only.id;
   if (only !== undefined) {
     throw usageFailure(
-      `name the executor with --executor: ${usable.map(({ id, name }) => `${id} (${name})`).join(" or ")}`,
+      `name the executor with --executor or TURND_EXECUTOR: ${usable.map(({ id, name }) => `${id} (${name})`).join(" or ")}`,
     );
   }
   const reasons = executors.map(({ id, unavailable }) => `${id}: ${unavailable?.message ?? "unavailable"}`);

@@ -1,4 +1,5 @@
 import { EXIT } from "./exit-codes.ts";
+import { useProxyOf } from "./proxy.ts";
 import { run } from "./run.ts";
 
 // The command-line client of the agent service: `svc`, docs/svc.md.
@@ -18,4 +19,5 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) =>
 );
 
 const { env, stdin, stdout, stderr } = process;
+await useProxyOf(env);
 process.exitCode = await run(process.argv.slice(2), { env, stdin, stdout, stderr, signal: stopping.signal });

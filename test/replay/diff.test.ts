@@ -97,6 +97,6 @@ test("20,000 events that have nothing in common are compared in seconds", async 
 test("what is more than one recording, none, or not there is trouble, by name", async () => {
   const one = join(FIXTURES, "text-answer");
   await expect(diff(FIXTURES, one)).rejects.toThrow(`${FIXTURES}: holds more than one recording; name one, such as`);
-  await expect(diff(one, join(FIXTURES, "nowhere"))).rejects.toThrow("nowhere: ENOENT");
+  await expect(diff(one, join(FIXTURES, "nowhere"))).rejects.toThrow("nowhere: no such file or directory (ENOENT)");
   await expect(diff("-", "-")).rejects.toThrow("can be one of the two, not both");
 });

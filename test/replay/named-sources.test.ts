@@ -311,7 +311,7 @@ test("--json gives explanations with their rules, and a summary with its score",
   ]);
   const { document } = await replayNamed([CLI_A, CLI_B, "/nowhere"], { show: "summary", isJson: true });
   expect(document).toMatchObject({ score: { labelled: 2, status: 2, code: 2 }, drift: [{}, {}] });
-  expect(document.faults).toEqual([expect.stringContaining("/nowhere: ENOENT")]);
+  expect(document.faults).toEqual([expect.stringContaining("/nowhere: no such file or directory (ENOENT)")]);
   const none = await replayNamed(["/nowhere"], { show: "decision", isJson: true });
   expect(none.document).toEqual({ recordings: [], faults: [expect.stringContaining("ENOENT")] });
 });

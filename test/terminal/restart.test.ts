@@ -99,7 +99,7 @@ test("a port that is taken stops turnd with the variable's name", async () => {
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
   await expect(fakeDaemon({ TURND_TERMINAL_PORT: String(port) })).rejects.toThrow(
-    new RegExp(`exit code 1[^]*TURND_TERMINAL_PORT is ${port}: listen EADDRINUSE`),
+    new RegExp(`exit code 1[^]*TURND_TERMINAL_PORT is ${port}: another program listens there \\(EADDRINUSE\\)`),
   );
 });
 

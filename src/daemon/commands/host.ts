@@ -1,6 +1,7 @@
 import { assertExecutors } from "../executors/contract/assert-executors.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import type { Identity } from "../settings.ts";
+import { describeFault } from "../storage/describe-fault.ts";
 import { toPrintable } from "./printable.ts";
 import { describeUselessVariables } from "./unknown-variables.ts";
 
@@ -61,9 +62,12 @@ export async function untilStopped(run: (signal: AbortSignal) => Promise<ExitCod
 
 /** An error that a person can fix is reported in one line; any other is a bug and keeps its stack. */
 export function describeError(error: unknown): string {
-  const isExpected = error instanceof Error && (EXPECTED.has(error.name) || "syscall" in error);
+  if (!(error instanceof Error)) return String(error);
+  if ("syscall" in error && "path" in error && typeof error.path === "string")
+    return toPrintable(`${error.path}: ${describeFault(error)}`);
+  const isExpected = EXPECTED.has(error.name) || "syscall" in error;
   if (isExpected) return error.message.split("\n").map(toPrintable).join("\nturnd: ");
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return error.stack ?? error.message;
 }
 
 /** What the process ends with when a command has thrown. */

@@ -9,6 +9,7 @@ const OTHERS = [
   "TURND_ADOPT_VOLUMES",
   "TURND_PROXY_ACCESS",
   "TURND_PROXY_PORTS",
+  "TURND_EXECUTOR",
   "TURND_URL",
   // What a turn's and a shell's processes carry: turnd may be started in one.
   "TURND_TURN_ID",

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { CliName, Exit, FailureCode, Mode, TurnEndedBy, Usage, type RecordedTurn } from "../../protocol/index.ts";
 import { describeIssues, RecordingError } from "./recording-error.ts";
 import { readTimeline, type Timeline } from "./timeline.ts";
+import { describeFault } from "../storage/describe-fault.ts";
 
 /** The one version there is, of `turn.json` and of documents. */
 export const RecordingVersion = z.literal(1, {
@@ -158,7 +159,7 @@ export async function isThere(path: string): Promise<boolean> {
   } catch (error) {
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
       return false;
-    throw new RecordingError(path, error instanceof Error ? error.message : String(error));
+    throw new RecordingError(path, describeFault(error));
   }
   if (!found.isFile()) throw new RecordingError(path, "is not a regular file");
   return true;

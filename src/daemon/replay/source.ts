@@ -12,6 +12,7 @@ import { nameFault, RecordingError } from "./recording-error.ts";
 import { unpackDocument } from "./unpack.ts";
 import { walkRecordings, type Found } from "./walk.ts";
 import { makeWorkshop, type Workshop } from "./workshop.ts";
+import { describeFault } from "../storage/describe-fault.ts";
 
 /** Whose output a file of stdout alone is, and what else was found out. */
 export interface OutputOrigin {
@@ -233,6 +234,6 @@ async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
   } catch (error) {
-    throw new RecordingError(path, error instanceof Error ? error.message : String(error));
+    throw new RecordingError(path, describeFault(error));
   }
 }

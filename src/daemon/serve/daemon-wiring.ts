@@ -12,6 +12,7 @@ import { startTracing } from "../tracing/start-tracing.ts";
 import { startTurnService } from "../turns/create-turn-service.ts";
 import { aliasesOf } from "../turns/readiness/executor-names.ts";
 import { VERSION } from "../version.ts";
+import { listenAt } from "./listen.ts";
 import { reportExecutors } from "./report-executors.ts";
 import { stopWithin } from "./stop.ts";
 import { wireTerminal, type WiredTerminal } from "./terminal-wiring.ts";
@@ -110,9 +111,13 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
       ...(options.onWork === undefined ? {} : { onWork: options.onWork }),
       ...(settings.token === undefined ? {} : { token: settings.token }),
     });
-    // Fastify passes on to Node what its types do not name.
-    const address = { host: values.TURND_HOST, port: values.TURND_PORT, reusePort: values.TURND_REUSE_PORT === "on" };
-    await app.listen(address);
+    await listenAt(app, {
+      host: values.TURND_HOST,
+      port: values.TURND_PORT,
+      reusePort: values.TURND_REUSE_PORT === "on",
+      hostVariable: "TURND_HOST",
+      portVariable: "TURND_PORT",
+    });
     if (values.TURND_SOCKET !== undefined) await app.connections.openSocket(values.TURND_SOCKET);
     await reportExecutors(parts.executors, logger);
     const url = describeAddress(app);

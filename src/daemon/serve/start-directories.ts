@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import type { RunAs } from "../process/run-as.ts";
 import { findClosed } from "../process/user-files/find-closed.ts";
+import { describeFault } from "../storage/describe-fault.ts";
 import { makeDirectories } from "../storage/directories.ts";
 import { SettingsError, type Settings } from "../settings.ts";
 
@@ -38,7 +39,7 @@ async function findFault(
     if (await isDirectory(path)) return undefined;
     return `${variable} is "${path}": must be a directory, and is a file`;
   } catch (error) {
-    return `${variable} is "${path}": cannot be used as a directory (${error instanceof Error ? error.message : String(error)})`;
+    return `${variable} is "${path}": cannot be used as a directory: ${describeFault(error)}`;
   }
 }
 

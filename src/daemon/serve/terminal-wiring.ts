@@ -4,7 +4,8 @@ import type { Logger } from "pino";
 import type { BrowserSessions } from "../http/inspector/browser-sessions.ts";
 import { createTerminalSite } from "../http/terminal/terminal-site.ts";
 import { toRunAs } from "../process/run-as.ts";
-import { SettingsError, type Settings } from "../settings.ts";
+import { listenAt } from "./listen.ts";
+import type { Settings } from "../settings.ts";
 import { startTerminal, type RunningTerminal } from "../terminal/terminal.ts";
 import type { TurnServiceParts } from "../turns/create-turn-service.ts";
 import { VERSION } from "../version.ts";
@@ -88,15 +89,15 @@ export async function wireTerminal({
     token,
     origins: [...(baseUrl === undefined ? [] : [baseUrl]), ...values.TURND_TERMINAL_ORIGINS],
   });
-  try {
-    const address = { host, port, reusePort: values.TURND_REUSE_PORT === "on" };
-    await site.listen(address);
-    const bound = site.server.address();
-    listeningAt = toUrl(host, typeof bound === "object" && bound !== null ? bound.port : port);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new SettingsError([`TURND_TERMINAL_PORT is ${port}: ${reason}`]);
-  }
+  await listenAt(site, {
+    host,
+    port,
+    reusePort: values.TURND_REUSE_PORT === "on",
+    hostVariable: "TURND_TERMINAL_HOST",
+    portVariable: "TURND_TERMINAL_PORT",
+  });
+  const bound = site.server.address();
+  listeningAt = toUrl(host, typeof bound === "object" && bound !== null ? bound.port : port);
   if (socket !== undefined) await site.connections.openSocket(socket);
   return {
     service,

@@ -81,6 +81,7 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
       .executeTakeFirst();
     const generation = (row?.generation ?? 0) + 1;
     const child = await startChild(childOptions, generation, closing.signal);
+    for (const warning of child.warnings) logger.warn(`turnd: ${warning}`);
     await recordReady(storage, {
       kind: "embedded",
       scopeKey: SCOPE,

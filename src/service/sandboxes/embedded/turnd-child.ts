@@ -8,6 +8,7 @@ import { z } from "zod";
 import { TurndUnreachable } from "../../../client/errors.ts";
 import type { TurndClient } from "../../../client/turnd-client.ts";
 import { connectTurnd } from "../connect-turnd.ts";
+import { readWarnings } from "./log-warnings.ts";
 
 /** A turnd of ours that answers. */
 export interface TurndChild {
@@ -15,6 +16,8 @@ export interface TurndChild {
   readonly url: string;
   readonly generation: number;
   readonly client: TurndClient;
+  /** What it warned of while it started; none of one that runs already. */
+  readonly warnings: readonly string[];
 }
 
 export interface ChildOptions {
@@ -60,7 +63,7 @@ export async function findRunning(options: ChildOptions, signal: AbortSignal): P
     await stopChild(options.dataDirectory, note.pid, options.stopMs);
     return undefined;
   }
-  return { pid: note.pid, url: note.url, generation: note.generation, client };
+  return { pid: note.pid, url: note.url, generation: note.generation, client, warnings: [] };
 }
 
 /** Waits for one that is still starting, or busy; not for one that refuses. */
@@ -101,6 +104,7 @@ export async function startChild(options: ChildOptions, generation: number, sign
   const logPath = join(dataDirectory, "turnd.log");
   // A file, not a pipe: turnd goes on when the service is killed.
   const log = await open(logPath, "a", 0o600);
+  const { size: logStart } = await log.stat();
   const [program = "", ...args] = command;
   const child = spawn(program, args, {
     detached: true,
@@ -138,7 +142,7 @@ export async function startChild(options: ChildOptions, generation: number, sign
     throw error;
   }
   child.unref();
-  return { pid, url, generation, client };
+  return { pid, url, generation, client, warnings: await readWarnings(logPath, logStart) };
 }
 
 /** Whether it still runs, and is no other process of the same number. */

@@ -50,6 +50,20 @@ function create(storage: Storage, dataDirectory: string, more: Record<string, st
   return createEmbeddedSandboxes({ ...optionsOf(dataDirectory, more), storage, logger });
 }
 
+test("what turnd warns of at its start is in the service's log, a mistyped variable among it", async () => {
+  const storage = await freshStorage("pglite");
+  const lines: string[] = [];
+  const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+  const options = optionsOf(temporaryDirectory(onTestFinished), { CLI_B_BASEURL: "https://secret.invalid" });
+  const sandboxes = createEmbeddedSandboxes({ ...options, storage, logger });
+  onTestFinished(() => sandboxes.close());
+  await sandboxes.acquire(SCOPE, new AbortController().signal);
+  expect(lines.join("")).toContain(
+    "turnd: CLI_B_BASEURL is no variable of turnd and has no effect: did you mean CLI_B_BASE_URL?",
+  );
+  expect(lines.join("")).not.toContain("secret.invalid");
+});
+
 test("turnd is started with a workspace for each session, started again when it ends, and stopped with the service", async () => {
   const storage = await freshStorage("pglite");
   const directory = temporaryDirectory(onTestFinished);
