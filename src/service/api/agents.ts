@@ -52,7 +52,6 @@ export const Agent = z
     slug: z.string(),
     executor: Executor,
     ...fields,
-    instructions: z.string(),
     revision: z.int(),
     created_by: z.int().nullable(),
     created_at: Time,

@@ -23,7 +23,7 @@ export async function registerOpenApi(app: FastifyInstance, version: string): Pr
         version,
         description: DESCRIPTION,
         contact: { name: "The operators of this service" },
-        license: { name: "UNLICENSED", identifier: "LicenseRef-UNLICENSED" },
+        license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       },
       servers: [{ url: "/", description: "Where this description comes from" }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),

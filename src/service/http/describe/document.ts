@@ -6,6 +6,7 @@ import { addDiscriminators } from "../../../http-server/openapi/discriminators.t
 import { Document, type Operation } from "../../../http-server/openapi/document.ts";
 import { createExamples, type ExampleOf } from "../../../http-server/openapi/examples.ts";
 import { mapOperations } from "../../../http-server/openapi/map-document.ts";
+import { describeFields } from "./describe-fields.ts";
 import { EXAMPLE_VALUES } from "./example-values.ts";
 import { IDEMPOTENT, OPERATIONS } from "./operations.ts";
 
@@ -19,7 +20,7 @@ const BODY_CODES: readonly ProblemCode[] = ["invalid_json", "unsupported_media_t
 
 /** Completes what the routes declare: ids, texts, problems by code, headers and examples. */
 export function completeDocument(made: object): object {
-  const document = addDiscriminators(nameOnce(Document.parse(made)));
+  const document = describeFields(addDiscriminators(nameOnce(Document.parse(made))));
   const exampleOf = createExamples(document.components.schemas, EXAMPLE_VALUES);
   // The last step: an example has the default where there is one.
   return describeDefaults(
