@@ -63,6 +63,36 @@ test("the client in 30 lines, copied, runs an agent", async () => {
   expect(stdout).toMatch(/^1 metadata [^]*\d+ end [^]*completed List the files\./);
 });
 
+test("the requests of the document make an agent with instructions, share it with a department, and approve a plan", async () => {
+  const service = await startTestService({ turndUrl: (await fakeDaemon()).url });
+  const script = ['"reviewer"', "DEPARTMENT=", "PLAN="].map((part) => block("sh", part)).join("\n");
+  const result = await execa("bash", ["-euo", "pipefail", "-c", script], {
+    env: {
+      B: service.url,
+      H: `Authorization: ${service.authorization()}`,
+      J: "Content-Type: application/json",
+      PASSWORD: "a-password-of-this-test",
+    },
+    reject: false,
+  });
+  expect(result.exitCode, result.stderr).toBe(0);
+  expect(result.stdout).not.toContain('"detail"');
+  const { body: departments } = await service.call("GET", "/api/departments");
+  const id = departments.departments.find(({ name }: { name: string }) => name === "Research").id;
+  expect((await service.call("GET", "/api/agents/reviewer")).body.agent).toMatchObject({
+    instructions: "Answer in English.",
+    permissions: { network: "deny" },
+    share_config: { read_scope: { access_level: "department", department_ids: [id] } },
+    revision: 3,
+  });
+  expect((await service.call("GET", "/api/auth/users")).body.users).toContainEqual(
+    expect.objectContaining({ username: "ada", department_id: id }),
+  );
+  const [carriedOut, plan] = (await service.call("GET", "/api/agent/runs")).body.runs;
+  expect(await service.result(carriedOut.run_id)).toMatchObject({ status: "completed" });
+  expect(await service.result(plan.run_id)).toMatchObject({ status: "interrupted" });
+});
+
 test("PGlite: the commands of the document back up and restore", async () => {
   const daemon = await fakeDaemon();
   const directory = temporaryDirectory(onTestFinished);
