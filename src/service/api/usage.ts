@@ -20,12 +20,21 @@ const counts = {
   cached_input_tokens: z.int(),
   output_tokens: z.int(),
   reasoning_tokens: z.int(),
-  cost_usd: z.number(),
+  cost_usd: z.number().nullable().meta({
+    description: "What those runs cost whose price is known, in US dollars; null where no price is known.",
+  }),
 };
 
 /** One of `day`, `api_key_id` (0: without a key), `user_id`, as grouped. */
 export const UsageItem = z
-  .strictObject({ day: Day.optional(), api_key_id: z.int().optional(), user_id: z.int().optional(), ...counts })
+  .strictObject({
+    day: Day.optional(),
+    api_key_id: z.int().optional(),
+    api_key_name: z.string().nullable().optional().meta({ description: "The key's name; null without a key." }),
+    user_id: z.int().optional(),
+    username: z.string().optional(),
+    ...counts,
+  })
   .meta({ id: "UsageItem" });
 export type UsageItem = z.infer<typeof UsageItem>;
 

@@ -291,5 +291,5 @@ export interface UsageDayTable {
   cached_input_tokens: Given<number>;
   output_tokens: Given<number>;
   reasoning_tokens: Given<number>;
-  cost_usd: Given<string>;
+  cost_usd: OrNull<string>;
 }

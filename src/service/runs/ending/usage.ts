@@ -61,12 +61,12 @@ async function add(trx: Transaction, { userId, keyId, runs, failed }: Added, usa
     insert into usage_day as known (user_id, api_key_id, day, runs, failed_runs, input_tokens, cached_input_tokens, output_tokens,
       reasoning_tokens, cost_usd)
     values (${userId}, ${keyId ?? 0}, (now() at time zone 'UTC')::date, ${runs}, ${failed}, ${usage?.input_tokens ?? 0},
-      ${usage?.cached_input_tokens ?? 0}, ${usage?.output_tokens ?? 0}, ${usage?.reasoning_tokens ?? 0}, ${usage?.cost_usd ?? 0})
+      ${usage?.cached_input_tokens ?? 0}, ${usage?.output_tokens ?? 0}, ${usage?.reasoning_tokens ?? 0}, ${usage?.cost_usd ?? null}::numeric)
     on conflict (user_id, api_key_id, day) do update set
       runs = known.runs + excluded.runs, failed_runs = known.failed_runs + excluded.failed_runs,
       input_tokens = known.input_tokens + excluded.input_tokens,
       cached_input_tokens = known.cached_input_tokens + excluded.cached_input_tokens,
       output_tokens = known.output_tokens + excluded.output_tokens,
       reasoning_tokens = known.reasoning_tokens + excluded.reasoning_tokens,
-      cost_usd = known.cost_usd + excluded.cost_usd`.execute(trx);
+      cost_usd = coalesce(known.cost_usd + excluded.cost_usd, known.cost_usd, excluded.cost_usd)`.execute(trx);
 }

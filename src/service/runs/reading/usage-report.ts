@@ -8,10 +8,14 @@ import type { Storage } from "../../storage/storage.ts";
 const DAYS = 30;
 const MOST_ITEMS = 5_000;
 
-const GROUPS: Readonly<Record<UsageQuery["group"], RawBuilder<unknown>>> = {
-  day: sql`day as "day"`,
-  key: sql`api_key_id as "api_key_id"`,
-  user: sql`user_id as "user_id"`,
+/** What a report is grouped by: the columns that name a group, and where their names come from. */
+const GROUPS: Readonly<Record<UsageQuery["group"], { columns: RawBuilder<unknown>; names: RawBuilder<unknown> }>> = {
+  day: { columns: sql`day`, names: sql`` },
+  key: {
+    columns: sql`api_key_id, api_key.name as api_key_name`,
+    names: sql`left join api_key on api_key.id = api_key_id`,
+  },
+  user: { columns: sql`usage_day.user_id, username`, names: sql`join account on account.id = usage_day.user_id` },
 };
 
 /**
@@ -26,13 +30,15 @@ export async function reportUsage(storage: Storage, caller: Caller, query: Usage
   const userIds = query.group === "user" && query.user_id === undefined ? await managed(storage, caller) : [subject.id];
   const until = query.to === undefined ? sql`(now() at time zone 'UTC')::date` : sql`${query.to}::date`;
   const since = query.from === undefined ? sql`${until} - ${DAYS - 1}::int` : sql`${query.from}::date`;
-  const where = sql`where user_id in (${sql.join(userIds)}) and day between ${since} and ${until}`;
+  const where = sql`where usage_day.user_id in (${sql.join(userIds)}) and day between ${since} and ${until}`;
   const sums = sql`coalesce(sum(runs), 0)::int as runs, coalesce(sum(failed_runs), 0)::int as failed_runs,
     coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(cached_input_tokens), 0)::bigint as cached_input_tokens,
     coalesce(sum(output_tokens), 0)::bigint as output_tokens, coalesce(sum(reasoning_tokens), 0)::bigint as reasoning_tokens,
-    coalesce(sum(cost_usd), 0)::float8 as cost_usd`;
+    case when count(*) = 0 then 0 else sum(cost_usd)::float8 end as cost_usd`;
+  const { columns, names } = GROUPS[query.group];
+  const by = query.group === "day" ? sql`1` : sql`1, 2`;
   const items = await sql<UsageItem>`
-    select ${GROUPS[query.group]}, ${sums} from usage_day ${where} group by 1 order by 1 limit ${MOST_ITEMS}`.execute(
+    select ${columns}, ${sums} from usage_day ${names} ${where} group by ${by} order by 1 limit ${MOST_ITEMS}`.execute(
     storage.db,
   );
   const totals = await sql<UsageReport["totals"]>`select ${sums} from usage_day ${where}`.execute(storage.db);

@@ -19,7 +19,8 @@ describe.each(ENGINES)("%s", (engine) => {
     };
     await desk.finish(owner, { ...outcomeOf("failed"), usage });
     const days = await desk.storage.db.selectFrom("usage_day").selectAll().execute();
-    expect(days).toMatchObject([{ runs: 1, failed_runs: 1, input_tokens: 900, output_tokens: 40 }]);
+    // No price was reported: it is unknown, and not 0.
+    expect(days).toMatchObject([{ runs: 1, failed_runs: 1, input_tokens: 900, output_tokens: 40, cost_usd: null }]);
   });
 
   test("usage is summed by day, key and user; another's only for those who manage the user", async () => {
@@ -53,10 +54,10 @@ describe.each(ENGINES)("%s", (engine) => {
       quota: {},
     });
     expect((await read("&group=key")).items).toMatchObject([
-      { api_key_id: 0, runs: 4 },
+      { api_key_id: 0, api_key_name: null, runs: 4 },
       { api_key_id: 7, runs: 2 },
     ]);
-    expect((await read("&group=user")).items).toMatchObject([{ user_id: other.user.id, runs: 6 }]);
+    expect((await read("&group=user")).items).toMatchObject([{ user_id: other.user.id, username: "other", runs: 6 }]);
     expect((await read("&group=user", root.access_token)).items).toMatchObject([
       { user_id: other.user.id, runs: 6 },
       { user_id: outsider, runs: 2 },
