@@ -53,7 +53,7 @@ function explain(error: unknown, signal: AbortSignal): SvcError {
 function report(error: SvcError, args: readonly string[], environment: Environment): ExitCode {
   const { code, message, status, exitCode } = error;
   const terminal = createTerminal(environment, { json: args.includes("--json") });
-  terminal.warn(`svc: ${safeLine(message)} (${safeLine(code)})`);
+  terminal.warn(message === code ? `svc: ${safeLine(message)}` : `svc: ${safeLine(message)} (${safeLine(code)})`);
   terminal.json({ error: { code, message, status } });
   return exitCode;
 }

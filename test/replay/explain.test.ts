@@ -9,7 +9,7 @@ import { printReplays } from "../../src/daemon/commands/replay.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 /** What `turnd replay --explain` prints of these directories. */
-async function explain(...directories: readonly string[]): Promise<string> {
+async function explain(directories: readonly string[], hasRules = false): Promise<string> {
   const parts: string[] = [];
   const out = new Writable({
     write(chunk, _, done) {
@@ -20,6 +20,7 @@ async function explain(...directories: readonly string[]): Promise<string> {
   const stdin = Readable.from([]);
   await printReplays(directories, {
     show: "decision",
+    hasRules,
     executors: EXECUTORS,
     redact: createRedactor(["sk-bad"]),
     stdin,
@@ -30,11 +31,15 @@ async function explain(...directories: readonly string[]): Promise<string> {
 }
 
 test("a failure is explained with its advice, its lines and the rules, the winner marked", async () => {
-  const text = await explain(join(REPOSITORY, "fixtures/cli-a/1.3.2/bad-key"));
+  const recording = [join(REPOSITORY, "fixtures/cli-a/1.3.2/bad-key")];
+  const text = await explain(recording, true);
   const lines = text.split("\n");
   expect(lines.slice(1, 3)).toEqual(["  failed auth_failed", "  retryable no, user_action credentials"]);
   expect(lines[3]).toMatch(/^ {2}The provider refused the key \(401\): “.*”; .*\.$/);
   expect(lines[5]).toBe("    stdout.jsonl:1  Incorrect API key provided: [redacted].");
+  expect(lines[6]).toBe("  by the rule key-status, on record, seen in cli-a/1.3.2/bad-key");
+  // Without being asked for the others it ends there.
+  expect((await explain(recording)).trimEnd().split("\n")).toEqual(lines.slice(0, 7));
   const winners = lines.filter((line) => line.startsWith("    > "));
   expect(winners).toEqual([
     expect.stringMatching(/^ {4}> {2}record {2}key-status +auth_failed +won +stdout\.jsonl:1 /),
@@ -49,7 +54,7 @@ test("a failure is explained with its advice, its lines and the rules, the winne
 
 test("a completed turn is explained by its proof, each recording in a block of its own", async () => {
   const cases = ["cli-b/0.139.0/text-answer", "cli-b/0.139.0/interrupted-in-tool"];
-  const text = await explain(...cases.map((name) => join(REPOSITORY, "fixtures", name)));
+  const text = await explain(cases.map((name) => join(REPOSITORY, "fixtures", name)));
   const [first = "", second = ""] = text.trimEnd().split("\n\n");
   expect(first).toMatch(
     /\n {2}completed\n {2}decided by\n {4}stdout\.jsonl:4 {2}"type":"turn\.completed"\n {4}exit\.json {2}/,
@@ -67,7 +72,7 @@ test("what a CLI printed cannot steer the terminal", async () => {
   const message = "boom \u001b]0;title\u0007\u009b2J\r\nsecond line";
   writeFileSync(join(directory, "stdout.jsonl"), `${JSON.stringify({ type: "turn.failed", error: { message } })}\n`);
   writeFileSync(join(directory, "stderr.log"), "");
-  const text = await explain(directory);
+  const text = await explain([directory]);
   expect(text).toContain("boom ");
   // eslint-disable-next-line no-control-regex -- control characters are what must not be there
   expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);

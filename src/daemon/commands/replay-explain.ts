@@ -8,10 +8,15 @@ const OUTCOMES = { won: "won", outranked: "outranked", no_match: "no match" } as
 const HEAD = ["", "on", "rule", "verdict", "outcome", "where", "seen in"] as const;
 
 /**
- * Writes for a person how a recording's end was decided: the result, the lines that decided, and the rules in the order
- * in which they were tried; `>` marks the one that won.
+ * Writes for a person how a recording's end was decided: the result, the lines and the rule that decided, and on request
+ * the rules in the order in which they were tried; `>` marks the one that won.
  */
-export function formatExplanation(source: RecordingSource, ended: TurnEndedData, decision: Decision): string {
+export function formatExplanation(
+  source: RecordingSource,
+  ended: TurnEndedData,
+  decision: Decision,
+  { hasRules }: { readonly hasRules: boolean },
+): string {
   const { failure, status } = ended;
   const advice =
     failure === undefined
@@ -25,11 +30,15 @@ export function formatExplanation(source: RecordingSource, ended: TurnEndedData,
     ),
     "  decided by",
     ...(decision.evidence.length === 0 ? ["    nothing that was printed"] : decision.evidence.map(toLine)),
-    "  rules, in the order they were tried",
-    ...align([HEAD, ...(decision.tried ?? []).map(toRow)]).map((line) => `    ${line}`),
+    `  by the rule ${decision.rule}, on ${decision.on}${decision.seen_in === undefined ? "" : `, seen in ${decision.seen_in}`}`,
+    ...(hasRules ? describeRules(decision) : []),
     "",
     "",
   ].join("\n");
+}
+
+function describeRules({ tried = [] }: Decision): string[] {
+  return ["  rules, in the order they were tried", ...align([HEAD, ...tried.map(toRow)]).map((line) => `    ${line}`)];
 }
 
 function toLine(evidence: Decision["evidence"][number]): string {

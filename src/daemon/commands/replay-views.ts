@@ -35,6 +35,8 @@ export interface ReplayView {
 interface ViewOptions {
   readonly kind: ReplayViewKind;
   readonly isJson: boolean;
+  /** Whether an explanation lists every rule. */
+  readonly hasRules: boolean;
   readonly out: Writable;
   readonly redact: Redact;
 }
@@ -105,14 +107,14 @@ interface Form {
   end(totals: Totals): Promise<void>;
 }
 
-function createText({ out, redact }: ViewOptions): Form {
+function createText({ out, redact, hasRules }: ViewOptions): Form {
   return {
     write: ({ source, ended, decision, verdict }) =>
       write(
         out,
         decision === undefined
           ? summaryLine(source, ended, verdict)
-          : redact(formatExplanation(source, ended, decision)),
+          : redact(formatExplanation(source, ended, decision, { hasRules })),
       ),
     async end({ score, driftText = "" }) {
       const share = (count: number): string => `${count}/${score?.labelled} (${percent(count, score?.labelled ?? 0)})`;

@@ -13,6 +13,8 @@ export interface PrintOptions extends Omit<ReplaySourcesOptions, "onFault"> {
   readonly show: ReplayViewKind;
   /** As one JSON document; events are lines of JSON anyway. */
   readonly isJson?: boolean;
+  /** Whether an explanation lists every rule that was tried. */
+  readonly hasRules?: boolean;
   readonly out: Writable;
   readonly err: Writable;
   /** Aborted to stop; what was unpacked is removed then. */
@@ -28,8 +30,8 @@ export interface PrintOptions extends Omit<ReplaySourcesOptions, "onFault"> {
  * @throws the reason of the signal, when it is aborted
  */
 export async function printReplays(names: readonly string[], options: PrintOptions): Promise<0 | 1> {
-  const { out, err, redact, show, isJson = false, signal } = options;
-  const view = createReplayView({ kind: show, isJson, out, redact });
+  const { out, err, redact, show, isJson = false, hasRules = false, signal } = options;
+  const view = createReplayView({ kind: show, isJson, hasRules, out, redact });
   let hasFault = false;
   function onFault(error: RecordingError): void {
     hasFault = true;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { LoggedEvent } from "../../protocol/events.ts";
-import { formatCount, formatDuration } from "../text/format.ts";
+import { countOf, formatDuration } from "../text/format.ts";
 import { Code, Plain, Prose } from "../text/text.tsx";
 import { Facts, UsageFacts } from "./facts.tsx";
 import { PlanBody } from "./plan.tsx";
@@ -165,8 +165,13 @@ export const PRESENTERS: { readonly [T in EventType]: Presenter<T> } = {
       <>
         {failure !== undefined && <Prose text={failure.message} />}
         <p class="muted">
-          {formatCount(counts.events)} events of {formatCount(counts.records)} records, {formatCount(counts.tools)} tool
-          calls, {formatCount(counts.retries)} retries, {formatCount(counts.unknown)} unknown records
+          {[
+            countOf(counts.events, "event"),
+            countOf(counts.records, "record"),
+            countOf(counts.tools, "tool call"),
+            countOf(counts.retries, "retry", "retries"),
+            countOf(counts.unknown, "unknown record"),
+          ].join(", ")}
         </p>
       </>
     ),

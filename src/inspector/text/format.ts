@@ -20,6 +20,11 @@ export function formatCount(count: number): string {
   return count.toLocaleString("en");
 }
 
+/** How many of something: `1 event`, `2 events`. */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
 /** The time of day, with milliseconds, in the reader's zone. */
 export function formatTime(iso: string): string {
   const at = new Date(iso);

@@ -25,8 +25,7 @@ export function VerdictView({ turnId, store }: { readonly turnId: string; readon
         <>
           <Prose text={failure.message} />
           <p class="muted">
-            {failure.retryable ? "The same turn may succeed later." : "The same turn would fail again."}{" "}
-            {lookUp(HELPS, failure.user_action)}
+            {failure.retryable && "The same turn may succeed later."} {lookUp(HELPS, failure.user_action)}
           </p>
         </>
       )}
@@ -92,8 +91,8 @@ function Rules({ turnId, decision }: { readonly turnId: string; readonly decisio
   const { tried = [] } = decision;
   if (tried.length === 0) return <p class="muted">No rules are recorded.</p>;
   return (
-    <>
-      <h2>Rules, in the order in which they were tried</h2>
+    <details>
+      <summary>The {tried.length} rules that were tried, in order</summary>
       <div class="scroll" tabIndex={0} role="region" aria-label="Rules">
         <table>
           <thead>
@@ -123,7 +122,7 @@ function Rules({ turnId, decision }: { readonly turnId: string; readonly decisio
           </tbody>
         </table>
       </div>
-    </>
+    </details>
   );
 }
 

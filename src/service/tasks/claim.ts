@@ -82,7 +82,8 @@ async function writeEnd(db: Storage["db"] | Transaction, owner: TaskOwner, end: 
       status: end.status,
       completed_at: sql<Date>`now()`,
       updated_at: sql<Date>`now()`,
-      ...(end.status === "success" ? { progress: 100, result: json(end.result ?? null) } : {}),
+      // What it worked on last is no news of a task that is done.
+      ...(end.status === "success" ? { progress: 100, message: "", result: json(end.result ?? null) } : {}),
       ...(end.status === "failed" ? { error: json<unknown>(end.error) } : {}),
     })
     .where("id", "=", owner.taskId)

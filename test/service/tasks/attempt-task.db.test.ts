@@ -26,6 +26,17 @@ describe.each(ENGINES)("%s", (engine) => {
     expect(from).toEqual([undefined, 1, 2, 2, 2]);
   });
 
+  test("a task that is done no longer shows what it worked on last", async () => {
+    const storage = await freshStorage(engine);
+    const kind = countTask(async ({ progress }) => {
+      await progress(50, "last-file.pdf");
+      return 1;
+    });
+    await work(storage, kind);
+    const { id } = await start(storage, kind);
+    expect(await ended(storage, id)).toMatchObject({ status: "success", progress: 100, message: "" });
+  });
+
   test("a handler that fails with a reason ends the task at once; one that takes too long is timed out", async () => {
     const storage = await freshStorage(engine);
     let attempts = 0;

@@ -9,6 +9,7 @@ import { untilReadOrStopped } from "./stop-reading.ts";
 interface ReplayOptions extends OutputOptions {
   readonly summary?: boolean;
   readonly explain?: boolean;
+  readonly rules?: boolean;
   readonly json?: boolean;
 }
 
@@ -24,6 +25,7 @@ export function addReplay({ program, perform }: CommandLine): void {
     )
     .addOption(new Option("--summary", "print one line per recording instead").conflicts("explain"))
     .option("--explain", "print how the end of each was decided instead")
+    .addOption(new Option("--rules", "explain with every rule that was tried").implies({ explain: true }))
     .option("--json", "print a summary or explanations as one JSON document");
   addOutputOptions(command).action((names: string[], options: ReplayOptions) =>
     perform((host) => replay(host, names, options)),
@@ -50,6 +52,7 @@ async function replay(host: Host, names: readonly string[], options: ReplayOptio
       stdin: process.stdin,
       show: options.summary === true ? "summary" : options.explain === true ? "decision" : "events",
       isJson: options.json === true,
+      hasRules: options.rules === true,
       executor: options.executor,
       exit: options.exit,
       redact,

@@ -78,11 +78,14 @@ function listFacts(file) {
   const { size, lines, pages, chunk_count: passages } = file;
   /** @type {[number | null, string][]} */
   const counts = [
-    [lines, "lines"],
-    [pages, "pages"],
-    [passages, "passages"],
+    [lines, "line"],
+    [pages, "page"],
+    [passages, "passage"],
   ];
-  return [describeSize(size), ...counts.flatMap(([count, word]) => (count ? [count + " " + word] : []))];
+  return [
+    describeSize(size),
+    ...counts.flatMap(([count, word]) => (count ? [count + " " + word + (count === 1 ? "" : "s")] : [])),
+  ];
 }
 
 /** @param {number} bytes */
