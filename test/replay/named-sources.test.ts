@@ -196,7 +196,7 @@ test.each([
   ["an array in one line", Buffer.from(JSON.stringify(RECORDS)), "is a JSON array"],
   ["a record over lines", Buffer.from(JSON.stringify(RECORDS[0], null, 2)), "has records of several lines"],
   ["events", readFileSync(join(CLI_B, "events.jsonl")), "holds events of turnd (events.jsonl)"],
-  ["a zip", Buffer.from("PK\u0003\u0004 and more"), "is a zip archive; unpack it first (unzip)"],
+  ["half a zip", Buffer.from("PK\u0003\u0004 and more"), "is a broken zip archive: "],
   ["xz", Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]), "is compressed by xz"],
   [
     "two CLIs",

@@ -4,7 +4,7 @@ import { createGunzip } from "node:zlib";
 import { RecordingError } from "./recording-error.ts";
 
 /** What the first bytes of a file show, once it is decompressed. */
-export type Content = "tar" | "document" | "lines";
+export type Content = "tar" | "zip" | "document" | "lines";
 
 /** A file's bytes, decompressed, and what they are. */
 export interface Opened {
@@ -18,18 +18,19 @@ export interface Opened {
 const GZIP = Buffer.from([0x1f, 0x8b]);
 /** What else is mailed and cannot be read here, by its first bytes. Source: file(1)'s table. */
 const REFUSED: readonly (readonly [Buffer, string])[] = [
-  [Buffer.from("PK\u0003\u0004"), "is a zip archive; unpack it first (unzip)"],
   [Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), "is compressed by zstd; decompress it first (zstd -d)"],
   [Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a]), "is compressed by xz; decompress it first (xz -d)"],
   [Buffer.from("BZh"), "is compressed by bzip2; decompress it first (bzip2 -d)"],
   [Buffer.from([0x37, 0x7a, 0xbc, 0xaf]), "is a 7z archive; unpack it first"],
 ];
+/** A local file header of a zip archive. Source: APPNOTE 4.3.7. */
+const ZIP = Buffer.from("PK\u0003\u0004");
 /** A header of a tar file; its mark is in all that are made since 1988. Source: POSIX.1 pax, "ustar". */
 const TAR = { at: 257, mark: Buffer.from("ustar") } as const;
 /** A header of a tar file, and enough to see the first field of a document. */
 const HEAD_BYTES = 512;
 /** What is unpacked is copied to a disk: a small file can hold any amount of zeros (law 9). */
-const MAX_UNPACKED_BYTES = 8_589_934_592;
+export const MAX_UNPACKED_BYTES = 8_589_934_592;
 
 /**
  * Reads a file or a stream, gzipped or not, and finds out what is in it.
@@ -52,6 +53,7 @@ export async function openBytes(source: Readable, name: string): Promise<Opened>
 }
 
 function recognise(head: Buffer): Content {
+  if (head.subarray(0, ZIP.length).equals(ZIP)) return "zip";
   const { at, mark } = TAR;
   if (head.subarray(at, at + mark.length).equals(mark)) return "tar";
   return isDocument(head.toString("utf8")) ? "document" : "lines";

@@ -1,14 +1,10 @@
-import { mkdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { openWriter } from "./file-writer.ts";
+import { join } from "node:path";
 import { RecordingError } from "./recording-error.ts";
-
-/** Law 9: what one archive may hold. Its bytes are limited where it is read. */
-const MAX_ENTRIES = 100_000;
-const MAX_NAME_BYTES = 1_024;
+import { checkName, MAX_ENTRIES, writeEntry } from "./unpacked-entry.ts";
 
 /**
  * Writes the regular files of a tar archive below a directory. Links, devices and pipes in it are left out.
+ * Its bytes are limited where it is read.
  *
  * @param name - how messages call the archive
  * @param directory - empty, and only turnd can change it
@@ -58,35 +54,4 @@ export async function extractTar(
     source.destroy();
     archive.destroy();
   }
-}
-
-async function writeEntry(path: string, content: AsyncIterable<unknown>, shown: string): Promise<void> {
-  try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const file = await openWriter(path);
-    try {
-      for await (const chunk of content) if (Buffer.isBuffer(chunk)) await file.write(chunk);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    // Such as EEXIST: there twice, or once as a file and once as a directory. The path behind it is turnd's own.
-    if (error instanceof Error && "syscall" in error)
-      throw new RecordingError(shown, error.message.replace(/, \w+(?: '[^]*)?$/, ""));
-    throw error;
-  }
-}
-
-/** The path of an entry, if it stays below its directory on every system. */
-function checkName(entry: string, archive: string): string {
-  const parts = entry.split("/").filter((part) => part !== "" && part !== ".");
-  const isSafe =
-    !entry.startsWith("/") &&
-    !entry.includes("\u0000") &&
-    parts.length > 0 &&
-    !parts.includes("..") &&
-    Buffer.byteLength(entry) <= MAX_NAME_BYTES;
-  if (!isSafe)
-    throw new RecordingError(archive, `has an entry ${JSON.stringify(entry.slice(0, 200))}, which is refused`);
-  return parts.join("/");
 }

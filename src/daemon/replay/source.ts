@@ -3,8 +3,9 @@ import { mkdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Readable } from "node:stream";
 import type { CliName, Exit } from "../../protocol/index.ts";
-import { openBytes } from "./decompress.ts";
+import { MAX_UNPACKED_BYTES, openBytes } from "./decompress.ts";
 import { extractTar } from "./extract-tar.ts";
+import { extractZip } from "./extract-zip.ts";
 import { openWriter } from "./file-writer.ts";
 import { openNamed } from "./open-named.ts";
 import { openRecording, isThere, readExit, toRecording, type Recording } from "./recording.ts";
@@ -48,7 +49,7 @@ export interface SourceOptions {
 export interface Sources {
   /**
    * Opens what an operator names: a recording directory, or one that is searched for recordings; a file with an exported
-   * document, the stdout of a CLI, or a tar archive of any of these, gzipped or not; or `-` for such a file on standard
+   * document, the stdout of a CLI, or a tar or zip archive of any of these, gzipped or not; or `-` for such a file on standard
    * input.
    *
    * What is not there as plain files is unpacked below the system's temporary directory: from there on it is a directory
@@ -147,11 +148,16 @@ export function createSources(options: SourceOptions): Sources {
         // A name of its own: the ids of a recording that has none are made from it.
         const directory = join(held, plainName(name));
         await mkdir(directory);
-        if (content === "tar") {
+        if (content === "tar" || content === "zip") {
           // Law: every wait is bounded. Each level has a copy of what is in it.
           if (depth >= MAX_DEPTH)
             throw new RecordingError(name, `is an archive in ${MAX_DEPTH} others: unpack them first`);
-          await extractTar(chunks, { name, directory });
+          if (content === "tar") await extractTar(chunks, { name, directory });
+          else {
+            const archive = join(held, ".zip");
+            await copy(chunks, archive);
+            await extractZip(archive, { name, directory, maxBytes: MAX_UNPACKED_BYTES });
+          }
           yield* openBelow(directory, name, depth + 1);
         } else if (content === "document") {
           await unpackDocument(chunks, { name, directory });
@@ -218,7 +224,7 @@ async function closeMade(making: Promise<Workshop>): Promise<void> {
 /** The last part of a name, without what shows the form. */
 function plainName(name: string): string {
   if (name === "standard input") return "stdin";
-  return basename(name).replace(/(\.(?:jsonl|json|tgz|tar))?(\.gz)?$/, "") || "recording";
+  return basename(name).replace(/(\.(?:jsonl|json|tgz|tar|zip))?(\.gz)?$/, "") || "recording";
 }
 
 async function copy(chunks: AsyncGenerator<Buffer>, path: string): Promise<void> {

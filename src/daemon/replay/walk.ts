@@ -10,7 +10,7 @@ export interface Found {
 }
 
 /** Files that may be recordings: of other `.json` files, only the documents among them count. */
-const FILE = /\.(?:jsonl|json|tgz|tar)(?:\.gz)?$/;
+const FILE = /\.(?:jsonl|json|tgz|tar|zip)(?:\.gz)?$/;
 /** A session's home is the CLI's own: it keeps files of JSON lines there that are no output. */
 const NOT_ENTERED = new Set(["home", "node_modules"]);
 

@@ -21,7 +21,7 @@ export function addReplay({ program, perform }: CommandLine): void {
     .argument(
       "<recording...>",
       "recording directories, or ones to be searched for recordings; files with an exported document, the stdout of a " +
-        "CLI, or a tar archive of these, gzipped or not; - for such a file on standard input",
+        "CLI, or a tar or zip archive of these, gzipped or not; - for such a file on standard input",
     )
     .addOption(new Option("--summary", "print one line per recording instead").conflicts("explain"))
     .option("--explain", "print how the end of each was decided instead")

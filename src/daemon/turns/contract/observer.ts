@@ -1,5 +1,4 @@
 import { REPLAY, type ExecutorName, type FailureCode, type TurnEndedData } from "../../../protocol/index.ts";
-import type { TurnFile } from "../lifecycle/turn-file.ts";
 
 /** Called for what happens to turns, for metrics. Each call is cheap, synchronous and does not throw. */
 export interface TurnObserver {
@@ -30,8 +29,11 @@ export interface TurnEnd {
 }
 
 /** What a turn is counted under: a replayed recording is no turn of its CLI. */
-export function countedExecutor({ executor, replay }: Pick<TurnFile, "executor" | "replay">): ExecutorName {
-  return replay === undefined ? executor : REPLAY;
+export function countedExecutor(turn: {
+  readonly executor: ExecutorName;
+  readonly replay?: object | undefined;
+}): ExecutorName {
+  return turn.replay === undefined ? turn.executor : REPLAY;
 }
 
 /** How much there is to do at this moment. */
