@@ -19,6 +19,9 @@ const LONG: ReadonlySet<string> = new Set([
   "/api/agent/runs",
   "/api/agent-invocation/agent-call/runs",
   "/api/agent-invocation/eval/runs",
+  // Instructions, of 64 KiB by themselves.
+  "/api/agents",
+  "/api/agents/:slug",
   // A thousand addresses, each three times.
   "/api/knowledge/databases/:kb_id/documents",
   "/api/knowledge/databases/:kb_id/documents/add",

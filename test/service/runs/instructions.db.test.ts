@@ -33,8 +33,10 @@ describe.each(ENGINES)("%s", (kind) => {
     expect((await service.call("PUT", "/api/agents/brief", { revision: 2, instructions: "" })).status).toBe(200);
     expect(await given()).toBeUndefined();
 
+    const longest = { revision: 3, instructions: "ä".repeat(32_768) };
+    expect((await service.call("PUT", "/api/agents/brief", longest)).status).toBe(200);
     for (const instructions of ["a\u0000", "ä".repeat(32_769)]) {
-      const refused = await service.call("PUT", "/api/agents/brief", { revision: 3, instructions });
+      const refused = await service.call("PUT", "/api/agents/brief", { revision: 4, instructions });
       expect([refused.status, refused.body.detail[0]?.loc]).toEqual([422, ["body", "instructions"]]);
     }
   });
