@@ -1,5 +1,6 @@
-import { stat } from "node:fs/promises";
-import { homedir } from "node:os";
+import { rmSync } from "node:fs";
+import { chmod, mkdtemp, stat } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommandLine } from "../../src/daemon/commands/command-line.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
@@ -25,7 +26,8 @@ export async function start(options: ProgramOptions): Promise<void> {
       : join(process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local/state"), "turnd");
   const [command = ""] = args;
   if (command === "record") await takeSettingsOfRunning(base, { TURND_STATE_DIR: base });
-  else if (!["doctor", "probe"].includes(command)) await provideWhatIsMissing(base, root);
+  else if (command === "probe") await provideForProbe(base, root);
+  else if (command !== "doctor") await provideWhatIsMissing(base, root);
   else if (await takeSettingsOfRunning(base)) await provideWhatIsMissing(base, root);
 
   // In this process, so that SIGTERM arrives.
@@ -48,6 +50,20 @@ async function assertCommand(args: readonly string[], root: string): Promise<voi
     return 0;
   });
   if (!isCommand) process.exit(exitCode);
+}
+
+/** What a probe takes from elsewhere are CLIs and their user: its state, home and workspace are its own, in a temporary directory. */
+async function provideForProbe(base: string, root: string): Promise<void> {
+  await takeSettingsOfRunning(base);
+  for (const name of ["TURND_STATE_DIR", "TURND_HOME", "TURND_WORKSPACE"]) delete process.env[name];
+  process.umask(0o022);
+  const directory = await mkdtemp(join(process.getuid?.() === 0 ? "/tmp" : tmpdir(), "turnd-probed-"));
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
+  await chmod(directory, 0o711);
+  const places = { state: join(directory, "state"), users: join(directory, "users"), root };
+  const { env, notes } = await fillEnvironment(process.env, places);
+  Object.assign(process.env, env);
+  for (const note of notes) console.error(`turnd: ${note}`);
 }
 
 async function provideWhatIsMissing(base: string, root: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, inject, onTestFinished, test } from "vitest";
@@ -6,7 +6,8 @@ import type { Finding } from "../../src/daemon/probe/probe.ts";
 import { scenariosOf } from "../../src/daemon/probe/scenarios.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { CLI_A, CLI_B, realEnv, type RealCli } from "../harness/real-daemon.ts";
-import { temporaryDirectory } from "../harness/temporary.ts";
+import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { PROBE as A } from "../../src/daemon/executors/cli-a/probe-plan.ts";
 import { PROBE as B } from "../../src/daemon/executors/cli-b/probe-plan.ts";
 
@@ -99,3 +100,44 @@ test("wrong arguments end with 2", async () => {
   expect(await probe(CLI_B, ["cli-c"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('"cli-c"') });
   expect(await probe(CLI_B, ["--yaml"])).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("--yaml") });
 });
+
+test(
+  "in a clone, beside a turnd that runs, it leaves that one's state directory alone",
+  { timeout: 240_000 },
+  async () => {
+    const directory = temporaryDirectory(onTestFinished);
+    const state = join(directory, "state");
+    const env = { ...realEnv(CLI_B, "http://127.0.0.1:9"), TURND_STATE_DIR: state, TURND_PORT: "0" };
+    const places = { TURND_HOME: join(directory, "home"), TURND_WORKSPACE: join(directory, "workspace") };
+    for (const path of Object.values(places)) mkdirSync(path, { mode: 0o777 });
+    const start = (...args: readonly string[]) =>
+      execa(process.execPath, ["scripts/start/main.ts", ...args], {
+        cwd: REPOSITORY,
+        env: { ...env, ...places },
+        extendEnv: false,
+        reject: false,
+      });
+    const running = start("serve");
+    onTestFinished(async () => {
+      running.kill("SIGTERM");
+      await running;
+    });
+    let log = "";
+    running.stdout.on("data", (chunk) => (log += String(chunk)));
+    await waitFor("turnd to be ready", () => log.includes("listening"), 120_000);
+    const list = (): string[] => readdirSync(state).toSorted();
+    const before = list();
+    // A binary that is not there: how far a probe comes is no matter here.
+    const probed = await execa(process.execPath, ["scripts/start/main.ts", "probe", "cli-b"], {
+      cwd: REPOSITORY,
+      env: { ...env, CLI_B_BIN: "/nowhere/codex" },
+      extendEnv: false,
+      reject: false,
+    });
+    expect([probed.exitCode, probed.stdout]).toEqual([1, expect.stringContaining("/nowhere/codex")]);
+    expect(probed.stderr).toContain(`what is not set here is as for the turnd that runs, process ${running.pid}`);
+    expect(probed.stderr).not.toContain(`state in`);
+    expect(list()).toEqual(before);
+    expect(existsSync(`${state}-users`)).toBe(false);
+  },
+);
