@@ -15,7 +15,7 @@ import {
   UpgradeError,
   VERSIONS,
 } from "./upgrade/candidate.ts";
-import { writeReport } from "./upgrade/report.ts";
+import { describeDuration, writeReport, type Report } from "./upgrade/report.ts";
 import { runMatrix, runProbe, runScenes, runTests, type StepResult, type Trial } from "./upgrade/steps.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -76,13 +76,28 @@ async function main(): Promise<number> {
     const does = (step: StepResult["name"]): boolean => !values.skip.includes(step);
     // A signal that came while npm ran.
     signal.throwIfAborted();
+    const planned: readonly [StepResult["name"], boolean, () => Promise<StepResult>][] = [
+      ["probe", does("probe"), () => runProbe(trial)],
+      ["matrix", does("matrix"), () => runMatrix(trial, values.case)],
+      ["scenes", does("scenes") && isRoot && values.case.length === 0, () => runScenes(trial)],
+      ["tests", does("tests") && isPinned, () => runTests(trial, values.test)],
+    ];
+    const chosen = planned.filter(([, isWanted]) => isWanted);
+    process.stderr.write(`upgrade-cli: ${describeDuration(chosen.map(([name]) => name))}\n`);
     const steps: StepResult[] = [];
-    if (does("probe")) steps.push(await runProbe(trial));
-    if (does("matrix")) steps.push(await runMatrix(trial, values.case));
-    if (does("scenes") && isRoot && values.case.length === 0) steps.push(await runScenes(trial));
-    if (does("tests") && isPinned) steps.push(await runTests(trial, values.test));
-    const { text, isBroken } = writeReport(trial, steps, isPinned, EXECUTORS[cli.executor].measuredVersions);
-    await writeFile(join(directory, "report.txt"), text);
+    const measured = EXECUTORS[cli.executor].measuredVersions;
+    // After each step: a run that is killed leaves what it found.
+    const keepPage = async (): Promise<Report> => {
+      const next = chosen.slice(steps.length).map(([name]) => name);
+      const report = writeReport(trial, steps, isPinned, measured, next);
+      await writeFile(join(directory, "report.txt"), report.text);
+      return report;
+    };
+    for (const [, , run] of chosen) {
+      await keepPage();
+      steps.push(await run());
+    }
+    const { text, isBroken } = await keepPage();
     process.stdout.write(text);
     return isBroken ? 1 : 0;
   } finally {

@@ -8,6 +8,7 @@ import { FAILURE_CASES, START_CASES } from "./matrix/cli-b/failure-cases.ts";
 import { ODD_ANSWERS } from "./matrix/cli-b/odd-answers.ts";
 import { OTHER_CASES } from "./matrix/cli-b/other-cases.ts";
 import { recordCase } from "./matrix/cli-b/record.ts";
+import { describeProgress } from "./matrix/time-left.ts";
 import { SESSION_CASES } from "./matrix/cli-b/session-cases.ts";
 import { TOOL_CASES } from "./matrix/cli-b/tool-cases.ts";
 import { UNSEEN_CASES } from "./matrix/cli-b/unseen-cases.ts";
@@ -57,9 +58,10 @@ async function main(): Promise<void> {
   );
   const root = join(directory, "cli-b", version);
   const missing = chosen.filter(({ name }) => !existsSync(join(root, name, "expected.json")));
+  const startedAt = performance.now();
   for (const [index, entry] of missing.entries()) {
     const target = join(root, entry.name);
-    console.error(`${index + 1} of ${missing.length}: ${entry.name}`);
+    console.error(`${describeProgress(index + 1, missing.length, startedAt, performance.now())}: ${entry.name}`);
     await recordCase({ version, binary: resolve(binary) }, entry, target);
   }
   const wrong = await compareScenes(root, chosen);

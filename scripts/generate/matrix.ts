@@ -8,6 +8,7 @@ import { judge, KNOWN_MISSES } from "./matrix/known-misses.ts";
 import { CASES, resolveUrl, startProviders, type Case } from "./matrix/provider.ts";
 import { recordScene } from "./matrix/record-scene.ts";
 import { recordRun, type Cli } from "./matrix/run-cli.ts";
+import { describeProgress } from "./matrix/time-left.ts";
 import type { Scene } from "./matrix/scene.ts";
 import type { Stage } from "./matrix/scene-home.ts";
 import { ANSWERED } from "./matrix/scenes/answered.ts";
@@ -97,9 +98,10 @@ async function recordAll<Entry extends { readonly name: string }>(
 ): Promise<void> {
   const missing = entries.filter(({ name }) => !existsSync(join(root, name, "turn.json")));
   const queue = missing.entries();
+  const startedAt = performance.now();
   const work = async (): Promise<void> => {
     for (const [index, entry] of queue) {
-      console.error(`${index + 1} of ${missing.length}: ${entry.name}`);
+      console.error(`${describeProgress(index + 1, missing.length, startedAt, performance.now())}: ${entry.name}`);
       await record(entry, join(root, entry.name));
     }
   };

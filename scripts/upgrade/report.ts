@@ -11,6 +11,15 @@ export interface Report {
 
 const STEPS = ["probe", "matrix", "scenes", "tests"] as const satisfies readonly StepResult["name"][];
 
+/** Minutes of CLI B on two cores that had other work too; CLI A starts in seconds where CLI B takes a third of one. */
+const MINUTES = { probe: 1, matrix: 12, scenes: 20 } as const;
+
+/** How long the steps take, for a person who waits. */
+export function describeDuration(names: readonly StepResult["name"][]): string {
+  const parts = names.map((name) => (name === "tests" ? "tests the longest" : `${name} about ${MINUTES[name]} min`));
+  return `${parts.join(", ")}, with codex on two busy cores; opencode takes several times as long. Matrix and scenes print how far they are and how long the rest takes`;
+}
+
 /** Of a step that did not run to its end. */
 const LAST_LINES = 5;
 
@@ -62,24 +71,27 @@ function readWrong(output: string): readonly string[] {
  *
  * @param isPinned - whether `sandbox/versions` has the version now
  * @param measured - the oldest and the newest version that turnd was measured with
+ * @param next - the steps that are still to run; the first of them runs
  */
 export function writeReport(
   trial: Tried,
   steps: readonly StepResult[],
   isPinned: boolean,
   measured: readonly [oldest: string, newest: string],
+  next: readonly StepResult["name"][] = [],
 ): Report {
   const { cli, version } = trial;
-  const missing = STEPS.filter((name) => steps.every((step) => step.name !== name));
+  const missing = STEPS.filter((name) => !next.includes(name) && steps.every((step) => step.name !== name));
   const broken = steps.filter(({ exitCode }) => exitCode !== 0);
   const lines = [
     `${cli.executor}: ${cli.name} ${version}`,
     "",
     ...steps.flatMap((step) => describeStep(step, trial)),
     ...(missing.length === 0 ? [] : [`not run: ${missing.join(", ")}`, ""]),
+    ...(next.length === 0 ? [] : [`not finished: ${next.join(", ")}; the same command goes on`, ""]),
     "Left to decide:",
     ...(broken.length === 0
-      ? [missing.length === 0 ? "- nothing breaks" : "- nothing breaks in what was run"]
+      ? [missing.length + next.length === 0 ? "- nothing breaks" : "- nothing breaks in what was run"]
       : ["- what breaks above: docs/upgrading-a-cli.md says how each kind is fixed"]),
     ...(isPinned
       ? decisions(cli.executor, version, measured)

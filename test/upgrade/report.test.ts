@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { findUpgradable } from "../../scripts/upgrade/candidate.ts";
-import { writeReport } from "../../scripts/upgrade/report.ts";
+import { describeProgress } from "../../scripts/generate/matrix/time-left.ts";
+import { describeDuration, writeReport } from "../../scripts/upgrade/report.ts";
 import type { StepResult } from "../../scripts/upgrade/steps.ts";
 
 const cli = findUpgradable("codex");
@@ -117,4 +118,19 @@ test("a version between those that were measured changes neither them nor the de
   const { text } = writeReport({ ...TRIAL, version: "3.0.0" }, [MATRIX], true, MEASURED);
   expect(text).not.toContain("measuredVersions");
   expect(text).not.toContain("by default");
+});
+
+test("before all has run the page says what is not finished, and does not say that nothing breaks", () => {
+  const { text, isBroken } = writeReport(TRIAL, [MATRIX], true, MEASURED, ["scenes", "tests"]);
+  expect(text).toContain("not run: probe\n");
+  expect(text).toContain("not finished: scenes, tests; the same command goes on\n");
+  expect(text).toContain("- nothing breaks in what was run\n");
+  expect(isBroken).toBe(false);
+});
+
+test("how long it takes is told before it begins, and as it goes", () => {
+  expect(describeDuration(["probe", "matrix"])).toContain("probe about 1 min, matrix about 12 min");
+  expect(describeProgress(3, 540, 0, 9_000)).toBe("3 of 540");
+  expect(describeProgress(61, 541, 0, 60_000)).toBe("61 of 541, about 8 min left");
+  expect(describeProgress(541, 541, 0, 540_000)).toBe("541 of 541, less than a minute left");
 });
