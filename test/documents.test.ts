@@ -118,9 +118,9 @@ function expectPrinted(shown: readonly string[], printed: string): void {
 }
 
 test("what docs/replaying.md shows of an explanation and of a difference is what is printed", async () => {
-  const explained = /bin\/turnd replay --explain (fixtures\/cli-a\S+)/.exec(REPLAYING)?.[1] ?? "";
-  const { printed } = await replayNamed([explained], { show: "decision" });
-  expectPrinted(shownBehind(REPLAYING, `bin/turnd replay --explain ${explained}`), printed);
+  const explained = /bin\/turnd replay --rules (fixtures\/cli-a\S+)/.exec(REPLAYING)?.[1] ?? "";
+  const { printed } = await replayNamed([explained], { show: "decision", hasRules: true });
+  expectPrinted(shownBehind(REPLAYING, `bin/turnd replay --rules ${explained}`), printed);
   const difference = /bin\/turnd (diff (\S+) (\S+))\n/.exec(REPLAYING) ?? [];
   const { exitCode, stdout } = await runCommand("", difference[1]?.split(" ") ?? []);
   expect(exitCode).toBe(1);

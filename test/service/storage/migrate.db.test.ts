@@ -8,8 +8,16 @@ import type { Queries } from "../../../src/service/storage/transaction.ts";
 import { JWT_SECRET, KEY_SECRET, makeUser, testAuth } from "../harness/auth.ts";
 import { ENGINES, freshStorage } from "../harness/storage.ts";
 
-/** The schema as the version before left it. */
+/** The schema as it was before 040_usage_cost. */
+async function undoUsageCost(db: Queries): Promise<void> {
+  await sql`update usage_day set cost_usd = 0 where cost_usd is null`.execute(db);
+  await sql`alter table usage_day alter column cost_usd set not null, alter column cost_usd set default 0`.execute(db);
+  await sql`delete from migration where name = '040_usage_cost'`.execute(db);
+}
+
+/** The schema as it was before 030_credentials. */
 async function undoCredentials(db: Queries): Promise<void> {
+  await undoUsageCost(db);
   await sql`alter table account drop column uid`.execute(db);
   await sql`alter table api_key drop column uid`.execute(db);
   await sql`alter table thread drop column intent_hash`.execute(db);
@@ -26,8 +34,8 @@ describe.each(ENGINES)("%s", (kind) => {
       (await db.selectFrom("agent").select("slug").orderBy("slug").execute()).map(Object.values);
     const before = await slugs();
     await undoCredentials(db);
-    await expect(assertMigrated(db)).rejects.toThrow("the database lacks 030_credentials");
-    expect(await Promise.all([migrate(db), migrate(db)])).toContainEqual(["030_credentials"]);
+    await expect(assertMigrated(db)).rejects.toThrow("the database lacks 030_credentials, 040_usage_cost");
+    expect(await Promise.all([migrate(db), migrate(db)])).toContainEqual(["030_credentials", "040_usage_cost"]);
     await assertMigrated(db);
     expect(await slugs()).toEqual(before);
     expect(await migrate(db)).toEqual([]);
@@ -72,6 +80,25 @@ describe.each(ENGINES)("%s", (kind) => {
     // Another user's key of the same request id, and of this one's when the row is gone, have other secrets.
     await db.deleteFrom("api_key").where("id", "=", id).execute();
     expect((await keys.create(actor, intent)).secret).not.toBe(secret);
+  });
+
+  test("tokens that cost 0 before 040_usage_cost had no known price; a price that was known stays", async () => {
+    const storage = await freshStorage(kind);
+    const { db } = storage;
+    const { userId } = (await makeUser(storage)).caller;
+    await undoUsageCost(db);
+    const row = { user_id: userId, runs: 1, input_tokens: 5 };
+    await db
+      .insertInto("usage_day")
+      .values([
+        { ...row, day: "2026-01-01", cost_usd: "0" },
+        { ...row, day: "2026-01-02", cost_usd: "0.25" },
+        { ...row, day: "2026-01-03", input_tokens: 0, cost_usd: "0" },
+      ])
+      .execute();
+    await migrate(db);
+    const days = await db.selectFrom("usage_day").select("cost_usd").orderBy("day").execute();
+    expect(days.map(({ cost_usd: cost }) => (cost === null ? null : Number(cost)))).toEqual([null, 0.25, 0]);
   });
 
   test("a database of a newer version is refused by name, and left as it is", async () => {

@@ -63,7 +63,7 @@ describe.each(ENGINES)("%s", (engine) => {
       { user_id: outsider, runs: 2 },
     ]);
     expect((await read(`&user_id=${outsider}`, root.access_token)).totals.runs).toBe(2);
-    expect((await read(`&user_id=${outsider}`)).detail.code).toBe("forbidden");
+    expect((await read(`&user_id=${outsider}`)).detail.code).toBe("user_not_found");
     expect((await read("&user_id=999999", root.access_token)).detail.code).toBe("user_not_found");
     const recent = await call(app, "GET", "/api/usage", undefined, { token: other.access_token });
     expect(recent.body).toMatchObject({ items: [], totals: { runs: 0, cost_usd: 0 } });
