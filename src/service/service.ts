@@ -127,7 +127,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
       perNameInDay: values.SERVICE_LOGIN_FAILURES_NAME,
     },
     initToken: values.SERVICE_INIT_TOKEN,
-    onUserDeleted: (trx, userId) => cancelAllOf(finishing, trx, userId),
+    onUserStopped: (trx, userId) => cancelAllOf(finishing, trx, userId),
   });
   const hasMadeAdministrator = await makeAdministrator(auth, settings, logger);
   await putAgents(storage, await readAgentsFile(values.SERVICE_AGENTS_FILE));

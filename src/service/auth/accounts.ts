@@ -19,8 +19,8 @@ export type KnownActor = Actor & { readonly caller: Caller };
 export interface AccountsOptions {
   readonly storage: Storage;
   readonly passwords: Passwords;
-  /** Ends what a deleted user has running, in the deletion's transaction. */
-  readonly onUserDeleted: (trx: Transaction, userId: number) => Promise<void>;
+  /** Ends what a disabled or deleted user has running or waiting, in that transaction. */
+  readonly onUserStopped: (trx: Transaction, userId: number) => Promise<void>;
 }
 
 /** Users, as those who manage them see them. What people do with their own login is in `logins.ts`. */
@@ -130,6 +130,7 @@ export function createAccounts(options: AccountsOptions) {
           await forgetFailures(trx, row.username);
           await forgetAddresses(trx, id);
         }
+        if (row.is_enabled && !isEnabled) await options.onUserStopped(trx, id);
         const changes = Object.entries(body).flatMap(([key, value]) => (value === undefined ? [] : [key]));
         const { role, department_id, is_enabled } = body;
         await writeAudit(trx, actor, {
@@ -162,7 +163,7 @@ export function createAccounts(options: AccountsOptions) {
         })
         .where("id", "=", id)
         .execute();
-      await options.onUserDeleted(trx, id);
+      await options.onUserStopped(trx, id);
       await writeAudit(trx, actor, { action: "user.deleted", subject: `user:${id}` });
     });
   }

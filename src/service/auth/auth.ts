@@ -18,7 +18,7 @@ export interface AuthOptions {
   readonly jwtTtlMs: number;
   readonly lockout: LockoutLimits;
   readonly initToken?: string | undefined;
-  readonly onUserDeleted: (trx: Transaction, userId: number) => Promise<void>;
+  readonly onUserStopped: (trx: Transaction, userId: number) => Promise<void>;
 }
 
 /** Who may call, and as whom. */
@@ -39,7 +39,7 @@ export function createAuth(options: AuthOptions): Auth {
   const passwords = createPasswords();
   const lockout = createLockout(storage, options.lockout);
   return {
-    accounts: createAccounts({ storage, passwords, onUserDeleted: options.onUserDeleted }),
+    accounts: createAccounts({ storage, passwords, onUserStopped: options.onUserStopped }),
     logins: createLogins({ storage, passwords, tokens, lockout, initToken: options.initToken }),
     keys,
     departments: createDepartments(storage),

@@ -39,7 +39,7 @@ export async function describeService(version: string): Promise<unknown> {
         keySecret: secret,
         jwtTtlMs: MINUTE_MS,
         lockout: { perName: 1, perAddress: 1, windowMs: MINUTE_MS, perNameInDay: 1 },
-        onUserDeleted: async () => undefined,
+        onUserStopped: async () => undefined,
       }),
       agents: createAgents(storage),
       agentTools: createAgentTools({ storage, knowledge, keySecret: secret, version, logger }),

@@ -50,7 +50,7 @@ export async function deliver(options: DeliveryOptions, deliveryId: string, sign
     .innerJoin("account", "account.id", "webhook.user_id")
     .selectAll("delivery")
     .select(["webhook.url", "webhook.user_id", "webhook.secret_version"])
-    .select(sql<boolean>`webhook.is_enabled and account.deleted_at is null`.as("is_enabled"))
+    .select(sql<boolean>`webhook.is_enabled and account.is_enabled and account.deleted_at is null`.as("is_enabled"))
     .where("delivery.id", "=", deliveryId)
     .where("delivery.status", "=", "pending")
     .executeTakeFirst();
@@ -58,7 +58,7 @@ export async function deliver(options: DeliveryOptions, deliveryId: string, sign
   if (row === undefined) return;
   const message = await composeMessage(storage, row);
   const outcome: Outcome = !row.is_enabled
-    ? { isDelivered: false, status: null, error: "the webhook is disabled, or its user deleted" }
+    ? { isDelivered: false, status: null, error: "the webhook or its user is disabled, or the user deleted" }
     : message === undefined
       ? { isDelivered: false, status: null, error: "the run is gone" }
       : await send(options, row, message, signal);

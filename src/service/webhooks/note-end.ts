@@ -18,6 +18,7 @@ export async function noteEnd({ jobs }: Pick<Storage, "jobs">, trx: Transaction,
     .select("webhook.id")
     .where("user_id", "=", run.user_id)
     .where("account.deleted_at", "is", null)
+    .where("account.is_enabled", "=", true)
     .where("webhook.is_enabled", "=", true)
     .where(sql<boolean>`${event}::text = any(events)`)
     .execute();

@@ -31,7 +31,7 @@ export function testAuth(
       perNameInDay: options.perNameInDay ?? 100,
     },
     initToken: options.initToken,
-    onUserDeleted: async () => undefined,
+    onUserStopped: async () => undefined,
   });
 }
 

@@ -198,7 +198,7 @@ describe.each(ENGINES)("%s", (engine) => {
       .where("id", "=", late);
     expect(await deliveries.executeTakeFirst()).toMatchObject({
       status: "failed",
-      last_error: "the webhook is disabled, or its user deleted",
+      last_error: "the webhook or its user is disabled, or the user deleted",
     });
   });
 });

@@ -7,7 +7,7 @@ import type { Transaction } from "../../storage/transaction.ts";
 import { lockThread } from "../../threads/threads.ts";
 import { dispatchHead } from "../intake/dispatch.ts";
 import { finishIn, type FinishOptions } from "../ending/finish.ts";
-import { lockRequest, notifyControl, notifyEvents, type RequestRow, type RunRow } from "../rows.ts";
+import { lockRequest, notifyControl, notifyEvents, notifyRequests, type RequestRow, type RunRow } from "../rows.ts";
 
 /** Asks for a run's end. It is confirmed only by its turn's end; one that has not begun ends at once. Safe to repeat. */
 export async function cancelRun(options: FinishOptions, actor: KnownActor, run: RunRow): Promise<void> {
@@ -53,17 +53,18 @@ async function cancelIn(
   await notifyEvents(trx, id);
 }
 
-/** Ends what a deleted user has running or waiting, in the deletion's transaction. */
+/** Ends what a disabled or deleted user has running or waiting, in the transaction that does it. */
 export async function cancelAllOf(options: FinishOptions, trx: Transaction, userId: number): Promise<void> {
   // All threads first, in one order: no dispatch comes in between.
   await trx.selectFrom("thread").select("pk").where("user_id", "=", userId).orderBy("pk").forUpdate().execute();
-  await trx
+  const waiting = await trx
     .updateTable("run_request")
     .set({ status: "cancelled", revision: sql<number>`revision + 1`, updated_at: sql<Date>`now()` })
     .where("user_id", "=", userId)
     .where("status", "=", "queued")
     // What turnd may have needs a run that cancels it: its target's end dispatches it.
     .where("handed_at", "is", null)
+    .returning("thread_pk")
     .execute();
   const runs = await trx
     .selectFrom("run")
@@ -73,6 +74,7 @@ export async function cancelAllOf(options: FinishOptions, trx: Transaction, user
     .orderBy("thread_pk")
     .execute();
   for (const run of runs) await cancelIn(options, trx, run, userId);
+  for (const { thread_pk } of waiting) await notifyRequests(trx, thread_pk);
 }
 
 /** Takes a waiting request back. @throws {ApiProblem} */

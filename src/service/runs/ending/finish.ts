@@ -145,21 +145,21 @@ async function dispatchNext(
   steer: RequestRow | undefined,
 ): Promise<void> {
   // Its manifest was frozen when it was accepted: nothing can refuse it any more.
-  if (steer !== undefined) await cancelOfDeleted(trx, await dispatch(storage, trx, steer));
+  if (steer !== undefined) await cancelOfStopped(trx, await dispatch(storage, trx, steer));
   else if (run.status === "completed") await dispatchHead(storage, trx, run.thread_pk);
   // What waits is paused now, and its watchers are notified.
   else await notifyRequests(trx, run.thread_pk);
 }
 
-/** A deleted user's steer has a run only so that its turn is cancelled. */
-async function cancelOfDeleted(trx: Transaction, { id, user_id }: RunRow): Promise<void> {
-  const deleted = await trx
+/** A disabled or deleted user's steer has a run only so that its turn is cancelled. */
+async function cancelOfStopped(trx: Transaction, { id, user_id }: RunRow): Promise<void> {
+  const stopped = await trx
     .selectFrom("account")
     .select("id")
     .where("id", "=", user_id)
-    .where("deleted_at", "is not", null)
+    .where((where) => where.or([where("deleted_at", "is not", null), where("is_enabled", "=", false)]))
     .executeTakeFirst();
-  if (deleted === undefined) return;
+  if (stopped === undefined) return;
   await trx
     .updateTable("run")
     .set({ status: "cancel_requested", cancel_requested_at: sql<Date>`now()` })

@@ -101,8 +101,8 @@ export async function dispatch(
 }
 
 /**
- * Dispatches the first waiting request of a thread that nothing blocks, steer first. One whose agent is gone fails, and the next
- * is tried.
+ * Dispatches the first waiting request of a thread that nothing blocks, steer first. One whose agent or user is gone fails, and
+ * the next is tried.
  */
 export async function dispatchHead(storage: Storage, trx: Transaction, threadPk: number): Promise<RunRow | undefined> {
   for (;;) {
@@ -117,6 +117,8 @@ export async function dispatchHead(storage: Storage, trx: Transaction, threadPk:
       .executeTakeFirst();
     if (head === undefined) return undefined;
     try {
+      // One that was frozen for a steer that turnd never got: who may not use the agent any more gets no run of it.
+      if (head.manifest_digest !== null && head.handed_at === null) await findAgent(trx, head);
       return await dispatch(storage, trx, head);
     } catch (error) {
       // Thrown before anything of the dispatch was written.
@@ -147,16 +149,18 @@ export async function freezeManifest(
   return keepManifest(trx, manifestOf(await findAgent(trx, request), RequestOptions.parse(request.options)));
 }
 
-/** The agent of a request's thread, for who may still use it. @throws {ApiProblem} agent_not_found */
+/** The agent of a request's thread, for who may still use it. @throws {ApiProblem} agent_not_found, unauthorized */
 async function findAgent(trx: Transaction, request: Pick<RequestRow, "user_id" | "thread_pk">): Promise<AgentRow> {
-  const { username, user_role, user_department_id, ...agent } = await trx
+  const { username, user_role, user_department_id, is_user_enabled, ...agent } = await trx
     .selectFrom("agent")
     .innerJoin("thread", "thread.agent_id", "agent.id")
     .innerJoin("account", (join) => join.on("account.id", "=", request.user_id))
     .selectAll("agent")
     .select(["account.username", "account.role as user_role", "account.department_id as user_department_id"])
+    .select(sql<boolean>`account.is_enabled and account.deleted_at is null`.as("is_user_enabled"))
     .where("thread.pk", "=", request.thread_pk)
     .executeTakeFirstOrThrow();
+  if (!is_user_enabled) throw new ApiProblem("unauthorized", `the user ${username} is disabled or deleted`);
   const caller: Caller = {
     userId: request.user_id,
     username,

@@ -20,18 +20,18 @@ export interface HeldCaller {
 }
 
 interface HeldColumns {
-  readonly user_deleted_at: Date | null;
+  readonly is_user_enabled: boolean;
   readonly user_quota: unknown;
   readonly key_quota: unknown;
   readonly has_thread: boolean;
 }
 
 /**
- * Holds a user, so that a deletion waits and cancels what is taken here, and then the thread, in one statement; with the soft
+ * Holds a user, so that who disables or deletes it waits and cancels what is taken here, and then the thread, in one statement; with the soft
  * limits of the user and of the key that is used.
  *
  * @param threadId - undefined: none yet
- * @throws {ApiProblem} unauthorized where the user is deleted
+ * @throws {ApiProblem} unauthorized where the user is disabled or deleted
  */
 export async function holdCaller(
   trx: Transaction,
@@ -40,16 +40,16 @@ export async function holdCaller(
 ): Promise<HeldCaller> {
   const keyId = credential.type === "api_key" ? credential.id : undefined;
   const { rows } = await sql<HeldColumns & ThreadRow>`
-    with holder as (select id, deleted_at, quota from account where id = ${userId} for key share)
-    select holder.deleted_at as user_deleted_at, holder.quota as user_quota,
+    with holder as (select id, is_enabled and deleted_at is null as is_enabled, quota from account where id = ${userId} for key share)
+    select holder.is_enabled as is_user_enabled, holder.quota as user_quota,
       (select quota from api_key where id = ${keyId ?? null}::int) as key_quota, thread.pk is not null as has_thread, thread.*
     from holder left join lateral (
       select * from thread where user_id = holder.id and id = ${threadId ?? null}::text and deleted_at is null for update
     ) as thread on true`.execute(trx);
   const [row] = rows;
   if (row === undefined) throw new Error(`there is no user ${userId}`);
-  const { user_deleted_at, user_quota, key_quota, has_thread, ...thread } = row;
-  if (user_deleted_at !== null) throw new ApiProblem("unauthorized", "the user was deleted");
+  const { is_user_enabled, user_quota, key_quota, has_thread, ...thread } = row;
+  if (!is_user_enabled) throw new ApiProblem("unauthorized", "the user was disabled or deleted");
   const [ofUser, ofKey] = [Quota.parse(user_quota), Quota.parse(key_quota ?? {})];
   return {
     thread: has_thread ? thread : undefined,

@@ -191,7 +191,10 @@ describe.each(ENGINES)("%s", (kind) => {
     expect(await desk.view()).toBe("running");
   });
 
-  test("a deletion of a user ends what runs, what waits, and what is submitted meanwhile", async () => {
+  test.each([
+    ["a deletion", { deleted_at: new Date(), is_enabled: false }],
+    ["a disabling", { is_enabled: false }],
+  ])("%s of a user ends what runs, what waits, and what is submitted meanwhile", async (_what, change) => {
     for (let round = 0; round < 5; round += 1) {
       const desk = await openRunDesk(storage());
       const { caller } = desk.actor;
@@ -207,11 +210,7 @@ describe.each(ENGINES)("%s", (kind) => {
       );
       const deleted = storage().transaction(async (trx) => {
         await trx.selectFrom("account").select("id").where("id", "=", caller.userId).forUpdate().execute();
-        await trx
-          .updateTable("account")
-          .set({ deleted_at: new Date(), is_enabled: false })
-          .where("id", "=", caller.userId)
-          .execute();
+        await trx.updateTable("account").set(change).where("id", "=", caller.userId).execute();
         await cancelAllOf(desk.finishing, trx, caller.userId);
       });
       await Promise.all([deleted, ...submissions]);
@@ -224,6 +223,24 @@ describe.each(ENGINES)("%s", (kind) => {
       await desk.finish(owner, outcomeOf("cancelled"));
       expect((await desk.runRows()).at(-1)).toMatchObject({ id: request.planned_run_id, status: "cancel_requested" });
     }
+  });
+
+  test("what waits for a user who is disabled has no run, whoever ends the one before it", async () => {
+    const desk = await openRunDesk(storage());
+    const owner = await running(desk);
+    await desk.submit("next", "enqueue");
+    await desk.submit("steer", "steer");
+    const { userId } = desk.actor.caller;
+    // Without what else a disabling does, as before an upgrade.
+    await storage().db.updateTable("account").set({ is_enabled: false }).where("id", "=", userId).execute();
+    await desk.finish(owner, outcomeOf("completed"));
+    expect((await desk.runRows()).map(({ status }) => status)).toEqual(["completed"]);
+    const code = expect.objectContaining({ code: "unauthorized" });
+    expect((await desk.requests()).map(({ request_id, status, error }) => [request_id, status, error])).toEqual([
+      ["first", "dispatched", null],
+      ["next", "failed", code],
+      ["steer", "failed", code],
+    ]);
   });
 
   test("a run that was open for months can be claimed again and ended", async () => {
