@@ -30,7 +30,7 @@ export function sendRoutingError(error: FastifyError, request: FastifyRequest, r
 }
 
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const problem = toProblem(error, bodyLimitOf(request).bytes);
+  const problem = toProblem(error, request);
   if (problem instanceof ValidationProblem) {
     void reply.code(422).send({ detail: problem.fields });
     return;
@@ -45,14 +45,27 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   void reply.code(PROBLEM_STATUS[code]).send({ detail: { code, message, ...extras } });
 }
 
-function toProblem(error: unknown, maxBodyBytes: number): ApiProblem | ValidationProblem {
+function toProblem(error: unknown, request: FastifyRequest): ApiProblem | ValidationProblem {
   if (error instanceof ApiProblem || error instanceof ValidationProblem) return error;
+  // Before the database is asked about: a client's connection breaks with the same codes as the database's.
+  if (hasBrokenOff(request)) return new ApiProblem("invalid_json", "the body broke off");
   if (isDatabaseAway(error))
     return new ApiProblem("not_ready", "the database is away; try again", {}, RETRY_AFTER_SECONDS);
   if (sqlState(error) === DISK_FULL) return new ApiProblem("storage_full", "the database's disk is full");
-  const refusal = readFastifyRefusal(error, maxBodyBytes);
+  if (isDiskFull(error)) return new ApiProblem("storage_full", "the service's disk is full");
+  const refusal = readFastifyRefusal(error, bodyLimitOf(request).bytes);
   if (refusal === undefined) {
     return new ApiProblem("internal_error", "the service failed to answer; the reason is in its log");
   }
   return new ApiProblem(refusal.code === "broken_request" ? "invalid_json" : refusal.code, refusal.message);
+}
+
+/** The client has gone before all of its body was here. */
+function hasBrokenOff({ raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete;
+}
+
+/** A file could not be written for want of space: an upload's, where objects are files. */
+function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "ENOSPC" || error.code === "EDQUOT");
 }

@@ -57,7 +57,12 @@ test("a password that is the username, and a request that there is not, are refu
 });
 
 test("a fault is answered without its message, a full disk as 507", async () => {
-  const faults = [new Error("secret words"), Object.assign(new Error("no space"), { code: "53100" })];
+  const faults = [
+    new Error("secret words"),
+    Object.assign(new Error("no space"), { code: "53100" }),
+    // Of a file, such as an upload's.
+    Object.assign(new Error("no space left on device, write"), { code: "ENOSPC" }),
+  ];
   const { ask } = await openStand((storage) => ({
     agents: {
       ...createAgents(storage),
@@ -69,6 +74,7 @@ test("a fault is answered without its message, a full disk as 507", async () => 
   const fault = await ask("GET", "/api/agents");
   expect(fault.refusal).toEqual([500, "internal_error"]);
   expect(JSON.stringify(fault.body)).not.toContain("secret words");
+  expect((await ask("GET", "/api/agents")).refusal).toEqual([507, "storage_full"]);
   expect((await ask("GET", "/api/agents")).refusal).toEqual([507, "storage_full"]);
 });
 

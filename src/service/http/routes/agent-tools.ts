@@ -31,6 +31,11 @@ export const agentToolRoutes: FastifyPluginAsync<{ agentTools: AgentTools; rateP
       if (request.runAccess === null) throw new ApiProblem("unauthorized", "the token is not that of a running run");
       await count(request);
     },
+    async preHandler(request) {
+      // Each call of a batch is one; the first has been counted.
+      const calls = Array.isArray(request.body) ? request.body.length : 1;
+      for (let call = 1; call < calls; call += 1) await count(request);
+    },
     async handler(request, reply) {
       if (request.runAccess === null) throw new Error("the run's access was not read");
       const answer = await agentTools.answer(request.runAccess, toWebRequest(request), request.body);
