@@ -139,10 +139,11 @@ export function createToolServer(
         after_line: z.int().min(0).default(0),
       }),
     },
-    ({ file_id: fileId, kb_id: kbId, ...body }) =>
+    ({ file_id: fileId, kb_id: kbId, ...body }, { mcpReq: { signal } }) =>
       answer(async () => {
         const base = await choose(kbId, "find");
-        return showFound(await knowledge.find(base, fileId, FindBody.parse({ ...body, window_size: 20 })));
+        const asker = { userId: access.caller.userId, signal };
+        return showFound(await knowledge.find(base, fileId, FindBody.parse({ ...body, window_size: 20 }), asker));
       }),
   );
   return server;

@@ -102,6 +102,7 @@ export const PROBLEM_STATUS = {
   queue_full: 429,
   too_many_streams: 429,
   too_many_uploads: 429,
+  too_many_searches: 429,
   too_many_codes: 429,
   internal_error: 500,
   embedding_failed: 502,

@@ -63,6 +63,7 @@ export async function describeService(version: string): Promise<unknown> {
       corsOrigins: [],
       bodies: { long: 1, plain: 1, public: 1, values: 1 },
       maxStreams: 1,
+      maxStreamsOfUser: 1,
       ratePerCredential: 0,
       ratePerAddress: 0,
       trustedProxies: 0,
@@ -118,6 +119,8 @@ async function describeKnowledge(storage: Storage, logger: Logger): Promise<Know
       maxIds: 1_000,
       maxChunks: 1,
       uploadsAtOnce: 1,
+      uploadsOfUser: 1,
+      searchesOfUser: 1,
     },
   });
 }

@@ -50,6 +50,7 @@ export interface AppOptions extends BareAppOptions, GuardOptions, SystemOptions,
   readonly agentTools: AgentTools;
   readonly webhooks: Webhooks;
   readonly events: RunEvents;
+  readonly maxStreamsOfUser: number;
   readonly heartbeatMs: number;
   readonly streamMaxMs: number;
   readonly ratePerCredential: number;
@@ -95,6 +96,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(cliSessionRoutes, { auth: options.auth, publicUrl: () => baseUrl(app, options) });
   const streams = createStreams({
     most: options.maxStreams,
+    mostOfOne: options.maxStreamsOfUser,
     heartbeatMs: options.heartbeatMs,
     maxMs: options.streamMaxMs,
     onFault: (error) => app.log.error({ err: error }, "event stream failed"),
@@ -116,7 +118,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   registerKnowledgeGates(app);
   await app.register(knowledgeUploadRoutes, { knowledge: options.knowledge, closing: closing.signal });
   for (const routes of [knowledgeBaseRoutes, knowledgeDocumentRoutes, knowledgeQueryRoutes])
-    await app.register(routes, options);
+    await app.register(routes, { ...options, closing: closing.signal });
   await app.register(agentToolRoutes, options);
   await registerDocs(app);
   return app;

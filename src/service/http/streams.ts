@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { ApiProblem } from "../api/problems.ts";
+import { createShares } from "../api/shares.ts";
 
 /** One frame of an event stream. */
 export interface Frame {
@@ -10,6 +10,8 @@ export interface Frame {
 
 /** What a stream sends, and for how long. */
 export interface StreamSource {
+  /** Whose share of the streams it takes. */
+  readonly userId: number;
   /** Asked for more only when the client has taken what there was. */
   read(signal: AbortSignal): AsyncIterable<readonly Frame[]>;
   /** Whether who opened it may still read; asked at every heartbeat. A fault of the question closes nothing. */
@@ -37,20 +39,21 @@ export interface Streams {
 
 export interface StreamsOptions {
   readonly most: number;
+  readonly mostOfOne: number;
   readonly heartbeatMs: number;
   /** Longest connection; the client comes back. */
   readonly maxMs: number;
   readonly onFault: (error: unknown) => void;
 }
 
-const RETRY_AFTER_SECONDS = 5;
 /** A client that takes nothing for so long is cut off; it can come back with its cursor. */
 const STALLED_MS = 600_000;
 /** How soon a client's browser comes back by itself. */
 const RETRY_MS = 1_000;
 
-export function createStreams({ most, heartbeatMs, maxMs, onFault }: StreamsOptions): Streams {
+export function createStreams({ most, mostOfOne, heartbeatMs, maxMs, onFault }: StreamsOptions): Streams {
   const open = new Map<AbortController, Promise<void>>();
+  const shares = createShares({ most, mostOfOne, code: "too_many_streams", what: "event streams" });
 
   async function send(
     response: ServerResponse,
@@ -98,11 +101,12 @@ export function createStreams({ most, heartbeatMs, maxMs, onFault }: StreamsOpti
   return {
     // Not async: a refusal is thrown before the caller gives the connection away.
     open(response, headers, source) {
-      if (open.size >= most) {
-        throw new ApiProblem("too_many_streams", `${most} event streams are open already`, {}, RETRY_AFTER_SECONDS);
-      }
+      const end = shares.take(source.userId);
       const controller = new AbortController();
-      const sending = send(response, headers, controller, source).finally(() => open.delete(controller));
+      const sending = send(response, headers, controller, source).finally(() => {
+        open.delete(controller);
+        end();
+      });
       open.set(controller, sending);
       return sending;
     },

@@ -67,6 +67,8 @@ export interface KnowledgeLimits {
   readonly maxIds: number;
   readonly maxChunks: number;
   readonly uploadsAtOnce: number;
+  readonly uploadsOfUser: number;
+  readonly searchesOfUser: number;
 }
 
 /** The engines that answer, for readiness and `/api/system/info`; null is what there is none of. */
@@ -100,7 +102,7 @@ export async function createKnowledge(options: KnowledgeOptions) {
   // PostgreSQL has a daemon of its own that vacuums.
   const tidyWords =
     features.hasTextSearch && storage.engine === "pglite" ? createWordTidier(storage, logger) : undefined;
-  const finder = createFinder({ storage, objects });
+  const finder = createFinder({ storage, objects, mostOfOne: limits.searchesOfUser });
   const wiring = { storage, objects, parser, lexical, vectors, embedder, reranker, logger };
 
   return {
@@ -122,6 +124,7 @@ export async function createKnowledge(options: KnowledgeOptions) {
       types,
       maxFileBytes: limits.maxFileBytes,
       mostAtOnce: limits.uploadsAtOnce,
+      mostOfOne: limits.uploadsOfUser,
       onStep: options.onStep,
     }),
     ...createUrlFetcher({ storage, objects, outbound, rules: options.fetchRules, types, logger }),

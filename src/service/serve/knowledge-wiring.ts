@@ -75,6 +75,8 @@ export async function wireKnowledge({
       maxIds: values.SERVICE_KB_MAX_IDS,
       maxChunks: values.SERVICE_KB_MAX_CHUNKS,
       uploadsAtOnce: values.SERVICE_KB_UPLOADS_AT_ONCE,
+      uploadsOfUser: values.SERVICE_KB_UPLOADS_PER_USER,
+      searchesOfUser: values.SERVICE_KB_SEARCHES_PER_USER,
     },
   });
   return {

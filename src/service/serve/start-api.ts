@@ -56,6 +56,7 @@ export async function startApi(options: ServiceOptions, wiring: ApiWiring): Prom
     tasks: createTasks(storage),
     webhooks: createWebhooks({ ...wiring, most: values.SERVICE_MAX_WEBHOOKS }),
     maxStreams: values.SERVICE_MAX_STREAMS,
+    maxStreamsOfUser: values.SERVICE_MAX_STREAMS_PER_USER,
     heartbeatMs: values.SERVICE_SSE_HEARTBEAT_MS,
     streamMaxMs: values.SERVICE_SSE_MAX_MS,
     ratePerCredential: values.SERVICE_RATE_PER_MINUTE,

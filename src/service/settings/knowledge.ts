@@ -6,6 +6,10 @@ export const KNOWLEDGE_SETTINGS = {
   SERVICE_KB_MAX_FILE_BYTES: integer(104_857_600, 1_024).meta({ description: "An uploaded document" }),
   SERVICE_KB_TYPES: list.default([]).meta({ description: "Extensions that are taken, such as `pdf,md`; default all" }),
   SERVICE_KB_UPLOADS_AT_ONCE: integer(8, 1, 1_000).meta({ description: "Uploads of one process" }),
+  SERVICE_KB_UPLOADS_PER_USER: integer(4, 1, 1_000).meta({ description: "Of these, a user's" }),
+  SERVICE_KB_SEARCHES_PER_USER: integer(8, 1, 1_000).meta({
+    description: "Searches in files of a user in one process, one after the other",
+  }),
   SERVICE_KB_PARSERS: integer(2, 1, 64).meta({ description: "Parser processes of one process" }),
   SERVICE_KB_PARSE_MS: integer(120_000, 1_000).meta({ description: "Longest parse of a document" }),
   SERVICE_KB_PARSE_MEMORY_MB: integer(1_024, 128).meta({ description: "Memory of a parser process" }),

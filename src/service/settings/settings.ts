@@ -74,6 +74,7 @@ export const SettingsSchema = z.object({
     description: "Values and names of all levels in a body",
   }),
   SERVICE_MAX_STREAMS: integer(1_000, 1).meta({ description: "Event streams at once" }),
+  SERVICE_MAX_STREAMS_PER_USER: integer(200, 1).meta({ description: "Of these, a user's" }),
   SERVICE_MAX_QUEUED: integer(100, 0, 10_000).meta({ description: "Requests that wait in a thread" }),
   SERVICE_RUN_CONCURRENCY: integer(0, 0, 1_000).meta({
     description: "Runs of one process; 0: 16 on PGlite, 64 on PostgreSQL",

@@ -64,6 +64,7 @@ export async function testApp(
     corsOrigins: ["http://localhost:5173"],
     bodies: { long: 1_000_000, plain: 65_536, public: 16_384, values: 20_000 },
     maxStreams: 100,
+    maxStreamsOfUser: 100,
     ratePerCredential: 0,
     ratePerAddress: 0,
     trustedProxies: 0,

@@ -14,6 +14,8 @@ const LIMITS: KnowledgeOptions["limits"] = {
   maxIds: 1_000,
   maxChunks: 20_000,
   uploadsAtOnce: 2,
+  uploadsOfUser: 100,
+  searchesOfUser: 3,
 };
 
 /** What a test has otherwise. */

@@ -16,6 +16,7 @@ test("a client that takes nothing is waited for: the next page is asked for when
   const faults: unknown[] = [];
   const streams = createStreams({
     most: 1,
+    mostOfOne: 100,
     heartbeatMs: 60_000,
     maxMs: 600_000,
     onFault: (fault) => faults.push(fault),
@@ -26,6 +27,7 @@ test("a client that takes nothing is waited for: the next page is asked for when
       response,
       {},
       {
+        userId: 1,
         isAllowed: async () => true,
         async *read(): AsyncGenerator<readonly Frame[]> {
           for (; asked < PAGES; asked += 1) {

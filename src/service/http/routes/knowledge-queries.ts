@@ -17,12 +17,16 @@ import type { Knowledge } from "../../knowledge/knowledge.ts";
 import { callerOf } from "../callers.ts";
 import { baseGate, baseOf } from "../knowledge-gate.ts";
 import { refusals } from "../refusals.ts";
+import { whileWanted } from "../while-wanted.ts";
 
 const tags = ["knowledge-queries"];
 const PATH = "/api/knowledge/databases/external";
 
 /** Queries over knowledge bases, for every user who may read them. */
-export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }> = async (app, { knowledge }) => {
+export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge; closing: AbortSignal }> = async (
+  app,
+  { knowledge, closing },
+) => {
   const list = {
     tags,
     summary: "List the knowledge bases you may read",
@@ -91,12 +95,17 @@ export const knowledgeQueryRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge 
         "file_not_parsed",
         "pattern_invalid",
         "pattern_too_expensive",
+        "too_many_searches",
       ),
     },
   };
   app.post(
     `${PATH}/:kb_id/files/:file_id/find`,
     { schema: find, onRequest: baseGate(knowledge, "read", "find") },
-    async (request) => knowledge.find(baseOf(request), request.params.file_id, request.body),
+    async (request, reply) =>
+      knowledge.find(baseOf(request), request.params.file_id, request.body, {
+        userId: callerOf(request).userId,
+        signal: whileWanted(reply, closing),
+      }),
   );
 };

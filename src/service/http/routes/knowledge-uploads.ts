@@ -53,7 +53,7 @@ export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge
     async (request, reply) => {
       if (!request.isMultipart())
         throw new ApiProblem("unsupported_media_type", "send the file as `Content-Type: multipart/form-data`");
-      const end = knowledge.uploads.begin();
+      const end = knowledge.uploads.begin(callerOf(request).userId);
       const source: Source = { files: [] };
       try {
         const allowsDuplicate = request.query.allow_duplicate === "true";
@@ -96,7 +96,7 @@ export const knowledgeUploadRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge
     "/api/knowledge/files/fetch-url",
     { schema: fetchUrl, preValidation: baseGate(knowledge, "upload", "fetch-url") },
     async (request, reply) => {
-      const end = knowledge.uploads.begin();
+      const end = knowledge.uploads.begin(callerOf(request).userId);
       try {
         const signal = whileWanted(reply, closing);
         return await knowledge.fetchUrl(baseOf(request), callerOf(request), request.body.url, signal);

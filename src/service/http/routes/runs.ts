@@ -233,6 +233,7 @@ async function sendFrames(
     ),
   );
   const sending = streams.open(reply.raw, headers, {
+    userId: callerOf(request).userId,
     read,
     isAllowed: () => auth.credentials.isAccepted(request.headers.authorization),
   });

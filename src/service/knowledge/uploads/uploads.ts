@@ -3,6 +3,7 @@ import type { Readable } from "node:stream";
 import type { Logger } from "pino";
 import type { Uploaded } from "../../api/knowledge-files.ts";
 import { ApiProblem, ValidationProblem } from "../../api/problems.ts";
+import { createShares } from "../../api/shares.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { ObjectTooLarge, type Objects, type StoredObject } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -19,6 +20,8 @@ export interface UploadsOptions {
   readonly maxFileBytes: number;
   /** Of one process. */
   readonly mostAtOnce: number;
+  /** Of these, a user's. */
+  readonly mostOfOne: number;
   /** Extensions that are taken. */
   readonly types: readonly SupportedType[];
   readonly onStep?: OnKnowledgeStep | undefined;
@@ -32,8 +35,6 @@ export type UploadPart =
 /** Takes originals in: streamed, never in memory. */
 export type Uploads = ReturnType<typeof createUploads>;
 
-const RETRY_AFTER_SECONDS = 5;
-
 interface Original {
   readonly filename: string;
   readonly object: StoredObject;
@@ -41,25 +42,12 @@ interface Original {
 
 export function createUploads(options: UploadsOptions) {
   const { storage, objects } = options;
-  let open = 0;
-
-  /** @throws {ApiProblem} too_many_uploads @returns ends it */
-  function begin(): () => void {
-    if (open >= options.mostAtOnce) {
-      throw new ApiProblem(
-        "too_many_uploads",
-        `${options.mostAtOnce} uploads are under way already`,
-        {},
-        RETRY_AFTER_SECONDS,
-      );
-    }
-    open += 1;
-    let isOver = false;
-    return () => {
-      if (!isOver) open -= 1;
-      isOver = true;
-    };
-  }
+  const shares = createShares({
+    most: options.mostAtOnce,
+    mostOfOne: options.mostOfOne,
+    code: "too_many_uploads",
+    what: "uploads",
+  });
 
   /** Stores the one file of a body. Nothing is kept of one that is refused. */
   async function receive(
@@ -99,7 +87,11 @@ export function createUploads(options: UploadsOptions) {
     }
   }
 
-  return { begin, receive };
+  return {
+    /** Takes one of the places. @throws {ApiProblem} too_many_uploads @returns ends it */
+    begin: shares.take,
+    receive,
+  };
 }
 
 async function store(

@@ -29,7 +29,7 @@ test("what is no upload is refused by its code, and leaves no object behind", as
     expect([cut, ...(await codeOf(post(desk, [file("a.md", "x")], { cut })))]).toEqual([cut, 400, "file_required"]);
   expect(await codeOf(desk.ask("POST", urlOf(desk), { file: "x" }))).toEqual([415, "unsupported_media_type"]);
   expect(await codeOf(upload("a.md", "x", { kbId: "kb_not_there" }))).toEqual([404, "kb_not_found"]);
-  const ends = [desk.knowledge.uploads.begin(), desk.knowledge.uploads.begin()];
+  const ends = [desk.knowledge.uploads.begin(0), desk.knowledge.uploads.begin(0)];
   const busy = await upload("a.md", "x");
   expect([busy.status, busy.body.detail.code, Number(busy.headers["retry-after"]) > 0]).toEqual([
     429,
