@@ -12,6 +12,7 @@ export * from "./newer-words.ts";
 export * from "./output-origin.ts";
 export * from "./permissions.ts";
 export * from "./problems.ts";
+export * from "./raw-records.ts";
 export * from "./recordings.ts";
 export * from "./requests.ts";
 export * from "./responses.ts";

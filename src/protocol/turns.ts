@@ -254,33 +254,6 @@ export const TurnInputText = z
   .meta({ id: "TurnInputText", description: "What a turn was asked, as it was given to the CLI." });
 export type TurnInputText = z.infer<typeof TurnInputText>;
 
-/** One line of what a CLI has printed. */
-export const RawRecord = z
-  .strictObject({
-    line: z.int().positive().meta({ description: "1-based, as in an event's `native.line`." }),
-    text: z.string().meta({ description: "Without its newline; bytes that are no UTF-8 are U+FFFD." }),
-    bytes: z
-      .int()
-      .nonnegative()
-      .optional()
-      .meta({ description: "Bytes of the whole line, where `text` is its beginning alone." }),
-  })
-  .meta({ id: "RawRecord", description: "One line of what a CLI has printed." });
-export type RawRecord = z.infer<typeof RawRecord>;
-
-/** Some of a turn's raw output. */
-export const RawRecords = z
-  .strictObject({
-    turn_id: IDS.turn_id,
-    source: z.enum(["stdout", "stderr"]).describe("Which output it is."),
-    records: z.array(RawRecord).describe("The lines, in order."),
-    has_more: z
-      .boolean()
-      .meta({ description: "Whether there are lines after these now. A running turn may print more." }),
-  })
-  .meta({ id: "RawRecords", description: "Some of what a turn's CLI has printed." });
-export type RawRecords = z.infer<typeof RawRecords>;
-
 /** What a cancel ended: answered when the turn's process tree is gone. */
 export const CancelReceipt = z
   .strictObject({

@@ -22,7 +22,7 @@ export async function extractZip(
 ): Promise<void> {
   const { openPromise } = await import("yauzl");
   let unpacked = 0;
-  async function* counted(content: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  async function* counted(content: AsyncIterable<unknown>): AsyncGenerator {
     for await (const chunk of content) {
       if (Buffer.isBuffer(chunk)) unpacked += chunk.length;
       if (unpacked > maxBytes) throw new RecordingError(name, `holds more than ${maxBytes} bytes`);

@@ -45,8 +45,8 @@ export async function wireTerminal({
   const { values, token } = settings;
   const runAs = toRunAs(settings.runAs, sandboxDirectory);
   const { TURND_TERMINAL_PORT: port, TURND_TERMINAL_HOST: host, TURND_TERMINAL_URL: baseUrl } = values;
-  /** Known once the port listens; undefined where there is none. */
-  let listeningAt: string | undefined;
+  /** `url` is known once the port listens; undefined where there is none. */
+  const listening: { url: string | undefined } = { url: undefined };
   const socket = values.TURND_TERMINAL_SOCKET;
   const service = await startTerminal({
     stateDirectory: values.TURND_STATE_DIR,
@@ -58,7 +58,7 @@ export async function wireTerminal({
     baseEnv: settings.shellEnv,
     baseUrl(askedAt) {
       if (port === "off" || baseUrl !== undefined) return port === "off" ? undefined : baseUrl;
-      return socket === undefined || askedAt === undefined ? listeningAt : `http://${askedAt}`;
+      return socket === undefined || askedAt === undefined ? listening.url : `http://${askedAt}`;
     },
     groups: parts.groups.groups,
     limits: {
@@ -97,7 +97,7 @@ export async function wireTerminal({
     portVariable: "TURND_TERMINAL_PORT",
   });
   const bound = site.server.address();
-  listeningAt = toUrl(host, typeof bound === "object" && bound !== null ? bound.port : port);
+  listening.url = toUrl(host, typeof bound === "object" && bound !== null ? bound.port : port);
   if (socket !== undefined) await site.connections.openSocket(socket);
   return {
     service,

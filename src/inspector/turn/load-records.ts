@@ -1,5 +1,5 @@
 import { signal, type ReadonlySignal } from "@preact/signals";
-import type { RawRecord } from "../../protocol/turns.ts";
+import type { RawRecord } from "../../protocol/raw-records.ts";
 import { turnd } from "../connection.ts";
 
 /** What has been read of a file of a turn's output. */

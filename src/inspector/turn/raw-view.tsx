@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { RawRecord } from "../../protocol/turns.ts";
+import type { RawRecord } from "../../protocol/raw-records.ts";
 import type { ShownEvent } from "../events/shown-event.ts";
 import { renewals } from "../connection.ts";
 import { keepPlace } from "../route.ts";

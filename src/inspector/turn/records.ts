@@ -1,4 +1,4 @@
-import type { RawRecord } from "../../protocol/turns.ts";
+import type { RawRecord } from "../../protocol/raw-records.ts";
 import { turnd } from "../connection.ts";
 
 /** One line of what a turn's CLI has printed; undefined where there is no such line. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { RawRecord as RawRecordLine } from "../../protocol/turns.ts";
+import type { RawRecord as RawRecordLine } from "../../protocol/raw-records.ts";
 import type { ShownEvent } from "../events/shown-event.ts";
 import { turnHref } from "../route.ts";
 import { formatBytes } from "../text/format.ts";

@@ -1,3 +1,5 @@
+// One table, whose entries are looked up by name: longer than a file of code.
+
 /**
  * What the fields of bodies and answers mean, where their schema does not say so itself: by name, and by `parent.name` where
  * a name means something else there. The parent is the property that holds the object, or the component.
