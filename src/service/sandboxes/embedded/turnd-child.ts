@@ -8,6 +8,7 @@ import { z } from "zod";
 import { TurndUnreachable } from "../../../client/errors.ts";
 import type { TurndClient } from "../../../client/turnd-client.ts";
 import { connectTurnd } from "../connect-turnd.ts";
+import { decisiveVariables } from "./decisive-variables.ts";
 import { readWarnings } from "./log-warnings.ts";
 
 /** A turnd of ours that answers. */
@@ -43,9 +44,6 @@ type Note = z.infer<typeof Note>;
 
 const POLL_MS = 100;
 const TAIL_BYTES = 2_000;
-
-/** Variables that decide what turnd does; others, such as those of a terminal, may differ at every start. */
-const DECISIVE = /^(CLI_|TURND_)|^(ALL|HTTPS?|NO)_PROXY$/i;
 
 /**
  * The turnd that an earlier process of the service has started, where it still runs.
@@ -88,11 +86,8 @@ async function isAnswering(
 
 /** Keyed, so that it reveals nothing about a secret in the settings. */
 function describeConfiguration({ command, env, tokenOf }: ChildOptions, generation: number): string {
-  const decisive = Object.entries(env)
-    .filter(([name, value]) => DECISIVE.test(name) && value !== undefined)
-    .toSorted(([left], [right]) => (left < right ? -1 : 1));
   return createHmac("sha256", tokenOf(generation))
-    .update(JSON.stringify([command, decisive]))
+    .update(JSON.stringify([command, decisiveVariables(env)]))
     .digest("hex");
 }
 
