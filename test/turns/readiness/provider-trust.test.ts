@@ -117,12 +117,18 @@ test("ALL_PROXY counts where no proxy is set for the protocol, as CLI B takes it
   expect(wanted).toEqual(Array(5).fill("provider.test:443"));
 });
 
-test("where ALL_PROXY is of a kind that turnd cannot use nothing is sent past it", async () => {
-  const { authority, asked, port } = await startProvider();
-  const env = { SSL_CERT_FILE: authority.file, ALL_PROXY: "socks5://127.0.0.1:9" };
-  expect(await ask(`https://127.0.0.1:${port}`, env)).toMatchObject({
-    api: "unproven",
-    fault: expect.stringContaining("turnd cannot use the kind of proxy that ALL_PROXY names"),
-  });
-  expect(asked).toEqual([]);
-});
+test.each(["ALL_PROXY", "HTTPS_PROXY"])(
+  "where %s is of a kind that turnd cannot use nothing is sent past it, and a host of NO_PROXY is asked",
+  async (name) => {
+    const { authority, asked, port } = await startProvider();
+    const env = { SSL_CERT_FILE: authority.file, [name]: "socks5://127.0.0.1:9" };
+    const url = `https://127.0.0.1:${port}`;
+    expect(await ask(url, { ...env, NO_PROXY: "other.test" })).toMatchObject({
+      api: "unproven",
+      fault: expect.stringContaining(`turnd cannot use the kind of proxy that ${name} names`),
+    });
+    expect(asked).toEqual([]);
+    expect(await ask(url, { ...env, NO_PROXY: "other.test, 127.0.0.1" })).toMatchObject({ api: "present" });
+    expect(asked.length).toBe(1);
+  },
+);

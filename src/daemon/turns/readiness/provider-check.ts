@@ -7,6 +7,7 @@ import type {
   ProviderRequest,
   ProviderVerdict,
 } from "../../executors/contract/provider-request.ts";
+import { chooseProxy, type Proxy } from "./provider-proxy.ts";
 import { readTrust } from "./provider-trust.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { startTimeLimit } from "../../process/time-limit.ts";
@@ -110,8 +111,8 @@ async function post(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<ProviderAnswer> {
-  // Node honours the proxy variables of this option alone, as the CLI honours those of its environment.
-  const agentOptions = { keepAlive: false, proxyEnv: toProxyEnv(env) };
+  // Node takes the proxy of this option alone, as the CLI takes those of its environment.
+  const agentOptions = { keepAlive: false, proxyEnv: toProxyEnv(chooseProxy(url, env)) };
   const isSecure = url.startsWith("https:");
   const trust = isSecure ? await readTrust(certificates, env) : undefined;
   signal.throwIfAborted();
@@ -140,23 +141,14 @@ async function post(
   }
 }
 
-/**
- * The proxies as Node reads them: it knows no ALL_PROXY, which the CLI takes where none is set for the protocol.
- *
- * @throws {CheckError} where that names a kind of proxy that Node cannot use: without it the key would go another way
- */
-function toProxyEnv(env: Readonly<Record<string, string>>): Record<string, string> {
-  const all = env["ALL_PROXY"] ?? env["all_proxy"];
-  if (all === undefined) return { ...env };
-  const given = (name: string): string | undefined => env[name] ?? env[name.toLowerCase()];
-  if (!/^https?:/i.test(all) && (given("HTTPS_PROXY") === undefined || given("HTTP_PROXY") === undefined)) {
-    throw new CheckError("not sent: turnd cannot use the kind of proxy that ALL_PROXY names");
+/** @throws {CheckError} for a kind of proxy that Node cannot use: without it the key would go another way */
+function toProxyEnv(proxy: Proxy | undefined): Record<string, string> {
+  if (proxy === undefined) return {};
+  const address = URL.parse(proxy.address);
+  if (address === null || !/^https?:$/.test(address.protocol)) {
+    throw new CheckError(`not sent: turnd cannot use the kind of proxy that ${proxy.variable} names`);
   }
-  return {
-    ...env,
-    HTTPS_PROXY: given("HTTPS_PROXY") ?? all,
-    HTTP_PROXY: given("HTTP_PROXY") ?? all,
-  };
+  return { HTTPS_PROXY: address.href, HTTP_PROXY: address.href };
 }
 
 async function readHead(response: IncomingMessage): Promise<string> {
