@@ -59,7 +59,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // How V8 gets turnd's own code; of the commands what it tells them.
   loading: ["commands"],
   // main.ts, program.ts and turnd.ts alone.
-  daemon: ["protocol", "executors", "event-log", "turns", "serve", "commands", "loading", "settings", "version"],
+  daemon: [
+    "command-line",
+    "protocol",
+    "executors",
+    "event-log",
+    "turns",
+    "serve",
+    "commands",
+    "loading",
+    "settings",
+    "version",
+  ],
   "scripted-model": ["protocol"],
   client: ["protocol"],
   // A page in a browser: it asks turnd as every client does.

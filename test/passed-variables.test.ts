@@ -32,6 +32,6 @@ test("CLIs and shells get them; what TURND_PASS_ENV names the CLIs get too, with
   expect(passedEnv).toEqual({ CODEX_CA_CERTIFICATE: "/ca.pem", SSLKEYLOGFILE: "/keys" });
   expect(shellEnv).toEqual({ CODEX_CA_CERTIFICATE: "/ca.pem" });
   expect(describeRefusedVariables(env, new Set(["SSLKEYLOGFILE"]))).toEqual([
-    "NODE_TLS_REJECT_UNAUTHORIZED is not passed to the CLIs: `0` would hand keys to whoever answers; name the authority instead; TURND_PASS_ENV passes it all the same",
+    "NODE_TLS_REJECT_UNAUTHORIZED is not passed to the CLIs: `0` would hand keys to whoever answers, and turnd does not obey it either; name the authority instead; TURND_PASS_ENV passes it all the same",
   ]);
 });

@@ -30,7 +30,8 @@ export const NETWORK_VARIABLES: readonly NetworkVariable[] = [
     AWS_CA_BUNDLE: "file of authorities: AWS programs of tools",
   }),
   ...refused("certificates", {
-    NODE_TLS_REJECT_UNAUTHORIZED: "`0` would hand keys to whoever answers; name the authority instead",
+    NODE_TLS_REJECT_UNAUTHORIZED:
+      "`0` would hand keys to whoever answers, and turnd does not obey it either; name the authority instead",
     GIT_SSL_NO_VERIFY: "would switch the check of certificates off; name the authority instead",
     SSLKEYLOGFILE: "would write the keys of connections into a file",
     OPENSSL_CONF: "would load code into programs that use OpenSSL",

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { keepCertificatesChecked } from "../command-line/checked-certificates.ts";
 import { runTurnd } from "./turnd.ts";
 import type { Prepared } from "./loading/prepare.ts";
 
@@ -12,7 +13,7 @@ export async function runProgram({ root, ...host }: ProgramOptions): Promise<voi
   process.exitCode = await runTurnd({
     ...host,
     args: process.argv.slice(2),
-    env: process.env,
+    env: keepCertificatesChecked(process.env),
     exit: (code) => process.exit(code),
     sandboxDirectory: join(root, "sandbox"),
     loadExecutors: async () => (await import("./executors/registry.ts")).EXECUTORS,

@@ -1,4 +1,5 @@
 import { text } from "node:stream/consumers";
+import { keepCertificatesChecked } from "../command-line/checked-certificates.ts";
 import { runCommandLine, type ExitCode } from "./commands/command-line.ts";
 import { runDoctor } from "./commands/doctor.ts";
 import { endCredentialsOf } from "./commands/end-credentials.ts";
@@ -8,6 +9,9 @@ import { ResetRefused, resetPasswordOf } from "./commands/reset-password.ts";
 import { describeFault, runService } from "./commands/run.ts";
 import { readSettings, type Settings } from "./settings/settings.ts";
 import { VERSION } from "./version.ts";
+
+/** Before the first connection. */
+const env = keepCertificatesChecked(process.env);
 
 async function main(args: readonly string[]): Promise<ExitCode> {
   return runCommandLine(args, {
@@ -41,7 +45,7 @@ async function run(role: "serve" | "api" | "worker"): Promise<never> {
 }
 
 function settings(): Settings {
-  return readSettings(process.env, process.getuid?.() ?? 0);
+  return readSettings(env, process.getuid?.() ?? 0);
 }
 
 // No other user reads what a library writes without a mode of its own; each mode that others need is given.

@@ -25,6 +25,7 @@ import { holdDataDirectory, type Lock } from "./storage/lock.ts";
 import { openStorage, type Storage } from "./storage/storage.ts";
 import { createTaskControls } from "./tasks/task-controls.ts";
 import { startApi, startWorkerHttp, type HttpWiring } from "./serve/start-api.ts";
+import { describeIgnoredSwitch } from "../command-line/checked-certificates.ts";
 import { describeUnknownSettings } from "./settings/unknown.ts";
 import { startWorkers } from "./serve/start-workers.ts";
 import { createToolsAddress } from "./serve/tools-address.ts";
@@ -100,6 +101,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
   const allWarnings = [
     ...warnings,
     ...describeUnknownSettings(settings.env),
+    ...describeIgnoredSwitch(settings.env),
     ...(sharing === undefined ? [] : [sharing]),
   ];
   for (const warning of allWarnings) logger.warn(warning);

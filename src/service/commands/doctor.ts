@@ -1,5 +1,6 @@
 import { access, constants } from "node:fs/promises";
 import { join } from "node:path";
+import { describeIgnoredSwitch } from "../../command-line/checked-certificates.ts";
 import { connectTurnd } from "../sandboxes/connect-turnd.ts";
 import { engineChoice } from "./migrate.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -27,7 +28,8 @@ export async function runDoctor(settings: Settings, out: { write(text: string): 
       () => checkTurnd(url, settings.turndToken),
     ]),
   ];
-  for (const warning of describeUnknownSettings(settings.env)) out.write(`warn settings: ${warning}\n`);
+  for (const warning of [...describeUnknownSettings(settings.env), ...describeIgnoredSwitch(settings.env)])
+    out.write(`warn settings: ${warning}\n`);
   let isWell = true;
   for (const [name, look] of checks) {
     const { ok, message } = await run(name, look);
