@@ -70,7 +70,7 @@ export async function benchTurndBodies({ turnd }: Stage): Promise<Figure[]> {
     { what: "a ticket, unknown names", path: "/v1/tickets", body: `{${named(4_900)}}` },
     { what: "a turn, unknown names", path: "/v1/turns", body: `{${named(TURND_VALUES / 2)}}` },
     { what: "a turn, parts that are none", path: "/v1/turns", body: `{"input":${list("1", TURND_VALUES)}}` },
-    { what: "a turn, parts of lists", path: "/v1/turns", body: `{"input":${nested("[", 320)}}` },
+    { what: "a turn, parts of lists", path: "/v1/turns", body: `{"input":${nested("[", 160)}}` },
     {
       what: "a session, servers that are none",
       path: "/v1/sessions",
