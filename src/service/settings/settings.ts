@@ -79,8 +79,9 @@ export const SettingsSchema = z.object({
   SERVICE_RUN_CONCURRENCY: integer(0, 0, 1_000).meta({
     description: "Runs of one process; 0: 16 on PGlite, 64 on PostgreSQL",
   }),
-  SERVICE_TASK_CONCURRENCY: integer(2, 1, 100).meta({
-    description: "Tasks of one process; of one kind one fewer, if there is more than one place",
+  SERVICE_TASK_CONCURRENCY: integer(4, 1, 100).meta({
+    description:
+      "Tasks of one process; of one kind one fewer, if there is more than one place; of a user one of a kind",
   }),
   SERVICE_LEASE_MS: integer(20_000, 10_000, 600_000).meta({
     description: "Silence after which a worker's runs go to another",

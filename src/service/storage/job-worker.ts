@@ -11,7 +11,9 @@ export interface ClaimedJob {
 /** One queue of the cluster. */
 export interface JobSource<Job extends ClaimedJob> {
   /** Claims at most so many, none of these groups. */
-  fetch(most: number, fullGroups: readonly string[]): Promise<readonly Job[]>;
+  fetch(most: number, except: readonly string[]): Promise<readonly Job[]>;
+  /** The groups of waiting jobs that are parts of these, and these. */
+  listParts(groups: readonly string[]): Promise<readonly string[]>;
   complete(job: Job): Promise<void>;
   /** The handler failed: the job is tried again by its queue's rules. */
   fail(job: Job, error: unknown): Promise<void>;
@@ -21,7 +23,7 @@ export interface JobSource<Job extends ClaimedJob> {
   touch(jobs: readonly Job[]): Promise<readonly string[]>;
 }
 
-/** How many jobs of a group run at once in this process. */
+/** How many jobs of a group run at once in this process. A group `a/b` is a part of `a`: its jobs count for both. */
 export type GroupLimit = (group: string) => number;
 
 export interface JobWorkerOptions<Job extends ClaimedJob> {
@@ -61,6 +63,8 @@ interface Running<Job> {
 export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions<Job>): JobWorker {
   const { source, concurrency, groupLimit, renewMs, handler, onFault } = options;
   const running = new Map<Job, Running<Job>>();
+  /** Groups that have had a place while others still wait for one: the next place is not theirs. */
+  const served = new Set<string>();
   const stopping = new AbortController();
   let isHalted = false;
   let isWoken = false;
@@ -110,21 +114,39 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
   function listFullGroups(): string[] {
     const counts = new Map<string, number>();
     for (const { groupId } of running.keys()) {
-      if (typeof groupId === "string") counts.set(groupId, (counts.get(groupId) ?? 0) + 1);
+      for (const group of wholesOf(groupId)) counts.set(group, (counts.get(group) ?? 0) + 1);
     }
     return [...counts].flatMap(([group, count]) => (count >= (groupLimit?.(group) ?? Infinity) ? [group] : []));
   }
 
+  /** One of a group that has waited longest for a place; of the groups that had one since, only when no other waits. */
+  async function fetchInTurn(full: readonly string[]): Promise<readonly Job[]> {
+    const except = full.length === 0 ? [] : await source.listParts(full);
+    const jobs = await source.fetch(1, [...new Set([...except, ...served])]);
+    if (jobs.length > 0 || served.size === 0) return jobs;
+    served.clear();
+    return source.fetch(1, except);
+  }
+
   async function takeAll(): Promise<void> {
     for (;;) {
-      // One by one where groups have limits: what is claimed together may be of one group.
-      const free = Math.min(groupLimit === undefined ? MOST_CLAIMED : 1, concurrency - running.size);
-      const fullGroups = listFullGroups();
-      mayBeMore = free <= 0 || fullGroups.length > 0;
+      const free = concurrency - running.size;
+      const full = listFullGroups();
+      mayBeMore = free <= 0 || full.length > 0;
       if (free <= 0 || isHalted) return;
-      const jobs = await source.fetch(free, fullGroups);
-      for (const job of jobs) begin(job);
-      if (jobs.length < free) return;
+      // One by one where groups have limits: what is claimed together may be of one group.
+      const most = groupLimit === undefined ? Math.min(MOST_CLAIMED, free) : 1;
+      const jobs = groupLimit === undefined ? await source.fetch(most, []) : await fetchInTurn(full);
+      for (const job of jobs) {
+        // Of a group that was not there when the groups were listed.
+        if (wholesOf(job.groupId).some((group) => full.includes(group))) {
+          await source.giveBack(job);
+          continue;
+        }
+        if (typeof job.groupId === "string") served.add(job.groupId);
+        begin(job);
+      }
+      if (jobs.length < most) return;
     }
   }
 
@@ -178,4 +200,11 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
       for (const { job } of running.values()) await source.giveBack(job).catch(onFault);
     },
   };
+}
+
+/** The groups that a job of this group counts for: itself, and what it is a part of. */
+function wholesOf(group: string | null | undefined): string[] {
+  if (typeof group !== "string") return [];
+  const names = group.split("/");
+  return names.map((_name, at) => names.slice(0, at + 1).join("/"));
 }

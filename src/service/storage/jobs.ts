@@ -182,7 +182,13 @@ type QueuedJob = Job<{ id?: string }>;
 
 function jobSource(engine: Engine, boss: PgBoss, queue: QueueName): JobSource<QueuedJob> {
   return {
-    fetch: (most, fullGroups) => boss.fetch<{ id?: string }>(queue, { batchSize: most, ignoreGroups: [...fullGroups] }),
+    fetch: (most, except) => boss.fetch<{ id?: string }>(queue, { batchSize: most, ignoreGroups: [...except] }),
+    async listParts(groups) {
+      const { rows } = await sql<{ group_id: string }>`
+        select distinct group_id from ${sql.id(SCHEMA, "job")} where name = ${queue} and state < 'active'
+        and split_part(group_id, '/', 1) = any(${[...groups]}::text[])`.execute(engine.db);
+      return [...new Set([...groups, ...rows.map(({ group_id: group }) => group)])];
+    },
     async complete(job) {
       await boss.complete(queue, job);
     },

@@ -46,7 +46,7 @@ export async function startTask<Payload>(
       .returningAll()
       .executeTakeFirst();
     if (made !== undefined) {
-      await jobs.send(trx, "task", made.id, kind.kind);
+      await jobs.send(trx, "task", made.id, groupOf(made));
       return { task: made, joined: false };
     }
     const open = await trx
@@ -59,4 +59,9 @@ export async function startTask<Payload>(
     if (open !== undefined) return { task: open, joined: true };
   }
   throw new Error(`a task ${kind.kind} could neither be made nor joined`);
+}
+
+/** What a task's job is one of: a user's tasks of a kind, which are a part of that kind. */
+export function groupOf({ kind, user_id: userId }: Pick<TaskRow, "kind" | "user_id">): string {
+  return userId === null ? kind : `${kind}/${userId}`;
 }

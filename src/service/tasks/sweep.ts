@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Storage } from "../storage/storage.ts";
+import { groupOf } from "./start-task.ts";
 
 /** Deletes tasks that ended long ago. @returns how many */
 export async function deleteExpiredTasks(storage: Storage, retentionMs: number): Promise<number> {
@@ -14,9 +15,9 @@ export async function deleteExpiredTasks(storage: Storage, retentionMs: number):
 export async function ensureTaskJobs(storage: Storage): Promise<void> {
   const tasks = await storage.db
     .selectFrom("task")
-    .select(["id", "kind"])
+    .select(["id", "kind", "user_id"])
     .where("status", "in", ["pending", "running"])
     .where("created_at", "<", sql<Date>`now() - interval '10 seconds'`)
     .execute();
-  for (const { id, kind } of tasks) await storage.jobs.ensure("task", id, kind);
+  for (const task of tasks) await storage.jobs.ensure("task", task.id, groupOf(task));
 }

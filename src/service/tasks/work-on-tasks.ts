@@ -1,10 +1,14 @@
 import { createAttempts, type TaskWorkerOptions } from "./attempt-task.ts";
 
+/** Tasks of a kind that one user has running at once in one process. */
+const OF_USER = 1;
+
 /**
  * Takes tasks from now on, as one process.
  *
  * A kind takes at most its own `concurrency`, and leaves one place free: a long row of its tasks delays no other kind. A
  * job of a kind that is full stays in the queue, for another process or a later moment. With one place all kinds share it.
+ * Of a kind a user has one place, and users take turns: whoever starts a hundred tasks delays another's by one.
  *
  * @param places - of all kinds together, in this process: each process of a cluster has as many
  */
@@ -12,6 +16,6 @@ export async function workOnTasks(options: TaskWorkerOptions, places: number): P
   const limits = new Map(
     options.kinds.map(({ kind, concurrency }) => [kind, Math.min(concurrency, Math.max(1, places - 1))] as const),
   );
-  const limitOf = (kind: string): number => limits.get(kind) ?? Infinity;
+  const limitOf = (group: string): number => (group.includes("/") ? OF_USER : (limits.get(group) ?? Infinity));
   await options.storage.jobs.work("task", places, createAttempts(options), limitOf);
 }

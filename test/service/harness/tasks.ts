@@ -39,7 +39,11 @@ export async function work(storage: Storage, ...kinds: AnyTaskKind[]): Promise<v
 }
 
 /** Starts a task of three. */
-export async function start(storage: Storage, kind: ReturnType<typeof countTask>, more: { key?: string } = {}) {
+export async function start(
+  storage: Storage,
+  kind: ReturnType<typeof countTask>,
+  more: { key?: string; userId?: number } = {},
+) {
   const started = await storage.transaction((trx) =>
     startTask(storage, trx, { kind, userId: null, name: "counting", payload: { count: 3 }, ...more }),
   );

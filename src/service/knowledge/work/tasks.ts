@@ -13,7 +13,7 @@ import { makeVectorIndex, queueVectorIndex } from "./vector-index.ts";
 import type { KnowledgeWorker } from "./worker-context.ts";
 
 /** Tasks of a kind at once in one process; files at once are bounded besides. */
-const AT_ONCE = 2;
+const AT_ONCE = 3;
 /** Of one attempt: a large folder may take hours, and each file has a bound of its own. */
 const ATTEMPT_MS = 24 * 3_600_000;
 const IDS_AT_ONCE = 500;
