@@ -16,10 +16,13 @@ import {
   VERSIONS,
 } from "./upgrade/candidate.ts";
 import { describeDuration, writeReport, type Report } from "./upgrade/report.ts";
+import { digestOf, openProgress } from "./upgrade/progress.ts";
 import { runMatrix, runProbe, runScenes, runTests, type StepResult, type Trial } from "./upgrade/steps.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const EXECUTORS = { "cli-a": cliA, "cli-b": cliB } as const;
+/** What a step plays, besides the version and the options; the pins change with the version. */
+const SOURCE = ["src", "scripts", "test"];
 const isRoot = process.getuid?.() === 0;
 /** The user that turns run as where turnd is root. */
 const CLI_USER = { uid: 1000, gid: 1000 };
@@ -63,6 +66,8 @@ async function main(): Promise<number> {
   const remove = (): void => rmSync(reachable, { recursive: true, force: true });
   const { signal } = stop;
   try {
+    const of = JSON.stringify([cli.executor, version, values, digestOf(ROOT, SOURCE)]);
+    const progress = await openProgress(directory, of, reachable);
     await chmod(reachable, 0o755);
     const isPinned = !values["no-pin"];
     const packages = isPinned ? VERSIONS : join(reachable, "packages");
@@ -72,7 +77,7 @@ async function main(): Promise<number> {
     const where = { directory: reachable, ...owner };
     const binary = await provideVersion(cli.name, version, where, packages);
     const { toolsDirectory: tools } = await provideClis(where);
-    const trial: Trial = { cli, version, binary, tools, directory, signal };
+    const trial: Trial = { cli, version, binary, tools, directory, signal, onStarted: progress.begin };
     const does = (step: StepResult["name"]): boolean => !values.skip.includes(step);
     // A signal that came while npm ran.
     signal.throwIfAborted();
@@ -83,21 +88,25 @@ async function main(): Promise<number> {
       ["tests", does("tests") && isPinned, () => runTests(trial, values.test)],
     ];
     const chosen = planned.filter(([, isWanted]) => isWanted);
-    process.stderr.write(`upgrade-cli: ${describeDuration(chosen.map(([name]) => name))}\n`);
-    const steps: StepResult[] = [];
+    const isDone = (name: StepResult["name"]): boolean => progress.steps.some((step) => step.name === name);
+    const done = chosen.filter(([name]) => isDone(name)).map(([name]) => name);
+    const left = chosen.filter(([name]) => !isDone(name));
+    if (done.length > 0) process.stderr.write(`upgrade-cli: goes on after ${done.join(", ")}\n`);
+    process.stderr.write(`upgrade-cli: ${describeDuration(left.map(([name]) => name))}\n`);
     const measured = EXECUTORS[cli.executor].measuredVersions;
     // After each step: a run that is killed leaves what it found.
     const keepPage = async (): Promise<Report> => {
-      const next = chosen.slice(steps.length).map(([name]) => name);
-      const report = writeReport(trial, steps, isPinned, measured, next);
+      const next = chosen.slice(progress.steps.length).map(([name]) => name);
+      const report = writeReport(trial, progress.steps, isPinned, measured, next);
       await writeFile(join(directory, "report.txt"), report.text);
       return report;
     };
-    for (const [, , run] of chosen) {
+    for (const [, , run] of left) {
       await keepPage();
-      steps.push(await run());
+      progress.end(await run());
     }
     const { text, isBroken } = await keepPage();
+    progress.finish();
     process.stdout.write(text);
     return isBroken ? 1 : 0;
   } finally {
@@ -126,7 +135,7 @@ try {
 } catch (error) {
   if (error instanceof NpmEnded) stoppedBy ??= error.signal;
   if (stoppedBy !== undefined) {
-    const text = "upgrade-cli: stopped; started again it goes on with the recordings that are there";
+    const text = "upgrade-cli: stopped; the same command goes on with the step that was not finished";
     process.exitCode = print(text, stoppedBy === "SIGINT" ? 130 : 143);
   } else if (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")) {
     process.exitCode = print(`${error.message}\n\n${USAGE}`, 2);

@@ -27,10 +27,13 @@ export interface Trial {
   readonly directory: string;
   /** Ends the step that runs. */
   readonly signal: AbortSignal;
+  /** Told of the process of each step. */
+  readonly onStarted: (pid: number) => void;
 }
 
 /** Plays the probe's scenarios; their recordings are left in `probe/`. */
-export async function runProbe({ cli, binary, tools, directory, signal }: Trial): Promise<StepResult> {
+export async function runProbe(trial: Trial): Promise<StepResult> {
+  const { cli, binary, tools, directory } = trial;
   const kept = join(directory, "probe");
   await rm(kept, { recursive: true, force: true });
   const prefix = cli.executor === "cli-a" ? "CLI_A" : "CLI_B";
@@ -41,7 +44,7 @@ export async function runProbe({ cli, binary, tools, directory, signal }: Trial)
     TURND_RUN_AS: runAs,
     PATH: `${process.env["PATH"] ?? "/usr/bin:/bin"}:${tools}`,
   };
-  return run("probe", { directory, signal }, ["src/daemon/main.ts", "probe", "--keep", kept, cli.executor], env);
+  return run("probe", trial, ["src/daemon/main.ts", "probe", "--keep", kept, cli.executor], env);
 }
 
 /** Plays every way in which a provider may fail; the recordings are left in `matrix/`, and one that is there stays. */
@@ -83,13 +86,14 @@ export function runTests(trial: Trial, names: readonly string[]): Promise<StepRe
 /** Runs a program of this repository; what it prints is shown, and kept in `<name>.txt`. */
 async function run(
   name: StepResult["name"],
-  { directory, signal }: Pick<Trial, "directory" | "signal">,
+  { directory, signal, onStarted }: Pick<Trial, "directory" | "signal" | "onStarted">,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<StepResult> {
   process.stderr.write(`upgrade-cli: ${name} …\n`);
   const kept = { all: true, reject: false, maxBuffer: Infinity } as const;
   const child = execa(process.execPath, args, { cwd: ROOT, env, ...kept, cancelSignal: signal, forceKillAfterDelay });
+  if (child.pid !== undefined) onStarted(child.pid);
   child.all.pipe(process.stderr, { end: false });
   child.all.pipe(createWriteStream(join(directory, `${name}.txt`)));
   const { exitCode = 1, all } = await child;
