@@ -8,11 +8,12 @@ export interface NetworkVariable {
   readonly meaning: string;
 }
 
-const REFUSED_PROXY = "programs of tools read it, neither CLI; it often holds a login";
+const REFUSED_PROXY = "of other programs; it often holds a login";
 
 /**
  * Every variable about certificates, proxies and language that one of the CLIs reads or documents, and whether turnd passes
- * it on. Source: the strings of both binaries; measured in test/e2e/certificates.test.ts.
+ * it on. Source: the strings of both binaries. What is said of the CLIs is measured: docs/contracts, and of certificates
+ * test/e2e/certificates.test.ts; what is said to be passed on to tools is that, and no more.
  */
 export const NETWORK_VARIABLES: readonly NetworkVariable[] = [
   ...passed("certificates", {
@@ -21,30 +22,30 @@ export const NETWORK_VARIABLES: readonly NetworkVariable[] = [
     SSL_CERT_DIR: "directories of authorities, as OpenSSL names them: as SSL_CERT_FILE",
     CODEX_CA_CERTIFICATE:
       "file of authorities in PEM: CLI B, where it wins over SSL_CERT_FILE, and turnd's own check of its provider",
-    NODE_EXTRA_CA_CERTS: "file of authorities in PEM: CLI A and Node programs of tools; CLI B does not read it",
-    NODE_USE_SYSTEM_CA: "`1`: CLI A and Node programs of tools believe the system's authorities",
-    REQUESTS_CA_BUNDLE: "file of authorities: Python programs of tools",
-    CURL_CA_BUNDLE: "file of authorities: `curl` in tools",
-    GIT_SSL_CAINFO: "file of authorities: `git` in tools",
-    PIP_CERT: "file of authorities: `pip` in tools",
-    AWS_CA_BUNDLE: "file of authorities: AWS programs of tools",
+    NODE_EXTRA_CA_CERTS: "file of authorities in PEM: CLI A; CLI B does not read it; passed on to tools",
+    NODE_USE_SYSTEM_CA: "passed on to the CLIs and tools",
+    REQUESTS_CA_BUNDLE: "passed on to tools; CLI B does not read it",
+    CURL_CA_BUNDLE: "passed on to tools; CLI B does not read it",
+    GIT_SSL_CAINFO: "passed on to tools",
+    PIP_CERT: "passed on to tools",
+    AWS_CA_BUNDLE: "passed on to tools",
   }),
   ...refused("certificates", {
     NODE_TLS_REJECT_UNAUTHORIZED:
       "`0` would hand keys to whoever answers, and turnd does not obey it either; name the authority instead",
     GIT_SSL_NO_VERIFY: "would switch the check of certificates off; name the authority instead",
     SSLKEYLOGFILE: "would write the keys of connections into a file",
-    OPENSSL_CONF: "would load code into programs that use OpenSSL",
-    OPENSSL_MODULES: "would load code into programs that use OpenSSL",
+    OPENSSL_CONF: "names a configuration that may load code",
+    OPENSSL_MODULES: "names a configuration that may load code",
     BUN_CONFIG_VERBOSE_FETCH: "would print every request of CLI A, its key too",
   }),
   ...passed("proxies", {
-    HTTP_PROXY: "both CLIs, turnd's own check; `http_proxy` too",
-    HTTPS_PROXY: "both CLIs, turnd's own check; `https_proxy` too",
+    HTTP_PROXY: "of http addresses: both CLIs, turnd's own check; `http_proxy` too",
+    HTTPS_PROXY: "of https addresses: both CLIs, turnd's own check; `https_proxy` too",
     ALL_PROXY:
       "CLI B, where none is set for the protocol, and turnd's own check; `all_proxy` too; CLI A does not read it",
     NO_PROXY: "hosts that are asked without a proxy: both CLIs, turnd's own check; `no_proxy` too",
-    NODE_USE_ENV_PROXY: "`1`: Node programs of tools use the proxies above",
+    NODE_USE_ENV_PROXY: "passed on to tools",
   }),
   ...refused("proxies", {
     "CODEX_NETWORK_*": "what CLI B's own proxy tells its children: from outside it would be believed",
@@ -64,7 +65,7 @@ export const NETWORK_VARIABLES: readonly NetworkVariable[] = [
   }),
   ...passed("language", {
     LANG: "language and encoding of everything that is printed",
-    LANGUAGE: "languages of messages, by preference: GNU programs of tools",
+    LANGUAGE: "languages of messages, by preference; passed on to tools",
     "LC_*": "the same for one kind, such as `LC_ALL`",
     TZ: "time zone",
   }),
