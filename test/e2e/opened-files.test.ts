@@ -1,17 +1,13 @@
-import { execFile, spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { cliB } from "../../src/daemon/executors/cli-b/adapter.ts";
 import * as state from "../../src/daemon/executors/cli-b/config/home-state.ts";
-import { asUser } from "../../src/daemon/process/run-as.ts";
 import { startScriptedModel } from "../../src/scripted-model/server.ts";
 import { binaryOf, CLIS_B, KEY, type RealCli } from "../harness/real-daemon.ts";
-import { CLI_USER, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
-
-const STRACE = "/usr/bin/strace";
-const hasStrace = spawnSync(STRACE, ["-V"]).status === 0;
+import { temporaryDirectory, userDirectory } from "../harness/temporary.ts";
+import { hasStrace, isListed, layOut, namesBelow, traceRun } from "../harness/traced-cli.ts";
 
 /**
  * What a binary looks for in its directory and does not make itself. Before every turn it is not there: all but what
@@ -64,40 +60,23 @@ async function prepareHome({ version }: RealCli): Promise<Home> {
     ...(cliFeatures && { cliFeatures }),
   };
   const plan = cliB.planHome({ home, cliName: "codex", ...turn });
-  for (const name of [...plan.directories, ...(plan.emptied ?? []), "tmp"]) userDirectory(join(home, name));
-  for (const { path, content } of plan.files) writeFileSync(join(home, path), content);
-  mkdirSync(join(directory, "trace"), { mode: 0o777 });
-  let turns = 0;
+  layOut(home, plan);
 
   return {
     home,
-    async run(resume) {
-      const trace = join(userDirectory(join(directory, "traces")), `${++turns}`);
+    run(resume) {
       const args = cliB.buildArgs({ ...turn, workspace, images: [], ...(resume === undefined ? {} : { resume }) });
-      const traced = [STRACE, "-f", "-y", "-s", "4096", "-e", "trace=%file", "-o", trace, binaryOf(version), ...args];
-      const [setpriv = "", ...command] = asUser(CLI_USER, traced);
-      const own = { PATH: "/usr/bin:/bin", TMPDIR: join(home, "tmp"), NO_PROXY: "127.0.0.1" };
-      const running = promisify(execFile)(setpriv, command, {
-        cwd: workspace,
-        env: { ...own, ...plan.env, ...configuration.env },
+      const own = { ...plan.env, ...configuration.env };
+      return traceRun({
+        directory,
+        home,
+        workspace,
+        command: [binaryOf(version), ...args],
+        env: own,
+        done: '"turn.completed"',
       });
-      running.child.stdin?.end("Hello. @@text:Noted.@@");
-      expect((await running).stdout).toContain('"turn.completed"');
-      return [...readFileSync(trace, "utf8").matchAll(/"([^"]*)"/g)].map(([, path = ""]) => path);
     },
   };
-}
-
-/** The first part of what is below a directory, by each path once. */
-function namesBelow(directory: string, paths: readonly string[]): string[] {
-  const below = paths
-    .filter((path) => path.startsWith(`${directory}/`))
-    .map((path) => path.slice(directory.length + 1));
-  return [...new Set(below.map((path) => path.replace(/\/.*/s, "")))].toSorted();
-}
-
-function isListed(name: string, list: readonly string[]): boolean {
-  return list.some((entry) => (entry.endsWith("*") ? name.startsWith(entry.slice(0, -1)) : name === entry));
 }
 
 function readHistory(home: string): { type: string; payload: Record<string, unknown> }[] {

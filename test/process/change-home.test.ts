@@ -197,3 +197,23 @@ test("lines across many blocks are changed where they are; a line without an end
   expect(readFileSync(join(home, "s/a.jsonl"), "utf8")).toBe(`${tidied}${filler.repeat(5)}${tidied}${filler}`);
   expect(listed(home)).toContain("s/endless.jsonl.aside-1");
 });
+
+test("what stands where a directory is to be, or on the way, is removed and reported, and nothing is changed at its end", async () => {
+  const home = homeWith({ data: "x" });
+  const elsewhere = userDirectory(join(temporaryDirectory(onTestFinished), "elsewhere"));
+  for (const name of ["bin", "kept.db", "tmp"]) writeFileSync(join(elsewhere, name), "x");
+  for (const name of ["cache", "state", "config", "gone"]) symlinkSync(elsewhere, join(home, name));
+  execFileSync("mkfifo", [join(home, "pipe")]);
+  giveToUser(home);
+  const removed = await changeHome(writer, home, [
+    { do: "empty", path: "cache/bin" },
+    { do: "set_aside", path: "state/kept.db" },
+    { do: "remove", path: "gone/tmp" },
+    { do: "make", path: "data/cli" },
+    { do: "make", path: "pipe" },
+    { do: "write", path: "config/own", content: "x" },
+  ]);
+  expect(removed).toEqual(["cache", "state", "gone", "data", "pipe", "config"]);
+  expect(listed(home)).toEqual(["cache", "cache/bin", "config", "config/own", "data", "data/cli", "pipe"]);
+  expect(readdirSync(elsewhere).toSorted()).toEqual(["bin", "kept.db", "tmp"]);
+});

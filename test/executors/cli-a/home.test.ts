@@ -27,7 +27,7 @@ const whole = (config: Record<string, unknown>): Record<string, string> => ({
 describe("a session's home", () => {
   test("holds all four directories of the CLI and its configuration", () => {
     const { directories, files, env } = plan(SET, {}, "cli-a");
-    expect(directories).toEqual(expect.arrayContaining(["data", "cache", "state", "config/cli-a/node_modules"]));
+    expect(directories).toEqual(expect.arrayContaining(["data/cli-a", "cache", "state", "config/cli-a/node_modules"]));
     expect(files[0]?.path).toBe("config/cli-a/config.json");
     expect(env).toMatchObject({
       XDG_DATA_HOME: "/s/home/data",
@@ -41,27 +41,23 @@ describe("a session's home", () => {
   });
 
   test("serves a binary under the name it was built with too", () => {
-    const { directories, files, forbidden, env } = plan(SET, {}, "cli-a");
+    const { directories, files, forbidden, kept, plain, env } = plan(SET, {}, "cli-a");
     expect(directories).toContain("config/opencode/node_modules");
     const [ours, own] = files.filter(({ path }) => path.endsWith("/config.json"));
     expect(own).toEqual({ path: "config/opencode/config.json", content: ours?.content });
-    expect(forbidden).toEqual(
-      expect.arrayContaining([".opencode", "config/opencode/plugin", "data/opencode/auth.json"]),
-    );
+    expect(forbidden).toEqual(expect.arrayContaining([".opencode", "data/opencode/auth.json"]));
+    expect(kept?.map(({ path }) => path)).toContain("config/opencode");
+    expect(plain).toContain("data/opencode");
     expect(env).toMatchObject({ OPENCODE_DISABLE_PROJECT_CONFIG: "1", OPENCODE_TEST_HOME: "/s/home" });
     expect(plan(SET).files.filter(({ path }) => path.endsWith("/config.json"))).toHaveLength(1);
   });
 
-  test("holds no other configuration the CLI would read", () => {
-    expect(plan(SET).forbidden).toEqual(
-      expect.arrayContaining([
-        "config/opencode/opencode.json",
-        "config/opencode/opencode.jsonc",
-        "config/opencode/agents",
-        "config/opencode/plugin",
-        ".opencode",
-      ]),
-    );
+  test("keeps no configuration but what is written for the turn, and of what the CLI leaves its store alone", () => {
+    const { kept, emptied, leftovers } = plan(SET);
+    expect(kept).toMatchObject([{ path: "config/opencode", names: [] }]);
+    expect(emptied).toEqual(["cache/opencode", "state/opencode"]);
+    expect(leftovers).toEqual(expect.arrayContaining(["data/opencode/storage", "data/opencode/snapshot"]));
+    expect(leftovers).not.toContain("data/opencode/opencode.db");
   });
 
   test("keeps the key out of the environment", () => {

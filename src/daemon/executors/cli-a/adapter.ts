@@ -76,10 +76,12 @@ export const cliA: Executor = {
   readTime,
   checkConfiguration: () => CONFIGURATION_CHECK,
   strayConfiguration: (cliName) => namesOf(cliName, BUILT_AS).flatMap((name) => [`/etc/${name}`, `~/.${name}`]),
-  // The three belong together: what was written last may be only in the log beside the database.
+  // They belong together: what was written last may be only in the log beside the database.
   // Source: docs/contracts/cli-a.md §3.
   corruptState: (rule, cliName) =>
     rule === CORRUPT_ON_RESUME
-      ? namesOf(cliName, BUILT_AS).flatMap((name) => ["", "-wal", "-shm"].map((end) => `data/${name}/${name}.db${end}`))
+      ? namesOf(cliName, BUILT_AS).flatMap((name) =>
+          ["", "-wal", "-shm", "-journal"].map((end) => `data/${name}/${name}.db${end}`),
+        )
       : [],
 };

@@ -40,7 +40,7 @@ export interface HomePlan {
   readonly history?: TidyLines;
   /** Directories from which the CLI would start programs; made empty before a turn, since tools can write there. */
   readonly emptied?: readonly string[];
-  /** What the CLI leaves and never reads again; removed when a turn has ended. */
+  /** What the CLI leaves and never reads again; removed when a turn has ended, and before one. */
   readonly leftovers?: readonly string[];
   /** Variables with absolute paths in them, and the CLI's switches. */
   readonly env: Readonly<Record<string, string>>;

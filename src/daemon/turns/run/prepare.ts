@@ -64,8 +64,10 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   const setAside = options.requestedSession === null ? (file.degraded?.set_aside ?? []) : [];
   const isMoved = session.native_home !== undefined && session.native_home !== home;
   const ofPlace = isMoved ? (executor.stateOfPlace?.(cliName) ?? []) : [];
+  // A turn whose daemon was killed may have left it, or a tool of another session.
+  const unasked = [...ofPlace, ...(plan.leftovers ?? [])];
   const commands: HomeCommand[] = [
-    ...ofPlace.map((path): HomeCommand => ({ do: "remove", path })),
+    ...unasked.map((path): HomeCommand => ({ do: "remove", path })),
     ...setAside.map((path): HomeCommand => ({ do: "set_aside", path })),
     ...(plan.plain ?? []).map((path): HomeCommand => ({ do: "only_plain", path })),
     ...(plan.kept ?? []).map((directory): HomeCommand => ({ do: "keep_only", ...directory })),
@@ -116,7 +118,7 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     changeHome(parts, home, commands, options.signal),
     turn.send({ type: "prepared", start }),
   );
-  const changed = removed.filter((path) => !ofPlace.includes(path));
+  const changed = removed.filter((path) => !unasked.includes(path));
   if (isMoved) await parts.sessions.update(file.session_id, { native_home: home });
   await recordBefore(parts, turn, options.signal);
   options.signal.throwIfAborted();

@@ -3,20 +3,31 @@ import type { ConfigFile } from "../../contract/configuration.ts";
 import type { HomeInput, HomePlan } from "../../contract/invocation.ts";
 import { addModel, BUILT_AS, readDetails, resolveModel, type CliADetails } from "./details.ts";
 import { guardEnv } from "./own-code.ts";
-import { addInstructions, instructionsPath } from "./instructions.ts";
+import { addInstructions, INSTRUCTIONS, instructionsPath } from "./instructions.ts";
 import { addServers } from "./mcp-servers.ts";
 import { tightenConfig } from "./permissions.ts";
 import { renderConfig } from "./rendered-config.ts";
 import { quietConfig } from "./unasked.ts";
 
-/** What the CLI reads beside its `config.json`; a tool of an earlier turn could have put it there. */
-const FORBIDDEN = [
-  "opencode.json",
-  "opencode.jsonc",
-  "config",
-  "AGENTS.md",
-  ...["agent", "command", "mode", "plugin", "skill", "tool"].flatMap((name) => [name, `${name}s`]),
+/**
+ * What turnd writes into the CLI's directory of configuration, and what the CLI makes there. All else that it would read there
+ * (agents, commands, plugins, skills, tools, `AGENTS.md`, `opencode.json`) another has made.
+ */
+export const CONFIG_MADE = [
+  "config.json",
+  INSTRUCTIONS,
+  "package.json",
+  "package-lock.json",
+  "node_modules",
+  ".gitignore",
 ] as const;
+
+/**
+ * What the CLI leaves beside its store, below its directory of data, and no later turn needs: what its stderr has too, tokens of
+ * MCP servers, histories that older versions take into a new store, repositories in which its own git would run what their
+ * configuration names. 1.18.33 adds to one log for as long as the session lives.
+ */
+export const DATA_LEFT = ["log", "storage", "project", "repos", "snapshot", "mcp-auth.json"] as const;
 
 /**
  * Switches that keep a run to its own home: no files of a repository or a user, no downloads.
@@ -64,23 +75,20 @@ export function planHome(input: HomeInput): HomePlan {
   const configFiles = config === undefined ? [] : names.map((name) => `${home}/config/${name}/config.json`);
   const stores = names.map((name) => ({ data: `${home}/data/${name}`, name }));
   return {
-    directories: ["data", "cache", "state", ...names.map((name) => `config/${name}/node_modules`)],
+    directories: ["cache", "state", ...names.flatMap((name) => [`data/${name}`, `config/${name}/node_modules`])],
     files: [
       ...names.flatMap((name) => files.map(([file, content]) => toFile(`config/${name}/${file}`, content))),
       ...(input.instructions === undefined
         ? []
         : [{ path: instructionsPath(cliName), content: `${input.instructions}\n` }]),
     ],
-    forbidden: names.flatMap((name) => [
-      ...FORBIDDEN.map((file) => `config/${name}/${file}`),
-      `data/${name}/auth.json`,
-      `.${name}`,
-    ]),
-    // Programs that it starts when PATH lacks them, and a catalogue of providers, their addresses, packages, limits and prices,
-    // which it believes before its own: all of it is in the binary as well, or fetched anew.
-    emptied: names.map((name) => `cache/${name}`),
-    // What its stderr has too; 1.18.33 adds to one file for as long as the session lives.
-    leftovers: names.map((name) => `data/${name}/log`),
+    forbidden: names.flatMap((name) => [`data/${name}/auth.json`, `.${name}`]),
+    kept: names.map((name) => ({ path: `config/${name}`, names: [], made: CONFIG_MADE })),
+    plain: names.map((name) => `data/${name}`),
+    // Programs that it starts when PATH lacks them; a catalogue of providers, their addresses, packages, limits and prices,
+    // which it believes before its own; the model that was used last: all of it is in the binary as well, or made anew.
+    emptied: names.flatMap((name) => [`cache/${name}`, `state/${name}`]),
+    leftovers: names.flatMap((name) => DATA_LEFT.map((file) => `data/${name}/${file}`)),
     env: {
       XDG_DATA_HOME: `${home}/data`,
       XDG_CONFIG_HOME: `${home}/config`,

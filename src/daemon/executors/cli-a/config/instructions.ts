@@ -3,9 +3,12 @@ import type { CliAConfig } from "./details.ts";
 
 const Paths = z.array(z.unknown());
 
+/** In the CLI's directory of configuration. */
+export const INSTRUCTIONS = "session-instructions.md";
+
 /** Where a session's instructions are, relative to its home. */
 export function instructionsPath(cliName: string): string {
-  return `config/${cliName}/session-instructions.md`;
+  return `config/${cliName}/${INSTRUCTIONS}`;
 }
 
 /**

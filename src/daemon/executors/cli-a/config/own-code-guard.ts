@@ -45,7 +45,8 @@ bun.chdir = (to) => {
 };
 path.resolve = (...parts) => resolve.call(path, directory, ...parts);
 path.relative = (from, to) => relative.call(path, path.resolve(from), path.resolve(to));
-const OWN_GIT = { GIT_ALLOW_PROTOCOL: "none", GIT_NO_LAZY_FETCH: "1" };
+const NOBODY = { HOME: "/dev/null", XDG_CONFIG_HOME: "/dev/null" };
+const OWN_GIT = { ...NOBODY, GIT_CONFIG_GLOBAL: "/dev/null", GIT_ALLOW_PROTOCOL: "none", GIT_NO_LAZY_FETCH: "1" };
 for (const name of ["spawn", "spawnSync"]) {
   const start = Bun[name];
   Bun[name] = function (first, second) {

@@ -132,9 +132,13 @@ for (const { data, name } of stores) {
   const names = fs.existsSync(data) ? fs.readdirSync(data) : [];
   const files = names.filter((one) => one.startsWith(name) && one.endsWith(".db")).map((one) => data + "/" + one);
   for (const file of files) {
-    if (fs.statSync(file, { throwIfNoEntry: false })?.isFile() !== true) continue;
     // Bun quotes what stands above the throw, so no word of a database may.
-    try { openStore(file); }
+    try {
+      for (const one of ["", "-wal", "-shm", "-journal"].map((end) => file + end)) {
+        if (fs.statSync(one, { throwIfNoEntry: false })?.isFile() === false) throw new Error(one + " is no file");
+      }
+      openStore(file);
+    }
     catch (error) { throw new Error("turnd: the store cannot be used as it is: " + error.message); }
   }
 }
