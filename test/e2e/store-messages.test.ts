@@ -6,7 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/daemon/state-index/sqlite.ts";
-import { CLIS_A, shareStage, type Stage } from "../harness/real-daemon.ts";
+import { CLIS_A, NEWEST_CLI_A, shareStage, type Stage } from "../harness/real-daemon.ts";
 import { CLI_USER } from "../harness/temporary.ts";
 
 const PLANTED = "PLANTED-BY-A-TOOL";
@@ -78,6 +78,25 @@ function hasTable(store: DatabaseSync, name: string): boolean {
   return store.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !== undefined;
 }
 
+describe("what keeps a planted task from being done is turnd's guard:", () => {
+  const stage = shareStage(NEWEST_CLI_A, { env: { TURND_ALLOW_WORKSPACE_PLUGINS: "1" } });
+
+  test("without it a subagent does it before the prompt, in a plan too", async () => {
+    const { turnd, model } = stage();
+    const { session_id, native, home } = await startSession(stage());
+    const task = { type: "subtask", prompt: PLANTED, description: "planted", agent: "general" };
+    change(home, (store) => plant(store, native, Date.now() - 1, USER, task));
+    const before = model.requests.length;
+    const input = "Second. @@text:Answered.@@";
+    const result = await turnd.run({ session_id, mode: "plan", input, timeout_ms: 120_000 });
+    expect(result.status).toBe("completed");
+    const [first = "", ...later] = model.requests.slice(before).map(({ body }) => JSON.stringify(body));
+    expect(first).toContain(PLANTED);
+    expect(first).not.toContain("Second.");
+    expect(later.join()).toContain("Second.");
+  });
+});
+
 describe.each(CLIS_A)("$version", async (cli) => {
   const stage = shareStage(cli);
   const listener = await listen();
@@ -135,6 +154,12 @@ describe.each(CLIS_A)("$version", async (cli) => {
     change(home, (store) => {
       const format = { type: "json_schema", schema: { type: "object", title: PLANTED }, retryCount: 2 };
       const message = { ...USER, system: PLANTED, tools: { read: false }, format };
+      plant(store, native, Date.now() - 2, USER, {
+        type: "subtask",
+        prompt: PLANTED,
+        description: "d",
+        agent: "build",
+      });
       plant(store, native, Date.now() - 1, message, { ...PNG, url: `${listener.url}/image` });
       if (hasTable(store, "session_input")) {
         store
