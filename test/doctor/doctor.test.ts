@@ -114,7 +114,7 @@ test.runIf(IS_ROOT)(
 test.runIf(IS_ROOT)("it finds a keeper that does not start", async () => {
   const subject = machine();
   const sandboxDirectory = join(subject.directory, "sandbox");
-  for (const name of ["helper", "file-tree", "write-home", "work-on-files", "track-changes"]) {
+  for (const name of ["helper", "file-tree", "write-home", "tidy-home", "work-on-files", "track-changes"]) {
     cpSync(join(REPOSITORY, "sandbox", name), join(sandboxDirectory, name));
   }
   // What the helper takes of it is there.

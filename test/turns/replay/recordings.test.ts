@@ -70,9 +70,9 @@ describe("an exported turn gives its events again", { timeout: 300_000 }, () => 
       const root = join(first.state, "sessions", session);
       const home = join(root, "home/fake-cli-b");
       if (spoilt === "lost") {
-        for (const name of readdirSync(home)) if (name.startsWith("thread-")) rmSync(join(home, name));
+        for (const name of readdirSync(join(home, "sessions"))) rmSync(join(home, "sessions", name));
       } else if (spoilt === "mismatched") {
-        writeFileSync(join(home, "answer-as"), "01a1fd18-0000-7000-8000-000000000000");
+        writeFileSync(join(home, "sessions/answer-as.jsonl"), "01a1fd18-0000-7000-8000-000000000000");
       } else {
         const file: object = JSON.parse(readFileSync(join(root, "session.json"), "utf8"));
         writeFileSync(join(root, "session.json"), JSON.stringify({ ...file, native_session_id: "--last" }));

@@ -20,8 +20,8 @@ async function lostSession(): Promise<{ turnd: TestDaemon; native: string | unde
   const turnd = await fakeDaemon();
   const first = await turnd.run({ executor: "cli-b", session_id: "session-1", input: "the first question" });
   const home = join(turnd.state, "sessions/session-1/home");
-  for (const name of readdirSync(join(home, "fake-cli-b"))) {
-    if (name.startsWith("thread-")) rmSync(join(home, "fake-cli-b", name));
+  for (const name of readdirSync(join(home, "fake-cli-b/sessions"))) {
+    if (name.startsWith("thread-")) rmSync(join(home, "fake-cli-b/sessions", name));
   }
   return { turnd, native: first.native_session_id, home };
 }
@@ -88,7 +88,7 @@ test("a session that does not match is killed before anything of it is passed on
   const turnd = await fakeDaemon();
   const first = await turnd.run({ executor: "cli-b", session_id: "session-1", input: "hello" });
   const home = join(turnd.state, "sessions/session-1/home/fake-cli-b");
-  writeFileSync(join(home, "answer-as"), "01a1fd18-0000-7000-8000-000000000000");
+  writeFileSync(join(home, "sessions/answer-as.jsonl"), "01a1fd18-0000-7000-8000-000000000000");
   const result = await turnd.run({
     session_id: "session-1",
     input: "secret of another session\nhang",

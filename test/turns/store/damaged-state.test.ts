@@ -71,7 +71,7 @@ async function prepare(): Promise<void> {
     if (kind === "degraded") {
       await turnd.run({ ...body, input: "hello" });
       const state = join(turnd.state, "sessions", id, "home/fake-cli-b");
-      for (const name of readdirSync(state)) if (name.startsWith("thread-")) rmSync(join(state, name));
+      for (const name of readdirSync(join(state, "sessions"))) rmSync(join(state, "sessions", name));
       victims.push({ id, kind, target, turnId: (await run(id, id)).turn_id });
     }
     if (kind === "interrupted" || kind === "queued") {
