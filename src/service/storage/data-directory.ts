@@ -22,9 +22,9 @@ const PASSABLE = 0o711;
 /** What is the CLIs' user's, or leads to it; turnd closes what is its own. */
 const PASSED = ["turnd", "workspaces"];
 const SHARED = new Set(["home", ...PASSED]);
-/** What the service and `npm run service` write into it. */
+/** What the service and `npm run service` write into it, and copies that have a name after it. */
 const OWN =
-  /^(admin-password.*|lock|npm-run-service\.lock|objects|parsing-.*|pglite(\.new)?|scripted-model-port.*|secrets\.json|turnd\.json.*|turnd\.log)$/;
+  /^(admin-password.*|lock|npm-run-service\.lock|objects.*|parsing-.*|pglite.*|scripted-model-port.*|secrets\.json.*|turnd\.json.*|turnd\.log.*)$/;
 
 /**
  * Makes the data directory where it is missing, and keeps others from listing it and from all that the service has in it,
@@ -36,7 +36,10 @@ const OWN =
 export async function protectDataDirectory(directory: string): Promise<Closed[]> {
   await makePassable(directory);
   await restrict(directory);
-  for (const name of PASSED) await narrow(join(directory, name));
+  for (const path of PASSED.map((name) => join(directory, name))) {
+    await assertOurs(path);
+    await narrow(path);
+  }
   const closed: Closed[] = [];
   for (const name of await readdir(directory)) {
     if (!OWN.test(name)) continue;
@@ -71,6 +74,7 @@ export async function findExposed(directory: string): Promise<string[]> {
  * @throws {DataDirectoryExposed} where another user owns one
  */
 export async function closeToOthers(path: string, { isDeep }: { readonly isDeep: boolean }): Promise<number> {
+  await assertOurs(path);
   const real = await realpath(path).catch(ifMissing);
   return real === undefined ? 0 : closeEntry(real, isDeep);
 }
@@ -79,12 +83,8 @@ async function closeEntry(path: string, isDeep: boolean): Promise<number> {
   const found = await lstat(path).catch(ifMissing);
   // A link has no mode, and leads nowhere that this does not come to by itself.
   if (found === undefined || found.isSymbolicLink()) return 0;
+  assertOwner(path, found);
   const self = process.getuid?.();
-  if (found.uid !== self && found.uid !== 0) {
-    throw new DataDirectoryExposed(
-      `${path} belongs to uid ${found.uid}, who could change it: chown -R ${self} ${path}`,
-    );
-  }
   let count = 0;
   // A volume's top may be root's where the service is not: root decides who enters it.
   if ((found.mode & 0o077) !== 0 && found.uid === self) {
@@ -94,6 +94,21 @@ async function closeEntry(path: string, isDeep: boolean): Promise<number> {
   if (!isDeep || !found.isDirectory()) return count;
   for (const name of await readdir(path)) count += await closeEntry(join(path, name), true);
   return count;
+}
+
+/** Of a link the link itself: who has put it there decides where it leads, and what we would close there. */
+async function assertOurs(path: string): Promise<void> {
+  const found = await lstat(path).catch(ifMissing);
+  if (found !== undefined) assertOwner(path, found);
+}
+
+/** @throws {DataDirectoryExposed} where it belongs to neither this user nor root */
+function assertOwner(path: string, { uid }: { readonly uid: number }): void {
+  const self = process.getuid?.();
+  if (uid === self || uid === 0) return;
+  throw new DataDirectoryExposed(
+    `${path} belongs to uid ${uid}, who could change it: chown -hR ${self} ${path}, or take it away`,
+  );
 }
 
 /** Through no link. @throws {DataDirectoryExposed} where the file system keeps no modes */
@@ -126,22 +141,23 @@ export async function makePassable(directory: string): Promise<void> {
 
 /** A volume may be wider, and may be root's where the service is not: then root decides. */
 async function restrict(directory: string): Promise<void> {
-  const { uid, mode } = await stat(directory);
+  const { mode } = await stat(directory);
   if ((mode & 0o1002) === 0o1002) {
     throw new DataDirectoryExposed(`${directory} is a directory that all users share: name one in it`);
   }
   await narrow(directory);
-  if (uid !== process.getuid?.() && uid !== 0) {
-    throw new DataDirectoryExposed(
-      `${directory} belongs to uid ${uid}, who could change it: chown ${process.getuid?.()} ${directory}`,
-    );
-  }
 }
 
-/** Keeps others from listing a directory of this user's own. */
+/**
+ * Keeps others from listing a directory of this user's own.
+ *
+ * @throws {DataDirectoryExposed} where another user owns it: what root makes and gives away there, that user could exchange
+ */
 async function narrow(directory: string): Promise<void> {
   const found = await stat(directory).catch(ifMissing);
-  if (found?.uid !== process.getuid?.() || found === undefined) return;
+  if (found === undefined) return;
+  assertOwner(directory, found);
+  if (found.uid !== process.getuid?.()) return;
   if ((found.mode & ~PASSABLE & 0o777) !== 0) await chmod(directory, found.mode & PASSABLE);
 }
 

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 
 /** Held for as long as the process runs, or until it is released. */
@@ -19,6 +20,8 @@ export class DataDirectoryHeld extends Error {
   }
 }
 
+const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+
 /**
  * Takes the kernel's lock on a file, which names its holder. It ends with the process, however that ends.
  *
@@ -26,7 +29,8 @@ export class DataDirectoryHeld extends Error {
  * @see flock(2); Node has no call for it, so flock(1) takes it on a descriptor it inherits from us
  */
 export async function holdDataDirectory(path: string): Promise<Lock> {
-  const file = await open(path, "a+", 0o600);
+  // Through no link: what it leads to would be emptied.
+  const file = await open(path, OPEN, 0o600);
   const result = spawnSync("/usr/bin/flock", ["--nonblock", "--conflict-exit-code", "66", "3"], {
     stdio: ["ignore", "ignore", "pipe", file.fd],
     encoding: "utf8",

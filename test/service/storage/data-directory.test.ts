@@ -1,8 +1,20 @@
-import { chmodSync, linkSync, lstatSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lchownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { findExposed, makePassable, protectDataDirectory } from "../../../src/service/storage/data-directory.ts";
-import { temporaryDirectory, userFile } from "../../harness/temporary.ts";
+import { holdDataDirectory } from "../../../src/service/storage/lock.ts";
+import { CLI_USER, temporaryDirectory, userFile } from "../../harness/temporary.ts";
 
 /** Paths in a directory, and the directory, that a user of another group could use; links have no mode. */
 function openIn(directory: string): string[] {
@@ -18,7 +30,9 @@ function openIn(directory: string): string[] {
 function layOutOpen(data: string): void {
   for (const name of ["pglite/base", "objects/ab", "parsing-x", "workspaces", "turnd", "home"])
     mkdirSync(join(data, name), { recursive: true });
-  for (const name of ["secrets.json", "admin-password", "turnd.log", "pglite/PG_VERSION", "pglite/base/1", "notes"]) {
+  mkdirSync(join(data, "pglite.before"));
+  const files = ["secrets.json", "secrets.json.old", "admin-password", "turnd.log", "notes"];
+  for (const name of [...files, "pglite/PG_VERSION", "pglite/base/1", "pglite.before/PG_VERSION"]) {
     writeFileSync(join(data, name), "x");
     chmodSync(join(data, name), 0o666);
   }
@@ -37,7 +51,9 @@ test("what an earlier version left open in the data directory is closed, a secon
 
   const closed = await protectDataDirectory(data);
   expect(closed.map(({ path }) => path).toSorted()).toEqual(
-    ["admin-password", "objects", "parsing-x", "pglite", "secrets.json", "turnd.log"].map((name) => join(data, name)),
+    "admin-password objects parsing-x pglite pglite.before secrets.json secrets.json.old turnd.log"
+      .split(" ")
+      .map((name) => join(data, name)),
   );
   expect(statSync(data).mode & 0o777).toBe(0o711);
   expect(statSync(kept).mode & 0o777).toBe(0o600);
@@ -76,4 +92,50 @@ test("directories that are made are passed through whatever the umask", async ()
     process.umask(before);
   }
   for (const name of ["a", "a/b"]) expect(statSync(join(parent, name)).mode & 0o777).toBe(0o711);
+});
+
+const isRoot = process.getuid?.() === 0;
+
+test.runIf(isRoot).each(["lock", "objects", "workspaces", "turnd"])(
+  "a link that another user has put in the place of %s is refused, and nothing that it leads to is changed",
+  async (name) => {
+    const parent = temporaryDirectory(onTestFinished);
+    const [data, elsewhere] = [join(parent, "data"), join(parent, "elsewhere")];
+    mkdirSync(data);
+    mkdirSync(elsewhere);
+    chmodSync(elsewhere, 0o755);
+    symlinkSync(elsewhere, join(data, name));
+    lchownSync(join(data, name), CLI_USER.uid, CLI_USER.gid);
+    await expect(protectDataDirectory(data)).rejects.toThrow(`${join(data, name)} belongs to uid 1000`);
+    expect(statSync(elsewhere).mode & 0o777).toBe(0o755);
+  },
+);
+
+test.runIf(isRoot).each(["workspaces", "turnd"])(
+  "%s of another user is refused, who could exchange what is made and given away in it",
+  async (name) => {
+    const data = join(temporaryDirectory(onTestFinished), "data");
+    mkdirSync(join(data, name), { recursive: true });
+    userFile(join(data, name));
+    await expect(protectDataDirectory(data)).rejects.toThrow(`${join(data, name)} belongs to uid 1000`);
+  },
+);
+
+test.runIf(isRoot)("a link of the service's own user leads to a directory elsewhere, which is closed", async () => {
+  const parent = temporaryDirectory(onTestFinished);
+  const [data, volume] = [join(parent, "data"), join(parent, "volume")];
+  mkdirSync(data);
+  mkdirSync(volume);
+  chmodSync(volume, 0o755);
+  symlinkSync(volume, join(data, "objects"));
+  expect(await protectDataDirectory(data)).toEqual([{ path: join(data, "objects"), entries: 1 }]);
+  expect(statSync(volume).mode & 0o777).toBe(0o700);
+});
+
+test("a lock in whose place a link is empties nothing", async () => {
+  const data = temporaryDirectory(onTestFinished);
+  writeFileSync(join(data, "kept"), "kept");
+  symlinkSync(join(data, "kept"), join(data, "lock"));
+  await expect(holdDataDirectory(join(data, "lock"))).rejects.toThrow("ELOOP");
+  expect(readFileSync(join(data, "kept"), "utf8")).toBe("kept");
 });
