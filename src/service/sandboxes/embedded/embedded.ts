@@ -1,4 +1,4 @@
-import { chown, mkdir } from "node:fs/promises";
+import { lchown, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -94,8 +94,10 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
   /** A directory of the CLIs' user. */
   async function makeWorkspace(name: string): Promise<string> {
     const path = join(dataDirectory, "workspaces", name);
-    const made = await mkdir(path, { recursive: true, mode: 0o700 });
-    if (made !== undefined && options.owner !== undefined) await chown(path, options.owner.uid, options.owner.gid);
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    const { owner } = options;
+    // Looked at each time: a process that is killed may have made it and not given it away.
+    if (owner !== undefined && (await lstat(path)).uid !== owner.uid) await lchown(path, owner.uid, owner.gid);
     return path;
   }
 
