@@ -7,6 +7,7 @@ import { startScriptedModel } from "../../src/scripted-model/server.ts";
 import { startDaemon } from "../harness/daemon.ts";
 import { binaryOf, CLIS_B, realEnv, type RealCli } from "../harness/real-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { whatToDo } from "../harness/unread-features.ts";
 
 /** Features that stay on, for what they do only in a turn that asks for it. A new version's are read before they are listed. */
 const LEFT_ON = new Set([
@@ -50,15 +51,6 @@ const LEFT_ON = new Set([
   // Off by `agents.enabled`, which this list does not show.
   "multi_agent",
 ]);
-
-/** For a feature that nobody has looked at. */
-function whatToDo(version: string): string {
-  const source = `codex-rs/features/src/lib.rs of the tag rust-v${version} (github.com/openai/codex), and the release notes`;
-  return (
-    `read what each does in ${source}, and play a turn with it on and off; then switch it off in ` +
-    "src/daemon/executors/cli-b/config/unasked.ts (BY_DEFAULT), or list it as left on in test/e2e/versions-cli-b.test.ts (LEFT_ON)"
-  );
-}
 
 /** What a binary says of its features in a home that turnd has laid out. */
 function listFeatures({ version }: RealCli, toml: string): { printed: string; on: string[] } {
