@@ -89,11 +89,14 @@ export const SettingsSchema = z.object({
     }),
   TURND_TURN_TIMEOUT_MS: integer(60 * MINUTE, 0, 1_440 * MINUTE).meta({ description: "Longest turn; 0 is off" }),
   TURND_IDLE_TIMEOUT_MS: integer(10 * MINUTE, 0, 1_440 * MINUTE).meta({
-    description: "Longest silence on stdout; 0 is off",
+    description: "Longest silence on stdout while no tool runs; 0 is off",
   }),
   TURND_START_TIMEOUT_MS: integer(MINUTE, 0, 60 * MINUTE).meta({
     description:
       "Longest wait for a first byte on stdout; what CLI A's log shows of a wait for the model does not count; 0 is off",
+  }),
+  TURND_EXIT_TIMEOUT_MS: integer(10_000, 0, 60 * MINUTE).meta({
+    description: "Longest wait for a CLI to exit after the record that completes its turn; 0 is off",
   }),
   TURND_CANCEL_GRACE_MS: integer(2_000, 0, MINUTE).meta({ description: "Between asking a CLI to stop and killing it" }),
   TURND_MAX_OUTPUT_BYTES: integer(1_073_741_824, 1).meta({

@@ -14,6 +14,7 @@ export const TurnEndedBy = z
     "start_timeout",
     "idle_timeout",
     "turn_timeout",
+    "exit_timeout",
     "output_limit",
     "shutdown",
   ])

@@ -6,6 +6,8 @@ export const WARNINGS = {
     "CLI A does not know the agent that was asked for, or it is a subagent, and went on with its default one",
   cli_error: "the CLI reported an error and went on after it",
   cli_warning: "CLI B's own warning, in its words",
+  cli_did_not_exit:
+    "the turn was complete and the CLI went on running: it was ended, by `TURND_EXIT_TIMEOUT_MS` or another limit",
   configuration_removed:
     "something in the session's home that is neither turnd's nor made by the CLI itself was removed before the turn",
   context_compacted: "the CLI summarised the conversation to make room; the summary is a `message`",

@@ -123,6 +123,7 @@ export async function createTurnParts({
       turnTimeoutMs: values.TURND_TURN_TIMEOUT_MS,
       idleTimeoutMs: values.TURND_IDLE_TIMEOUT_MS,
       startTimeoutMs: values.TURND_START_TIMEOUT_MS,
+      exitTimeoutMs: values.TURND_EXIT_TIMEOUT_MS,
       cancelGraceMs: values.TURND_CANCEL_GRACE_MS,
       shutdownMs: values.TURND_SHUTDOWN_MS,
       steerWaitMs: values.TURND_STEER_WAIT_MS,

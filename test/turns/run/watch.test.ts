@@ -6,9 +6,13 @@ afterEach(() => void vi.useRealTimers());
 
 function watch() {
   const fired: string[] = [];
-  const clocks = { startTimeoutMs: 60_000, idleTimeoutMs: 600_000, turnRemainingMs: 3_600_000 };
-  const { observe, stop } = startWatch({ ...clocks, onFire: (reason) => fired.push(reason) });
-  const log = (request?: "asked" | "answered"): void => observe({ stdoutBytes: 0, request });
+  const clocks = { startTimeoutMs: 60_000, idleTimeoutMs: 600_000, turnRemainingMs: 3_600_000, exitTimeoutMs: 0 };
+  const { observe, stop } = startWatch({
+    ...clocks,
+    isToolAtWork: () => false,
+    onFire: (reason) => fired.push(reason),
+  });
+  const log = (request?: "asked" | "answered"): void => observe({ stdoutBytes: 0, request, isComplete: false });
   return { fired, observe, stop, log };
 }
 
@@ -46,8 +50,8 @@ test("an answer of which nothing is printed ends by the start clock, whatever wa
 
 test("a byte on stdout ends the start clock for good", () => {
   const { fired, observe, log, stop } = watch();
-  observe({ stdoutBytes: 1, request: undefined });
-  observe({ stdoutBytes: 1, request: "answered" });
+  observe({ stdoutBytes: 1, request: undefined, isComplete: false });
+  observe({ stdoutBytes: 1, request: "answered", isComplete: false });
   vi.advanceTimersByTime(599_000);
   expect(fired).toEqual([]);
   vi.advanceTimersByTime(1_000);

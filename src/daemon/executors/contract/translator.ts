@@ -35,6 +35,8 @@ export interface Translation {
   readonly request?: RequestSign;
   /** A step has ended and no tool is open: a steered turn may be stopped here. */
   readonly isStepBoundary?: boolean;
+  /** No tool that began before is at work any more: what the CLI has started since may be one. */
+  readonly isToolFree?: boolean;
   /** The process must not go on: another session than the requested one came back, or the CLI repeats itself without end. Becomes the failure. */
   readonly halt?: FailureDraft;
 }
@@ -48,8 +50,18 @@ export interface Translator {
    * Absent for a CLI that prints all it does; undefined when nothing seems to be missing.
    */
   findLost?(outcome: Outcome): Recovery | undefined;
+  /** What the process is doing, by what it has printed so far; absent for a CLI of which that is not known. */
+  activity?(): Activity;
   /** Called once, after the last line of both files. */
   end(outcome: Outcome): Ending;
+}
+
+/** What a process that still runs is doing. */
+export interface Activity {
+  /** Its records prove that the turn is completed: nothing is missing but its exit. */
+  readonly isComplete: boolean;
+  /** A tool was started that has not ended. */
+  readonly hasOpenTool: boolean;
 }
 
 export interface Outcome {

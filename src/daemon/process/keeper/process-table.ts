@@ -6,6 +6,8 @@ export interface ProcessEntry {
   readonly parentPid: number;
   readonly command: string;
   readonly state: string;
+  /** Its session, of which its leader is the process of that id. */
+  readonly sessionId: number;
   readonly startTime: number;
 }
 
@@ -29,6 +31,7 @@ export function readProcess(pid: number): ProcessEntry | undefined {
     command: stat.slice(open + 1, close),
     state: fields[0] ?? "?",
     parentPid: Number(fields[1]),
+    sessionId: Number(fields[3]),
     startTime: Number(fields[19]),
   };
 }

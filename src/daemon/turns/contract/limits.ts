@@ -5,6 +5,7 @@ export interface TurnLimits {
   readonly turnTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly startTimeoutMs: number;
+  readonly exitTimeoutMs: number;
   readonly cancelGraceMs: number;
   readonly shutdownMs: number;
   readonly steerWaitMs: number;

@@ -47,7 +47,7 @@ export const INPUTS: Readonly<Record<InputType, string>> = {
   step_boundary: "the CLI stands between two steps",
   steer_wait_over: "`TURND_STEER_WAIT_MS` are over",
   stop_requested: "a cancel, the deletion of the session, or the shutdown of turnd",
-  watchdog_fired: "the start, idle or turn timeout",
+  watchdog_fired: "the start, idle, turn or exit timeout",
   output_limit_reached: "the CLI has printed more than `TURND_MAX_OUTPUT_BYTES` allows",
   halted: "what the process printed shows that it must not go on",
   log_failed: "the disk refused an event",
@@ -68,7 +68,7 @@ export const INPUTS: Readonly<Record<InputType, string>> = {
 export type RequestedStop = Extract<StopReason, "cancel" | "session_deleted" | "shutdown">;
 
 /** Why a watchdog fired. */
-export type WatchReason = Extract<StopReason, "start_timeout" | "idle_timeout" | "turn_timeout">;
+export type WatchReason = Extract<StopReason, "start_timeout" | "idle_timeout" | "turn_timeout" | "exit_timeout">;
 
 /** Why a turn's native session cannot be continued. */
 export type Degraded = NonNullable<TurnFile["degraded"]>;

@@ -22,6 +22,8 @@ export interface TurnFacts {
   readonly isDegraded: boolean;
   /** Why turnd's own request to the provider, before the process, was not answered. */
   readonly providerFault?: string;
+  /** The last that the process printed, in a few words. */
+  readonly lastSeen?: string;
 }
 
 /** The part of `turn.ended` that says what became of the turn. */
@@ -77,14 +79,17 @@ export function listCandidates({
   exit,
   isExitUnrecorded = false,
   providerFault,
+  lastSeen,
 }: TurnFacts): readonly Candidate[] {
   const stops = (...reasons: readonly StopReason[]): Candidate[] =>
-    reasons.map((reason) => fromStop(reason, reason === endedBy));
+    reasons.map((reason) => fromStop(reason, reason === endedBy, SILENCES.has(reason) ? lastSeen : undefined));
   const failure = ending?.failure;
   // A halt is what the process's end shows too.
   const cause = failure === undefined || failure === halt ? [] : [fromDraft(withProviderFault(failure, providerFault))];
   const isProven = failure?.isProven === true;
-  const hasExitedWell = isExitUnrecorded || (exit !== null && exit.code === (ending?.proof?.exitCode ?? 0));
+  // The exit of a process that turnd itself ended proves nothing, nor does it disprove.
+  const hasExitedWell =
+    isExitUnrecorded || endedBy !== null || (exit !== null && exit.code === (ending?.proof?.exitCode ?? 0));
   return [
     ...stops("cancel", "session_deleted"),
     halt === undefined ? { rule: "turnd/halt", on: "turnd" } : fromDraft(halt),
@@ -92,7 +97,7 @@ export function listCandidates({
     fromProof(hasExitedWell ? ending?.proof : undefined),
     ...stops("steer", "shutdown"),
     ...(isProven ? cause : []),
-    ...stops("start_timeout", "idle_timeout", "turn_timeout"),
+    ...stops("start_timeout", "idle_timeout", "turn_timeout", "exit_timeout"),
     fromDraft(KEEPER_LOST, endedBy === null && exit === null && !isExitUnrecorded),
     ...(isProven ? [] : cause),
   ];
@@ -109,9 +114,12 @@ function withProviderFault(draft: FailureDraft, fault: string | undefined): Fail
   };
 }
 
-function fromStop(reason: StopReason, hasHappened: boolean): Candidate {
+/** Of these the last that was printed shows what was waited for. */
+const SILENCES: ReadonlySet<StopReason> = new Set(["idle_timeout", "turn_timeout"]);
+
+function fromStop(reason: StopReason, hasHappened: boolean, lastSeen: string | undefined): Candidate {
   const { code, cancelledBy, message } = STOP_REASONS[reason];
-  if (cancelledBy === undefined) return fromDraft(toDraft(reason, code), hasHappened);
+  if (cancelledBy === undefined) return fromDraft(toDraft(reason, code, lastSeen), hasHappened);
   const cancelled = { rule: `turnd/${reason}`, on: "turnd", verdict: "cancelled", cancelledBy } as const;
   return hasHappened ? { ...cancelled, evidence: [{ source: "turnd", text: message }] } : cancelled;
 }

@@ -30,11 +30,20 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopMeaning>> = {
     code: "idle_timeout",
     message: "The CLI printed nothing new for too long and was ended by the idle timeout.",
   },
+  exit_timeout: {
+    code: "output_incomplete",
+    message: "The CLI went on running after the record that completes a turn and was ended by TURND_EXIT_TIMEOUT_MS.",
+  },
   turn_timeout: { code: "turn_timeout", message: "The turn ran longer than its timeout and was ended." },
 };
 
-/** The failure a stop reason means. */
-export function toDraft(reason: StopReason, code: FailureCode): FailureDraft {
-  const { message, remedy } = STOP_REASONS[reason];
+/**
+ * The failure a stop reason means.
+ *
+ * @param lastSeen - what the CLI printed last, where that says why it was silent
+ */
+export function toDraft(reason: StopReason, code: FailureCode, lastSeen?: string): FailureDraft {
+  const { message: said, remedy } = STOP_REASONS[reason];
+  const message = lastSeen === undefined ? said : `${said.slice(0, -1)}, and the last that it printed is ${lastSeen}.`;
   return { ...ownFailure(code, message, remedy), rule: `turnd/${reason}` };
 }

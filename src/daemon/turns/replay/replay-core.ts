@@ -103,6 +103,7 @@ export async function runReplayCore(recording: Recording, options: ReplayCoreOpt
       ...halts(cut?.aborted === true ? consumed.halt : (halted ?? consumed.halt)),
       exit,
       isDegraded: turn.degraded !== undefined || isLost,
+      ...(consumed.lastSeen === undefined ? {} : { lastSeen: consumed.lastSeen }),
       ...(turn.provider_fault === undefined ? {} : { providerFault: turn.provider_fault }),
     },
     consumed,

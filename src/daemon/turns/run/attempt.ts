@@ -2,6 +2,7 @@ import type { Outcome } from "../../executors/contract/translator.ts";
 import type { DriftWatch } from "../../executors/contract/records.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
 import { readExit, type Started } from "../../process/keeper/keeper.ts";
+import { findToolProcess } from "../../process/keeper/tool-process.ts";
 import { isCliRunning, stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
 import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions, type OutputReport } from "./consume.ts";
@@ -18,7 +19,7 @@ import { startWatch, type WatchOptions } from "./watch.ts";
 export interface AttemptParts extends BackfillParts {
   readonly limits: Pick<
     TurnLimits,
-    "startTimeoutMs" | "cancelGraceMs" | "shutdownMs" | "maxOutputBytes" | "maxLineBytes"
+    "startTimeoutMs" | "exitTimeoutMs" | "cancelGraceMs" | "shutdownMs" | "maxOutputBytes" | "maxLineBytes"
   >;
   readonly observer: Pick<TurnObserver, "processesSwept">;
   /** Aborts when turnd stops and its time for that is half over: what has a grace left is killed. */
@@ -80,9 +81,12 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
     await gone.promise;
     await Promise.allSettled([stopping, recovering]);
   }
+  let toolFreeMs = 0;
   const watch = startWatch({
     // What has ended before it is followed has ended in time: turnd may have been down since.
     ...(isCliRunning(options.started) ? clocksOf(parts, turn) : NO_CLOCKS),
+    isToolAtWork: () =>
+      translator.activity?.().hasOpenTool === true || findToolProcess(options.started, toolFreeMs) !== undefined,
     onFire: (reason) => void turn.send({ type: "watchdog_fired", reason }),
   });
   void turn.send({ type: "process_started", process: { stop, abandonOutput } });
@@ -124,10 +128,19 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   function notice(report: OutputReport): void {
     switch (report.type) {
       case "output_read":
-        watch.observe({ ...report.batch, request: report.request });
+        watch.observe({
+          ...report.batch,
+          request: report.request,
+          isComplete: translator.activity?.().isComplete === true,
+        });
         output.observe(report.batch);
         for (const [record, line] of unlooked) lookForDrift(record, line);
         unlooked = [];
+        break;
+      case "tool_free":
+        // What is read again after a restart was printed before now.
+        toolFreeMs =
+          executor.readTime?.(report.line.text) ?? (options.isCaughtUp() ? Date.now() - READ_WITHIN_MS : toolFreeMs);
         break;
       case "halted":
         parts.logger.warn({ turnId: turn.file.turn_id, rule: report.halt.rule }, "process halted");
@@ -211,13 +224,21 @@ async function sweepAll(
   }
 }
 
-type Clocks = Omit<WatchOptions, "onFire">;
+/** A record without a time of its own was printed so long ago at most: a tool may have been started since. */
+const READ_WITHIN_MS = 1_000;
 
-const NO_CLOCKS: Clocks = { startTimeoutMs: 0, idleTimeoutMs: 0, turnRemainingMs: undefined };
+type Clocks = Omit<WatchOptions, "onFire" | "isToolAtWork">;
+
+const NO_CLOCKS: Clocks = { startTimeoutMs: 0, idleTimeoutMs: 0, exitTimeoutMs: 0, turnRemainingMs: undefined };
 
 function clocksOf(parts: AttemptParts, turn: Turn): Clocks {
-  const { startTimeoutMs } = parts.limits;
-  return { startTimeoutMs, idleTimeoutMs: turn.file.idle_timeout_ms, turnRemainingMs: remainingMs(parts, turn) };
+  const { startTimeoutMs, exitTimeoutMs } = parts.limits;
+  return {
+    startTimeoutMs,
+    exitTimeoutMs,
+    idleTimeoutMs: turn.file.idle_timeout_ms,
+    turnRemainingMs: remainingMs(parts, turn),
+  };
 }
 
 /** Of a process that runs on while turnd is down, that time counts. */

@@ -25,6 +25,7 @@ async function concludeAttempt(run: CliRun, attempt: AttemptResult): Promise<Run
     ...(halt === undefined ? {} : { halt }),
     exit: attempt.exit,
     isDegraded: turn.file.degraded !== undefined,
+    ...(attempt.lastSeen === undefined ? {} : { lastSeen: attempt.lastSeen }),
     ...(turn.file.provider_fault === undefined ? {} : { providerFault: turn.file.provider_fault }),
   };
   // Asked while the room for the last event is still taken.

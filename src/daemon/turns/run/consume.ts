@@ -22,7 +22,9 @@ export type OutputReport =
   | { readonly type: "output_read"; readonly batch: OutputBatch; readonly request: RequestSign | undefined }
   /** The process must not go on; what it prints after this is not passed on. */
   | { readonly type: "halted"; readonly halt: FailureDraft }
-  | { readonly type: "step_boundary" };
+  | { readonly type: "step_boundary" }
+  /** What ran of tools before this line has ended. */
+  | { readonly type: "tool_free"; readonly line: OutputLine };
 
 export interface ConsumeOptions {
   readonly translator: Translator;
@@ -45,6 +47,8 @@ export interface Consumed {
   readonly hasEmitted: boolean;
   /** Why, in that case. */
   readonly degradedReason: string;
+  /** The last record that became an event, in a few words; undefined where none did. */
+  readonly lastSeen: string | undefined;
 }
 
 /**
@@ -58,6 +62,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
   let held: Translated | undefined = options.isHeldUntilBound ? { events: [], lines: [] } : undefined;
   let heldCharacters = 0;
   let halt: FailureDraft | undefined;
+  let last: TranslatedEvent | undefined;
 
   function stop(why: FailureDraft): void {
     halt = why;
@@ -93,9 +98,11 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
       for (const event of translation.events) {
         translated.events.push(event);
         translated.lines.push(line);
+        if (line.source === "stdout") last = event;
       }
       if (held !== undefined && translation.events.length > 0) heldCharacters += line.text.length;
       if (isRecord) isAtBoundary = translation.isStepBoundary === true;
+      if (translation.isToolFree === true) options.report({ type: "tool_free", line });
       if (translation.halt !== undefined) stop(translation.halt);
     }
     const passing = pass(translated);
@@ -118,7 +125,13 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
     await pass(rest);
   }
   const degradedReason = (halt ?? ending.failure)?.message ?? "The native session did not come back.";
-  return { ending, halt, counts, hasEmitted: !isLost, degradedReason };
+  return { ending, halt, counts, hasEmitted: !isLost, degradedReason, lastSeen: last && describeEvent(last) };
+}
+
+/** Shape: one clause without a semicolon, which goes into a sentence. */
+function describeEvent({ native, type, data }: TranslatedEvent): string {
+  const name = "name" in data && typeof data.name === "string" ? ` of ${data.name}` : "";
+  return `line ${native?.line ?? "unknown"} of stdout (${native?.type ?? type}${name})`;
 }
 
 const NEVER_NAMED = "The CLI printed more than a session's beginning and never named the session it was to go on with.";

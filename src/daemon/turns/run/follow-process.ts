@@ -3,6 +3,7 @@ import type { TranslatedEvent } from "../../executors/contract/translator.ts";
 import { takenLines } from "../crash-recovery/progress.ts";
 import { followAttempt } from "./attempt.ts";
 import type { CliRun } from "./cli-run.ts";
+import type { StopReason } from "../lifecycle/life.ts";
 import { describeHits } from "../environment/turn-group.ts";
 
 /** What a turn does while its process runs or is being stopped: follows it to its end, and logs what it did. */
@@ -33,10 +34,15 @@ export async function followProcess(run: CliRun, found: NonNullable<CliRun["foun
     parts.logger.error({ turnId: turn.file.turn_id, err: attempt.sweepError }, "processes left behind");
     await emitter.emitDaemonEvents([warningEvent("processes_left", attempt.sweepError.message)]);
   }
+  if (attempt.ending.proof !== undefined && END_BY_CLOCK.has(turn.life.stopReason)) {
+    await emitter.warnOnce("cli_did_not_exit", DID_NOT_EXIT);
+  }
   const hits = describeHits(parts, turn.file);
   if (hits !== undefined) await emitter.emitDaemonEvents([warningEvent("limit_reached", hits)]);
 }
 
+const END_BY_CLOCK: ReadonlySet<StopReason | undefined> = new Set(["exit_timeout", "idle_timeout", "turn_timeout"]);
+const DID_NOT_EXIT = "The CLI had completed the turn and did not exit: it was ended.";
 const OUTPUT_CUT = "The turn's events have become too many: the rest of what was printed is neither logged nor kept.";
 
 /** Before its event is logged: a turn that is stopped before the first output stays resumable. */

@@ -6,29 +6,45 @@ export interface WatchOptions {
   /** Milliseconds; 0 switches one off. */
   readonly startTimeoutMs: number;
   readonly idleTimeoutMs: number;
+  readonly exitTimeoutMs: number;
   /** What is left of the whole turn's time; negative when it is over already, undefined when it has no bound. */
   readonly turnRemainingMs: number | undefined;
+  /** Whether a tool is at work: silence is its own then. Asked only once it has been silent for long enough. */
+  readonly isToolAtWork: () => boolean;
   /** Called once. */
   readonly onFire: (reason: WatchReason) => void;
 }
 
-/** Three clocks over one process. */
+/** What was read, and what it shows. */
+export interface WatchedOutput extends Pick<OutputBatch, "stdoutBytes"> {
+  readonly request: RequestSign | undefined;
+  /** All that the turn needs was printed: nothing is missing but the exit. */
+  readonly isComplete: boolean;
+}
+
+/** Four clocks over one process. */
 export interface Watch {
   /** Takes note of what was read. */
-  observe(output: Pick<OutputBatch, "stdoutBytes"> & { readonly request: RequestSign | undefined }): void;
+  observe(output: WatchedOutput): void;
   /** Stops the clocks. Safe to call twice. */
   stop(): void;
 }
 
+/** How often a silent process is asked whether its tool still works. */
+const ASK_MS = 1_000;
+
 /**
- * Starts the watchdogs of a process: no first byte on stdout, no new byte on stdout, and the whole turn.
+ * Starts the watchdogs of a process: no first byte on stdout, no new byte on stdout while no tool works, no exit after the
+ * record that completes the turn, and the whole turn. Each is separate; the first to fire is the one that is reported.
  *
  * What a CLI logs before it works proves no start: one that hangs has logged that too. But while it waits for the model's first
- * answer, which CLI A's log shows, the provider is what is slow. An answer without a byte on stdout is none to anyone. Each is separate; the first to fire is the one that is reported.
+ * answer, which CLI A's log shows, the provider is what is slow. An answer without a byte on stdout is none to anyone.
  */
 export function startWatch(options: WatchOptions): Watch {
+  const { startTimeoutMs, idleTimeoutMs, exitTimeoutMs } = options;
   let stdoutBytes = 0;
   let isStopped = false;
+  let isStandingStill = false;
   const timers = new Map<WatchReason, NodeJS.Timeout>();
 
   function stop(): void {
@@ -40,21 +56,33 @@ export function startWatch(options: WatchOptions): Watch {
     stop();
     options.onFire(reason);
   }
-  function arm(reason: WatchReason, delayMs: number): void {
-    timers.set(reason, setTimeout(fire, Math.max(0, delayMs), reason));
-  }
-
-  function armStart(): void {
-    disarm("start_timeout");
-    if (options.startTimeoutMs > 0) arm("start_timeout", options.startTimeoutMs);
-  }
   function disarm(reason: WatchReason): void {
     clearTimeout(timers.get(reason));
     timers.delete(reason);
   }
+  function arm(reason: WatchReason, delayMs: number, expire: (reason: WatchReason) => void = fire): void {
+    disarm(reason);
+    timers.set(reason, setTimeout(expire, Math.max(0, delayMs), reason));
+  }
+  function armStart(): void {
+    if (startTimeoutMs > 0) arm("start_timeout", startTimeoutMs);
+  }
+  /** Once the tool has ended the CLI has all of its time again. */
+  function expireIdle(): void {
+    const wasStandingStill = isStandingStill;
+    isStandingStill = options.isToolAtWork();
+    if (isStandingStill) arm("idle_timeout", Math.min(ASK_MS, idleTimeoutMs), expireIdle);
+    else if (wasStandingStill) arm("idle_timeout", idleTimeoutMs, expireIdle);
+    else fire("idle_timeout");
+  }
+  function notePrinted(): void {
+    if (isStandingStill) arm("idle_timeout", idleTimeoutMs, expireIdle);
+    else timers.get("idle_timeout")?.refresh();
+    isStandingStill = false;
+  }
 
   armStart();
-  if (options.idleTimeoutMs > 0) arm("idle_timeout", options.idleTimeoutMs);
+  if (idleTimeoutMs > 0) arm("idle_timeout", idleTimeoutMs, expireIdle);
   if (options.turnRemainingMs !== undefined) arm("turn_timeout", options.turnRemainingMs);
 
   return {
@@ -64,8 +92,10 @@ export function startWatch(options: WatchOptions): Watch {
       else if (output.request === "answered") armStart();
       if (output.stdoutBytes > stdoutBytes) {
         stdoutBytes = output.stdoutBytes;
-        timers.get("idle_timeout")?.refresh();
+        notePrinted();
       }
+      if (!output.isComplete) disarm("exit_timeout");
+      else if (exitTimeoutMs > 0 && !timers.has("exit_timeout")) arm("exit_timeout", exitTimeoutMs);
     },
     stop,
   };

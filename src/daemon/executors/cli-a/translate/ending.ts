@@ -44,6 +44,13 @@ interface EndingInput {
   readonly stderr: readonly Fact[];
   readonly requestedSession: string | null;
   readonly nativeSessionId: string | null;
+  /** It has asked for an answer that it has not printed: what looks like the last step is not. */
+  readonly isBehind: boolean;
+}
+
+/** Whether the last record is what a finished answer ends with. */
+export function isProperlyFinished({ lastRecord, finish, error }: Ended): boolean {
+  return lastRecord === FINISH && finish?.reason === "stop" && error === undefined;
 }
 
 /**
@@ -55,14 +62,18 @@ interface EndingInput {
  * @see docs/contracts/cli-a.md §0, §5
  */
 export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "proof"> {
-  const { ended, outcome, stderr, requestedSession, nativeSessionId } = input;
+  const { ended, outcome, stderr, requestedSession, nativeSessionId, isBehind } = input;
   const { exit, wasStopped } = outcome;
   const { finish } = ended;
   // Source: cli-a/1.18.33/context-overflow-recovered.
   const successCode = ended.hasErrors && exit?.code === 1 ? 1 : 0;
-  const isProperlyLast = ended.lastRecord === FINISH && finish?.reason === "stop" && ended.error === undefined;
+  const isProperlyLast = isProperlyFinished(ended);
   const exits = toExitFacts(exit, isProperlyLast ? AFTER_COMPLETION : WITHOUT_COMPLETION);
-  if (isProperlyLast && exit?.code === successCode) {
+  // How a process ends that turnd itself ended is turnd's doing.
+  if (isProperlyLast && finish !== undefined && wasStopped && !isBehind) {
+    return { proof: { evidence: [toEvidence(toFinishFact(finish))], seenIn: "cli-a/1.3.2/text-answer" } };
+  }
+  if (isProperlyLast && finish !== undefined && exit?.code === successCode) {
     const evidence = [toFinishFact(finish), ...exits].map(toEvidence);
     return successCode === 0
       ? { proof: { evidence, seenIn: "cli-a/1.3.2/text-answer" } }

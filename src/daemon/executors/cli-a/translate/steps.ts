@@ -123,3 +123,8 @@ function toHalt(reason: string, line: number): FailureDraft {
     isProven: true,
   };
 }
+
+/** The part's own id; where it has none, its line names it within the turn. */
+export function nameMessage(id: string, { line }: Native): string {
+  return id === "" ? `line-${line}` : id;
+}

@@ -9,7 +9,7 @@ import type {
   TranslatorInput,
 } from "../../contract/translator.ts";
 import type { FailureDraft } from "../../contract/failures.ts";
-import { createEnded, describeRecovered, explainEnding, type Ended } from "./ending.ts";
+import { createEnded, describeRecovered, explainEnding, isProperlyFinished, type Ended } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "../failures/facts.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
 import { createRepeatFilter } from "../../classification/repeats.ts";
@@ -18,7 +18,7 @@ import { readRecord, RECOVERED, type CliARecord, type CliATool } from "../record
 import { createPrintedParts, recoverFromStore } from "./export-backfill.ts";
 import { createSessionGate } from "./session.ts";
 import { createStderrReader } from "./stderr.ts";
-import { createCompactionCount, createStepTracker } from "./steps.ts";
+import { createCompactionCount, createStepTracker, nameMessage } from "./steps.ts";
 import { isAutoRejected, readDenial, toPlan, toToolCall, toToolEnd } from "./tools.ts";
 
 const NOTHING: Translation = { events: [] };
@@ -182,9 +182,8 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
     if (read.kind === "unknown") return pushUnknown(line, read);
     const { record } = read;
     const { type } = record;
-    const at = line.number;
     const partId = "part" in record ? record.part.id : "";
-    const native: Native = partId === "" ? { line: at, type } : { line: at, type, id: partId };
+    const native: Native = { line: line.number, type, ...(partId === "" ? {} : { id: partId }) };
     const admitted = admit(record.sessionID, native);
     if (halt !== undefined) return { events: [], halt };
     noteLast(record.type, record.timestamp);
@@ -199,6 +198,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       events,
       // The last step's end is the turn's: what steers it comes next by itself.
       ...(record.type === "step_finish" && record.part.reason !== "stop" ? { isStepBoundary: true } : {}),
+      ...(record.type === "step_finish" || record.type === "step_start" ? { isToolFree: true } : {}),
       ...(halt === undefined ? {} : { halt }),
     };
   }
@@ -246,7 +246,14 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       stderr: facts,
       requestedSession,
       nativeSessionId: session.id(),
+      isBehind: isBehind(),
     });
+  }
+
+  /** An answer may end like the last one and be followed by others: to summarise, and to go on after that. */
+  function isBehind(): boolean {
+    const sessionId = session.id() ?? requestedSession;
+    return sessionId !== null && stderr.answersAsked(sessionId) > answers;
   }
 
   /** An error that says where its cause stands is read as that cause. */
@@ -271,29 +278,22 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       const sessionId = session.id() ?? requestedSession;
       if (sessionId === null || halt !== undefined) return undefined;
       if (outcome.wasStopped || outcome.exit?.code !== 0 || ended.lastRecord === "error") return undefined;
-      // An answer may end like the last one and be followed by others: to summarise, and to go on after that.
-      const isBehind = stderr.answersAsked(sessionId) > answers;
-      return isBehind || !isExplained(explain(outcome).failure) ? recoverFromStore(sessionId, parts) : undefined;
+      return isBehind() || !isExplained(explain(outcome).failure) ? recoverFromStore(sessionId, parts) : undefined;
     },
+    // A tool is printed only when it has ended.
+    activity: () => ({ isComplete: isProperlyFinished(ended) && !isBehind(), hasOpenTool: false }),
     end(outcome: Outcome): Ending {
-      const explained = explain(outcome);
-      const nativeSessionId = session.id();
       const usage = steps.usage();
       const costUsd = steps.costUsd();
       return {
         events: halt === undefined && stderr.rejections() === 0 ? rejectedTools : [],
         output,
-        nativeSessionId,
+        nativeSessionId: session.id(),
         isResumed: session.isResumed(),
         ...(usage === undefined ? {} : { usage }),
         ...(costUsd === 0 ? {} : { costUsd }),
-        ...explained,
+        ...explain(outcome),
       };
     },
   };
-}
-
-/** The part's own id; where it has none, its line names it within the turn. */
-function nameMessage(id: string, { line }: Native): string {
-  return id === "" ? `line-${line}` : id;
 }

@@ -30,7 +30,7 @@ interface EndingInput {
  * Decides whether a process completed its turn, and if not, why.
  *
  * Law 4: only exit code 0 and `turn.completed`, with no failure after it, are proof of success. Where turnd ended the process
- * itself, neither its exit nor what is missing proves anything; its own words still do.
+ * itself, neither its exit nor what is missing proves anything; its own records still do.
  * @see docs/contracts/cli-b.md §2.5
  */
 export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | "proof"> {
@@ -40,8 +40,10 @@ export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | 
   const isKnown = input.requestedSession === null || nativeSessionId !== null;
   const completed = isKnown ? ended.completed : undefined;
   const exits = toExitFacts(exit, completed !== undefined ? AFTER_COMPLETION : WITHOUT_COMPLETION);
-  if (completed !== undefined && exit?.code === 0) {
-    return { proof: { evidence: [completed, ...exits].map(toEvidence), seenIn: "cli-b/0.139.0/text-answer" } };
+  // How a process ends that turnd itself ended is turnd's doing.
+  if (completed !== undefined && (wasStopped || exit?.code === 0)) {
+    const evidence = [completed, ...(wasStopped ? [] : exits)].map(toEvidence);
+    return { proof: { evidence, seenIn: "cli-b/0.139.0/text-answer" } };
   }
   const printed = ended.failed ?? ended.error;
   const records = printed ?? (wasStopped ? ended.retryCause : undefined);

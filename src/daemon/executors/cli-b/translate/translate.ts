@@ -79,7 +79,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
         return bind(record.thread_id, native);
       case "turn.started":
         ended.completed = undefined;
-        return NOTHING;
+        return { events: [], isToolFree: true };
       case "item.started":
         return { events: startItem(record.item, native) };
       case "item.updated":
@@ -89,6 +89,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
           events: completeItem(record.item, native),
           // A message may be the turn's last: then what steers it comes next by itself, otherwise a call follows at once.
           isStepBoundary: tools.isIdle() && record.item.type !== "agent_message",
+          isToolFree: tools.isIdle(),
         };
       case "turn.completed":
         ended.completed = { source: "stdout", line: native.line, text: `"type":"${record.type}"` };
@@ -223,6 +224,7 @@ export function createCliBTranslator(input: TranslatorInput): Translator {
       if (halt !== undefined) return NOTHING;
       return line.source === "stdout" ? pushStdout(line) : { events: stderr.push(line) };
     },
+    activity: () => ({ isComplete: ended.completed !== undefined, hasOpenTool: !tools.isIdle() }),
     end(outcome: Outcome): Ending {
       const before = input.requestedSession === null ? NO_USAGE : input.usageBefore;
       const usage = usageAfter && before && subtractUsage(usageAfter, before);

@@ -1,0 +1,31 @@
+import { childrenOf, isRunning, readProcess, scanForChildren, type ProcessEntry } from "./process-table.ts";
+import type { Started } from "./keeper.ts";
+
+/** Of every Linux: the unit of times in /proc. @see sysconf(3) */
+const TICK_MS = 10;
+
+/**
+ * A process that the CLI started since, and that does a tool's work.
+ *
+ * Both CLIs give each shell tool a session of its own; what they keep beside themselves (MCP servers, git, searches) stays in
+ * theirs (measured, both CLIs). What a tool left behind has lost its parent, and is none.
+ *
+ * @param sinceMs - milliseconds since 1970: an older one belongs to something that has ended
+ */
+export function findToolProcess({ pid, pidStart }: Started, sinceMs: number): ProcessEntry | undefined {
+  const cli = readProcess(pid);
+  if (cli === undefined || !isRunning(cli) || cli.startTime !== pidStart) return undefined;
+  for (const child of childrenOf(pid) ?? scanForChildren(pid)) {
+    const entry = readProcess(child);
+    if (entry === undefined || !isRunning(entry) || entry.sessionId === cli.sessionId) continue;
+    if (toTimeMs(entry.startTime) > sinceMs) return entry;
+  }
+  return undefined;
+}
+
+/** When a process was started, by this one's own start in both clocks: some containers have another uptime. */
+function toTimeMs(startTime: number): number {
+  const own = readProcess(process.pid);
+  if (own === undefined) return Date.now();
+  return Date.now() - process.uptime() * 1_000 + (startTime - own.startTime) * TICK_MS;
+}
