@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, link, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, link, rm, writeFile } from "node:fs/promises";
 
 /**
  * Makes the administrator's password, once, in a file that its owner alone can read.
@@ -16,7 +16,7 @@ export async function makePassword(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error) || error.code !== "EEXIST") throw error;
-    if (((await stat(path)).mode & 0o077) !== 0) await chmod(path, 0o600);
+    // One that is open to others is closed by the service, which says so.
     return false;
   } finally {
     await rm(draft, { force: true });

@@ -70,16 +70,16 @@ export async function findExposed(directory: string): Promise<string[]> {
  *
  * A directory itself comes first: nothing in it can be reached from then on.
  * @param isDeep - with all that is in it, which a process that has entered it, or a second name of a file, still reaches
- * @returns how many were open
+ * @returns how many others could reach: PGlite leaves files of a wide mode in its closed directory
  * @throws {DataDirectoryExposed} where another user owns one
  */
 export async function closeToOthers(path: string, { isDeep }: { readonly isDeep: boolean }): Promise<number> {
   await assertOurs(path);
   const real = await realpath(path).catch(ifMissing);
-  return real === undefined ? 0 : closeEntry(real, isDeep);
+  return real === undefined ? 0 : closeEntry(real, isDeep, true);
 }
 
-async function closeEntry(path: string, isDeep: boolean): Promise<number> {
+async function closeEntry(path: string, isDeep: boolean, isReachable: boolean): Promise<number> {
   const found = await lstat(path).catch(ifMissing);
   // A link has no mode, and leads nowhere that this does not come to by itself.
   if (found === undefined || found.isSymbolicLink()) return 0;
@@ -87,12 +87,14 @@ async function closeEntry(path: string, isDeep: boolean): Promise<number> {
   const self = process.getuid?.();
   let count = 0;
   // A volume's top may be root's where the service is not: root decides who enters it.
-  if ((found.mode & 0o077) !== 0 && found.uid === self) {
+  const isOpen = (found.mode & 0o077) !== 0;
+  if (isOpen && found.uid === self) {
     await setMode(path, found.mode & 0o700);
-    count += 1;
+    // A second name may be anywhere.
+    if (isReachable || (!found.isDirectory() && found.nlink > 1)) count += 1;
   }
   if (!isDeep || !found.isDirectory()) return count;
-  for (const name of await readdir(path)) count += await closeEntry(join(path, name), true);
+  for (const name of await readdir(path)) count += await closeEntry(join(path, name), true, isReachable && isOpen);
   return count;
 }
 

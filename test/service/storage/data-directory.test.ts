@@ -139,3 +139,15 @@ test("a lock in whose place a link is empties nothing", async () => {
   await expect(holdDataDirectory(join(data, "lock"))).rejects.toThrow("ELOOP");
   expect(readFileSync(join(data, "kept"), "utf8")).toBe("kept");
 });
+
+test("files of a wide mode in a closed directory are closed without an alarm, but for one with a second name", async () => {
+  const parent = temporaryDirectory(onTestFinished);
+  const data = join(parent, "data");
+  mkdirSync(join(data, "pglite"), { recursive: true });
+  chmodSync(join(data, "pglite"), 0o700);
+  for (const name of ["one", "two"]) writeFileSync(join(data, "pglite", name), "x");
+  for (const name of ["one", "two"]) chmodSync(join(data, "pglite", name), 0o666);
+  linkSync(join(data, "pglite/two"), join(parent, "kept"));
+  expect(await protectDataDirectory(data)).toEqual([{ path: join(data, "pglite"), entries: 1 }]);
+  expect(openIn(join(data, "pglite"))).toEqual([]);
+});
