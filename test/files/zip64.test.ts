@@ -85,6 +85,7 @@ test("many directories behind a file that is still compressed are not begun one 
       readSome: () => Promise.resolve(pieces.shift() ?? Buffer.alloc(0)),
       write: () => Promise.resolve(),
       stalled: new AbortController().signal,
+      giveUp: () => undefined,
       end: () => Promise.resolve(true),
     }),
   );
@@ -105,6 +106,7 @@ test("a tree of more entries than two bytes can count has its count in eight, an
       readSome: () => Promise.reject(new Error("there is no file")),
       write: () => Promise.resolve(),
       stalled: new AbortController().signal,
+      giveUp: () => undefined,
       end: () => Promise.resolve(true),
     }),
   );

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { FileEntry } from "../../protocol/index.ts";
+import { ProblemError, type FileEntry } from "../../protocol/index.ts";
 import { WorkerError, type FileWorker } from "../process/user-files/file-worker.ts";
 import { readEntry, readListed } from "./entry-line.ts";
 import { encodePath, pathBelow, type WorkspacePath } from "./file-path.ts";
@@ -17,7 +17,7 @@ export interface FileServiceOptions extends WorkerOptions {
 }
 
 export function createFileService(options: FileServiceOptions): FileService {
-  const start = createWorkers(options);
+  const { start, isInUse, end } = createWorkers(options);
 
   async function find(where: Workspace, path: WorkspacePath): Promise<FoundFile> {
     const worker = await start(where, path, "look");
@@ -44,14 +44,22 @@ export function createFileService(options: FileServiceOptions): FileService {
         ...(version === undefined ? [] : [`version=${version}`]),
       ]);
     },
+    isInUse,
+    async endSession(sessionId) {
+      await end(sessionId, new ProblemError("session_not_found", `session ${sessionId} was deleted meanwhile`));
+    },
   };
 }
 
-/** A task that is answered in one line. */
+/** A task that is answered in one line, once it is done. */
 async function once(start: StartWorker, ...task: Parameters<StartWorker>): Promise<string> {
   const worker = await start(...task);
   try {
-    return await expectLine(worker);
+    for (;;) {
+      const line = await expectLine(worker);
+      // It came in time, which is all that it says.
+      if (line !== "progress") return line;
+    }
   } catch (error) {
     throw asRefusal(error);
   } finally {

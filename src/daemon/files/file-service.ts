@@ -29,6 +29,8 @@ export interface FileCondition {
 export interface Workspace {
   readonly sessionId: string;
   readonly workspace: string;
+  /** Aborts when nobody waits for an answer any more: what is done for it ends. A write ends with its body. */
+  readonly left?: AbortSignal;
 }
 
 /** The files of sessions' workspaces. Everything is done by processes of the CLIs' user, and no link is followed. */
@@ -53,4 +55,8 @@ export interface FileService {
     path: WorkspacePath,
     options: FileCondition & { readonly isRecursive: boolean },
   ): Promise<void>;
+  /** Whether something is done in the workspace of a session. */
+  isInUse(sessionId: string): boolean;
+  /** Ends what is done in the workspace of a session that has been deleted. Resolves when nothing of it is left. */
+  endSession(sessionId: string): Promise<void>;
 }

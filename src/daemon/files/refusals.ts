@@ -1,6 +1,7 @@
 import { ProblemError, type ProblemCode } from "../../protocol/index.ts";
 import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import { WorkerError } from "../process/user-files/file-worker.ts";
+import { showName } from "./file-path.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
@@ -11,14 +12,18 @@ const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   ELOOP: ["file_not_found", "a part of the path is a link, which is not followed"],
   EACCES: ["file_forbidden", "the user of the CLIs may not do that"],
   EPERM: ["file_forbidden", "the user of the CLIs may not do that"],
-  EROFS: ["file_forbidden", "the workspace is read-only"],
+  EROFS: ["file_forbidden", "the file system is read-only"],
+  EBUSY: ["file_forbidden", "the system uses it, as a mount point for example"],
   EEXIST: ["precondition_failed", "something is at this path already"],
   EISDIR: ["file_type_mismatch", "a directory is at this path"],
   ENOTEMPTY: ["directory_not_empty", "the directory is not empty; `recursive=true` removes all below it"],
   ENAMETOOLONG: ["invalid_path", "the path cannot be used: the file system takes no name as long as that"],
-  ENOSPC: ["storage_full", "the disk of the workspace is full; nothing of the file is left"],
-  EDQUOT: ["storage_full", "the quota of the workspace is used up; nothing of the file is left"],
+  ENOSPC: ["storage_full", "the disk of the workspace is full; nothing is left of a file that did not fit"],
+  EDQUOT: ["storage_full", "the quota of the workspace is used up; nothing is left of a file that did not fit"],
   EFBIG: ["archive_too_large", "the tree has more entries than TURND_MAX_ARCHIVE_ENTRIES allows"],
+  EIO: ["transfer_failed", "the disk of the workspace reports an error (EIO)"],
+  filled: ["directory_not_empty", "a process keeps filling the directory while it is removed: end the process first"],
+  moved: ["transfer_failed", "a process moved a directory while it was removed"],
   present: ["precondition_failed", "something is at this path already"],
   changed: ["precondition_failed", "the file is not there, or is no longer the one that If-Match names"],
 };
@@ -36,10 +41,12 @@ export function refusalOf(answer: string): ProblemError {
   if (answer.startsWith("kind ")) {
     return new ProblemError("file_type_mismatch", `at this path there is no file but: ${answer.slice("kind ".length)}`);
   }
-  if (EXHAUSTED.has(answer)) {
-    return new ProblemError("resources_exhausted", `the system has no room for it: ${answer}`, {}, RETRY_AFTER_SECONDS);
+  const [name = "", path] = answer.split(" ");
+  if (EXHAUSTED.has(name)) {
+    return new ProblemError("resources_exhausted", `the system has no room for it: ${name}`, {}, RETRY_AFTER_SECONDS);
   }
-  const [code, message] = REFUSALS[answer] ?? failed(`it answered ${answer}`);
+  const [code, reason] = REFUSALS[name] ?? failed(`it answered ${name}`);
+  const message = path === undefined ? reason : `${reason}: ${showName(Buffer.from(path, "hex"))}`;
   return new ProblemError(code, message, {}, code === "transfer_failed" ? RETRY_AFTER_SECONDS : undefined);
 }
 

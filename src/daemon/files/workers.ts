@@ -25,11 +25,21 @@ export type StartWorker = (
   options?: readonly string[],
 ) => Promise<FileWorker>;
 
+export interface Workers {
+  readonly start: StartWorker;
+  /** Whether something works on the files of that session. */
+  isInUse(sessionId: string): boolean;
+  /** Resolves when nothing works on the files of that session any more; who waits for it is told why. */
+  end(sessionId: string, reason: Error): Promise<void>;
+}
+
 const RETRY_AFTER_SECONDS = 1;
 
-export function createWorkers({ runAs, maxTransfers, stallMs }: WorkerOptions): StartWorker {
+export function createWorkers({ runAs, maxTransfers, stallMs }: WorkerOptions): Workers {
   let open = 0;
-  return async ({ workspace }, path, task, options = []) => {
+  const working = new Map<FileWorker, string>();
+
+  const start: StartWorker = async ({ sessionId, workspace, left }, path, task, options = []) => {
     if (open >= maxTransfers) {
       const message = `${maxTransfers} requests for files are being answered, the limit of TURND_MAX_TRANSFERS`;
       throw new ProblemError("too_many_transfers", message, {}, RETRY_AFTER_SECONDS);
@@ -42,11 +52,31 @@ export function createWorkers({ runAs, maxTransfers, stallMs }: WorkerOptions): 
     };
     try {
       const worker = await startFileWorker({ runAs, task, workspace, path: path.bytes, options, stallMs });
-      return { ...worker, end: () => worker.end().finally(release) };
+      const leave = (): void => worker.giveUp(new WorkerError("its client has left"));
+      left?.addEventListener("abort", leave, { once: true });
+      if (left?.aborted === true) leave();
+      const done = (): void => {
+        left?.removeEventListener("abort", leave);
+        working.delete(tracked);
+        release();
+      };
+      const tracked = { ...worker, end: () => worker.end().finally(done) };
+      working.set(tracked, sessionId);
+      return tracked;
     } catch (error) {
       release();
       throw asRefusal(error);
     }
+  };
+
+  return {
+    start,
+    isInUse: (sessionId) => [...working.values()].includes(sessionId),
+    async end(sessionId, reason) {
+      const found = [...working].filter(([, id]) => id === sessionId).map(([worker]) => worker);
+      for (const worker of found) worker.giveUp(reason);
+      await Promise.all(found.map((worker) => worker.end()));
+    },
   };
 }
 

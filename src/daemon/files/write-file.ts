@@ -32,7 +32,9 @@ export function createWriter({ start, maxFileBytes, logger }: WriterParts): File
     }
   }
 
-  return async (where, path, body, { isAbsent, version, isExecutable }) => {
+  return async ({ sessionId, workspace }, path, body, { isAbsent, version, isExecutable }) => {
+    // Without what tells that the client has left: its body does, and what was written is taken back then.
+    const where = { sessionId, workspace };
     const name = `new=.turnd-upload-${randomUUID()}`;
     const worker = await start(where, path, "write", [
       name,

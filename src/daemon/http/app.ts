@@ -121,7 +121,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     await scope.register(diffRoutes, { service });
     await scope.register(replayRoutes, { service, closing: streams.closing, refuseWhenStopping });
     await scope.register(recordingRoutes, { service, streams });
-    await scope.register(sessionRoutes, { service, refuseWhenStopping });
+    await scope.register(sessionRoutes, { service, files: options.files, refuseWhenStopping });
     await scope.register(fileRoutes, { service, files: options.files, maxFileBytes: options.maxFileBytes });
   });
   await app.register(executorRoutes, { service });

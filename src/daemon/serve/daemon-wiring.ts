@@ -67,10 +67,20 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
     terminal = await wireTerminal({ ...options, parts, browserSessions });
     const { service: shells, site, close: closeTerminal } = terminal;
     if (site !== undefined) logger.info({ url: describeAddress(site) }, "terminal listening");
+    const files = createFileService({
+      runAs: toRunAs(settings.runAs, options.sandboxDirectory),
+      maxFileBytes: values.TURND_MAX_FILE_BYTES,
+      maxTransfers: values.TURND_MAX_TRANSFERS,
+      stallMs: values.TURND_TRANSFER_STALL_MS,
+      maxArchiveEntries: values.TURND_MAX_ARCHIVE_ENTRIES,
+      logger,
+    });
     hasTurns = true;
     const service = await startTurnService({
       ...parts,
-      isInUse: (sessionId) => shells.list().some(({ session_id: id, exit }) => id === sessionId && exit === undefined),
+      isInUse: (sessionId) =>
+        files.isInUse(sessionId) ||
+        shells.list().some(({ session_id: id, exit }) => id === sessionId && exit === undefined),
     });
     let isShuttingDown = false;
     const app = await createApp({
@@ -79,14 +89,7 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
       executorAliases: aliasesOf(executors),
       terminal: shells,
       browserSessions,
-      files: createFileService({
-        runAs: toRunAs(settings.runAs, options.sandboxDirectory),
-        maxFileBytes: values.TURND_MAX_FILE_BYTES,
-        maxTransfers: values.TURND_MAX_TRANSFERS,
-        stallMs: values.TURND_TRANSFER_STALL_MS,
-        maxArchiveEntries: values.TURND_MAX_ARCHIVE_ENTRIES,
-        logger,
-      }),
+      files,
       maxFileBytes: values.TURND_MAX_FILE_BYTES,
       host: values.TURND_HOST,
       hosts: values.TURND_HOSTS,

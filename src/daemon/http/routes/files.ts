@@ -1,3 +1,4 @@
+import type { FastifyReply } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import {
@@ -63,9 +64,12 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
 
-  const workspaceOf = (sessionId: string): Workspace => {
+  const workspaceOf = (sessionId: string, { raw }: FastifyReply): Workspace => {
     const { workspace } = service.getSession(sessionId);
-    return { sessionId, workspace };
+    const left = new AbortController();
+    raw.once("close", () => left.abort());
+    if (raw.destroyed) left.abort();
+    return { sessionId, workspace, left: left.signal };
   };
 
   const root = {
@@ -80,7 +84,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
   for (const url of ["/v1/sessions/:session_id/files", "/v1/sessions/:session_id/files/"]) {
     const schema = url.endsWith("/") ? { ...root, hide: true } : root;
     app.get(url, { schema, exposeHeadRoute: false }, async ({ params, query, raw }, reply) => {
-      const open = await files.find(workspaceOf(params.session_id), readPath(""));
+      const open = await files.find(workspaceOf(params.session_id, reply), readPath(""));
       return sendFound(reply, open, { headers: raw.headers, query, method: "GET" });
     });
   }
@@ -114,7 +118,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
       schema,
       exposeHeadRoute: false,
       async handler({ params, query, raw, originalUrl }, reply) {
-        const open = await files.find(workspaceOf(params.session_id), readPath(readFilePath(originalUrl)));
+        const open = await files.find(workspaceOf(params.session_id, reply), readPath(readFilePath(originalUrl)));
         return sendFound(reply, open, { headers: raw.headers, query, method });
       },
     });
@@ -147,7 +151,7 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
   const isUpload = { config: { isUpload: true } };
   app.put("/v1/sessions/:session_id/files/:path", { schema: write, ...isUpload }, async (request, reply) => {
     const { params, headers, query, raw, originalUrl } = request;
-    const where = workspaceOf(params.session_id);
+    const where = workspaceOf(params.session_id, reply);
     const path = readPath(readFilePath(originalUrl));
     refuseEncoded(raw.headers);
     const condition = readCondition(headers);
@@ -168,20 +172,23 @@ export const fileRoutes: FastifyPluginAsyncZod<FileRoutesOptions> = async (app, 
     tags,
     operationId: "removeFile",
     summary: "Remove a file, link or directory",
-    description: "A link is removed, and not what it leads to. `If-Match` removes that version of a file alone.",
+    description:
+      "A link is removed, and not what it leads to. `If-Match` removes that version of a file alone. With " +
+      "`recursive=true` it is answered when all is gone, however long that takes; where something cannot be removed, " +
+      "everything else is, and the answer names the first. It ends when its client leaves.",
     params: FilePath,
     headers: FileChangeHeaders,
     querystring: FileRemovalQuery,
     response: {
       204: z.undefined().describe("It is gone."),
-      ...refusals(...ALWAYS, ...BUSY, "directory_not_empty", "precondition_failed"),
+      ...refusals(...ALWAYS, ...BUSY, "directory_not_empty", "precondition_failed", "storage_full"),
     },
   } as const;
   app.delete(
     "/v1/sessions/:session_id/files/:path",
     { schema: remove },
     async ({ params, headers, query, originalUrl }, reply) => {
-      const where = workspaceOf(params.session_id);
+      const where = workspaceOf(params.session_id, reply);
       const path = readPath(readFilePath(originalUrl));
       await files.remove(where, path, { ...readCondition(headers), isRecursive: query.recursive === true });
       return reply.code(204).send();

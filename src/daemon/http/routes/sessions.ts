@@ -1,11 +1,13 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { Session, SessionList, SessionPath, SessionRequest, SessionsQuery } from "../../../protocol/index.ts";
+import type { FileService } from "../../files/file-service.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 import { refusals } from "../refusals.ts";
 
 export interface SessionRoutesOptions {
   readonly service: TurnService;
+  readonly files: Pick<FileService, "endSession">;
   /** @throws {ProblemError} shutting_down */
   readonly refuseWhenStopping: () => void;
 }
@@ -14,7 +16,7 @@ const tags = ["sessions"];
 
 /** `/v1/sessions`. */
 export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async (app, options) => {
-  const { service, refuseWhenStopping } = options;
+  const { service, files, refuseWhenStopping } = options;
 
   const create = {
     tags,
@@ -68,6 +70,8 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async 
   };
   app.delete("/v1/sessions/:session_id", { schema: remove }, async ({ params }, reply) => {
     await service.deleteSession(params.session_id);
+    // Law: nothing outlives its turn. Neither does what works on files outlive its session.
+    await files.endSession(params.session_id);
     return reply.code(204).send();
   });
 };

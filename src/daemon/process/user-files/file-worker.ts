@@ -23,8 +23,10 @@ export interface FileWorker {
   readSome(max: number): Promise<Buffer>;
   /** Resolves when there is room for more. @throws {WorkerError} where it reads nothing any more */
   write(bytes: Buffer): Promise<void>;
-  /** Aborts when it has made no progress for too long. */
+  /** Aborts when it has made no progress for too long, or is given up. */
   readonly stalled: AbortSignal;
+  /** Ends it at once: nobody waits for it any more. */
+  giveUp(reason: Error): void;
   /** Lets it give up what is not finished, then ends it. @returns whether it ended by itself */
   end(): Promise<boolean>;
 }
@@ -58,10 +60,11 @@ export async function startFileWorker(task: FileTask): Promise<FileWorker> {
 
 function wrap(child: UserProcess, stallMs: number): FileWorker {
   const stalled = new AbortController();
-  const timer = setTimeout(() => {
-    stalled.abort(new WorkerError(`nothing moved for ${stallMs} ms`));
+  const giveUp = (reason: Error): void => {
+    stalled.abort(reason);
     child.end();
-  }, stallMs);
+  };
+  const timer = setTimeout(() => giveUp(new WorkerError(`nothing moved for ${stallMs} ms`)), stallMs);
   const chunks: AsyncIterator<Buffer> = child.stdout.iterator({ destroyOnReturn: false });
   let rest: Buffer = Buffer.alloc(0);
 
@@ -75,6 +78,7 @@ function wrap(child: UserProcess, stallMs: number): FileWorker {
 
   return {
     stalled: stalled.signal,
+    giveUp,
     async readLine() {
       let end = rest.indexOf(0x0a);
       while (end === -1) {
