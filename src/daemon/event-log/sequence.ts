@@ -5,7 +5,11 @@ import { stringifyRedacted } from "./redact-value.ts";
 import { redactCut, type Redact } from "./redact.ts";
 
 /** An event before it has its place. */
-export type NewEvent = TurnEvent & { readonly native?: Native | undefined };
+export type NewEvent = TurnEvent & {
+  readonly native?: Native | undefined;
+  /** Where it is not dated when it is written: with what is written beside it. */
+  readonly at?: string;
+};
 
 /** What every line of a turn's events is made with. */
 export interface SequenceOptions {
@@ -70,7 +74,7 @@ export function createSequence(options: SequenceOptions, start?: SequenceStart):
 
   return {
     render(events) {
-      const stamp = `"at":"${now()}",${ids}`;
+      const stamp = `"at":"${events[0]?.at ?? now()}",${ids}`;
       let text = "";
       let pieces: Rendered[] = [];
       lines.clear();

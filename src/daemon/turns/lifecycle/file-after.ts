@@ -17,7 +17,7 @@ export function fileAfter(file: TurnFile, life: Life, input: Input): TurnFile {
     }
     case "start_given_up": {
       // A replay whose start is on the disk goes on where it was: nothing of this one was played.
-      const { started_at: _, ...rest } = file;
+      const { started_at: _at, started_boot: _boot, ...rest } = file;
       return file.replay === undefined ? file : rest;
     }
     case "resume_lost":

@@ -75,7 +75,10 @@ export type Degraded = NonNullable<TurnFile["degraded"]>;
 
 /** What `turn.json` says of a start. */
 export type StartFacts = Required<Pick<TurnFile, "started_at">> &
-  Pick<TurnFile, "cli_name" | "cli_version" | "args" | "requested_session" | "usage_before" | "provider_fault">;
+  Pick<
+    TurnFile,
+    "started_boot" | "cli_name" | "cli_version" | "args" | "requested_session" | "usage_before" | "provider_fault"
+  >;
 
 /** What is kept of an end. */
 export interface End {

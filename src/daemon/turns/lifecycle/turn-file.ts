@@ -60,6 +60,8 @@ export const TurnFile = z.object({
   /** Turns are taken in this order; it only grows, across restarts too. */
   order: z.int().nonnegative(),
   started_at: z.iso.datetime().optional(),
+  /** The same moment in milliseconds of that boot of the machine; absent in turns of an earlier turnd. */
+  started_boot: z.object({ id: z.string(), ms: z.number() }).optional(),
   /** What the CLI is called in the image that ran it, and its version there. */
   cli_name: z.string().optional(),
   cli_version: z.string().optional(),

@@ -18,6 +18,7 @@ import { isStorageError } from "../../storage/storage-error.ts";
 import { writeResult } from "./result-file.ts";
 import { toFailureOfOurs, type RunOutcome } from "./run-outcome.ts";
 import type { End } from "../lifecycle/inputs.ts";
+import { ranForMs } from "../lifecycle/ran-for.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { timeEnd } from "./time-end.ts";
 import { withoutSecrets } from "../store/without-secrets.ts";
@@ -84,7 +85,7 @@ export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { fact
   if (ran !== undefined) await quietly(parts, turn, () => saveNativeState(parts, turn, ran.ending));
   const { at, durationMs } = timeEnd({
     startedAt: turn.file.started_at ?? turn.file.created_at,
-    ranMs: turn.preparedMs === undefined ? undefined : performance.now() - turn.preparedMs,
+    ranMs: ranForMs(turn),
     now: parts.now(),
   });
   const makeData = (before: LogSoFar): TurnEndedData =>
@@ -153,7 +154,7 @@ async function logEnd(
     let data = makeData({ events: log.lastSeq(), digest: log.digest() });
     try {
       await log.appendLast(
-        (before) => ({ type: "turn.ended", data: (data = makeData(before)) }),
+        (before) => ({ type: "turn.ended", data: (data = makeData(before)), at: end.at }),
         () => {
           void turn.send({ type: "end_logged", end: { ...end, status: data.status } });
           parts.observer.eventsWritten(countedExecutor(turn.file), 1);

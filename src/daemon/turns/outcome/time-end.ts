@@ -7,8 +7,7 @@ export interface EndTime {
 /**
  * Dates a turn's end: it is never before its start, and how long it ran does not change with the clock.
  *
- * @param ranMs - since its start, by a clock that nobody sets; undefined where another daemon started it: then only the clock
- * tells
+ * @param ranMs - since its start, by a clock that nobody sets; undefined where there is none: then only the clock tells
  */
 export function timeEnd(known: {
   readonly startedAt: string;

@@ -12,6 +12,7 @@ import { environmentOf, type CliEnvironmentParts } from "../environment/cli-envi
 import { executorOf } from "../readiness/executors.ts";
 import { appendLines, finishAppending } from "./pending-lines.ts";
 import type { Turn } from "../lifecycle/turn.ts";
+import { ranForMs } from "../lifecycle/ran-for.ts";
 import { makeGroup } from "../environment/turn-group.ts";
 import { startTimeLimit } from "../../process/time-limit.ts";
 
@@ -110,10 +111,11 @@ async function readStored(
   }
 }
 
-function limitMs(parts: BackfillParts, { file }: Turn): number {
-  const { timeout_ms: timeoutMs, started_at: startedAt } = file;
+function limitMs(parts: BackfillParts, turn: Turn): number {
+  const { timeout_ms: timeoutMs, started_at: startedAt } = turn.file;
   if (timeoutMs === 0 || startedAt === undefined) return LIMIT_MS;
-  return Math.max(0, Math.min(LIMIT_MS, Date.parse(startedAt) + timeoutMs - parts.now().getTime()));
+  const ranMs = ranForMs(turn) ?? parts.now().getTime() - Date.parse(startedAt);
+  return Math.max(0, Math.min(LIMIT_MS, timeoutMs - ranMs));
 }
 
 /** Ends what runs there, and removes what it has left. */

@@ -15,6 +15,7 @@ import type { Progress } from "../crash-recovery/progress.ts";
 import { runReplayCore } from "./replay-core.ts";
 import { neverRan, storageFault, type RunOutcome } from "../outcome/run-outcome.ts";
 import type { TurnProcess } from "../lifecycle/inputs.ts";
+import { startedNow } from "../lifecycle/ran-for.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 
 export interface PlayParts {
@@ -36,7 +37,7 @@ export async function playTurn(parts: PlayParts, open: OpenTurn): Promise<RunOut
   if (replay === undefined) throw new Error(`turn ${turn.file.turn_id} is no replay`);
   const hasBegun = turn.file.started_at !== undefined;
   if (!hasBegun && replay.has_run && turn.life.stopReason === undefined) {
-    await turn.send({ type: "prepared", start: { started_at: parts.now().toISOString() } });
+    await turn.send({ type: "prepared", start: startedNow(parts.now()) });
   }
   // Asked to end before anything was played: also while the start was written.
   const { stopReason } = turn.life;

@@ -12,6 +12,7 @@ import { executorOf } from "../readiness/executors.ts";
 import { recoverOutput, type BackfillParts } from "../output-backfill/backfill-output.ts";
 import { boundOutput } from "./output-bound.ts";
 import type { StopOrder } from "../lifecycle/inputs.ts";
+import { ranForMs } from "../lifecycle/ran-for.ts";
 import { LAST_LINES_MS, type Turn } from "../lifecycle/turn.ts";
 import { markOf } from "../environment/turn-group.ts";
 import { startWatch, type WatchOptions } from "./watch.ts";
@@ -245,5 +246,5 @@ function clocksOf(parts: AttemptParts, turn: Turn): Clocks {
 function remainingMs(parts: AttemptParts, turn: Turn): number | undefined {
   if (turn.file.timeout_ms === 0) return undefined;
   const startedAt = turn.file.started_at === undefined ? parts.now() : new Date(turn.file.started_at);
-  return turn.file.timeout_ms - (parts.now().getTime() - startedAt.getTime());
+  return turn.file.timeout_ms - (ranForMs(turn) ?? parts.now().getTime() - startedAt.getTime());
 }

@@ -13,6 +13,7 @@ import { changeHome, type HomeCommand, type HomeWriter } from "../../process/use
 import { recordAfter, recordBefore, type ChangeParts } from "../changes/record-changes.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { StartFacts } from "../lifecycle/inputs.ts";
+import { startedNow } from "../lifecycle/ran-for.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { makeGroup } from "../environment/turn-group.ts";
 import { serversOf } from "../admission/session-servers.ts";
@@ -103,7 +104,8 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   });
   const providerFault = findProviderFault();
   const start: StartFacts = {
-    started_at: options.startedAt ?? parts.now().toISOString(),
+    // Another attempt goes on with the first one's start, by both clocks.
+    ...(options.startedAt === undefined ? startedNow(parts.now()) : { started_at: options.startedAt }),
     cli_name: cliName,
     cli_version: options.version,
     args,
