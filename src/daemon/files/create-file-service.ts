@@ -78,6 +78,7 @@ function found(
   return {
     entry,
     stallMs,
+    stalled: worker.stalled,
     async *read(offset, length) {
       await command(`read ${offset} ${length}`);
       for (let left = length; left > 0;) {

@@ -7,6 +7,8 @@ export interface FoundFile {
   readonly entry: FileEntry;
   /** How long a reader may take no byte. */
   readonly stallMs: number;
+  /** Aborts when the process is ended, since no byte of it was taken for so long or since its session is gone. */
+  readonly stalled: AbortSignal;
   /** Bytes of a file, at the reader's speed. Ends with an error where the file became shorter meanwhile. */
   read(offset: number, length: number): AsyncIterable<Buffer>;
   /** A page of a directory. */

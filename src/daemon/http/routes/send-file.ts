@@ -29,7 +29,11 @@ export async function sendFound(reply: FastifyReply, open: FoundFile, request: R
     body.once("close", () => void open.close());
     const { raw } = reply;
     // The end of the process that reads the file is noticed only by a client that takes its bytes.
-    raw.setTimeout(open.stallMs, () => raw.destroy());
+    const giveUp = (): void => void raw.destroy();
+    open.stalled.addEventListener("abort", giveUp, { once: true });
+    if (open.stalled.aborted) giveUp();
+    // For what waits in the connection when the process has read all of it.
+    raw.setTimeout(open.stallMs, giveUp);
     return reply.send(body);
   } finally {
     if (!isSending) await open.close();
