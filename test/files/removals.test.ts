@@ -30,6 +30,9 @@ function makeTree(path: string, { files, depth = 0 }: { readonly files: number; 
   execFileSync(command, args);
 }
 
+/** Trees that are large enough to be met in the middle take their time where others work too. */
+const LARGE = { timeout: 300_000 };
+
 const remove = (api: FilesApp, path: string, signal?: AbortSignal): Promise<Response> =>
   api.ask(`/${path}?recursive=true`, { method: "DELETE", ...(signal === undefined ? {} : { signal }) });
 
@@ -153,7 +156,7 @@ test.each([
   expect(refusalOf(answer)).toMatchObject({ status, code, message });
 });
 
-test("a removal ends when its client leaves", async () => {
+test("a removal ends when its client leaves", LARGE, async () => {
   const api = await createFilesApp();
   makeTree(join(api.workspace, "left-by-client"), { files: 20_000 });
   const client = new AbortController();
@@ -165,7 +168,7 @@ test("a removal ends when its client leaves", async () => {
   expect(readdirSync(join(api.workspace, "left-by-client")).length).toBeGreaterThan(0);
 });
 
-test("a removal ends with its session, which its client is told", async () => {
+test("a removal ends with its session, which its client is told", LARGE, async () => {
   const api = await createFilesApp();
   makeTree(join(api.workspace, "left-by-session"), { files: 20_000 });
   const answer = remove(api, "left-by-session");
@@ -184,7 +187,7 @@ test("a session in whose files something is done is in use", async () => {
   expect(files.isInUse(SESSION)).toBe(false);
 });
 
-test("nothing of a removal outlives a turnd that is killed", async () => {
+test("nothing of a removal outlives a turnd that is killed", LARGE, async () => {
   const turnd = await fakeDaemon();
   makeTree(join(turnd.workspace, "left-by-turnd"), { files: 20_000, depth: 100 });
   const { session_id: id } = await turnd.run({ executor: "cli-b", input: "hello" });

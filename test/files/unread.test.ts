@@ -36,7 +36,7 @@ test("a transfer that nobody reads is over when its process is given up, not whe
   };
   const app = Fastify();
   onTestFinished(() => app.close());
-  app.get("/", (request, reply) => sendFound(reply, open, { headers: {}, query: { limit: 1 }, method: "GET" }));
+  app.get("/", (_request, reply) => sendFound(reply, open, { headers: {}, query: { limit: 1 }, method: "GET" }));
   const { port } = await listen(app);
   const reader = connect(port, "127.0.0.1");
   onTestFinished(() => void reader.destroy());
