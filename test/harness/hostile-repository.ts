@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CLI_USER } from "./temporary.ts";
 
@@ -64,7 +64,15 @@ export function makeHostileRepository(directory: string): HostileRepository {
     put(join(root, `.opencode/plugin/own-${name}.ts`), plugin(`directory of ${name}`));
     put(join(root, "by-json.ts"), plugin(`json of ${name}`));
     put(join(root, "opencode.json"), JSON.stringify({ plugin: ["./by-json.ts"] }));
+    // No version looks for these, on a file system that tells case apart.
+    put(join(root, ".OpenCode/plugin/own.ts"), plugin(`other case of ${name}`));
+    put(join(root, "Opencode.json"), JSON.stringify({ plugin: ["./.OpenCode/plugin/own.ts"] }));
   }
+  // The name is one, whatever it leads to: a second name of a file, and a link.
+  renameSync(join(worktree, "opencode.json"), join(worktree, "other.json"));
+  linkSync(join(worktree, "other.json"), join(worktree, "opencode.json"));
+  renameSync(join(nested, "opencode.json"), join(nested, "other.json"));
+  symlinkSync("other.json", join(nested, "opencode.json"));
   // What the CLI's own switches keep out of every version.
   const mark = ["/bin/sh", "-c", `echo program of plain >>${marks}`];
   const mcp = { hostile: { type: "local", command: mark, enabled: true } };
@@ -83,7 +91,8 @@ export function makeHostileRepository(directory: string): HostileRepository {
   put(join(plain, "opencode.jsonc"), JSON.stringify({ plugins: ["./nodot"] }));
   // A module that the CLI's own code asks for and its binary does not have; Bun asks no plugin about a file without an ending.
   const lacking = "esprima";
-  put(join(plain, "tsconfig.json"), JSON.stringify({ compilerOptions: { paths: { [lacking]: ["./mapped"] } } }));
+  put(join(plain, "base.json"), JSON.stringify({ compilerOptions: { paths: { [lacking]: ["./mapped"] } } }));
+  put(join(plain, "tsconfig.json"), JSON.stringify({ extends: "./base.json" }));
   put(join(plain, "mapped"), plugin("mapped module of plain"));
   put(join(nested, `node_modules/${lacking}/package.json`), JSON.stringify({ name: lacking, main: "module" }));
   put(join(nested, `node_modules/${lacking}/module`), plugin("module of nested"));
