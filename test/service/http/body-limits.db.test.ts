@@ -11,8 +11,10 @@ const FORM = "application/x-www-form-urlencoded";
 
 const PUBLIC = ["POST /api/auth/cli/sessions", "POST /api/auth/cli/sessions/token", "POST /api/auth/initialize"];
 const LOGIN = "POST /api/auth/token";
-/** What may be long, and why each is: a text of a megabyte, images, or a batch. */
+/** What may be long, and why each is: instructions, a text of a megabyte, images, or a batch. */
 const LONG = [
+  "POST /api/agents",
+  "PUT /api/agents/{slug}",
   "POST /api/agent-invocation/agent-call/runs",
   "POST /api/agent-invocation/eval/runs",
   "POST /api/agent/runs",
