@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
 import { runToken } from "../../../src/service/auth/derive.ts";
 import { json } from "../../../src/service/storage/storable.ts";
-import { call } from "../harness/app.ts";
+import { call, testApp } from "../harness/app.ts";
 import { KEY_SECRET } from "../harness/auth.ts";
 import { makePerson, openDesk } from "../harness/knowledge.ts";
 import { outcomeOf, openRunDesk } from "../harness/run-desk.ts";
@@ -185,4 +185,26 @@ test("an agent names knowledge bases that its maker may read, each once", async 
   expect((await desk.ask("PUT", "/api/agents/knows", renamed)).status).toBe(200);
   const emptied = await desk.ask("PUT", "/api/agents/knows", { revision: 2, knowledge_bases: [] });
   expect(emptied.body.agent.knowledge_bases).toEqual([]);
+});
+
+test("each call of a batch counts as one", async () => {
+  const { storage, desk, start } = await openRun();
+  const app = await testApp(storage, { knowledge: desk.knowledge, ratePerCredential: 3 });
+  onTestFinished(() => app.close());
+  const { runId } = await start();
+  const post = async (calls: number) => {
+    const batch = Array.from({ length: calls }, (_, id) => ({ jsonrpc: "2.0", id, method: "ping" }));
+    const answer = await app.inject({
+      method: "POST",
+      url: PATH,
+      headers: {
+        authorization: `Bearer ${runToken(KEY_SECRET, runId)}`,
+        accept: "application/json, text/event-stream",
+      },
+      payload: batch,
+    });
+    return answer.statusCode;
+  };
+  expect(await post(3)).not.toBe(429);
+  expect(await post(1)).toBe(429);
 });

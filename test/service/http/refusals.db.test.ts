@@ -1,6 +1,10 @@
+import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { createAgents } from "../../../src/service/agents/agents.ts";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
+import { waitFor } from "../../harness/wait-for.ts";
 import { call, type AppOverrides } from "../harness/app.ts";
 import { PASSWORD } from "../harness/auth.ts";
 import { appWithPeople } from "../harness/people.ts";
@@ -100,4 +104,28 @@ test("a service that stops takes nothing more, answers with Retry-After, and end
   const { detail } = JSON.parse(await answer.text());
   expect([answer.status, answer.headers.get("retry-after"), detail.code]).toEqual([503, "5", "shutting_down"]);
   expect(detail.run).toMatchObject({ agent_run_id: runId, status: "pending", final: false });
+});
+
+test("a body that its client breaks off is no fault of the service's, and not of its database's", async () => {
+  const lines: string[] = [];
+  const { app, superadmin } = await openStand(() => ({
+    logger: pino({ level: "trace" }, { write: (line: string) => void lines.push(line) }),
+  }));
+  const requests: IncomingMessage[] = [];
+  app.server.on("request", (request: IncomingMessage) => requests.push(request));
+  const { port } = new URL(await app.listen({ port: 0, host: "127.0.0.1" }));
+  const socket = connect(Number(port), "127.0.0.1");
+  const head = [
+    "POST /api/chat/thread HTTP/1.1",
+    "host: 127.0.0.1",
+    `authorization: Bearer ${superadmin.token}`,
+    "content-type: application/json",
+    "content-length: 1000",
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n{"agent_id":`);
+  await waitFor("its body to be read", () => requests[0]?.readableFlowing === true);
+  socket.resetAndDestroy();
+  await waitFor("the end of it", () => requests[0]?.closed === true);
+  await app.close();
+  expect(lines.filter((line) => /database|request failed/.test(line))).toEqual([]);
 });
