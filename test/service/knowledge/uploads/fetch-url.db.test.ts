@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createOutbound } from "../../../../src/service/outbound/outbound.ts";
 import { waitFor } from "../../../harness/wait-for.ts";
-import { openDesk } from "../../harness/knowledge.ts";
+import { makePerson, openDesk } from "../../harness/knowledge.ts";
 import { startNameServer } from "../../harness/name-server.ts";
 import { freshStorage } from "../../harness/storage.ts";
 import { startWebServer, type Received } from "../../harness/web-server.ts";
@@ -25,7 +25,7 @@ async function openWeb(
   pages: Pages,
   names: Readonly<Record<string, string[][]>> = {},
   allow = ["*"],
-  { timeoutMs } = { timeoutMs: 5_000 },
+  { timeoutMs, uploadsOfUser = 100 }: { timeoutMs: number; uploadsOfUser?: number } = { timeoutMs: 5_000 },
 ) {
   const lines: string[] = [];
   const server = await startWebServer((received, response) => {
@@ -37,6 +37,7 @@ async function openWeb(
   const desk = await openDesk(await freshStorage("pglite"), {
     outbound: createOutbound({ allow: ["page.test"], nameServers: [nameServer.address] }),
     fetchRules: { allow, ports: [80, 443, server.port], maxBytes: 100_000, timeoutMs },
+    limits: { uploadsOfUser },
     logger: pino({ level: "trace" }, { write: (line: string) => void lines.push(line) }),
   });
   const fetchUrl = (url: string) => desk.ask("POST", "/api/knowledge/files/fetch-url", { url, kb_id: desk.kbId });
@@ -263,6 +264,29 @@ test("a fetch that hangs ends with its caller, and its place is free", async () 
   expect(held.map(({ destroyed }) => destroyed)).toEqual([true, true]);
   await Promise.all(asked);
   expect(web.lines.filter((line) => line.includes("request failed"))).toEqual([]);
+});
+
+test("a user's silent pages leave another's place free", async () => {
+  const held: ServerResponse[] = [];
+  const slow = { timeoutMs: 3_600_000, uploadsOfUser: 1 };
+  const web = await openWeb({ "/": (response) => void held.push(response) }, {}, ["*"], slow);
+  const { app, kbId, admin, storage } = web.desk;
+  const url = await app.listen({ port: 0, host: "127.0.0.1" });
+  const hangUp = new AbortController();
+  const silent = fetch(`${url}/api/knowledge/files/fetch-url`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${admin.token}`, "content-type": "application/json" },
+    body: JSON.stringify({ url: web.at("/"), kb_id: kbId }),
+    signal: hangUp.signal,
+  }).catch((error: unknown) => error);
+  await waitFor("the fetch", () => held.length === 1);
+  const refused = { code: "too_many_uploads", message: "1 uploads of yours are under way already" };
+  expect((await web.fetchUrl(web.at("/"))).body.detail).toMatchObject(refused);
+  expect((await web.desk.upload("a.md", "x")).body.detail).toMatchObject(refused);
+  const other = await makePerson(storage, "superadmin");
+  expect((await web.desk.upload("a.md", "x", { token: other.token })).status).toBe(200);
+  hangUp.abort();
+  await silent;
 });
 
 test("without an allow-list nothing is fetched", async () => {
