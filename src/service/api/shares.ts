@@ -27,7 +27,7 @@ export function createShares({ most, mostOfOne, code, what }: SharesOptions): Sh
   const byUser = new Map<number, number>();
   let all = 0;
   const refuse = (count: number, whose: string): ApiProblem =>
-    new ApiProblem(code, `${count} ${what}${whose} are under way already`, {}, RETRY_AFTER_SECONDS);
+    new ApiProblem(code, `${what}${whose} under way already: ${count}`, {}, RETRY_AFTER_SECONDS);
 
   return {
     take(userId) {

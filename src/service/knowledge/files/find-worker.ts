@@ -12,6 +12,10 @@ parentPort?.on("message", (search: Search) => {
   parentPort?.postMessage(answer(search));
 });
 
+// Everything it needs is loaded.
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+parentPort?.postMessage("ready");
+
 function answer(search: Search): FindAnswer {
   try {
     return { ok: true, findings: findLines(search) };

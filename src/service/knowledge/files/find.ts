@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { text as readText } from "node:stream/consumers";
 import { Worker } from "node:worker_threads";
 import PQueue from "p-queue";
@@ -32,6 +33,7 @@ export interface Finder {
 /** Threads of one process. */
 const THREADS = 2;
 const SEARCH_MS = 2_000;
+const START_MS = 30_000;
 const HEAP_MEGABYTES = 512;
 const PATTERNS = ["body", "patterns"];
 
@@ -49,18 +51,25 @@ export function createFinder({ storage, objects, mostOfOne }: FinderOptions): Fi
   const idle: Worker[] = [];
   const all = new Set<Worker>();
 
-  function start(): Worker {
+  /** A thread that is ready to search: what its start takes is no part of a search. */
+  async function start(): Promise<Worker> {
     const worker = new Worker(new URL("./find-worker.ts", import.meta.url), {
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
     });
-    worker.unref();
     all.add(worker);
     worker.once("exit", () => {
       all.delete(worker);
       const place = idle.indexOf(worker);
       if (place !== -1) idle.splice(place, 1);
     });
+    try {
+      await once(worker, "message", { signal: AbortSignal.timeout(START_MS) });
+    } catch (error) {
+      await worker.terminate();
+      throw error;
+    }
+    worker.unref();
     return worker;
   }
 
@@ -86,7 +95,7 @@ export function createFinder({ storage, objects, mostOfOne }: FinderOptions): Fi
   }
 
   async function ask(search: Search, signal: AbortSignal): Promise<Findings> {
-    const worker = idle.pop() ?? start();
+    const worker = idle.pop() ?? (await start());
     const { promise, resolve, reject } = Promise.withResolvers<FindAnswer>();
     const onExit = (): void => reject(new Error("the thread that searches ended"));
     const onError = (error: Error): void => {
@@ -101,6 +110,8 @@ export function createFinder({ storage, objects, mostOfOne }: FinderOptions): Fi
     signal.addEventListener("abort", onAbort);
     worker.once("message", resolve).once("error", onError).once("exit", onExit);
     try {
+      // It may have begun before this one had a thread.
+      signal.throwIfAborted();
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       worker.postMessage(search);
       const answer = await promise;

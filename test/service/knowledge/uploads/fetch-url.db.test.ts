@@ -280,7 +280,7 @@ test("a user's silent pages leave another's place free", async () => {
     signal: hangUp.signal,
   }).catch((error: unknown) => error);
   await waitFor("the fetch", () => held.length === 1);
-  const refused = { code: "too_many_uploads", message: "1 uploads of yours are under way already" };
+  const refused = { code: "too_many_uploads", message: "uploads of yours under way already: 1" };
   expect((await web.fetchUrl(web.at("/"))).body.detail).toMatchObject(refused);
   expect((await web.desk.upload("a.md", "x")).body.detail).toMatchObject(refused);
   const other = await makePerson(storage, "superadmin");
