@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createDriftBook } from "../../src/daemon/executors/drift/drift.ts";
@@ -39,9 +39,14 @@ const cliB = executorOf("cli-b");
 /** Changed by a test, in any way. */
 type Json = ReturnType<typeof JSON.parse>;
 
-/** A real record of the pinned version, changed. */
+/** A real record of the newest version that has such a recording, changed. */
 function recordOf(executor: Executor, name: string, kind: string, change: (record: Json) => void): string {
-  const path = join(REPOSITORY, "fixtures", executor.id, executor.records.known.version, name, "stdout.jsonl");
+  const directory = listRecordings(join(REPOSITORY, "fixtures"), executor.id)
+    .filter((recording) => basename(recording.directory) === name)
+    .toSorted(({ turn: one }, { turn: other }) =>
+      other.cli_version.localeCompare(one.cli_version, "en", { numeric: true }),
+    )[0]?.directory;
+  const path = join(directory ?? name, "stdout.jsonl");
   const records = readLines(path, "stdout").map(({ text }) => JSON.parse(text));
   const record = records.find((one) => kindOf(one, executor.records) === kind);
   change(record);
