@@ -141,7 +141,11 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
       instructions: "Answer like a lighthouse keeper.",
     });
     expect(isGiven("lighthouse keeper")).toBe(true);
-    await turnd.run({ session_id, input: "Hello again.", instructions: "Answer like a harbour master." });
+    const second = { session_id, input: "Hello again.", instructions: "Answer like a harbour master." };
+    expect(await turnd.run(second)).toMatchObject({ status: "completed", resumed: true, degraded: false });
     expect(isGiven("harbour master")).toBe(true);
+    // What has not changed is not sent a second time in one conversation.
+    await turnd.run({ ...second, input: "Once more." });
+    expect(JSON.stringify(model.requests.at(-1)?.body).split("harbour master")).toHaveLength(2);
   });
 });

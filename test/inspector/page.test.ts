@@ -146,6 +146,10 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
       .setInputFiles(["turn.json", "stdout.jsonl", "stderr.log", "exit.json"].map((name) => join(RECORDED, name)));
     await page.locator(".turn-header .pill.bad", { hasText: "rate_limited" }).waitFor();
     await page.keyboard.press("3");
+    // The rule that decided; the others on request.
+    await page.locator(".evidence").waitFor();
+    expect(await page.locator("tr.won").isVisible()).toBe(false);
+    await page.locator("summary", { hasText: "rules that were tried" }).click();
     await page.locator("tr.won", { hasText: "rate_limited" }).waitFor();
     await picture("inspector-verdict");
     await page.locator(".evidence a").click();
@@ -263,6 +267,7 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
     await picture(`inspector-events-${width}-${scheme}`);
     for (const tab of ["raw", "verdict"]) {
       await show(page, turnId, `/${tab}`);
+      if (tab === "verdict") await page.locator("summary", { hasText: "rules that were tried" }).click();
       await page.locator(".record, tr.won").first().waitFor();
       faults.push(...(await faultsOf(page, tab)));
       await picture(`inspector-${tab}-${width}-${scheme}`);

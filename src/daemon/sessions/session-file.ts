@@ -28,6 +28,8 @@ export const SessionFile = z.object({
   native_home: z.string().optional(),
   /** Why the native session misses a turn: the next one goes on in a fresh native session. */
   native_history_lost: z.string().optional(),
+  /** Digest of the instructions that the last completed turn was given; absent where it had none. */
+  native_instructions: z.string().optional(),
   created_at: z.iso.datetime(),
 });
 export type SessionFile = z.infer<typeof SessionFile>;

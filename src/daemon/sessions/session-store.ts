@@ -69,9 +69,9 @@ export interface SessionStore {
 
 /** What a turn changes in its session; an `undefined` value takes the old one away. */
 export type SessionChange = {
-  readonly [K in "native_session_id" | "native_home" | "native_usage" | "native_history_lost"]?:
-    | SessionFile[K]
-    | undefined;
+  readonly [
+    K in "native_session_id" | "native_home" | "native_usage" | "native_history_lost" | "native_instructions"
+  ]?: SessionFile[K] | undefined;
 };
 
 export interface SessionStoreOptions {

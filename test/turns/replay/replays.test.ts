@@ -236,12 +236,13 @@ test.each([
   expect(answer.body.detail.fields.map((field: { path: string }) => field.path)).toContain(path);
 });
 
-test("a body too large is refused, and of a million wrong pieces no more are weighed than are named", async () => {
+test("a body too large, in bytes or in values, is refused; of many wrong pieces no more are weighed than are named", async () => {
   const turnd = await inProcessDaemon({ TURND_MAX_BODY_BYTES: "5000000" });
   const huge = { recording: { ...paced(1, 0), stdout: ["x".repeat(6_000_000)] } };
   expect((await turnd.request("POST", "/v1/replays", huge)).body.detail.code).toBe("body_too_large");
-  const wrong = { recording: { ...paced(1, 0), stdout: Array.from({ length: 1_000_000 }, () => 1) } };
-  const answer = await turnd.request("POST", "/v1/replays", wrong);
+  const wrong = (length: number) => ({ recording: { ...paced(1, 0), stdout: Array.from({ length }, () => 1) } });
+  expect((await turnd.request("POST", "/v1/replays", wrong(1_000_000))).body.detail.code).toBe("body_too_large");
+  const answer = await turnd.request("POST", "/v1/replays", wrong(500_000));
   expect([answer.status, answer.body.detail.fields.length]).toEqual([422, 50]);
 });
 

@@ -14,7 +14,10 @@ export interface TidyLines {
   readonly rules: readonly LineRule[];
 }
 
-/** Of every line of a type: the object that loses all members but some. Paths within a line have dots. */
+/**
+ * Of every line of a type: the object that loses all members but some. Paths within a line have dots. A line in which `path`
+ * leads to something else than an object is taken out.
+ */
 export interface LineRule {
   readonly typePath: string;
   readonly type: string;

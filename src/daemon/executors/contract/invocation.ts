@@ -16,6 +16,8 @@ export interface HomeInput {
   readonly mcpServers?: McpServers;
   /** Of the session and of the turn: given to the model besides the configuration's instructions. */
   readonly instructions?: string;
+  /** Whether the session's last turn had others, or none; absent: not known. */
+  readonly hasNewInstructions?: boolean;
   /** As the request gave it; a CLI that knows only the models of its configuration needs it there. */
   readonly model?: string;
   /** Of the binary that will run, when known. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { CliFeatures } from "../../executors/contract/cli-features.ts";
 import type { HomePlan } from "../../executors/contract/invocation.ts";
 import { TURN_MARKER } from "../../process/keeper/tree.ts";
+import { digestOfInstructions, instructionsOf } from "../contract/turn-instructions.ts";
 import { executorOf, type Executors } from "../readiness/executors.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { Turn } from "../lifecycle/turn.ts";
@@ -49,7 +50,7 @@ export function environmentOf(
   const session = parts.sessions.get(turn.file.session_id);
   if (session === undefined) throw new Error(`session ${turn.file.session_id} is gone`);
   const { home } = parts.sessions.paths(turn.file.session_id);
-  const instructions = [session.instructions, turn.file.instructions].filter((text) => text !== undefined).join("\n\n");
+  const instructions = instructionsOf(session, turn.file);
   const plan = executor.planHome({
     home,
     cliName,
@@ -59,6 +60,7 @@ export function environmentOf(
     mode: turn.file.mode,
     mcpServers: serversOf(session, turn.file, parts.sessionSecrets),
     ...(instructions === "" ? {} : { instructions }),
+    hasNewInstructions: digestOfInstructions(instructions) !== session.native_instructions,
     ...(turn.file.model === undefined ? {} : { model: turn.file.model }),
     ...(cli.version === undefined ? {} : { cliVersion: cli.version }),
     ...(cli.features === undefined ? {} : { cliFeatures: cli.features }),

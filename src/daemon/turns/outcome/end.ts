@@ -11,6 +11,7 @@ import type { Redact } from "../../event-log/redact.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { Ending } from "../../executors/contract/translator.ts";
 import { countedExecutor, type TurnObserver } from "../contract/observer.ts";
+import { digestOfInstructions, instructionsOf } from "../contract/turn-instructions.ts";
 import type { TurnTracer } from "../contract/tracer.ts";
 import { concludeTurn, type TurnFacts } from "./classify.ts";
 import { explainTurn } from "./decision.ts";
@@ -83,6 +84,7 @@ async function digestOf(logPath: string): Promise<string> {
  */
 export async function endTurn(parts: EndParts, turn: Turn, log: EventLog, { facts, ran }: RunOutcome): Promise<void> {
   if (ran !== undefined) await quietly(parts, turn, () => saveNativeState(parts, turn, ran.ending));
+  await quietly(parts, turn, () => saveInstructions(parts, turn, facts));
   const { at, durationMs } = timeEnd({
     startedAt: turn.file.started_at ?? turn.file.created_at,
     ranMs: ranForMs(turn),
@@ -182,6 +184,15 @@ async function saveNativeState(parts: EndParts, turn: Turn, { usageAfter, histor
     native_usage: usageAfter,
     ...(historyLost === undefined ? {} : { native_history_lost: parts.redact(historyLost) }),
   });
+}
+
+/** Of a turn that did not complete it is not known whether the CLI has kept its instructions: the next one sends its own anew. */
+async function saveInstructions(parts: EndParts, { file }: Turn, facts: TurnFacts): Promise<void> {
+  const session = parts.sessions.get(file.session_id);
+  if (session === undefined || concludeTurn(facts).status !== "completed") return;
+  const given = digestOfInstructions(instructionsOf(session, file));
+  if (given !== session.native_instructions)
+    await parts.sessions.update(file.session_id, { native_instructions: given });
 }
 
 /** What can be derived again, or matters less than the end itself, must not keep the turn from ending (law 3). */

@@ -118,6 +118,19 @@ export function listHistoryRules(agents: boolean): LineRule[] {
   ];
 }
 
+/**
+ * Takes out what the CLI compares a resumed turn with: it then sends the turn's context anew, instructions included. With the
+ * lines it sends none of changed instructions (measured on 0.169.0 and 0.171.0; 0.139.0 sends changed ones never).
+ */
+export const WITHOUT_TURN_CONTEXT: LineRule = {
+  typePath: "type",
+  type: "turn_context",
+  // No object.
+  path: "type",
+  names: [],
+  dropped: [],
+};
+
 /** Whether the operator's file decides about sub-agents. */
 export function allowsAgents(details: CliBDetails): boolean {
   return details.source === "toml" && !details.overrides.some(({ path }) => path === "features.multi_agent");

@@ -6,7 +6,7 @@ import { renderConfig } from "./rendered-config.ts";
 import { ownHome } from "./own-home.ts";
 import { addInstructions } from "./instructions.ts";
 import { changeToml, type TomlTable } from "./toml.ts";
-import { allowsAgents, keptOf, listHistoryRules } from "./home-state.ts";
+import { allowsAgents, keptOf, listHistoryRules, WITHOUT_TURN_CONTEXT } from "./home-state.ts";
 import { NO_REPOSITORY } from "./unasked.ts";
 
 /** Lays out CLI B's part of a session's home: one directory, which must exist before the CLI starts. */
@@ -19,6 +19,7 @@ export function planHome(input: HomeInput): HomePlan {
     mode,
     mcpServers = {},
     instructions,
+    hasNewInstructions = false,
     cliFeatures,
     userHome,
   } = input;
@@ -39,13 +40,14 @@ export function planHome(input: HomeInput): HomePlan {
       content: renderConfig(details.settings, sandboxMode, { mcpServers, userHome, instructions, cliFeatures }),
     });
   }
+  const renewed = hasNewInstructions && instructions !== undefined ? [WITHOUT_TURN_CONTEXT] : [];
   return {
     directories: [cliName],
     files,
     forbidden: [],
     emptied: [ownHome(cliName)],
     kept: keptOf(cliName),
-    history: { path: `${cliName}/sessions`, rules: listHistoryRules(allowsAgents(details)) },
+    history: { path: `${cliName}/sessions`, rules: [...renewed, ...listHistoryRules(allowsAgents(details))] },
     env: {
       ...NO_REPOSITORY,
       HOME: `${home}/${ownHome(cliName)}`,
