@@ -130,6 +130,21 @@ test("a diff that is too long is cut off and says so; where there is none, the a
   expect(running.status).toBe(409);
 });
 
+test("a file that git cannot convert is named, and costs no other file its place in the diff", async () => {
+  const workspace = plainRepository(turnd, "encoded");
+  sh(workspace, "printf '*.u16 working-tree-encoding=UTF-16\\n' > .gitattributes; printf 'plain' > 'old one.u16'");
+  const input = "shell echo two >> text; printf plain > new.u16; printf '\\377\\376a\\000\\n\\000' > good.u16";
+  const turn = await turnd.run({ executor: "cli-b", workspace, input, diff: true });
+  const { response, patch } = await diffOf(turn.turn_id);
+  expect(response.status, patch).toBe(200);
+  expect(patch).toContain("+two");
+  expect(patch).toMatch(/b\/good\.u16\n[^]*\+a/);
+  expect(patch).not.toMatch(/(old one|new)\.u16/);
+  const leftOut = JSON.parse(decodeURIComponent(response.headers.get("x-turnd-left-out") ?? "[]"));
+  expect(leftOut.map(({ path }: { path: string }) => path).toSorted()).toEqual(["new.u16", "old one.u16"]);
+  for (const { reason } of leftOut) expect(reason).toContain("BOM is required");
+});
+
 test("the typed client reads a diff, and `git apply` makes of it what the turn has made", async () => {
   const workspace = plainRepository(turnd, "client");
   const client = createTurndClient({ baseUrl: turnd.url });

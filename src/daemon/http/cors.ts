@@ -24,6 +24,7 @@ const ANSWER_HEADERS = [
   "etag",
   "retry-after",
   "www-authenticate",
+  "x-turnd-left-out",
   "x-turnd-truncated",
 ];
 const PREFLIGHT_SECONDS = 600;

@@ -13,7 +13,9 @@ const schema = {
     "A patch for `git apply`, against what was in the workspace when the turn started: changed, new and removed files, " +
     "those that git ignores left out, binary ones included. Submodules are left out. It shows what was changed there " +
     "meanwhile, whoever did it, and is as reliable as the tools of the turn: they could write what git reads. Secrets in " +
-    "it are not taken out. `x-turnd-truncated: true` marks one that is cut off and cannot be applied.",
+    "it are not taken out. `x-turnd-truncated: true` marks one that is cut off and cannot be applied. `x-turnd-left-out` " +
+    "names files that it says nothing of, since git could not convert them as the repository's attributes ask: a JSON list " +
+    "of `path` and `reason`, as `encodeURIComponent` writes it.",
   params: TurnPath,
   response: {
     200: {
@@ -34,6 +36,7 @@ export const diffRoutes: FastifyPluginAsyncZod<{ readonly service: TurnService }
 /** Its bytes are those of files, in whatever encoding these are. */
 function sendDiff(reply: FastifyReply, diff: TurnDiff): FastifyReply {
   if (diff.isTruncated) void reply.header("x-turnd-truncated", "true");
+  if (diff.leftOut.length > 0) void reply.header("x-turnd-left-out", encodeURIComponent(JSON.stringify(diff.leftOut)));
   void reply
     .type("text/x-diff")
     .header("cache-control", "no-store")

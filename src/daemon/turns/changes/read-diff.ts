@@ -10,6 +10,8 @@ export interface TurnDiff {
   readonly sizeBytes: number;
   /** It is longer than turnd keeps, or took too long: it cannot be applied. */
   readonly isTruncated: boolean;
+  /** Files that it says nothing of, since git could not convert them. */
+  readonly leftOut: readonly { readonly path: string; readonly reason: string }[];
   read(): Readable;
 }
 
@@ -29,10 +31,11 @@ export async function openDiff(turn: Turn): Promise<TurnDiff> {
     const reason = changes?.none ?? "it never ran, or turnd was killed before it was written";
     throw new ProblemError("diff_not_found", `turn ${id} has no diff: ${reason}`, { turn_id: id });
   }
-  const { bytes, is_truncated: isTruncated = false } = changes;
+  const { bytes, is_truncated: isTruncated = false, left_out: leftOut = [] } = changes;
   return {
     sizeBytes: bytes,
     isTruncated,
+    leftOut,
     read: () => createReadStream(join(turn.directory, DIFF_FILE), { end: Math.max(0, bytes - 1) }),
   };
 }

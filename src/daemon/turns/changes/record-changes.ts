@@ -44,18 +44,21 @@ export const ChangesFile = z.object({
   /** Of `changes.diff`, once it is there. */
   bytes: z.int().nonnegative().optional(),
   is_truncated: z.boolean().optional(),
+  /** Files that git could not convert, and so are in no tree. */
+  left_out: z.array(z.object({ path: z.string(), reason: z.string() })).optional(),
 });
 export type ChangesFile = z.infer<typeof ChangesFile>;
 
-const TREE = /^tree ([0-9a-f]{40})$/;
-const NONE = /^none ([^\n]{1,300})$/;
+const TREE = /^tree ([0-9a-f]{40})$/m;
+const NONE = /^none ([^\n]{1,300})$/m;
+const LEFT_OUT = /^left ([0-9a-f]+) ([0-9a-f]+)$/gm;
 
 /** Records the workspace before a turn's process starts, where the turn is to have a diff. Never throws. */
 export async function recordBefore(parts: ChangeParts, turn: Turn, signal: AbortSignal): Promise<void> {
   if (turn.file.diff !== true || (await readChanges(turn)) !== undefined) return;
   try {
     const found = await snapshot(parts, turn, signal);
-    await writeChanges(turn, "tree" in found ? { before: found.tree } : found);
+    await writeChanges(turn, "tree" in found ? { before: found.tree, ...found.leftOut } : found);
   } catch (error) {
     if (signal.aborted) return;
     parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "workspace could not be recorded before the turn");
@@ -70,7 +73,8 @@ export async function recordAfter(parts: ChangeParts, turn: Turn): Promise<void>
     if (recorded?.before === undefined || recorded.bytes !== undefined) return;
     const found = await snapshot(parts, turn);
     if ("none" in found) return await writeChanges(turn, found);
-    await writeChanges(turn, { ...recorded, ...(await writeDiff(parts, turn, [recorded.before, found.tree])) });
+    const diff = await writeDiff(parts, turn, [recorded.before, found.tree]);
+    await writeChanges(turn, { ...recorded, ...found.leftOut, ...diff });
   } catch (error) {
     parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "diff of the turn could not be written");
   }
@@ -91,21 +95,36 @@ async function writeChanges({ directory }: Turn, changes: ChangesFile): Promise<
   await writeFile(join(directory, CHANGES_FILE), `${JSON.stringify(changes)}\n`, { mode: 0o600 });
 }
 
+/** A workspace as git has recorded it. */
+interface Snapshot {
+  readonly tree: string;
+  readonly leftOut: Pick<ChangesFile, "left_out">;
+}
+
 async function snapshot(
   parts: ChangeParts,
   turn: Turn,
   signal?: AbortSignal,
-): Promise<{ readonly tree: string } | { readonly none: string }> {
+): Promise<Snapshot | { readonly none: string }> {
   const { runAs, changes } = parts;
   const options = { runAs, timeoutMs: changes.timeoutMs, ...(signal === undefined ? {} : { signal }) };
   const task = taskOf(parts, turn, "snapshot");
   const { code, stdout } = await inGroup(parts, turn, (group) => runTask(task, { ...options, ...group }));
   const tree = TREE.exec(stdout)?.[1];
-  if (tree !== undefined) return { tree };
+  if (tree !== undefined) return { tree, leftOut: readLeftOut(stdout) };
   const reason = NONE.exec(stdout)?.[1];
   if (reason !== undefined) return { none: reason };
   const late = `git did not read the workspace within ${changes.timeoutMs} ms (TURND_DIFF_TIMEOUT_MS)`;
   return { none: code === null ? late : "git is not there, or failed" };
+}
+
+function readLeftOut(stdout: string): Snapshot["leftOut"] {
+  const decode = (hex = ""): string => Buffer.from(hex, "hex").toString("utf8");
+  const files = [...stdout.matchAll(LEFT_OUT)].map(([, path, reason]) => ({
+    path: decode(path),
+    reason: decode(reason),
+  }));
+  return files.length === 0 ? {} : { left_out: files };
 }
 
 function taskOf({ changes, sessions }: ChangeParts, { file }: Turn, task: string): string[] {
