@@ -56,8 +56,11 @@ test("a timeout counts while turnd is down, but neither before a process was sta
   // As it were an hour later; the one that waits was about to be started.
   for (const turn of [ending, running, waiting]) {
     const path = join(directoryOf(turn), "turn.json");
-    const file: object = JSON.parse(readFileSync(path, "utf8"));
-    writeFileSync(path, JSON.stringify({ ...file, started_at: new Date(Date.now() - 3_600_000).toISOString() }));
+    const file = JSON.parse(readFileSync(path, "utf8"));
+    const { started_boot: boot } = file;
+    const started_at = new Date(Date.now() - 3_600_000).toISOString();
+    const earlier = boot === undefined ? {} : { started_boot: { ...boot, ms: boot.ms - 3_600_000 } };
+    writeFileSync(path, JSON.stringify({ ...file, started_at, ...earlier }));
   }
   const second = await fakeDaemonIn(directory);
   const resultOf = async ({ turn_id }: { turn_id: string }) => {
