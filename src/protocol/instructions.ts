@@ -15,5 +15,5 @@ export const InstructionsText = z
 /** What the model gets besides the instructions of the CLI and of the repository: in every turn of a session, or in one turn. */
 export const Instructions = InstructionsText.refine((value) => value.trim() !== "", "must not be empty").meta({
   id: "Instructions",
-  description: "What the model is given besides the instructions of the CLI and of the repository.",
+  description: "What the model is given besides the CLI's and the repository's own instructions.",
 });

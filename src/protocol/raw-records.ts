@@ -20,9 +20,7 @@ export const RawRecords = z
     turn_id: z.string().describe("The turn's id."),
     source: z.enum(["stdout", "stderr"]).describe("Which output it is."),
     records: z.array(RawRecord).describe("The lines, in order."),
-    has_more: z
-      .boolean()
-      .meta({ description: "Whether there are lines after these now. A running turn may print more." }),
+    has_more: z.boolean().meta({ description: "Whether more lines follow now; a running turn may print others." }),
   })
   .meta({ id: "RawRecords", description: "Some of what a turn's CLI has printed." });
 export type RawRecords = z.infer<typeof RawRecords>;

@@ -27,7 +27,7 @@ export const SessionRequest = z
         "only by reference. A turn that may not execute starts none of type stdio.",
     }),
     instructions: Instructions.optional().meta({
-      description: "Given to the model in every turn. They are no limit: `permissions` are.",
+      description: "Given to the model in every turn. No limit: `permissions` are.",
     }),
     metadata: Metadata.optional(),
   })

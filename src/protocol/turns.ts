@@ -82,8 +82,8 @@ export const Metadata = z
   .meta({
     id: "Metadata",
     description:
-      "Free data of the caller, such as ids of its own: at most 32 entries. turnd returns it unchanged with the turn or session; " +
-      "the CLI never sees it, and it is in no event.",
+      "Free data of the caller, such as ids of its own: at most 32 entries, returned unchanged with the turn or session. " +
+      "The CLI never sees it; no event has it.",
   });
 
 /** Body of `POST /v1/turns`. Unknown fields are refused. */
@@ -92,8 +92,8 @@ export const TurnRequest = z
     input: TurnInput,
     executor: RequestedExecutor.optional().meta({
       description:
-        "Which CLI: its id, or the name of its program (`opencode` is `cli-a`, `codex` is `cli-b`), which answers and events do " +
-        "not repeat: they carry the id. Needed unless `session_id` names a session.",
+        "Which CLI: its id, or the name of its program (`opencode` is `cli-a`, `codex` is `cli-b`), but answers and events " +
+        "carry the id. Needed unless `session_id` names a session.",
     }),
     session_id: CallerId.optional().meta({
       description: "The session to continue, or with `executor` the id of a new one.",
@@ -114,7 +114,7 @@ export const TurnRequest = z
       .optional()
       .describe(
         "How much the model reasons, in the CLI's words, such as `low`, `medium` or `high`: CLI A's `--variant`, CLI B's " +
-          "`model_reasoning_effort`. More takes longer and costs more. Which values a model has, its provider decides; without this " +
+          "`model_reasoning_effort`. Which values a model has, its provider decides; without this " +
           "field the configured one.",
       ),
     queue_policy: z
@@ -135,7 +135,7 @@ export const TurnRequest = z
       ),
     timeout_ms: z.int().min(0).max(86_400_000).optional().meta({
       description:
-        "Of the whole turn, in milliseconds, from the start of its process on: also while turnd is down and the process runs on. 0 switches it off.",
+        "Of the whole turn, in milliseconds, from the start of its process, also while turnd is down. 0 switches it off.",
     }),
     idle_timeout_ms: z
       .int()
@@ -153,8 +153,7 @@ export const TurnRequest = z
       .max(4096)
       .optional()
       .describe(
-        "The directory the CLI works in: an absolute path below one of `TURND_WORKSPACE_ROOTS`. Without it the session's, which is " +
-          "`TURND_WORKSPACE` unless the session was made with another.",
+        "The directory the CLI works in: an absolute path below one of `TURND_WORKSPACE_ROOTS`. Without it the session's.",
       ),
     permissions: Permissions.optional().meta({
       description:
@@ -174,9 +173,7 @@ export const TurnRequest = z
         "MCP servers for this turn only, besides the operator's; one of the operator's with the same name is not used.",
     }),
     instructions: Instructions.optional().meta({
-      description:
-        "Given to the model in this turn only, after those of its session. A later turn without them is given none of them. " +
-        "They are no limit: `permissions` are.",
+      description: "Given to the model in this turn only, after those of its session.",
     }),
     metadata: Metadata.optional(),
   })

@@ -2,6 +2,8 @@ import { InputProblem, type FieldError } from "../../api/problems.ts";
 
 /** Bytes of all images of one request. */
 const MAX_IMAGE_BYTES = 10 * 1_048_576;
+/** Of an image as base64, with line breaks and the beginning of a data URL. */
+const MAX_TEXT_LENGTH = 1.5 * MAX_IMAGE_BYTES;
 
 const IMAGE_CONTENT = ["body", "image_content"];
 
@@ -15,17 +17,28 @@ const SIGNATURES: readonly (readonly [string, (head: Buffer) => boolean])[] = [
 
 /** Makes base64, with or without a data URL around it, a data URL of what the image is. @throws {InputProblem} image_invalid */
 export function readImage(content: string, loc: FieldError["loc"] = IMAGE_CONTENT): string {
-  const base64 = (/^data:[^,]*;base64,(.*)$/s.exec(content)?.[1] ?? content).replaceAll(/\s/g, "");
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) throw new InputProblem("image_invalid", loc, "the image is not base64");
-  const bytes = Buffer.from(base64, "base64");
+  if (content.length > MAX_TEXT_LENGTH) throw tooLarge(loc);
+  const given = /^data:[^,]*;base64,(.*)$/s.exec(content)?.[1] ?? content;
+  const bytes = Buffer.from(given, "base64");
+  const base64 = bytes.toString("base64");
+  // What is written as it would be written here needs no second look, which costs more than all of this.
+  if (base64 !== given && !isBase64(given)) throw new InputProblem("image_invalid", loc, "the image is not base64");
   const type = SIGNATURES.find(([, matches]) => matches(bytes))?.[0];
   if (type === undefined) throw new InputProblem("image_invalid", loc, "the image is neither png, jpeg, gif nor webp");
-  return `data:image/${type};base64,${bytes.toString("base64")}`;
+  return `data:image/${type};base64,${base64}`;
+}
+
+/** With blanks and line breaks in it, or without padding. */
+function isBase64(text: string): boolean {
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(text.replaceAll(/\s+/g, ""));
+}
+
+function tooLarge(loc: FieldError["loc"]): InputProblem {
+  return new InputProblem("image_invalid", loc, `at most ${MAX_IMAGE_BYTES} bytes of images`);
 }
 
 /** @throws {InputProblem} image_invalid for more than 10 MiB of images in all */
 export function assertImagesFit(images: readonly string[], loc: FieldError["loc"] = IMAGE_CONTENT): void {
   const bytes = images.reduce((sum, image) => sum + Math.floor(((image.length - image.indexOf(",") - 1) * 3) / 4), 0);
-  if (bytes > MAX_IMAGE_BYTES)
-    throw new InputProblem("image_invalid", loc, `at most ${MAX_IMAGE_BYTES} bytes of images`);
+  if (bytes > MAX_IMAGE_BYTES) throw tooLarge(loc);
 }
