@@ -75,7 +75,7 @@ test("the explanation of output alone says what it rests on, and nothing of an e
   const completed = join(REPOSITORY, "fixtures/cli-b/0.139.0/text-answer/stdout.jsonl");
   const proof = await replayNamed([completed], { show: "decision" });
   expect(proof.printed).toMatch(
-    /completed\n {2}decided by\n {4}stdout\.jsonl:4 {2}"type":"turn\.completed"\n {2}rules/,
+    /completed\n {2}decided by\n {4}stdout\.jsonl:4 {2}"type":"turn\.completed"\n {2}by the rule completed,/,
   );
   expect(proof.printed).not.toContain("exit code 0");
 });

@@ -115,10 +115,9 @@ export async function renderConfigurations(
     await makeUserDirectory(home, writer.runAs);
   }
   const files = configured.flatMap(({ configuration }) => configuration.files);
-  await changeHome(
-    writer,
-    home,
-    files.map(({ path, content }) => ({ do: "write", path, content })),
-  );
+  await changeHome(writer, home, [
+    { do: "keep_others" },
+    ...files.map(({ path, content }) => ({ do: "write" as const, path, content })),
+  ]);
   return files.map((file) => file.path);
 }

@@ -5,6 +5,8 @@ import type { Helper } from "../starter/starter.ts";
 /** What is done to a home, in order. Paths are relative to it. Source: sandbox/write-home. */
 export type HomeCommand =
   | { readonly do: "make" | "empty" | "remove" | "set_aside" | "only_plain"; readonly path: string }
+  /** From here on nothing that stands in the place of a directory is removed: it is a fault. For a home that is a person's. */
+  | { readonly do: "keep_others" }
   | { readonly do: "write"; readonly path: string; readonly content: string | Buffer }
   | {
       readonly do: "keep_only";
@@ -47,6 +49,7 @@ const LETTERS = {
   keep_only: "K",
   only_plain: "P",
   tidy_lines: "T",
+  keep_others: "S",
 } as const;
 const TIMEOUT_MS = 60_000;
 
@@ -84,6 +87,8 @@ function encode(command: HomeCommand): Buffer {
       return Buffer.from(`${letter} ${[command.path, command.names.join(" "), command.made.join(" ")].join("\t")}\n`);
     case "tidy_lines":
       return Buffer.from(`${letter} ${[command.path, ...command.rules.map(encodeRule)].join("\t")}\n`);
+    case "keep_others":
+      return Buffer.from(`${letter} -\n`);
     case "make":
     case "empty":
     case "remove":
