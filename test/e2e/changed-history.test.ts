@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,7 +6,7 @@ import { currentTurn, plainOutput } from "../../src/scripted-model/conversation.
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { CLIS_B, shareStage, type Stage } from "../harness/real-daemon.ts";
-import { CLI_USER, userDirectory } from "../harness/temporary.ts";
+import { giveToUser, userDirectory } from "../harness/temporary.ts";
 
 /** Shows where a command works, and what it may write. */
 const look: Scenario = (conversation) => {
@@ -61,7 +60,7 @@ function changeIndex(home: string, columns: Readonly<Record<string, string>>): v
   const index = openSqlite(join(home, "codex/state_5.sqlite"));
   for (const [name, value] of Object.entries(columns)) index.prepare(`UPDATE threads SET ${name} = ?`).run(value);
   index.close();
-  execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, join(home, "codex")]);
+  giveToUser(join(home, "codex"));
 }
 
 describe.each(CLIS_B)("$version", (cli) => {

@@ -33,7 +33,8 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     const { turnd, model } = stage();
     const { session_id, native, home } = await startSession(stage(), executor, "marmalade");
     const state = join(home, NATIVE_STATE[executor]);
-    for (const name of readdirSync(state)) rmSync(join(state, name), { recursive: true });
+    // What the turn has left is being removed at this moment.
+    for (const name of readdirSync(state)) rmSync(join(state, name), { recursive: true, force: true });
 
     const before = model.requests.length;
     const failed = await turnd.run({ session_id, input: "@@tool-ok@@", resume_policy: "fail" });

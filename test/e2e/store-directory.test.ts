@@ -7,7 +7,7 @@ import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { CLIS_A, NEWEST_CLI_A, shareStage } from "../harness/real-daemon.ts";
-import { CLI_USER, userDirectory, userFile } from "../harness/temporary.ts";
+import { giveToUser, userDirectory, userFile } from "../harness/temporary.ts";
 
 /** Reads one file, wherever it is, and answers with what the tool gave. */
 const look: Scenario = (conversation, { argument }) => {
@@ -40,7 +40,7 @@ describe.each(CLIS_A)("$version", (cli) => {
     }
     store.prepare("UPDATE project SET worktree = ?, sandboxes = ?").run(outside, JSON.stringify([outside, "/"]));
     store.close();
-    execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, data]);
+    giveToUser(data);
     const resumed = { status: "completed", native_session_id, resumed: true, degraded: false };
     const before = model.requests.length;
     const input = `@@look:${join(outside, "notes.txt")}@@`;
@@ -62,7 +62,7 @@ describe.each(CLIS_A)("$version", (cli) => {
       return path;
     });
     execFileSync("git", ["init", "--quiet"], { cwd: repository });
-    execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, repository]);
+    giveToUser(repository);
     const first = await turnd.run({ executor: "cli-a", workspace: plain, input: "@@edit@@" });
     expect(first.status).toBe("completed");
     const { session_id, native_session_id } = first;

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -7,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/daemon/state-index/sqlite.ts";
 import { CLIS_A, NEWEST_CLI_A, shareStage, type Stage } from "../harness/real-daemon.ts";
-import { CLI_USER } from "../harness/temporary.ts";
+import { giveToUser } from "../harness/temporary.ts";
 
 const PLANTED = "PLANTED-BY-A-TOOL";
 const SPOKEN = "My word is quince. @@text:Noted.@@";
@@ -44,7 +43,7 @@ function change(home: string, how: (store: DatabaseSync) => void): void {
   const store = openSqlite(join(home, "data/opencode/opencode.db"));
   how(store);
   store.close();
-  execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, join(home, "data")]);
+  giveToUser(join(home, "data"));
 }
 
 /** A message of a session as the CLI makes one at a time. */
@@ -211,7 +210,7 @@ describe.each(CLIS_A)("$version", async (cli) => {
       join(cache, "models.json"),
       JSON.stringify({ scripted: { ...provider, models: { scripted: model } } }),
     );
-    execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, cache]);
+    giveToUser(cache);
     const { result, sent } = await next(session_id);
     expect(result).toMatchObject({ status: "completed", output: "Answered.", resumed: true });
     expect(result.cost_usd).toBeUndefined();

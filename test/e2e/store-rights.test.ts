@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -11,7 +10,7 @@ import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { CLIS_A, shareStage, type Stage } from "../harness/real-daemon.ts";
-import { CLI_USER } from "../harness/temporary.ts";
+import { giveToUser } from "../harness/temporary.ts";
 
 /** Runs a command that shows that a turn may. */
 const intrude: Scenario = (conversation) => {
@@ -47,7 +46,7 @@ function change(home: string, how: (store: DatabaseSync) => void): void {
   const store = openSqlite(join(home, "data/opencode/opencode.db"));
   how(store);
   store.close();
-  execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, join(home, "data")]);
+  giveToUser(join(home, "data"));
 }
 
 async function startSession({ turnd }: Stage) {
@@ -109,7 +108,7 @@ describe.each(CLIS_A)("$version", async (cli) => {
     const bin = join(home, "cache/opencode/bin");
     mkdirSync(bin, { recursive: true });
     writeFileSync(join(bin, "rg"), `#!/bin/sh\n: >${mark()}\n`, { mode: 0o755 });
-    execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, bin]);
+    giveToUser(bin);
     expect((await plan(session_id)).result).toMatchObject({ status: "completed", resumed: true });
     expect(existsSync(mark())).toBe(false);
   });
@@ -134,7 +133,7 @@ describe.each(CLIS_A)("$version", async (cli) => {
       time,
       permission: JSON.parse(ALL),
     });
-    execFileSync("chown", ["-R", `${CLI_USER.uid}:${CLI_USER.gid}`, data]);
+    giveToUser(data);
     const { result, offered } = await plan(session_id);
     expect(result).toMatchObject({ status: "completed", resumed: false, degraded: true });
     expect(offered).not.toContain("bash");

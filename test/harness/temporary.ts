@@ -1,4 +1,14 @@
-import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { toRunAs } from "../../src/daemon/process/run-as.ts";
@@ -40,4 +50,14 @@ export function userDirectory(path: string): string {
 /** Gives a file to the CLIs' user. */
 export function userFile(path: string): void {
   chownSync(path, CLI_USER.uid, CLI_USER.gid);
+}
+
+/** Gives a file or a tree to the CLIs' user. What is removed meanwhile, as a turn's leftovers are, needs no owner. */
+export function giveToUser(path: string): void {
+  try {
+    lchownSync(path, CLI_USER.uid, CLI_USER.gid);
+    if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) giveToUser(join(path, name));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  }
 }
