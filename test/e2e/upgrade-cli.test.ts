@@ -49,7 +49,10 @@ test(
       await waitFor("the CLI to be asked", hasStarted, 240_000);
       running.kill(signal);
       const ended = await running;
-      expect(ended).toMatchObject({ exitCode, stderr: expect.stringContaining("started again it goes on") });
+      expect(ended).toMatchObject({
+        exitCode,
+        stderr: expect.stringContaining("the same command goes on with the step that was not finished"),
+      });
       expect(processesNaming(`${directory}/`, "anywhere")).toEqual([]);
       expect(readdirSync(recording)).not.toContain("turn.json");
     }
