@@ -24,6 +24,7 @@ describe.skipIf(!HAS_CHROMIUM).each(LIGHT_CLIS)("$executor $version in the inspe
     expect(await page.locator(".record .mapped").count()).toBeGreaterThan(0);
     expect(await page.evaluate(STRANGE)).toEqual([]);
     await page.keyboard.press("3");
+    await page.locator("summary", { hasText: "rules that were tried" }).click();
     await page.locator("tr.won", { hasText: "completed" }).waitFor();
   });
 
@@ -52,6 +53,7 @@ describe.skipIf(!HAS_CHROMIUM).each(LIGHT_CLIS)("$executor $version in the inspe
     await start("@@status:401@@");
     await page.locator(".turn-header .pill.bad", { hasText: "auth_failed" }).waitFor({ timeout: 90_000 });
     await page.keyboard.press("3");
+    await page.locator("summary", { hasText: "rules that were tried" }).click();
     await page.locator("tr.won", { hasText: "auth_failed" }).waitFor();
     await picture(`inspector-refused-${cli.executor}`);
     // The line that decided it, or where else it was said.
