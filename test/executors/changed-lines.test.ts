@@ -61,7 +61,7 @@ describe.each(EXECUTORS)("$id", ({ id }) => {
     const records = printed === -1 ? lines.length : printed;
     fc.assert(
       fc.property(fc.nat(records), fc.array(fc.boolean(), { minLength: 3, maxLength: 9 }), (at, picks) => {
-        // A type of a later version takes the proof of success away nowhere (law 4).
+        // A type of a later version takes the proof of success away nowhere. Law: success is proved.
         same(`an unknown record at ${at}`, [...lines.slice(0, at), unknownRecord(lines), ...lines.slice(at)]);
         same("the two files mixed", interleave(lines, picks));
         const line = lines[at];

@@ -26,7 +26,7 @@ export const known = (status: number): Statuses => [401, status, status, status,
 export const own = (status: number): Statuses => [401, status, 404, 404, 404, 404, status];
 /** The owner and those who manage the owner, and no other. */
 export const MANAGED: Statuses = [401, 200, 403, 403, 200, 200, 200];
-/** The same where another's is not there (law 9). */
+/** The same for another user. Law: not yours is not there. */
 export const OWN_OR_MANAGED: Statuses = [401, 200, 404, 404, 200, 200, 200];
 /** The same by a login alone. */
 export const OWN_OR_MANAGED_BY_LOGIN: Statuses = [401, 200, 404, 404, 200, 200, 403];
