@@ -8,7 +8,7 @@ import { currentTurn, plainOutput } from "../../src/scripted-model/conversation.
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { binaryOf, CLIS_B, KEY, shareStage, type Stage } from "../harness/real-daemon.ts";
-import { CLI_USER } from "../harness/temporary.ts";
+import { CLI_USER, giveToUser } from "../harness/temporary.ts";
 
 /** Shows which home a command has. */
 const home: Scenario = (conversation) => {
@@ -32,10 +32,6 @@ plugins = true
 `;
 
 type Line = Record<string, unknown> & { type: string; payload: Record<string, unknown> };
-
-function giveToUser(path: string): void {
-  execFileSync("chown", ["-hR", `${CLI_USER.uid}:${CLI_USER.gid}`, path]);
-}
 
 function put(directory: string, files: Readonly<Record<string, string>>): void {
   for (const [name, content] of Object.entries(files)) {

@@ -5,7 +5,7 @@ import { filesForCliA } from "./brought-for-cli-a.ts";
 import { filesForCliB } from "./brought-for-cli-b.ts";
 import { filesForOthers } from "./brought-for-others.ts";
 import type { Marks } from "./brought-marks.ts";
-import { CLI_USER } from "./temporary.ts";
+import { giveToUser } from "./temporary.ts";
 
 /** A repository with everything that a program might run of one by itself. */
 export interface BroughtPrograms {
@@ -58,7 +58,7 @@ export function makeBroughtPrograms(directory: string, url: string): BroughtProg
   rmSync(join(repository, ".git/objects", lost.slice(0, 2), lost.slice(2)));
   writeFileSync(join(repository, ".git/config"), gitConfig(marks));
   for (const hook of HOOKS) put(`.git/hooks/${hook}`, marks.script(`hook ${hook}`));
-  execFileSync("chown", ["-hR", `${CLI_USER.uid}:${CLI_USER.gid}`, directory]);
+  giveToUser(directory);
   return {
     repository,
     takeRan() {

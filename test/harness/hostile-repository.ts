@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { CLI_USER } from "./temporary.ts";
+import { giveToUser } from "./temporary.ts";
 
 /** Directories with plugins for CLI A, each of which leaves its name where it runs. */
 export interface HostileRepository {
@@ -115,7 +115,7 @@ export function makeHostileRepository(directory: string): HostileRepository {
   symlinkSync(join(directory, "elsewhere"), join(repository, ".opencode"));
   symlinkSync(plain, linked);
   put(join(plain, "late.ts"), plugin("written by a tool"));
-  execFileSync("chown", ["-hR", `${CLI_USER.uid}:${CLI_USER.gid}`, directory]);
+  giveToUser(directory);
   return {
     repository,
     nested,

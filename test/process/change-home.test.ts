@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { changeHome } from "../../src/daemon/process/user-files/change-home.ts";
 import { listProcesses, readArguments } from "../../src/daemon/process/keeper/process-table.ts";
-import { CLI_USER, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
+import { CLI_USER, giveToUser, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const writer = { runAs: CLI_USER };
@@ -68,10 +68,6 @@ function homeWith(files: Readonly<Record<string, string>>): string {
   }
   giveToUser(home);
   return home;
-}
-
-function giveToUser(home: string): void {
-  execFileSync("chown", ["-hR", `${CLI_USER.uid}:${CLI_USER.gid}`, home]);
 }
 
 const listed = (home: string): string[] => readdirSync(home, { recursive: true, encoding: "utf8" }).toSorted();

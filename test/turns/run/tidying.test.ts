@@ -1,30 +1,43 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { startBehind } from "../../harness/behind.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
-import { temporaryDirectory } from "../../harness/temporary.ts";
+import { REPOSITORY, temporaryDirectory } from "../../harness/temporary.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
 const IS_ROOT = process.getuid?.() === 0;
 const session = { executor: "cli-b", session_id: "session-1" };
 
-/** A daemon for which nothing is removed from a home before `release` is called or the test is over. */
+/** Waits before the removal of a directory that holds `left` until it is let go or the test is over. */
+const HOLD = `
+package FileTree;
+my $remove = \\&remove;
+no warnings 'redefine';
+*remove = sub {
+    if (-e "$_[0]/left") {
+        open(my $mark, '>', 'HELD_DIRECTORY/removal');
+        select(undef, undef, undef, 0.02) while -d 'HELD_DIRECTORY' && !-e 'HELD_DIRECTORY/go';
+    }
+    goto &$remove;
+};
+1;
+`;
+
+/** A daemon whose removals of what a turn left wait for `release`. */
 async function withHeldRemoval() {
   const directory = temporaryDirectory(onTestFinished);
-  const [rm, held, go] = [join(directory, "rm"), join(directory, "held"), join(directory, "go")];
+  const held = join(directory, "held");
   mkdirSync(held);
   chmodSync(held, 0o777);
-  copyFileSync("/bin/rm", `${rm}.real`);
-  writeFileSync(
-    rm,
-    `#!/bin/sh\n: > ${held}/rm\nwhile [ -d ${held} ] && ! [ -e ${go} ]; do sleep 0.02; done\nexec ${rm}.real "$@"\n`,
-  );
-  chmodSync(rm, 0o755);
-  const release = (): void => writeFileSync(go, "");
+  const original = join(REPOSITORY, "sandbox/file-tree");
+  const holding = join(directory, "file-tree");
+  writeFileSync(holding, readFileSync(original, "utf8") + HOLD.replaceAll("HELD_DIRECTORY", held));
+  const release = (): void => writeFileSync(join(held, "go"), "");
+  const mount = `mount --bind ${holding} ${original}`;
+  const turnd = await startBehind(directory, "--mount", mount, { TURND_MAX_TURNS: "1" });
   onTestFinished(release);
-  const turnd = await startBehind(directory, "--mount", `mount --bind ${rm} /bin/rm`, { TURND_MAX_TURNS: "1" });
-  return { turnd, release, whenHeld: () => waitFor("the removal", () => existsSync(join(held, "rm"))) };
+  return { turnd, release, whenHeld: () => waitFor("the removal", () => existsSync(join(held, "removal"))) };
 }
 
 test.runIf(IS_ROOT)("removing what a turn left delays no answer and no other session", async () => {
