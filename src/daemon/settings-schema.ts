@@ -148,6 +148,11 @@ export const SettingsSchema = z.object({
   TURND_DIFF_TIMEOUT_MS: integer(10_000, 100, 10 * MINUTE).meta({
     description: "Longest time for git to read a workspace, before a turn with a diff and after it",
   }),
+  TURND_DIFF_MAX_COPY_BYTES: integer(268_435_456, 0).meta({
+    description:
+      "A turn has a diff in a workspace that is in no git repository where its files take no more than so many bytes, " +
+      "each at least 4096 of them: they are copied until the turn has ended. 0 is none there",
+  }),
   TURND_MAX_DIFF_BYTES: integer(16_777_216, 1_024).meta({ description: "Longest diff of a turn; the rest is cut off" }),
   TURND_SHUTDOWN_MS: integer(8_000, 100, 10 * MINUTE).meta({ description: "Time limit of a stop by SIGTERM" }),
   TURND_STEER_WAIT_MS: integer(30_000, 0, 60 * MINUTE).meta({ description: "Longest wait for a step boundary" }),

@@ -164,9 +164,10 @@ export const TurnRequest = z
       .optional()
       .meta({
         description:
-          "Whether what the turn changes in its git repository is kept, for `GET /v1/turns/{turn_id}/diff`. git reads the " +
-          "workspace before the turn starts, which takes about 0.1 s and, in a large one, up to seconds. Default: " +
-          "`TURND_TURN_DIFF`.",
+          "Whether what the turn changes in its workspace is kept, for `GET /v1/turns/{turn_id}/diff`. git reads the workspace " +
+          "before the turn starts, which takes about 0.1 s and, in a large one, up to seconds. The workspace may be in a git " +
+          "repository or in none; in none, up to `TURND_DIFF_MAX_COPY_BYTES`. Where there can be no diff, the turn begins with the " +
+          "warning `no_diff`. Default: `TURND_TURN_DIFF`.",
       }),
     mcp_servers: McpServers.optional().meta({
       description:

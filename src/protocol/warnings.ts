@@ -16,6 +16,7 @@ export const WARNINGS = {
   limit_reached:
     "the turn came to its own limit of processes or memory (`TURND_TURN_MAX_PROCESSES`, `TURND_TURN_MEMORY_MB`): " +
     "something of it was killed or could not be started; the message counts",
+  no_diff: "the turn was asked for a diff and will have none; the message says why",
   other_session: "CLI A printed a record of another session than the turn's",
   other_thread: "CLI B announced a second thread in the same run",
   output_cut:

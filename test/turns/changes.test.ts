@@ -207,3 +207,74 @@ test("a git that does not end is ended, and costs the diff alone", async () => {
     message: expect.stringContaining("300"),
   });
 });
+
+test("a workspace that is in no repository has a diff too, which applies; repositories below it are named", async () => {
+  const workspace = userDirectory(join(turnd.workspace, "no-repository"));
+  sh(
+    workspace,
+    `echo one > text; echo gone > gone; printf 'ignored\\n' > .gitignore; echo x > ignored
+     mkdir cloned && cd cloned && git init -q . && git config core.fsmonitor 'touch ../../ran-nested;:'
+     git -c core.fsmonitor=false -c user.name=x -c user.email=x@example.invalid commit -q --allow-empty -m x`,
+  );
+  const before = join(turnd.workspace, "no-repository-before");
+  execFileSync("cp", ["-a", workspace, before]);
+  const change =
+    "echo two >> text; rm gone; mkdir d; printf 'a\\\\000c' > d/new; echo y >> ignored; echo z > cloned/file; ";
+  // The turn makes a repository: what was there before it decides.
+  const input = `shell ${change} git init -q . && git -c user.name=x -c user.email=x@example.invalid commit -q --allow-empty -m x`;
+  const turn = await turnd.run({ executor: "cli-b", workspace, input, diff: true });
+  expect(turn.status).toBe("completed");
+  const { response, patch } = await diffOf(turn.turn_id);
+  expect(response.status, patch).toBe(200);
+  expect([...patch.matchAll(/^diff --git a\/(.*) b\//gm)].map(([, name]) => name)).toEqual(["d/new", "gone", "text"]);
+  expect(JSON.parse(decodeURIComponent(response.headers.get("x-turnd-left-out") ?? "[]"))).toEqual([
+    { path: "cloned", reason: "it is a git repository of its own" },
+  ]);
+  expect(existsSync(join(turnd.workspace, "ran-nested"))).toBe(false);
+  writeFileSync(join(before, "the.patch"), patch);
+  execFileSync("git", ["apply", "the.patch"], { cwd: before, env: { PATH: "/usr/bin:/bin", GIT_DIR: "/dev/null" } });
+  for (const name of ["text", "d/new"]) {
+    expect(readFileSync(join(before, name))).toEqual(readFileSync(join(workspace, name)));
+  }
+});
+
+test("a workspace that the repository around it ignores has a diff of its own", async () => {
+  const outer = plainRepository(turnd, "ignoring");
+  writeFileSync(join(outer, ".gitignore"), "/inner/\n");
+  const workspace = userDirectory(join(outer, "inner"));
+  const turn = await turnd.run({ executor: "cli-b", workspace, input: "shell echo x > new", diff: true });
+  expect((await diffOf(turn.turn_id)).patch).toMatch(/^diff --git a\/new b\/new\nnew file/);
+});
+
+test("a workspace that is too large to be copied is reported before the turn works, and in the answer", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const env = { ...fakeEnv(directory), TURND_DIFF_MAX_COPY_BYTES: "20000" };
+  const small = await startDaemon({ directory, env });
+  onTestFinished(async () => void (await small.stop()));
+  const client = createTurndClient({ baseUrl: small.url });
+  const run = async (name: string, script: string) => {
+    const workspace = userDirectory(join(small.workspace, name));
+    sh(workspace, script);
+    const { turn_id } = await client.submit({ executor: "cli-b", workspace, input: "shell echo x > new", diff: true });
+    const types: string[] = [];
+    const warnings: unknown[] = [];
+    for await (const event of client.follow(turn_id)) {
+      types.push(event.type);
+      if (event.type === "warning") warnings.push(event.data);
+    }
+    return { types, warnings, diff: client.diff(turn_id) };
+  };
+  const fits = await run("fits", "head -c 9000 /dev/zero > a; echo b > b");
+  expect(fits.warnings).toEqual([]);
+  expect((await fits.diff).patch).toMatch(/^diff --git a\/new b\/new\n/);
+  for (const [name, script] of [
+    ["large", "head -c 20001 /dev/zero > a"],
+    ["many", "touch 1 2 3 4 5"],
+  ] as const) {
+    const { types, warnings, diff } = await run(name, script);
+    const message = expect.stringContaining("larger than 20000 bytes (TURND_DIFF_MAX_COPY_BYTES)");
+    expect(warnings).toEqual([{ code: "no_diff", message }]);
+    expect(types.slice(0, 2)).toEqual(["turn.started", "warning"]);
+    await expect(diff).rejects.toMatchObject({ code: "diff_not_found", message });
+  }
+});

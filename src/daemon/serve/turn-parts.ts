@@ -136,6 +136,7 @@ export async function createTurnParts({
     changes: {
       gitDirectory,
       timeoutMs: values.TURND_DIFF_TIMEOUT_MS,
+      maxCopyBytes: values.TURND_DIFF_MAX_COPY_BYTES,
       maxBytes: values.TURND_MAX_DIFF_BYTES,
       isDefault: values.TURND_TURN_DIFF === "on",
     },

@@ -11,11 +11,12 @@ const schema = {
   summary: "Read what an ended turn changed",
   description:
     "A patch for `git apply`, against what was in the workspace when the turn started: changed, new and removed files, " +
-    "those that git ignores left out, binary ones included. Submodules are left out. It shows what was changed there " +
+    "those that git ignores left out, binary ones included. Submodules are left out. In a workspace that is in no git " +
+    "repository, or in one that ignores it, all files are compared but those that a `.gitignore` there names. It shows what was changed there " +
     "meanwhile, whoever did it, and is as reliable as the tools of the turn: they could write what git reads. Secrets in " +
     "it are not taken out. `x-turnd-truncated: true` marks one that is cut off and cannot be applied. `x-turnd-left-out` " +
-    "names files that it says nothing of, since git could not convert them as the repository's attributes ask: a JSON list " +
-    "of `path` and `reason`, as `encodeURIComponent` writes it.",
+    "names what it says nothing of, a JSON list of `path` and `reason`, as `encodeURIComponent` writes it: files that git " +
+    "could not convert as the repository's attributes ask, and git repositories below a workspace that is in none.",
   params: TurnPath,
   response: {
     200: {

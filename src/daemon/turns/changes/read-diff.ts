@@ -10,7 +10,7 @@ export interface TurnDiff {
   readonly sizeBytes: number;
   /** It is longer than turnd keeps, or took too long: it cannot be applied. */
   readonly isTruncated: boolean;
-  /** Files that it says nothing of, since git could not convert them. */
+  /** What it says nothing of: files that git could not convert, and repositories in a workspace that is in none. */
   readonly leftOut: readonly { readonly path: string; readonly reason: string }[];
   read(): Readable;
 }

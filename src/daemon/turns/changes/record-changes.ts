@@ -16,6 +16,8 @@ export interface ChangeOptions {
   readonly gitDirectory: string;
   /** Most milliseconds before a turn starts, and again after its end. */
   readonly timeoutMs: number;
+  /** Most bytes of a workspace that is in no repository, which git copies. */
+  readonly maxCopyBytes: number;
   /** Most bytes of one diff. */
   readonly maxBytes: number;
   /** Whether a turn has a diff whose request does not say. */
@@ -44,7 +46,7 @@ export const ChangesFile = z.object({
   /** Of `changes.diff`, once it is there. */
   bytes: z.int().nonnegative().optional(),
   is_truncated: z.boolean().optional(),
-  /** Files that git could not convert, and so are in no tree. */
+  /** What is in no tree: files that git could not convert, and repositories in a workspace that is in none. */
   left_out: z.array(z.object({ path: z.string(), reason: z.string() })).optional(),
 });
 export type ChangesFile = z.infer<typeof ChangesFile>;
@@ -53,15 +55,21 @@ const TREE = /^tree ([0-9a-f]{40})$/m;
 const NONE = /^none ([^\n]{1,300})$/m;
 const LEFT_OUT = /^left ([0-9a-f]+) ([0-9a-f]+)$/gm;
 
-/** Records the workspace before a turn's process starts, where the turn is to have a diff. Never throws. */
-export async function recordBefore(parts: ChangeParts, turn: Turn, signal: AbortSignal): Promise<void> {
-  if (turn.file.diff !== true || (await readChanges(turn)) !== undefined) return;
+/**
+ * Records the workspace before a turn's process starts, where the turn is to have a diff. Never throws.
+ *
+ * @returns why the turn will have no diff, where it was to have one and that is known now; once
+ */
+export async function recordBefore(parts: ChangeParts, turn: Turn, signal: AbortSignal): Promise<string | undefined> {
+  if (turn.file.diff !== true || (await readChanges(turn)) !== undefined) return undefined;
   try {
     const found = await snapshot(parts, turn, signal);
     await writeChanges(turn, "tree" in found ? { before: found.tree, ...found.leftOut } : found);
+    return "none" in found ? found.none : undefined;
   } catch (error) {
-    if (signal.aborted) return;
+    if (signal.aborted) return undefined;
     parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "workspace could not be recorded before the turn");
+    return "the workspace could not be recorded before the turn";
   }
 }
 
@@ -108,7 +116,7 @@ async function snapshot(
 ): Promise<Snapshot | { readonly none: string }> {
   const { runAs, changes } = parts;
   const options = { runAs, timeoutMs: changes.timeoutMs, ...(signal === undefined ? {} : { signal }) };
-  const task = taskOf(parts, turn, "snapshot");
+  const task = [...taskOf(parts, turn, "snapshot"), String(changes.maxCopyBytes)];
   const { code, stdout } = await inGroup(parts, turn, (group) => runTask(task, { ...options, ...group }));
   const tree = TREE.exec(stdout)?.[1];
   if (tree !== undefined) return { tree, leftOut: readLeftOut(stdout) };

@@ -122,15 +122,19 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
   );
   const changed = removed.filter((path) => !unasked.includes(path));
   if (isMoved) await parts.sessions.update(file.session_id, { native_home: home });
-  await recordBefore(parts, turn, options.signal);
+  const noDiff = await recordBefore(parts, turn, options.signal);
   options.signal.throwIfAborted();
 
   return {
-    warnings: changed.map((path) =>
-      setAside.includes(path)
-        ? warningEvent("state_set_aside", `${path} in the session's home cannot be read and was moved aside.`)
-        : warningEvent("configuration_removed", `${path} in the session's home is not turnd's and was removed.`),
-    ),
+    warnings: [
+      ...changed.map((path) =>
+        setAside.includes(path)
+          ? warningEvent("state_set_aside", `${path} in the session's home cannot be read and was moved aside.`)
+          : warningEvent("configuration_removed", `${path} in the session's home is not turnd's and was removed.`),
+      ),
+      // Law: never pretend.
+      ...(noDiff === undefined ? [] : [warningEvent("no_diff", `The turn will have no diff: ${noDiff}.`)]),
+    ],
     start: () =>
       startKept({
         keeperPath: parts.keeperPath,
