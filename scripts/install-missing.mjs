@@ -82,15 +82,15 @@ export function isInstalled(directory) {
 
 /**
  * Whether another command, such as a plain `npm ci`, has installed the lock. What npm has noted is not enough: it notes what
- * `npm install --package-lock-only` has only locked too.
+ * `npm install --package-lock-only` has only locked too, a changed version included.
  */
 function holdsAll(directory, locked) {
   const hidden = JSON.parse(readFileSync(join(directory, "node_modules/.package-lock.json"), "utf8")).packages;
   return Object.entries(locked).every(([path, entry]) => {
     if (path === "") return true;
-    const installed = hidden[path];
-    if (installed === undefined) return entry.optional && !isForHere(entry);
-    return installed.version === entry.version && existsSync(join(directory, path, "package.json"));
+    if (hidden[path] === undefined) return entry.optional && !isForHere(entry);
+    const manifest = join(directory, path, "package.json");
+    return existsSync(manifest) && JSON.parse(readFileSync(manifest, "utf8")).version === entry.version;
   });
 }
 

@@ -35,13 +35,13 @@ test("one version is the answer", () => {
   expect(readView("p@latest", `"1.1.0"`)).toBe("1.1.0");
 });
 
-/** A directory of npm's, with what it has noted as installed. */
-function makeInstalled(noted: readonly string[], there: readonly string[]): string {
+/** A directory of npm's, with what it has noted as installed, and what is there of it. */
+function makeInstalled(noted: readonly string[], there: readonly string[], version = "1.1.0"): string {
   const directory = temporaryDirectory(onTestFinished);
   const packages = Object.fromEntries(noted.map((name) => [`node_modules/${name}`, { version: "1.1.0" }]));
   for (const name of there) {
     mkdirSync(join(directory, "node_modules", name), { recursive: true });
-    writeFileSync(join(directory, "node_modules", name, "package.json"), "{}");
+    writeFileSync(join(directory, "node_modules", name, "package.json"), JSON.stringify({ version }));
   }
   mkdirSync(join(directory, "node_modules"), { recursive: true });
   writeFileSync(join(directory, "node_modules/.package-lock.json"), JSON.stringify({ packages }));
@@ -52,6 +52,10 @@ function makeInstalled(noted: readonly string[], there: readonly string[]): stri
 test("what was locked and not installed, as after an interruption, is not taken for installed", () => {
   expect(isInstalled(makeInstalled(["a", "b"], ["a", "b"]))).toBe(true);
   expect(isInstalled(makeInstalled(["a", "b"], ["a"]))).toBe(false);
+});
+
+test("the version before, where the next was only locked, is not taken for it", () => {
+  expect(isInstalled(makeInstalled(["a"], ["a"], "1.0.0"))).toBe(false);
 });
 
 test("a version whose native package npm has left out is named, not missed later", () => {
