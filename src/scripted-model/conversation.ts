@@ -18,6 +18,8 @@ export interface Conversation {
   readonly entries: readonly Entry[];
   /** Names of the tools the CLI offers. */
   readonly tools: readonly string[];
+  /** Whether the CLI has told the model that it may change nothing: it plans. */
+  readonly mayOnlyRead: boolean;
   /** CLI A asks a second, small model for the title of a new session. Such a request gets a title and no scenario. */
   readonly isTitleRequest: boolean;
   /** Distinguishes retries of one request from an equal request of another session: instructions, cache key. */
@@ -92,6 +94,18 @@ export function isSpoken(text: string): boolean {
   return !/^\s*(<(environment_context|user_instructions|system-reminder|turn_aborted|skills?|permissions)\b|# AGENTS\.md)/.test(
     text,
   );
+}
+
+const RIGHTS = /Plan mode ACTIVE|mode has changed from plan to build|`sandbox_mode` is `[a-z-]+`/g;
+
+/**
+ * Whether the newest of what a CLI tells the model about its rights lets it read only.
+ *
+ * @param texts - all that it sends besides what people and the model said, oldest first
+ */
+export function isReadOnly(texts: readonly string[]): boolean {
+  const newest = texts.join("\n").match(RIGHTS)?.at(-1) ?? "";
+  return newest === "Plan mode ACTIVE" || newest.includes("`read-only`");
 }
 
 /** Parses a tool call's arguments; anything but a JSON object is kept under `raw`. */

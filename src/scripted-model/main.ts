@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { startScriptedModel } from "./server.ts";
+import { READABLE_GAP_MS, startScriptedModel } from "./server.ts";
 
 // --end-with-stdin: ends when its standard input does: a parent's pipe closes however the parent ends.
 const { values } = parseArgs({
@@ -10,7 +10,7 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) {
   console.error(`--port must be 0-65535, got "${values.port}"`);
   process.exit(2);
 }
-const model = await startScriptedModel({ port });
+const model = await startScriptedModel({ port, frameGapMs: READABLE_GAP_MS });
 console.log(model.url);
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {

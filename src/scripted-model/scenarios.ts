@@ -13,14 +13,16 @@ import {
   status,
   statusThenOk,
 } from "./scenarios/faults.ts";
+import { assistant } from "./scenarios/assistant.ts";
 import { program } from "./scenarios/program.ts";
 import { edit, goal, many, mcp, sleep, todo, toolFail, toolOk } from "./scenarios/tools.ts";
 
 /** Played when no marker names another. */
-export const DEFAULT_SCENARIO = "program";
+export const DEFAULT_SCENARIO = "assistant";
 
 /** Every scenario by its name in a marker `@@name@@` or `@@name:argument@@` of a user text. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  assistant,
   program,
   text,
   echo,

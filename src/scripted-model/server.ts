@@ -57,6 +57,9 @@ export interface ScriptedModelOptions {
   readonly apiKey?: string;
 }
 
+/** Milliseconds between the frames of a stream that a person reads: some 600 characters a second. */
+export const READABLE_GAP_MS = 40;
+
 const APIS: readonly ModelApi[] = [RESPONSES, CHAT_COMPLETIONS, MESSAGES];
 const MAX_RECORDED = 500;
 

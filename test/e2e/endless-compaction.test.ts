@@ -5,7 +5,7 @@ import { CLIS_A, shareStage } from "../harness/real-daemon.ts";
 describe.each(CLIS_A)("$version", (cli) => {
   const stage = shareStage(cli, {
     // What is asked after a summary names no scenario.
-    model: { scenarios: { program: () => say("Noted.") } },
+    model: { scenarios: { assistant: () => say("Noted.") } },
     env: (baseURL) => ({
       CLI_A_JSON: JSON.stringify({
         model: "scripted/scripted",

@@ -31,4 +31,15 @@ describe.each(REAL_CLIS)("$executor $version", (cli) => {
     expect(readFileSync(path, "utf8")).toBe("first line\n");
     expect(existsSync(join(turnd.workspace, "by-command.txt"))).toBe(false);
   });
+
+  test("the scripted model plans where it may only read, and carries the plan out when it is approved", async () => {
+    const { turnd } = stage();
+    const plan = await turnd.run({ executor, mode: "plan", input: "Add a test." });
+    // A machine whose kernel allows no sandbox cannot plan with CLI B.
+    if (plan.failure?.code === "sandbox_unavailable") return;
+    expect(plan.output).toMatch(/^I am turnd's scripted model: [^]*This is a plan; nothing has been changed yet\./);
+    const { session_id } = plan;
+    const carriedOut = await turnd.run({ session_id, input: "The plan is approved. Carry it out." });
+    expect(carriedOut.output).toBe("I created `sum.sh` and ran it. It printed: the sum of 1 to 10 is 55");
+  });
 });

@@ -45,6 +45,11 @@ test("an agent's turns search and open its knowledge base by tools, with both CL
       output: expect.stringContaining("An anchor holds a boat."),
     });
     expect(search.result.output).toContain(fileId);
+    // Without a marker, as a person asks: on a thread of its own, since the newest marker of a thread goes on.
+    const { body: asked } = await call("POST", "/api/chat/thread", { agent_id: slug });
+    const question = { agent_slug: slug, thread_id: asked.id, query: "What holds a boat?" };
+    const { body: answered } = await call("POST", "/api/agent/runs", question);
+    expect((await service.result(answered.run_id)).output).toMatch(/I searched for[^]*An anchor holds a boat\./);
     const open = await run(`@@mcp:knowledge open {"file_id":"${fileId}","start_line":5}@@`);
     expect(open.result.output).toContain("A sail moves it.");
     const { text } = await call("GET", `/api/agent/runs/${search.runId}/events?format=json`);

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import type { Entry } from "../../src/scripted-model/conversation.ts";
+import { INTRODUCTION } from "../../src/scripted-model/scenarios/assistant.ts";
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from "../../src/scripted-model/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { chat, DIALECTS, readFrames, responses, type Dialect, type Understood } from "./dialects.ts";
@@ -26,8 +27,13 @@ function post(
   });
 }
 
-async function ask(model: ScriptedModel, dialect: Dialect, entries: readonly Entry[]): Promise<Understood> {
-  const response = await post(model, dialect, entries);
+async function ask(
+  model: ScriptedModel,
+  dialect: Dialect,
+  entries: readonly Entry[],
+  tools: readonly string[] = dialect.tools,
+): Promise<Understood> {
+  const response = await post(model, dialect, entries, { body: JSON.stringify(dialect.body(entries, tools)) });
   expect(response.status).toBe(200);
   return dialect.understand(readFrames(await response.text()));
 }
@@ -67,7 +73,8 @@ describe.each(DIALECTS)("$name", (dialect) => {
     expect(JSON.stringify(run.calls)).toContain("sh sum.sh");
     history.push(...ran(run, "c2", "the sum is whatever the tool says\n"));
     const first = await ask(model, dialect, history);
-    expect(first.text).toBe("I created `sum.sh` and ran it. It printed: the sum is whatever the tool says");
+    const answer = "I created `sum.sh` and ran it. It printed: the sum is whatever the tool says";
+    expect(first.text).toBe(`${INTRODUCTION}\n\n${answer}`);
     const later = [...history, { type: "assistant", text: first.text } as const, user("What did it print?")];
     const remembered = await ask(model, dialect, later);
     expect(remembered.text).toMatch(/^Earlier .*`sum\.sh`.*: the sum is whatever the tool says$/);
@@ -75,13 +82,43 @@ describe.each(DIALECTS)("$name", (dialect) => {
 
   test("a question about earlier without a history is answered honestly", async () => {
     const answer = await ask(await start(), dialect, [user("Which file did you create before?")]);
-    expect(answer.text).toMatch(/^No earlier part/);
+    expect(answer.text.split("\n\n")).toEqual([INTRODUCTION, expect.stringMatching(/^No earlier part/)]);
   });
 
   test("a history handed on as text in the message is history too", async () => {
     const transcript = "So far:\nassistant: I created `sum.sh` and ran it. It printed: 55\n\nWhat did it print?";
     const answer = await ask(await start(), dialect, [user(transcript)]);
     expect(answer.text).toMatch(/it printed: 55$/);
+  });
+
+  test("small talk and what it cannot know are answered with words, and it says what it is once", async () => {
+    const model = await start();
+    const hello = await ask(model, dialect, [user("Say hello.")]);
+    expect(hello).toMatchObject({ calls: [], text: expect.stringMatching(/no language model\.\n\nHello! I can /) });
+    const said = [user("Say hello."), { type: "assistant", text: hello.text } as const];
+    const next = await ask(model, dialect, [...said, user("What is the capital of France?")]);
+    expect(next).toMatchObject({ calls: [], text: expect.stringMatching(/^I cannot answer that\. I can /) });
+  });
+
+  test("files are listed when a person asks for them", async () => {
+    const model = await start();
+    const list = await ask(model, dialect, [user("List the files.")]);
+    const history = [user("List the files."), ...ran(list, "c1", "notes.txt\n")];
+    expect((await ask(model, dialect, history)).text).toMatch(/These files are here:\n\nnotes\.txt$/);
+  });
+
+  test("where a search is offered, a question is searched for, and what was found is quoted", async () => {
+    const model = await start();
+    const name = dialect.path === "/responses" ? "mcp__knowledge.search" : "knowledge_search";
+    const question = user("What holds a boat?");
+    const offer = (entries: readonly Entry[]) => ask(model, dialect, entries, [...dialect.tools, "web_search", name]);
+    const search = await offer([question]);
+    expect(search.calls).toEqual([{ name: name.split(".").at(-1), input: { query: "What holds a boat?" } }]);
+    const call = { id: "c1", name, input: {} };
+    const found: Entry = { type: "tool_result", callId: "c1", text: "boats.md: An anchor holds a boat." };
+    const answer = await offer([question, { type: "tool_call", call }, found]);
+    expect(answer.text).toMatch(/I searched for "What holds a boat\?".*:\n\nboats\.md: An anchor holds a boat\.$/);
+    expect((await offer([user("Hello!")])).calls).toEqual([]);
   });
 
   test("a refusal has the status and the body of the API", async () => {

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startScriptedModel, type ScriptedModel } from "../../scripted-model/server.ts";
+import { READABLE_GAP_MS, startScriptedModel, type ScriptedModel } from "../../scripted-model/server.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import type { Settings } from "../settings.ts";
 import { makeDirectories } from "../storage/directories.ts";
@@ -62,10 +62,10 @@ export function scriptedEnv(env: Env, executors: readonly Executor[], url: strin
 
 async function startAt(port: number): Promise<ScriptedModel> {
   try {
-    return await startScriptedModel({ port });
+    return await startScriptedModel({ port, frameGapMs: READABLE_GAP_MS });
   } catch (error) {
     if (port === 0 || !(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
-    return startScriptedModel();
+    return startScriptedModel({ frameGapMs: READABLE_GAP_MS });
   }
 }
 

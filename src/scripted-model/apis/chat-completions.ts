@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { isSpoken, parseToolInput, type Entry } from "../conversation.ts";
+import { isReadOnly, isSpoken, parseToolInput, type Entry } from "../conversation.ts";
 import { countTokens, type Ending, type Part } from "../reply.ts";
 import { formatFrame, isProviderError, splitText, type ModelApi } from "./model-api.ts";
 
@@ -30,6 +30,7 @@ export const CHAT_COMPLETIONS: ModelApi = {
       model: request.model,
       entries: request.messages.flatMap(readMessage),
       tools,
+      mayOnlyRead: isReadOnly(request.messages.flatMap(texts).filter((text) => !isSpoken(text))),
       isTitleRequest: tools.length === 0 && /title generator/i.test(system),
       identity: system,
     };

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { isSpoken, type Entry } from "../conversation.ts";
+import { isReadOnly, isSpoken, type Entry } from "../conversation.ts";
 import { countTokens, type Ending, type Part } from "../reply.ts";
 import { formatFrame, isLeftOpen, isProviderError, splitText, type ModelApi } from "./model-api.ts";
 
@@ -33,6 +33,7 @@ export const MESSAGES: ModelApi = {
       model: request.model,
       entries: request.messages.flatMap(readMessage),
       tools,
+      mayOnlyRead: isReadOnly(request.messages.flatMap(toBlocks).flatMap(({ text }) => (isSpoken(text) ? [] : [text]))),
       isTitleRequest: tools.length === 0 && /title generator/i.test(system),
       identity: system,
     };
@@ -97,8 +98,12 @@ function errorType(status: number): string {
   return status < 500 ? "invalid_request_error" : "api_error";
 }
 
+function toBlocks({ content }: z.infer<typeof Message>): z.infer<typeof Block>[] {
+  return typeof content === "string" ? [Block.parse({ type: "text", text: content })] : content;
+}
+
 function readMessage({ role, content }: z.infer<typeof Message>): Entry[] {
-  const blocks = typeof content === "string" ? [Block.parse({ type: "text", text: content })] : content;
+  const blocks = toBlocks({ role, content });
   if (role === "assistant") return blocks.flatMap(readAssistantBlock);
   const spoken = blocks.flatMap((block) => (block.type === "text" && isSpoken(block.text) ? [block.text] : []));
   const results = blocks.flatMap((block): Entry[] =>

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { isSpoken, parseToolInput, type Conversation, type Entry } from "../conversation.ts";
+import { isReadOnly, isSpoken, parseToolInput, type Conversation, type Entry } from "../conversation.ts";
 import { IN_NAMESPACE } from "../tools.ts";
 import { countTokens, type Answer, type Part } from "../reply.ts";
 import { formatFrame, isLeftOpen, isProviderError, splitText, type ModelApi } from "./model-api.ts";
@@ -42,6 +42,9 @@ export const RESPONSES: ModelApi = {
       model: request.model,
       entries: items.flatMap(readItem),
       tools: request.tools.flatMap(namesOf),
+      mayOnlyRead: isReadOnly(
+        items.flatMap(({ role, content }) => (role === "developer" ? [joinTexts(content ?? "")] : [])),
+      ),
       isTitleRequest: false,
       identity: request.instructions + request.prompt_cache_key,
     };

@@ -14,23 +14,34 @@ done
 echo "the sum of 1 to 10 is $sum"
 `;
 
+/** What {@link program} does, for a plan. */
+export const PROGRAM_STEPS = [
+  `1. Create \`${FILE}\`, a shell script that adds the numbers from 1 to 10.`,
+  `2. Run \`sh ${FILE}\`.`,
+  "3. Say what it printed.",
+].join("\n");
+
+/** The answer to a question about what was done earlier; undefined for what is no such question. */
+export function recallProgram(conversation: Conversation): string | undefined {
+  const { history, userText } = currentTurn(conversation);
+  if (!/\b(did|earlier|before|previous|again)\b/i.test(userText)) return undefined;
+  const memory = remember(history, userText);
+  if (memory !== undefined) {
+    return `Earlier in this conversation I created \`${memory.file}\`; when I ran it, it printed: ${memory.output}`;
+  }
+  if (history.length > 0) return undefined;
+  return "No earlier part of this conversation was sent to me, so I cannot say what happened in it.";
+}
+
 /**
  * Creates a small program, runs it and answers with what it printed; afterwards it can be asked about that.
  *
  * Every answer is made from the conversation it was sent, so an answer proves what the CLI's history holds.
  */
 export function program(conversation: Conversation): Reply {
-  const turn = currentTurn(conversation);
-  const memory = remember(turn.history, turn.userText);
-  if (turn.outcomes.length === 0 && memory !== undefined) {
-    return say(
-      `Earlier in this conversation I created \`${memory.file}\`; when I ran it, it printed: ${memory.output}`,
-    );
-  }
-  if (turn.outcomes.length === 0 && turn.history.length === 0 && asksAboutEarlier(turn.userText)) {
-    return say("No earlier part of this conversation was sent to me, so I cannot say what happened in it.");
-  }
-  const [written, run] = turn.outcomes;
+  const [written, run] = currentTurn(conversation).outcomes;
+  const recalled = written === undefined ? recallProgram(conversation) : undefined;
+  if (recalled !== undefined) return say(recalled);
   if (written === undefined) return act(conversation, { type: "write", path: FILE, content: PROGRAM });
   if (run === undefined) {
     return act(conversation, { type: "run", command: `sh ${FILE}`, purpose: "Runs the new program" });
@@ -51,8 +62,4 @@ function remember(history: readonly Entry[], userText: string): Memory | undefin
   const told = /I created `([^`]+)` and ran it\. It printed: (.+)/.exec(texts.join("\n"));
   const [, file, output] = told ?? [];
   return file === undefined || output === undefined ? undefined : { file, output: output.trim() };
-}
-
-function asksAboutEarlier(text: string): boolean {
-  return /\b(did|earlier|before|previous|again)\b/i.test(text);
 }
