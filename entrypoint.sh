@@ -2,6 +2,8 @@
 # Starts the sandbox: checks its environment, renders the CLIs' configurations, and becomes sandbox/supervise, which runs turnd and
 # the front (nginx) until it is told to stop. A command given to the container runs instead of them, as the CLIs' user.
 #
+#   --scripted   turnd answers both CLIs by a model that follows a script: no provider is needed
+#
 # Exit codes: 0 stopped as requested; the command's own; or a fault, which the last lines of the log explain:
 #   10 user or capabilities   11 home   12 state   13 workspace   14 /tmp   15 /run
 #   16 a setting or a configuration is refused   17 turnd or the front ended again and again
@@ -147,7 +149,7 @@ check_token_file() {
 serve() {
     # With a token any name is accepted: a caller who was led here under a foreign name does not have it. TURND_HOSTS then concerns the front only.
     local turnd=(env TURND_HOSTS="${TURND_HOSTS:-}${TOKEN:+${TURND_HOSTS:+,}*}"
-        TURND_SOCKET="$RUN/turnd/turnd.socket" TURND_TERMINAL_SOCKET="$RUN/turnd/terminal.socket" turnd serve)
+        TURND_SOCKET="$RUN/turnd/turnd.socket" TURND_TERMINAL_SOCKET="$RUN/turnd/terminal.socket" "${SERVE[@]}")
     # The front knows no key: its environment is empty. nginx does not remove the sockets of one that was killed.
     local front=(env -i /bin/sh -c 'ulimit -n "$(ulimit -H -n)"; rm -f "$0"/*.socket; exec env -i /usr/sbin/nginx -e stderr -c "$1"'
         "$RUN/nginx" "$SANDBOX/nginx.conf") hold=()
@@ -161,6 +163,15 @@ serve() {
     exec "${hold[@]}" "$SANDBOX/supervise" "$USER_ID" "$FRONT_ID" turnd: "${turnd[@]}" front: "${front[@]}"
 }
 
+SERVE=(turnd serve)
+case ${1:-} in
+--scripted)
+    SERVE+=(--scripted)
+    shift
+    [ $# = 0 ] || fault 16 "--scripted takes no command, got $1"
+    ;;
+-*) fault 16 "$1 is no option: give --scripted, a command that runs instead of turnd, or nothing" ;;
+esac
 check_user
 check_places
 check_home

@@ -41,7 +41,7 @@ function toSecurityOption(option: string, directory: string): string {
 /** What the README's `docker run` asks of the engine. */
 async function fromReadme(): Promise<SandboxOptions> {
   const readme = readFileSync(join(REPOSITORY, "README.md"), "utf8");
-  const command = /^docker run (-d (?:[^\n]|\\\n)*) turnd-sandbox$/m.exec(readme)?.[1] ?? "";
+  const command = /^docker run (-d (?:[^\n]|\\\n)*) turnd-sandbox --scripted$/m.exec(readme)?.[1] ?? "";
   const words = command.replaceAll("\\\n", " ").split(/\s+/);
   const given: Record<string, string[]> = {};
   for (let index = 1; index < words.length; index += 2) (given[words[index] ?? ""] ??= []).push(words[index + 1] ?? "");

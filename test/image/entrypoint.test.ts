@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
@@ -13,7 +13,7 @@ import {
   TOKEN,
   type SandboxOptions,
 } from "../harness/sandbox.ts";
-import { temporaryDirectory } from "../harness/temporary.ts";
+import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 const LEAST = ["CHOWN", "DAC_READ_SEARCH", "KILL", "SETGID", "SETUID", "SETPCAP"];
 const WRITABLE = { "/run": "", "/tmp": "", "/home/sandbox": "", "/workspace": "", "/var/lib/turnd": "" };
@@ -58,6 +58,7 @@ describeImage("the entrypoint", () => {
       [16, "a port to offer", { env: { TURND_PROXY_PORTS: "80" } }, /TURND_PROXY_PORTS is "80"/],
       [16, "another port of turnd", { env: { TURND_PORT: "9000" } }, /TURND_PORT is 9000/],
       [16, "a configuration", { env: { CLI_A_JSON: "{" } }, /CLI_A_JSON/],
+      [16, "an option", { command: ["--nonesuch"] }, /--nonesuch is no option/],
     ])("%i: %s", async (exitCode, _title, options, message) => {
       const ended = await runSandbox({ ...options, env: { ...CONFIGURED, ...options.env } });
       expect(ended.stderr).toMatch(message);
@@ -76,6 +77,17 @@ describeImage("the entrypoint", () => {
     const ended = await runSandbox({ env, volumes: { "/run/secrets": secrets } });
     expect(ended.stderr).toMatch(/TURND_TOKEN_FILE is \/run\/secrets\/token \(uid .*make it root's own, with mode 600/);
     expect(ended.exitCode).toBe(16);
+  });
+
+  test("with --scripted both CLIs answer without a provider, in a turn that the README starts", async () => {
+    const sandbox = await startSandbox({ command: ["--scripted"] });
+    const line = /^TURND_URL=.*$/m.exec(readFileSync(join(REPOSITORY, "README.md"), "utf8"))?.[0] ?? "";
+    const own = line.replace("http://127.0.0.1:8080", sandbox.url).replace("$token", TOKEN);
+    for (const executor of ["codex", "opencode"]) {
+      const script = own.replace("--executor codex", `--executor ${executor}`);
+      const { stdout } = await execa("bash", ["-euc", script], { cwd: REPOSITORY });
+      expect(stdout).toMatch(/scripted model[^]*Hello![^]*^completed in /m);
+    }
   });
 
   test("runs a command instead, as uid 1000 without groups and capabilities, and passes its exit code on", async () => {
