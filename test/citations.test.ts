@@ -112,6 +112,34 @@ test("every link of a document leads to a file, and to a heading where it names 
   expect(broken).toEqual([]);
 });
 
+/** `Law: log first.`, `(law: log first)`, `Laws: log first and one end.`, also across the lines of a comment. */
+const LAW = /\b[Ll]aws?: (.*?)(?:[.);:|]|$)/g;
+
+/** The laws by the first column of their tables. */
+function lawsOf(architecture: string): Set<string> {
+  const [, section = ""] = /\n## Laws\n([^]*?)\n## /.exec(architecture) ?? [];
+  return new Set([...section.matchAll(/^\| \*\*(.+?)\*\* \|/gm)].map(([, name = ""]) => name));
+}
+
+test("every law is cited by a name that ARCHITECTURE.md lists, none by a number, and each is proved by a test", () => {
+  const architecture = texts.get("ARCHITECTURE.md") ?? "";
+  const laws = lawsOf(architecture);
+  expect(laws.size).toBeGreaterThan(20);
+  const cited = [...texts].flatMap(([file, text]) => {
+    if (file === SELF || /CHANGELOG|LICENSE/.test(file)) return [];
+    const joined = text.replaceAll(/\n\s*(?:\*(?!\/)|\/\/|#)? ?/g, " ").replaceAll(/\s*\*\/|```/g, " ");
+    const named = [...joined.matchAll(LAW)].flatMap(([, names = ""]) =>
+      names.split(" and ").map((name) => ({ file, name: name.trim() })),
+    );
+    const numbered = [...joined.matchAll(/\b[Ll]aws? \d+/g)].map(([name]) => ({ file, name }));
+    return [...named, ...numbered];
+  });
+  expect(cited.filter(({ name }) => !laws.has(name))).toEqual([]);
+  expect(cited.length).toBeGreaterThan(100);
+  const rows = architecture.match(/^\| \*\*.+\*\* \|.*$/gm) ?? [];
+  expect(rows.filter((row) => !/\| `test\/[^|]+\.test\.ts` \|$/.test(row))).toEqual([]);
+});
+
 test("every path that ARCHITECTURE.md names is there", () => {
   const text = (texts.get("ARCHITECTURE.md") ?? "").replaceAll(/^```[^]*?^```$/gm, "");
   const pathsOf = (words: string): string[] =>

@@ -92,7 +92,7 @@ async function startStage(cli: RealCli, options: StageOptions): Promise<Stage & 
     async close() {
       await turnd.stop();
       await model.close();
-      // Law 6, for whatever the tests of this daemon did: everything it started names the directory.
+      // Law: nothing outlives its turn. Everything that the daemon of these tests started names the directory.
       const left = processesNaming(`${directory}/`, "anywhere");
       for (const cleanUp of cleanUps) cleanUp();
       if (left.length > 0) throw new Error(`processes left behind: ${left.join(" ")}`);

@@ -50,7 +50,10 @@ const IGNORED = new Set([
   "duration_ms",
   "digest",
 ]);
-/** Beyond so many differences an exact alignment is not worth its time, which grows with their square (law 9). */
+/**
+ * Beyond so many differences an exact alignment is not worth its time, which grows with their square. Law: every wait
+ * is bounded.
+ */
 const MAX_EDITS = 5_000;
 
 /** What is read of an event that turnd itself has just rendered. */

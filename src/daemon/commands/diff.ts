@@ -19,7 +19,7 @@ export interface DiffOptions extends Omit<ReplaySourcesOptions, "onFault"> {
   readonly signal: AbortSignal;
 }
 
-/** Both recordings are held in memory (law 9). */
+/** Both recordings are held in memory. Law: every wait is bounded. */
 const MAX_CHARACTERS = 268_435_456;
 
 /**

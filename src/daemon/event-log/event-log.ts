@@ -25,13 +25,14 @@ export interface LogSoFar {
  */
 export interface EventLog {
   /**
-   * Gives each event the next `seq` and writes them all with one call, before any reader sees them (law 2).
+   * Gives each event the next `seq` and writes them all with one call, before any reader sees them. Law: log first.
    *
    * @returns a promise where it is not done at once: for a long piece, a slow disk, or after an append that is not done either
    */
   append(events: readonly NewEvent[]): Promise<void> | undefined;
   /**
-   * Appends the last event, durably: it is on the disk before any reader sees it. Nothing can be appended after it (law 3).
+   * Appends the last event, durably: it is on the disk before any reader sees it. Nothing can be appended after it.
+   * Law: one end.
    *
    * @param makeEvent - called once every earlier append is done; again when the call is repeated after a failure
    * @param beforeVisible - called in between, so that a reader of the event finds all other state in accord

@@ -26,8 +26,9 @@ export type TakeLines<Line extends LoggedLine = LoggedLine> = (lines: readonly L
 const CHUNK_BYTES = 65_536;
 
 /**
- * Reads a log from a place in it: the one way every reader, live or late, gets its events (law 2). A reader who waits at
- * the end can be given the lines that were just written, which are in the file by then; all who wait are given the same batch.
+ * Reads a log from a place in it: the one way every reader, live or late, gets its events. Law: log first. A reader who
+ * waits at the end can be given the lines that were just written, which are in the file by then; all who wait are given
+ * the same batch.
  *
  * Shape: batches of whole lines, in order; one chunk of the file, or one longer line, is held at a time, so a slow
  * reader costs a chunk, and other readers nothing. Ends quietly when the signal aborts.

@@ -20,7 +20,7 @@ export interface SequenceOptions {
   readonly recording?: string;
   /** ISO 8601, UTC. */
   readonly now: () => string;
-  /** Takes secrets out of events before anyone sees them (law 8). */
+  /** Takes secrets out of events before anyone sees them. Law: keys travel aside. */
   readonly redact: Redact;
 }
 

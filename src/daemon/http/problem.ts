@@ -4,7 +4,7 @@ import { readFastifyRefusal } from "../../http-server/fastify-refusals.ts";
 import { isProblemCode, ProblemError, type Problem } from "../../protocol/index.ts";
 import { loggedPath, pathOf } from "./request-path.ts";
 
-/** Takes secrets out of a text (law 8). */
+/** Takes secrets out of a text. Law: keys travel aside. */
 export type RedactText = (text: string) => string;
 
 /** The body of a refusal. Its text may quote the request; codes and ids are left as they are. */

@@ -7,7 +7,7 @@ export function pathOf(url: string): string {
 
 const SHELL_ID = /(\/shell\/sessions\/)([^/]+)/i;
 
-/** The path as it may be logged: a shell's id may be a link, so its label replaces it (law 8). */
+/** The path as it may be logged: a shell's id may be a link, so its label replaces it. Law: keys travel aside. */
 export function loggedPath(url: string): string {
   return pathOf(url).replace(SHELL_ID, (_, before: string, id: string) => before + shellLabel(decode(id)));
 }

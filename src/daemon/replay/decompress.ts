@@ -29,7 +29,7 @@ const ZIP = Buffer.from("PK\u0003\u0004");
 const TAR = { at: 257, mark: Buffer.from("ustar") } as const;
 /** A header of a tar file, and enough to see the first field of a document. */
 const HEAD_BYTES = 512;
-/** What is unpacked is copied to a disk: a small file can hold any amount of zeros (law 9). */
+/** What is unpacked is copied to a disk: a small file can hold any amount of zeros. Law: every wait is bounded. */
 export const MAX_UNPACKED_BYTES = 8_589_934_592;
 
 /**

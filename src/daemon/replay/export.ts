@@ -8,7 +8,7 @@ import type { Redact } from "../event-log/redact.ts";
 const CHUNK_CHARACTERS = 65_536;
 
 /**
- * Writes a recording directory as one JSON document, one element per line, secrets taken out (law 8).
+ * Writes a recording directory as one JSON document, one element per line, secrets taken out. Law: keys travel aside.
  *
  * Shape: chunks of text; one piece of output is in memory at a time, whatever the recording's size.
  * @throws {RecordingError} before the first chunk, if the directory is no recording

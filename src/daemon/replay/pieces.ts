@@ -11,7 +11,8 @@ const MAX_SECRET_CHARACTERS = 8_192;
 const NEWLINE = 0x0a;
 
 /**
- * Reads a file of output in pieces for a document: one line each, with its newline, secrets taken out (law 8).
+ * Reads a file of output in pieces for a document: one line each, with its newline, secrets taken out. Law: keys travel
+ * aside.
  *
  * A line that is not valid UTF-8 is given completely in base64, and so byte for byte. With a secret in it, it is given
  * as text in which invalid bytes are U+FFFD, as in its events.

@@ -53,7 +53,7 @@ export interface Sources {
    * input.
    *
    * What is not there as plain files is unpacked below the system's temporary directory: from there on it is a directory
-   * like any other (law 1).
+   * like any other. Law: the recording is the transport.
    *
    * Shape: a recording can be read until the next one is asked for.
    */

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { openWriter } from "./file-writer.ts";
 import { RecordingError } from "./recording-error.ts";
 
-/** Law 9: what one archive may hold. */
+/** Law: every wait is bounded. What one archive may hold. */
 export const MAX_ENTRIES = 100_000;
 const MAX_NAME_BYTES = 1_024;
 

@@ -13,7 +13,8 @@ import type { Redact } from "../event-log/redact.ts";
 const LINE_FILES = ["stdout.jsonl", "stderr.log", "events.jsonl"] as const;
 
 /**
- * Writes a recording directory anew, with what a replay needs and nothing else, secrets taken out (law 8).
+ * Writes a recording directory anew, with what a replay needs and nothing else, secrets taken out. Law: keys travel
+ * aside.
  *
  * `turn.json` comes last: a directory without it is no recording, so an interrupted one is not mistaken for one.
  * @param to - is made where it is missing

@@ -158,7 +158,7 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
     await terminal?.close();
     await starter.stop();
     unobserved.index.close();
-    // Resumed turns go on as long as this process: a turnd that took the lock now would log them twice (law 3).
+    // Resumed turns go on as long as this process: a turnd that took the lock now would log them twice. Law: one end.
     if (!hasTurns) await lock.release();
     throw error;
   }

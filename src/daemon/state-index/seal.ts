@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
 // A file beside the index that says how turnd left it. A restored, cut or edited index, and one that was copied together with
-// another one's log, may be whole for SQLite and lack requests that have run (law 10).
+// another one's log, may be whole for SQLite and lack requests that have run. Law: at most once.
 
 /** What recognises a file as it is now: whatever writes to it changes the time, which no program can set. @see inode(7) */
 function stateOf(path: string): string {

@@ -93,8 +93,8 @@ export async function startShell(
   balance();
 
   /**
-   * Law 9: a program that prints faster than a viewer reads waits for it, as on any terminal; a viewer's own limit is
-   * in `viewer.ts`.
+   * Law: every wait is bounded. A program that prints faster than a viewer reads waits for it, as on any terminal; a
+   * viewer's own limit is in `viewer.ts`.
    */
   function balance(): void {
     const limit = limits.scrollbackBytes / 2;
@@ -111,7 +111,7 @@ export async function startShell(
   async function runToEnd(): Promise<void> {
     try {
       await waitForExit(relay.directory, relay.tree.started, stopping.signal);
-      // Law 6: when the shell has ended, what it left is ended too.
+      // Law: nothing outlives its turn. When the shell has ended, what it left is ended too.
       await stopTree(relay.tree, { signals: ["SIGTERM"], graceMs: limits.graceMs });
       balance();
       await outputEnded;

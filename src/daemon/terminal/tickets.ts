@@ -28,7 +28,7 @@ export function createTickets<Purpose>(validMs: number): Tickets<Purpose> {
   };
 }
 
-/** Adds an entry as the newest one, and drops the oldest where there are too many (law 9). */
+/** Adds an entry as the newest one, and drops the oldest where there are too many. Law: every wait is bounded. */
 export function keepNewest<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value);
   const [oldest] = map.keys();

@@ -21,8 +21,8 @@ const NORMAL = 1_000;
 /**
  * Serves one viewer of a shell: reads its size and keys; sends scrollback, output and the end.
  *
- * A viewer costs its place in the shell's ring and one chunk under way (law 9). A shell waits for a viewer that reads
- * slowly; one that reads nothing for `stallMs` is dropped and gets the scrollback when it reconnects.
+ * A viewer costs its place in the shell's ring and one chunk under way. Law: every wait is bounded. A shell waits for a
+ * viewer that reads slowly; one that reads nothing for `stallMs` is dropped and gets the scrollback when it reconnects.
  * Resolves when the connection has ended.
  */
 export async function serveViewer(socket: WebSocket, id: string, { shells, limits }: ViewerOptions): Promise<void> {

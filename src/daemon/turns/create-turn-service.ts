@@ -121,7 +121,7 @@ export async function startTurnService(parts: TurnServiceParts): Promise<Running
     await resumeTurns({ ...parts, turns: found, queue });
   }
   const known = finishCheck();
-  /** Law 10: what a request needs to be known of what ran before. */
+  /** Law: at most once. What a request needs to be known of what ran before. */
   async function whenKnown(concerned: Concerned): Promise<void> {
     const isAsIndexed = await store.isAsIndexed(concerned);
     await buried;

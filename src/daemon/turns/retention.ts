@@ -52,9 +52,9 @@ const JUMP_MS = DAY_MS;
 /**
  * Makes the retention and begins with it; without a limit it does nothing.
  *
- * A session counts from its last turn's end. One that is in use, by a turn, a client that follows it or an open terminal, is left alone. The requests
- * of what is deleted keep their tombstones (law 10), and a deletion that is broken off goes on at the next start, as every
- * deletion of a session does.
+ * A session counts from its last turn's end. One that is in use, by a turn, a client that follows it or an open
+ * terminal, is left alone. The requests of what is deleted keep their tombstones (law: at most once), and a deletion
+ * that is broken off goes on at the next start, as every deletion of a session does.
  *
  * What one session takes costs no other its history: beyond its share it is deleted first, and while it is in use no more than
  * its share counts. Nothing is deleted where all that may be would not be enough.

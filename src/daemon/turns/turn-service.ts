@@ -29,7 +29,7 @@ export interface TurnService {
    * names.
    */
   untilKnown(named: Named): Promise<void>;
-  /** Admits a turn, durably, before it resolves (law 10). `isRepeat` when the request id was known. */
+  /** Admits a turn, durably, before it resolves. Law: at most once. `isRepeat` when the request id was known. */
   admit(
     request: TurnRequest,
     options: { readonly traceparent?: string },

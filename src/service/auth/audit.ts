@@ -9,7 +9,7 @@ export interface Actor {
   readonly ip: string | null;
 }
 
-/** What is written down; details never hold a secret (law 10). */
+/** What is written down; details never hold a secret. Law: secrets are derived, hashed or outside. */
 export interface AuditRecord {
   /** `noun.past`: `key.created`. */
   readonly action: string;

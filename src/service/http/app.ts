@@ -102,7 +102,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     onFault: (error) => app.log.error({ err: error }, "event stream failed"),
   });
   options.metrics.observeStreams(() => streams.count());
-  // Closed without an event: a broken stream has no meaning for the run (law 6).
+  // Closed without an event: a broken stream has no meaning for the run. Law: error means over.
   const closing = new AbortController();
   app.addHook("preClose", async () => {
     closing.abort(shuttingDown());

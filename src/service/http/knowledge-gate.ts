@@ -18,7 +18,8 @@ export function registerKnowledgeGates(app: FastifyInstance): void {
 }
 
 /**
- * Decides whether a caller may use a knowledge base before the body is looked at (law 8): 404, then 403, then 400 `retrieval_only`.
+ * Decides whether a caller may use a knowledge base before the body is looked at (law: not readable is not there): 404,
+ * then 403, then 400 `retrieval_only`.
  *
  * Where the body names it, as `preValidation`: it is parsed by then, and nothing else of it was looked at.
  *

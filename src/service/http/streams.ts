@@ -24,7 +24,7 @@ export interface Streams {
    * Sends frames as they come, at the client's speed: what it has not taken is not asked for. Takes the connection over.
    *
    * Resolves when the stream has ended or the client has gone. A fault only closes the connection: whether the run goes on is
-   * another question (law 6).
+   * another question. Law: error means over.
    * @throws {ApiProblem} too_many_streams, at once and before anything is sent
    */
   open(

@@ -7,7 +7,7 @@ import type { FileRow } from "./files/file-view.ts";
 import { MOST_TRIES, WORK, type Work } from "./states.ts";
 
 // The only writer of `knowledge_file.status`. Every transition is one compare-and-set on state and claim; an owner whose
-// write changes no row stops without an error (law 2).
+// write changes no row stops without an error. Law: one owner or none.
 
 /** Whose a claim is. */
 export interface ClaimOwner {

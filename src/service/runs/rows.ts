@@ -68,7 +68,10 @@ export async function readManifest(db: Queries | Transaction, digest: Uint8Array
   return Manifest.parse(body);
 }
 
-/** Appends events after `lastSeq`; the caller has moved `run.last_seq` in the same transaction, by which it owns the run (law 5). */
+/**
+ * Appends events after `lastSeq`; the caller has moved `run.last_seq` in the same transaction, by which it owns the
+ * run. Law: events have no gaps.
+ */
 export async function insertEvents(
   trx: Transaction,
   runId: string,
@@ -93,7 +96,7 @@ export function eventRows(runId: string, lastSeq: number, events: readonly NewRu
   }));
 }
 
-/** Notifies readers that a run has more events; a hint (law 1). */
+/** Notifies readers that a run has more events; a hint. Law: the row is the truth. */
 export async function notifyEvents(trx: Queries | Transaction, runId: string): Promise<void> {
   await sql`select ${noticeOfEvents(runId)}`.execute(trx);
 }

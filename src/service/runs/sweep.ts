@@ -24,7 +24,10 @@ export async function deleteExpiredEvents(storage: Storage): Promise<number> {
   });
 }
 
-/** Gives every open run, and every turn left behind, its job again where that is missing: no row waits for a lost job (law 1). */
+/**
+ * Gives every open run, and every turn left behind, its job again where that is missing: no row waits for a lost job.
+ * Law: the row is the truth.
+ */
 export async function ensureRunJobs(storage: Storage): Promise<void> {
   const left = await storage.db
     .selectFrom("run")

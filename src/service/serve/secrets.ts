@@ -7,7 +7,7 @@ import type { SecretName, Settings } from "../settings/settings.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** The service's secrets; never in rows, logs or payloads (law 10). */
+/** The service's secrets; never in rows, logs or payloads. Law: secrets are derived, hashed or outside. */
 export type Secrets = Readonly<Record<SecretName, string>>;
 
 const Stored = z.object({ jwt: z.string().min(32), key: z.string().min(32), sandbox: z.string().min(32) });

@@ -4,7 +4,10 @@ const NAMES = Object.keys(SettingsSchema.shape);
 /** Beyond so many changed letters a name is another name, no mistyped one. */
 const MOST_CHANGES = 5;
 
-/** A warning for each variable that looks like one of the service's and is none; values are never shown (law 10). */
+/**
+ * A warning for each variable that looks like one of the service's and is none; values are never shown. Law: secrets
+ * are derived, hashed or outside.
+ */
 export function describeUnknownSettings(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("SERVICE_") && !NAMES.includes(name))

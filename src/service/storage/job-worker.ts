@@ -96,7 +96,7 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
       await delay(REST_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
       return;
     }
-    // Where this fails the claim ends by itself, and the next attempt finds the row done (law 1).
+    // Where this fails the claim ends by itself, and the next attempt finds the row done. Law: the row is the truth.
     await source.complete(job).catch(onFault);
   }
 

@@ -9,7 +9,7 @@ import type { Engine } from "./engine.ts";
 import { startJobWorker, type GroupLimit, type JobSource, type JobWorker } from "./job-worker.ts";
 import type { Transaction, TransactionScope } from "./transaction.ts";
 
-/** The queues there are. A job is a hint that a row of this id has work (law 1). */
+/** The queues there are. A job is a hint that a row of this id has work. Law: the row is the truth. */
 export const QUEUES = ["run", "turn", "task", "webhook", "sweep"] as const;
 export type QueueName = (typeof QUEUES)[number];
 
@@ -53,7 +53,10 @@ export interface JobsOptions {
 }
 
 const SCHEMA = "tasks_boss";
-/** Where pg-boss notifies, in the sender's transaction, that a queue has a job. Polling finds it too (law 1). */
+/**
+ * Where pg-boss notifies, in the sender's transaction, that a queue has a job. Polling finds it too. Law: the row is
+ * the truth.
+ */
 const CHANNEL = `pgboss_${createHash("sha224").update(SCHEMA).digest("hex").slice(0, 24)}`;
 const OWN_POOL = 4;
 const POLL_MS = 2_000;
@@ -258,7 +261,7 @@ function connectionOptions({ engine, scope }: JobsOptions): ConstructorOptions {
   return { ...common, backend: "pglite", db: guardPglite(fromPglite(engine.boss.pglite), scope) };
 }
 
-/** Law 8: what would wait for a transaction of its own caller throws at once. */
+/** Law: a transaction has one handle. What would wait for a transaction of its own caller throws at once. */
 function guardPglite(db: Db, scope: TransactionScope): Db {
   return {
     ...db,

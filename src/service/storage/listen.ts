@@ -1,7 +1,7 @@
 import type { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
 
-/** What a room does with a notice. Notices are hints: each may be lost, doubled or late (law 1). */
+/** What a room does with a notice. Notices are hints: each may be lost, doubled or late. Law: the row is the truth. */
 export interface Subscription {
   onNotice(payload: string): void;
   /** Notices may have been missed: look at the rows. */

@@ -8,7 +8,9 @@ import { createTransactionScope, type Queries, type Transaction } from "./transa
 /** The database, as every room sees it. */
 export interface Storage {
   readonly engine: EngineChoice["kind"];
-  /** For single statements. @throws {OutsideTransactionError} inside a transaction (law 8) */
+  /**
+   * For single statements. @throws {OutsideTransactionError} inside a transaction (law: a transaction has one handle)
+   */
   readonly db: Queries;
   /** Runs `fn` once more, up to three times, when the database asks for it; so it only queries. */
   transaction<T>(fn: (trx: Transaction) => Promise<T>): Promise<T>;

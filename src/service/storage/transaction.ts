@@ -2,12 +2,12 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Kysely, Transaction as KyselyTransaction } from "kysely";
 import type { Database } from "./tables.ts";
 
-/** The handle of a transaction; inside one it is the only way to the database (law 8). */
+/** The handle of a transaction; inside one it is the only way to the database. Law: a transaction has one handle. */
 export type Transaction = KyselyTransaction<Database>;
 /** What reads and writes alike inside a transaction and outside. */
 export type Queries = Kysely<Database>;
 
-/** Inside a transaction something reached for the database by another way (law 8). */
+/** Inside a transaction something reached for the database by another way. Law: a transaction has one handle. */
 export class OutsideTransactionError extends Error {
   constructor() {
     super("inside a transaction only its own handle may be used: on PGlite this call would be a deadlock");

@@ -11,7 +11,7 @@ export interface ControlWatch<Listener> {
 const POLL_MS = 1_000;
 
 /**
- * Looks at rows for as long as they are watched. What is found may be delivered again (law 1).
+ * Looks at rows for as long as they are watched. What is found may be delivered again. Law: the row is the truth.
  *
  * @param look - asks the rows of these ids, and calls their listeners
  */

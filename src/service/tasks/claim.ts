@@ -22,7 +22,7 @@ export type TaskEnd =
 const MOST_STALLED = 3;
 
 /**
- * Makes this attempt the task's owner: from now on every write of an earlier one is refused (law 3).
+ * Makes this attempt the task's owner: from now on every write of an earlier one is refused. Law: one owner writes.
  *
  * @returns undefined when there is nothing to do: it has ended, or ends here as cancelled or exhausted
  */

@@ -19,7 +19,7 @@ export class TaskCancelled extends Error {
   }
 }
 
-/** Another attempt owns the task, or it has ended: this one stops without an error (law 3). */
+/** Another attempt owns the task, or it has ended: this one stops without an error. Law: one owner writes. */
 export class TaskOwnershipLost extends Error {
   constructor(taskId: string) {
     super(`task ${taskId} is another attempt's now`);

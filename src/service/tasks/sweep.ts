@@ -11,7 +11,9 @@ export async function deleteExpiredTasks(storage: Storage, retentionMs: number):
   return Number(numDeletedRows);
 }
 
-/** Gives every open task its job again where that is missing: no row waits for a lost job (law 1). */
+/**
+ * Gives every open task its job again where that is missing: no row waits for a lost job. Law: the row is the truth.
+ */
 export async function ensureTaskJobs(storage: Storage): Promise<void> {
   const tasks = await storage.db
     .selectFrom("task")

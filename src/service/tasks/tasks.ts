@@ -96,7 +96,7 @@ function visible(db: Queries | Transaction, { userId, seesAll, knowledgeBaseIds 
   );
 }
 
-/** @throws {ApiProblem} task_not_found: another's is not there (law 9) */
+/** @throws {ApiProblem} task_not_found: another's is not there (law: not yours is not there) */
 async function find(db: Queries | Transaction, reader: TaskReader, id: string, mode?: "for update"): Promise<TaskRow> {
   let query = visible(db, reader).selectAll().where("id", "=", id);
   if (mode !== undefined) query = query.forUpdate();

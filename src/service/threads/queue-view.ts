@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { QueueView } from "../api/threads.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
 
-/** A thread's queue, by its rows; nothing else keeps it, so no failure can block it (law 7). */
+/** A thread's queue, by its rows; nothing else keeps it, so no failure can block it. Law: the queue is strict. */
 export async function viewQueues(
   db: Queries | Transaction,
   threadPks: readonly number[],

@@ -118,7 +118,7 @@ export function createThreads(storage: Storage) {
   return { create, list, get, update };
 }
 
-/** @throws {ApiProblem} thread_not_found: another user's is not there (law 9) */
+/** @throws {ApiProblem} thread_not_found: another user's is not there (law: not yours is not there) */
 export async function findThread(db: Queries | Transaction, userId: number, id: string): Promise<ThreadRow> {
   const row = await db
     .selectFrom("thread")
@@ -131,7 +131,7 @@ export async function findThread(db: Queries | Transaction, userId: number, id: 
   return row;
 }
 
-/** Holds a thread for the rest of the transaction: who decides about its queue waits here (law 7). */
+/** Holds a thread for the rest of the transaction: who decides about its queue waits here. Law: the queue is strict. */
 export async function lockThread(trx: Transaction, pk: number): Promise<ThreadRow> {
   return trx.selectFrom("thread").selectAll().where("pk", "=", pk).forUpdate().executeTakeFirstOrThrow();
 }

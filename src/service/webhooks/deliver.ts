@@ -143,7 +143,7 @@ async function send(
   }
 }
 
-/** Gives every delivery under way its job again where that is missing (law 1). */
+/** Gives every delivery under way its job again where that is missing. Law: the row is the truth. */
 export async function ensureDeliveryJobs(storage: Storage): Promise<void> {
   const rows = await storage.db
     .selectFrom("webhook_delivery as delivery")

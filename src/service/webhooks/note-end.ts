@@ -9,7 +9,9 @@ export function groupOf(userId: number): string {
   return `user:${userId}`;
 }
 
-/** Makes the deliveries of a run's end and their jobs, in the transaction of that end (law 4). */
+/**
+ * Makes the deliveries of a run's end and their jobs, in the transaction of that end. Law: the end is one transaction.
+ */
 export async function noteEnd({ jobs }: Pick<Storage, "jobs">, trx: Transaction, run: RunRow): Promise<void> {
   const event = `run.${run.status}`;
   const webhooks = await trx

@@ -147,7 +147,7 @@ function assertAcceptable(outbound: Outbound, url: string): void {
   }
 }
 
-/** @throws {ApiProblem} webhook_not_found: another's is not there (law 9) */
+/** @throws {ApiProblem} webhook_not_found: another's is not there (law: not yours is not there) */
 async function find(db: Queries | Transaction, userId: number, id: string): Promise<WebhookRow> {
   const row = UUID.test(id)
     ? await db.selectFrom("webhook").selectAll().where("id", "=", id).where("user_id", "=", userId).executeTakeFirst()

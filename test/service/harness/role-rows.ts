@@ -22,7 +22,7 @@ export interface RouteRow {
 export const allRoles = (status: number): Statuses => [status, status, status, status, status, status, status];
 /** Everybody with a token alike. */
 export const known = (status: number): Statuses => [401, status, status, status, status, status, status];
-/** Of the owner alone: not even a superadmin reads another's conversation (law 9). */
+/** Of the owner alone: not even a superadmin reads another's conversation. Law: not yours is not there. */
 export const own = (status: number): Statuses => [401, status, 404, 404, 404, 404, status];
 /** The owner and those who manage the owner, and no other. */
 export const MANAGED: Statuses = [401, 200, 403, 403, 200, 200, 200];

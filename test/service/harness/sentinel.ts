@@ -12,8 +12,9 @@ export const SECRETS = {
 };
 
 /**
- * What no row, log line, metric or error may hold (law 10): the secrets above, and everything of the shape of an API key, a
- * token of a login or a webhook's secret. Read by JavaScript and by PostgreSQL alike.
+ * What no row, log line, metric or error may hold (law: secrets are derived, hashed or outside): the secrets above, and
+ * everything of the shape of an API key, a token of a login or a webhook's secret. Read by JavaScript and by PostgreSQL
+ * alike.
  */
 const SECRET = [
   PASSWORD,

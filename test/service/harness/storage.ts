@@ -9,7 +9,7 @@ import type { EngineChoice } from "../../../src/service/storage/engine.ts";
 import { openStorage, type Storage } from "../../../src/service/storage/storage.ts";
 import { TEMPLATE, TEST_DATABASE } from "./provide-databases.ts";
 
-/** Both engines: every storage test runs on each (law 12). */
+/** Both engines: every storage test runs on each. Law: one dialect. */
 export const ENGINES = ["pglite", "postgres"] as const;
 export type EngineKind = (typeof ENGINES)[number];
 

@@ -155,7 +155,7 @@ async function look(
   );
   // What is gone with its directory was never there, as far as anyone can tell.
   const isWithDirectory = target === "" || target === "turns" || target.endsWith("/TURN");
-  // Law 10: turn.json is what admits a turn. One that has not begun was never admitted without it.
+  // Law: at most once. Turn.json is what admits a turn. One that has not begun was never admitted without it.
   const isUnadmitted = kind === "queued" && target.endsWith("turn.json");
   const isTold = [session, turn].some(({ body }) => body.detail?.message.includes("cannot be read"));
   for (const { status } of [session, turn]) {

@@ -67,7 +67,7 @@ export function faultsOfState(turnd: TestDaemon, admitted: readonly Admitted[]):
     .map((turnId) => `no client asked for turn ${turnId}`);
 }
 
-/** Processes that a turn left, and files of ended turns that the daemon holds open. Law 6. */
+/** Processes that a turn left, and files of ended turns that the daemon holds open. Law: nothing outlives its turn. */
 export function leftovers(turnd: TestDaemon, directory: string, mark: string): string[] {
   const processes = new Set([...processesNaming(`${directory}/`, "anywhere"), ...processesNaming(mark)]);
   // The soak's own command line names the seed, not the mark; the daemon's environment names the directory.

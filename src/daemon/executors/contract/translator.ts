@@ -41,7 +41,10 @@ export interface Translation {
   readonly halt?: FailureDraft;
 }
 
-/** Turns lines into events. State is local to one process. Never throws, whatever the line holds (law 5). */
+/**
+ * Turns lines into events. State is local to one process. Never throws, whatever the line holds. Law: nothing printed
+ * is dropped.
+ */
 export interface Translator {
   push(line: OutputLine): Translation;
   /**
@@ -101,7 +104,7 @@ export interface Ending {
   readonly historyLost?: string;
   /** The last total that the native session has reported, for the next turn's `usageBefore`. */
   readonly usageAfter?: Usage;
-  /** Absent: completed, as `proof` shows (law 4). */
+  /** Absent: completed, as `proof` shows. Law: success is proved. */
   readonly failure?: FailureDraft;
   /** The positive evidence the contract names; there exactly when `failure` is not. */
   readonly proof?: Proof;

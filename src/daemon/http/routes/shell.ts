@@ -36,7 +36,7 @@ export const shellRoutes: FastifyPluginAsyncZod<ShellRoutesOptions> = async (app
   app.get("/v1/shell/terminal-url", { schema: url }, async ({ query, headers, raw }) => {
     const isFront = app.connections.isFromSocket(raw.socket) && readHostName(headers.host) !== undefined;
     const found = terminal.url(query.session_id, isFront ? headers.host : undefined);
-    // Law 7: the URL of a page that is not served is no success.
+    // Law: never pretend. The URL of a page that is not served is no success.
     return found === undefined
       ? { success: false, message: "this turnd does not serve the page: TURND_TERMINAL_PORT is off", data: null }
       : { success: true, message: "ok", data: found };

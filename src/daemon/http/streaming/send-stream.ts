@@ -37,7 +37,7 @@ const STALLED_MS = 600_000;
  * Sends batches of events as they come, at the client's speed.
  *
  * What a slow client has not read stays in the log: the next batch is requested when this one has left for the socket.
- * So a client costs one batch of memory, and no other client waits for it (law 2).
+ * So a client costs one batch of memory, and no other client waits for it. Law: log first.
  *
  * Shape: resolves when the answer has ended or the client has disconnected; the stream's place is then free.
  */

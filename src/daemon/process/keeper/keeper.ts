@@ -86,10 +86,11 @@ export class StartHangsError extends KeeperError {
 const START_LIMIT_MS = 60_000;
 
 /**
- * Starts a command under a keeper of its own: prompt on stdin, stdout and stderr into files (law 1).
+ * Starts a command under a keeper of its own: prompt on stdin, stdout and stderr into files. Law: the recording is the
+ * transport.
  *
  * The keeper holds nothing of this process and outlives it. Where an earlier daemon's keeper was first, its start
- * counts and nothing is started again (law 10).
+ * counts and nothing is started again. Law: at most once.
  * @returns once `started` names both processes
  * @throws {KeeperError} if the keeper could not do its work
  * @throws {StartHangsError}, or the signal's reason, where it was given up: it may be started yet
@@ -108,7 +109,10 @@ export async function startKept(kept: KeptCommand): Promise<Started> {
   }
 }
 
-/** @returns undefined where there is no starter that answers; it may have started the command all the same (law 10). */
+/**
+ * @returns undefined where there is no starter that answers; it may have started the command all the same. Law: at most
+ * once.
+ */
 async function startByStarter(kept: KeptCommand, signal: AbortSignal): Promise<Started | undefined> {
   if (kept.starter === undefined) return undefined;
   const variables = Object.entries(kept.env).map(([name, value]) => `${name}=${value}`);

@@ -4,8 +4,8 @@ import { adoptStarted, type Started } from "./keeper.ts";
 import { sweepTree, type EndedProcess, type ProcessTree } from "./tree.ts";
 
 /**
- * Ends what still runs of a command whose keeper has its files in a directory: of an earlier daemon, or one abandoned
- * (law 6).
+ * Ends what still runs of a command whose keeper has its files in a directory: of an earlier daemon, or one abandoned.
+ * Law: nothing outlives its turn.
  *
  * @returns what was ended; nothing where there was no keeper
  * @throws {SweepError} if a process does not end

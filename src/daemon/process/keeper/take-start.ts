@@ -2,7 +2,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 
 /**
- * Makes sure that no keeper starts the command of a turn any more, by making its `started` (law 10).
+ * Makes sure that no keeper starts the command of a turn any more, by making its `started`. Law: at most once.
  *
  * @returns false where a keeper was first
  */

@@ -51,7 +51,7 @@ export interface Grace {
 }
 
 /**
- * Asks the CLI to stop, then ends everything it started (law 6).
+ * Asks the CLI to stop, then ends everything it started. Law: nothing outlives its turn.
  *
  * @returns what was ended; the exit status is written by then
  */

@@ -30,7 +30,7 @@ import { withExecutorId } from "../readiness/executor-names.ts";
 import { createKnownWorkspaces } from "../readiness/known-workspaces.ts";
 import { checkWorkspace } from "../readiness/workspace.ts";
 
-/** Lets requests in, each at most once (law 10). */
+/** Lets requests in, each at most once. Law: at most once. */
 export interface Admission {
   admit(request: TurnRequest, traceparent: string | undefined): Promise<Admitted>;
   admitReplay(request: ReplayRequest, traceparent: string | undefined): Promise<Admitted>;
@@ -129,7 +129,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     return gate.add(async () => {
       if (isClosed) throw new ProblemError("shutting_down", "turnd is stopping; try again after its next start");
       try {
-        // Law 10: what the start has not looked at yet may have run this request.
+        // Law: at most once. What the start has not looked at yet may have run this request.
         await parts.whenKnown(concerned);
         return await work();
       } catch (error) {

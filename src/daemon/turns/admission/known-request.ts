@@ -10,7 +10,7 @@ export interface KnownRequests {
 }
 
 /**
- * The turn of a request that was let in before (law 10); undefined for a new one.
+ * The turn of a request that was let in before (law: at most once); undefined for a new one.
  *
  * @param hash - of the request: the same id with another body is a conflict
  * @throws {ProblemError} session_not_found, request_id_conflict
@@ -44,7 +44,8 @@ export function findKnown(
 }
 
 /**
- * Law 10: an id that may be that of a request whose record is lost is not run. A turn without an id is always a new one.
+ * Law: at most once. An id that may be that of a request whose record is lost is not run. A turn without an id is
+ * always a new one.
  *
  * @throws {ProblemError} storage_full
  */

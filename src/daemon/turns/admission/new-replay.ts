@@ -22,7 +22,8 @@ const MAX_PLAY_MS = 86_400_000;
 const EPOCH = new Date(0).toISOString();
 
 /**
- * Checks a recording and makes the turn that plays it: its directory gets the recording's files (law 1).
+ * Checks a recording and makes the turn that plays it: its directory gets the recording's files. Law: the recording is
+ * the transport.
  *
  * At `max` these are complete; otherwise they begin empty, and a player fills them from copies. The clocks that watch a CLI are
  * off: a pause of the recording is no fault of this daemon's, and its length has been checked.

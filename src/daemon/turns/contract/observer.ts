@@ -8,7 +8,10 @@ export interface TurnObserver {
   eventsSkipped(count: number): void;
   /** The first event of a process came this long after it was started. */
   firstEvent(executor: ExecutorName, afterMs: number): void;
-  /** Processes that a CLI had left behind, or that were left when it was stopped, were ended (law 6). */
+  /**
+   * Processes that a CLI had left behind, or that were left when it was stopped, were ended. Law: nothing outlives its
+   * turn.
+   */
   processesSwept(count: number): void;
   turnEnded(end: TurnEnd): void;
   /** A session was deleted because it is kept no longer. */

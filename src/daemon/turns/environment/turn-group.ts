@@ -85,7 +85,7 @@ function count(number: number, one: string, many: string): string {
 
 const NONE: GroupHits = { killed: 0, refused: 0 };
 
-/** What cannot be read counts as nothing, and must not keep the turn from ending (law 3). */
+/** What cannot be read counts as nothing, and must not keep the turn from ending. Law: one end. */
 function readHits({ logger }: GroupParts, groups: CommandGroups, file: TurnFile): GroupHits {
   if (file.replay !== undefined) return NONE;
   try {

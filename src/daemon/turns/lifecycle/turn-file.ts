@@ -23,7 +23,7 @@ import { TurnTrace } from "../contract/tracer.ts";
 export const EndedBy = TurnEndedBy.nullable();
 export type EndedBy = z.infer<typeof EndedBy>;
 
-/** `turn.json` of an admitted turn. Writing it, synced, is what admits the turn (law 10). */
+/** `turn.json` of an admitted turn. Writing it, synced, is what admits the turn. Law: at most once. */
 export const TurnFile = z.object({
   v: z.literal(1),
   turn_id: z.string(),

@@ -43,7 +43,7 @@ export interface Candidate {
   readonly cancelledBy?: NonNullable<TurnEndedData["cancelled_by"]>;
 }
 
-/** Decides how a turn ended, by the first candidate that applies (laws 3 and 4). */
+/** Decides how a turn ended, by the first candidate that applies. Laws: one end and success is proved. */
 export function concludeTurn(facts: TurnFacts): Conclusion {
   const { cancelledBy, draft } = decide(facts);
   const common = {

@@ -126,7 +126,7 @@ function makeDecision({ redact, logger }: EndParts, turn: Turn, facts: TurnFacts
   try {
     return { decision: withoutSecrets(redact, Decision, explainTurn(facts)) };
   } catch (error) {
-    // It can be made again from the turn's directory, and matters less than the end itself (law 3).
+    // It can be made again from the turn's directory, and matters less than the end itself. Law: one end.
     logger.warn({ turnId: turn.file.turn_id, err: error }, "decision of a turn's end could not be described");
     return {};
   }
@@ -195,7 +195,7 @@ async function saveInstructions(parts: EndParts, { file }: Turn, facts: TurnFact
     await parts.sessions.update(file.session_id, { native_instructions: given });
 }
 
-/** What can be derived again, or matters less than the end itself, must not keep the turn from ending (law 3). */
+/** What can be derived again, or matters less than the end itself, must not keep the turn from ending. Law: one end. */
 async function quietly(parts: EndParts, turn: Turn, work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -32,7 +32,10 @@ export function storageFault(fault: Error | undefined): TurnFacts["halt"] {
     : ownFailure("storage_error", `The turn's events could not be written: ${fault.message}`);
 }
 
-/** What kept turnd from running a turn; a bug of its own is reported as what it is, and the turn ends all the same (law 3). */
+/**
+ * What kept turnd from running a turn; a bug of its own is reported as what it is, and the turn ends all the same. Law:
+ * one end.
+ */
 export function toFailureOfOurs(error: unknown): FailureDraft {
   if (error instanceof KeeperDiskError || error instanceof HomeError) return ownFailure("storage_error", error.message);
   if (isStorageError(error)) {

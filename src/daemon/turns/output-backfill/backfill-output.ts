@@ -33,7 +33,8 @@ const MAX_STORED_BYTES = 33_554_432;
 const DIRECTORY = "recovery";
 
 /**
- * Appends to a turn's `stdout.jsonl` what its CLI has stored and not printed (law 5), once the CLI has ended.
+ * Appends to a turn's `stdout.jsonl` what its CLI has stored and not printed (law: nothing printed is dropped), once
+ * the CLI has ended.
  *
  * What is appended is read like any other line, now, after a restart and in a replay. A daemon that is killed on the way
  * leaves the rest to `finishRecovery`.

@@ -7,7 +7,7 @@ export interface MailWatch {
   look(line: string, number: number): string | undefined;
 }
 
-/** Of a record that is put together again (law 9). */
+/** Of a record that is put together again. Law: every wait is bounded. */
 const MAX_PIECES = 10_000;
 const MAX_ATTEMPTS = 100;
 /** Shorter words are words. */

@@ -43,7 +43,8 @@ export interface ReplayCoreResult {
 }
 
 /**
- * Translates a recorded turn once more: the same files and lines, and so the same events and end, without a process (law 1).
+ * Translates a recorded turn once more: the same files and lines, and so the same events and end, without a process.
+ * Law: the recording is the transport.
  *
  * Whether the files are complete or being written by a player makes no difference.
  */

@@ -33,7 +33,8 @@ export interface ReplayOptions {
 }
 
 /**
- * Plays a recording: the same files, lines, events and end as a live turn, without a process (law 1).
+ * Plays a recording: the same files, lines, events and end as a live turn, without a process. Law: the recording is the
+ * transport.
  *
  * @returns how the turn ended; the last line written is its `turn.ended`
  */

@@ -47,7 +47,8 @@ export interface AttemptResult extends Consumed {
 }
 
 /**
- * Follows one process of a turn to its end: translates, watches, stops it when the turn is to end, sweeps (laws 1 and 6).
+ * Follows one process of a turn to its end: translates, watches, stops it when the turn is to end, sweeps. Laws: the
+ * recording is the transport and nothing outlives its turn.
  *
  * Shape: resolves when the last line is translated and the tree is empty. What happens on the way is sent to the turn.
  */
@@ -70,7 +71,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   function stop(order: StopOrder): void {
     stopped.abort();
     stopping = stopProcess(parts, turn, tree, executor.stopSignals, order);
-    // What cannot even be killed must not keep the turn from ending (law 3).
+    // What cannot even be killed must not keep the turn from ending. Law: one end.
     stopping.catch(() => finished.abort());
     void whenGone().then(() => turn.send({ type: "stop_done" }));
   }
@@ -172,7 +173,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
     report: notice,
     outcome,
   });
-  // A bug of ours must not leave the process to itself (law 6).
+  // A bug of ours must not leave the process to itself. Law: nothing outlives its turn.
   const consumed = await consuming.catch(async (error: unknown) => {
     await turn.send({ type: "halted" });
     await Promise.allSettled([ended, stopping]);
@@ -209,7 +210,7 @@ function graceOf({ reason, isAtOnce }: StopOrder, { cancelGraceMs, shutdownMs }:
   return reason === "shutdown" ? Math.min(cancelGraceMs, shutdownMs / 2) : cancelGraceMs;
 }
 
-/** A sweep that fails is reported, not thrown: the turn ends all the same (law 3). */
+/** A sweep that fails is reported, not thrown: the turn ends all the same. Law: one end. */
 async function sweepAll(
   parts: AttemptParts,
   tree: ProcessTree,

@@ -12,7 +12,10 @@ import type { OutputBatch, TakeBatch } from "../../process/output/follow.ts";
 import { countEvent, type Counts } from "../outcome/event-counts.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
 
-/** What a resumed process may print before it names its session (law 9): both CLIs name it in their first record. */
+/**
+ * What a resumed process may print before it names its session (law: every wait is bounded): both CLIs name it in their
+ * first record.
+ */
 const MAX_HELD_EVENTS = 10_000;
 const MAX_HELD_CHARACTERS = 33_554_432;
 
@@ -52,7 +55,8 @@ export interface Consumed {
 }
 
 /**
- * Turns a process's output into events: the one code path of live turns, turns resumed after a restart, and replays (law 1).
+ * Turns a process's output into events: the one code path of live turns, turns resumed after a restart, and replays.
+ * Law: the recording is the transport.
  *
  * Events of a resumed session are held back until the right session has answered; where it never does, they are
  * dropped.

@@ -26,7 +26,7 @@ export function startedEvent(facts: StartedFacts): NewEvent {
   };
 }
 
-/** A resume was lossy (law 7). */
+/** A resume was lossy. Law: never pretend. */
 export function degradedEvent(requested: string, reason: string): NewEvent {
   return { type: "session.degraded", data: { code: "resume_degraded", requested, reason } };
 }

@@ -35,7 +35,7 @@ export interface OutputBound {
  */
 const LOG_BYTES_PER_OUTPUT_BYTE = 4;
 
-/** Bounds the two files of a turn's output, and the log that is made of them (law 9). */
+/** Bounds the two files of a turn's output, and the log that is made of them. Law: every wait is bounded. */
 export function boundOutput({ maxBytes, logBytes, onBeyond }: OutputBoundOptions): OutputBound {
   const abandoning = new AbortController();
   const taken = { stdout: 0, stderr: 0 };

@@ -28,7 +28,7 @@ export interface OpenTurn {
 }
 
 /**
- * Brings a turn to its end: opens its log, has it run or resumed, and logs its `turn.ended` (law 3).
+ * Brings a turn to its end: opens its log, has it run or resumed, and logs its `turn.ended`. Law: one end.
  *
  * Never throws for what the CLI, the provider or the disk does.
  * @param work - what the turn does besides; undefined where it is postponed to the next start

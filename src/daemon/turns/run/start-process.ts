@@ -42,7 +42,10 @@ export async function startProcess(run: CliRun): Promise<void> {
   }
 }
 
-/** A keeper that was asked for, also by an earlier turnd, may come to its start after the turn's end. It is taken from it (law 6). */
+/**
+ * A keeper that was asked for, also by an earlier turnd, may come to its start after the turn's end. It is taken from
+ * it. Law: nothing outlives its turn.
+ */
 async function isStartedYet({ turn }: CliRun): Promise<boolean> {
   const isLeftToNext = turn.life.stopReason === "shutdown" && !turn.life.isReasonInherited;
   if (turn.file.started_at === undefined || isLeftToNext) return false;

@@ -21,7 +21,7 @@ const CHUNK_BYTES = 262_144;
 const NEWLINE = 0x0a;
 
 /**
- * Reads at most `limit` lines from the line `from` on, secrets taken out (law 8).
+ * Reads at most `limit` lines from the line `from` on, secrets taken out. Law: keys travel aside.
  *
  * A last line without a newline is given as far as it is there. Memory is
  * limited whatever was printed. A missing file has no lines.

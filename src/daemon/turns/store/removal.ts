@@ -10,7 +10,7 @@ import type { Tombstone, Tombstones } from "./tombstones.ts";
 import { findRequestId } from "./turn-directory.ts";
 import type { TurnStore } from "./turn-store.ts";
 
-/** Removes sessions so that none of their requests runs again (law 10), on a full disk too. */
+/** Removes sessions so that none of their requests runs again (law: at most once), on a full disk too. */
 export interface Removal {
   /**
    * Removes a session whose turns have ended.

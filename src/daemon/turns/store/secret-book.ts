@@ -2,7 +2,10 @@ import { createRedactor, type Redact } from "../../event-log/redact.ts";
 import { secretsOfServers } from "../../executors/secrets/server-secrets.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 
-/** What must not leave the daemon: the operator's secrets, and those that requests brought with them (law 8). */
+/**
+ * What must not leave the daemon: the operator's secrets, and those that requests brought with them. Law: keys travel
+ * aside.
+ */
 export interface SecretBook {
   /** Takes out the operator's secrets, and those of every turn that has not ended. */
   readonly redact: Redact;

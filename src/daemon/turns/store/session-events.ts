@@ -26,7 +26,7 @@ export interface SessionEventsOptions {
 /**
  * Reads the events of all turns of a session, one after the other in the order in which they were admitted.
  *
- * Each turn is read as its own stream is (law 2); the next begins when `turn.ended` has been given.
+ * Each turn is read as its own stream is (law: log first); the next begins when `turn.ended` has been given.
  */
 export async function* readSessionEvents(
   store: TurnStore,

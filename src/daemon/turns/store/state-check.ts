@@ -26,8 +26,9 @@ export interface StateCheck {
   /** Resolves when it is known which turns there are, though not yet whether each is as the index has it. */
   readonly listed: Promise<void>;
   /**
-   * Whether a request can be let in before all is compared (law 10): every session has the turns that the index has of it,
-   * so the index knows each request that has run, and the request's own session and turn are as it has them.
+   * Whether a request can be let in before all is compared (law: at most once): every session has the turns that the
+   * index has of it, so the index knows each request that has run, and the request's own session and turn are as it has
+   * them.
    *
    * False also when the comparison is over: then nothing has to be asked.
    */

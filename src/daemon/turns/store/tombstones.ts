@@ -7,7 +7,7 @@ import { createMemoryIndex, type StateIndex } from "../../state-index/state-inde
 import { syncDirectory } from "../../storage/atomic-file.ts";
 import { readRegular } from "../../storage/read-regular.ts";
 
-/** What is kept of a request whose session was deleted: its id is never run again (law 10). */
+/** What is kept of a request whose session was deleted: its id is never run again. Law: at most once. */
 export const Tombstone = z.object({ request_id: z.string(), turn_id: z.string(), session_id: z.string() });
 export type Tombstone = z.infer<typeof Tombstone>;
 

@@ -58,7 +58,7 @@ export async function assertNeverAdmitted(directory: string, names: ReadonlySet<
 }
 
 /**
- * Makes sure that the turn of a CLI whose log has no end may go on: law 10, whatever is gone of its files.
+ * Makes sure that the turn of a CLI whose log has no end may go on, whatever is gone of its files. Law: at most once.
  *
  * @throws {DamagedTurnError} if it had ended, or had run and the file that shows it is gone
  */

@@ -25,7 +25,10 @@ import { readSecretsOf } from "./read-turn-secrets.ts";
 export interface TurnStore extends StateCheck {
   get(turnId: string): Turn | undefined;
   findRequest(requestId: string): Turn | undefined;
-  /** The turn of a request that is on the disk and cannot be read: it may have run, and is not run again (law 10). */
+  /**
+   * The turn of a request that is on the disk and cannot be read: it may have run, and is not run again. Law: at most
+   * once.
+   */
   findUnreadable(requestId: string): UnreadableTurn | undefined;
   getUnreadable(turnId: string): UnreadableTurn | undefined;
   listUnreadable(): readonly UnreadableTurn[];
@@ -53,7 +56,7 @@ export interface TurnStore extends StateCheck {
   secretsOf(sessionId: string): readonly string[];
   /** The place in line of the next turn; grows across restarts too. */
   nextOrder(): number;
-  /** Durable when it resolves: the turn is admitted then (law 10). */
+  /** Durable when it resolves: the turn is admitted then. Law: at most once. */
   add(file: TurnFile, files: readonly NewFile[]): Promise<Turn>;
   /** Lets go of a turn with which all is done. What the disk does not have stays in memory. */
   conclude(turn: Turn): void;
@@ -124,7 +127,7 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
       // What the next start would run goes first.
       await rm(join(directory, "turn.json"), { force: true });
     } catch (error) {
-      // Law 10: a repeat would be a second turn.
+      // Law: at most once. A repeat would be a second turn.
       unreadable.set(turn_id, { request_id, turn_id, session_id });
       onUnreadable(directory, error);
       return;
@@ -217,7 +220,7 @@ export async function openTurnStore(options: TurnStoreOptions): Promise<TurnStor
           draftTurnFile(directory, file),
           ...files.map(({ name, content }) => writeSynced(join(directory, name), content)),
         );
-        // Last of all, since it admits the turn (law 10): what the turn needs is there with it.
+        // Last of all, since it admits the turn (law: at most once): what the turn needs is there with it.
         await putInPlace(written);
         await allDone(syncDirectory(directory), syncDirectory(base));
       } catch (error) {

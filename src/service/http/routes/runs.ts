@@ -194,7 +194,10 @@ export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, op
   });
 };
 
-/** Events that cannot be read have no meaning for their run (law 6): asking again later is right. @throws {ApiProblem} */
+/**
+ * Events that cannot be read have no meaning for their run (law: error means over): asking again later is right.
+ * @throws {ApiProblem}
+ */
 async function readPage(events: RunEvents, ...of: Parameters<RunEvents["page"]>): Promise<EventPageResult> {
   try {
     return await events.page(...of);

@@ -29,7 +29,7 @@ class IndexFailed extends Error {
   }
 }
 
-/** The claim is another's: this owner stops without an error (law 2). */
+/** The claim is another's: this owner stops without an error. Law: one owner or none. */
 class ClaimLost extends Error {
   constructor() {
     super("the claim of the file is another's now");
@@ -44,7 +44,7 @@ interface Made {
 
 /**
  * Indexes one claimed file: chunks of the next generation in batches, vectors beside them, then one statement that puts the
- * new generation in the old one's place, once it has been counted and is whole (law 1).
+ * new generation in the old one's place, once it has been counted and is whole. Law: the file's status is the verdict.
  *
  * @returns the file as it is now; undefined when the claim was lost
  * @throws the signal's reason, and every fault that does not come from the file itself

@@ -42,7 +42,7 @@ const RERANKED = 50;
 const QUERY_MS = 30_000;
 
 /**
- * Answers a query with passages, and names what was searched (law 6).
+ * Answers a query with passages, and names what was searched. Law: answers name what was searched.
  *
  * @throws {ApiProblem} embedding_not_configured, embedding_failed
  */

@@ -16,7 +16,8 @@ export interface AppendOptions {
 
 /**
  * Appends events to a run that is owned, in one statement that is its own transaction: the ownership, the cursor and the events
- * are one (laws 3 and 5), and a stream of events costs one round trip a batch. With a cursor it is safe to repeat: where the
+ * are one (laws: one owner writes and events have no gaps), and a stream of events costs one round trip a batch. With a
+ * cursor it is safe to repeat: where the
  * connection broke in the commit, the events may have been written.
  *
  * @throws {OwnershipLost}

@@ -23,7 +23,7 @@ export interface Claim {
 }
 
 /**
- * Makes this attempt the run's owner: from now on every write of an earlier one is refused (law 3).
+ * Makes this attempt the run's owner: from now on every write of an earlier one is refused. Law: one owner writes.
  *
  * @returns undefined when the run has ended
  */

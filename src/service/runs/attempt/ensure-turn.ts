@@ -16,7 +16,7 @@ export interface EnsuredTurn {
 }
 
 /**
- * The run's turn: the one an earlier attempt has begun, or a new one; never two (law 2).
+ * The run's turn: the one an earlier attempt has begun, or a new one; never two. Law: a turn runs at most once.
  *
  * @throws {RunFailure} when a turn was begun and is gone
  * @throws {CancelledBeforeTurn}
@@ -57,7 +57,7 @@ export async function ensureTurn(
  * The turn of a run that may have been sent; undefined: it was never taken.
  *
  * Only a turnd that has the session it was sent to can answer. So a run that was begun never makes its session anew: on a volume
- * that was lost there would be no trace left of a turn that may have run (law 2).
+ * that was lost there would be no trace left of a turn that may have run. Law: a turn runs at most once.
  * @throws {ProblemError} `session_not_found` where turnd has lost its state
  */
 async function findTurn(
@@ -73,7 +73,8 @@ async function findTurn(
 /**
  * Sends the turn until turnd has taken or refused it.
  *
- * A lost answer does not show what became of the turn: turnd is asked for it before it is sent again (law 2).
+ * A lost answer does not show what became of the turn: turnd is asked for it before it is sent again. Law: a turn runs
+ * at most once.
  * @throws {CancelledBeforeTurn} when turnd answers that it has none
  */
 async function admit(

@@ -35,8 +35,8 @@ const NOTICE_MS = 100;
 const RETRY_MS = 500;
 
 /**
- * Writes a turn's events into its run as they come, those that came during a write together, each batch with the turn's cursor
- * (law 5).
+ * Writes a turn's events into its run as they come, those that came during a write together, each batch with the turn's cursor.
+ * Law: events have no gaps.
  *
  * @returns the turn's end, which is not written: it belongs to the transaction that ends the run
  * @throws {OwnershipLost} when the run is another's now
@@ -155,7 +155,7 @@ function createNotices(storage: Storage, runId: string) {
       timer ??= setTimeout(() => {
         timer = undefined;
         lastAt = performance.now();
-        // A hint: readers poll besides (law 1).
+        // A hint: readers poll besides. Law: the row is the truth.
         notifyEvents(storage.db, runId).catch(() => undefined);
       }, NOTICE_MS);
       return false;

@@ -8,8 +8,8 @@ import type { RequestRow } from "../rows.ts";
 /**
  * Assigns a waiting steer to turnd: from now on its turn may be there, so it runs whatever becomes of its target.
  *
- * Only the target's owner may, and only while nothing has ended or cancelled the target (law 3): a steer that is assigned later
- * would have a turn that no run follows.
+ * Only the target's owner may, and only while nothing has ended or cancelled the target (law: one owner writes): a
+ * steer that is assigned later would have a turn that no run follows.
  *
  * @returns whether this call assigned it
  */

@@ -5,7 +5,10 @@ import type { Manifest } from "../../agents/manifest.ts";
 import { HumanDecisions } from "../../api/runs.ts";
 import type { RequestInput, RequestOptions } from "../rows.ts";
 
-/** What a run's turn is made of; nothing else goes in, so that every attempt sends the same (law 2). */
+/**
+ * What a run's turn is made of; nothing else goes in, so that every attempt sends the same. Law: a turn runs at most
+ * once.
+ */
 export interface TurnSource {
   readonly runId: string;
   readonly sessionId: string;
@@ -47,7 +50,7 @@ export function workOf({ input, manifest }: Pick<TurnSource, "input" | "manifest
 }
 
 /**
- * The servers of tools that a run's turn gets; the same each time for the same run (law 2).
+ * The servers of tools that a run's turn gets; the same each time for the same run. Law: a turn runs at most once.
  *
  * @throws {RunFailure} when there is no way for the turn to reach them
  */

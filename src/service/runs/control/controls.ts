@@ -3,7 +3,7 @@ import type { Storage } from "../../storage/storage.ts";
 import { watchControls, type ControlWatch } from "../../storage/watch-controls.ts";
 import type { RequestRow } from "../rows.ts";
 
-/** The controls that reach an attempt while it runs. May be delivered again (law 1). */
+/** The controls that reach an attempt while it runs. May be delivered again. Law: the row is the truth. */
 export interface Controlled {
   onCancel(): void;
   onSteer(request: RequestRow): void;

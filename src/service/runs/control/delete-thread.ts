@@ -83,7 +83,10 @@ async function begin(storage: Storage, trx: Transaction, thread: Pick<ThreadRow,
   });
 }
 
-/** Begins every deletion again that is not done and has no task any more: the thread's row decides (law 1). */
+/**
+ * Begins every deletion again that is not done and has no task any more: the thread's row decides. Law: the row is the
+ * truth.
+ */
 export async function ensureThreadDeletions(storage: Storage): Promise<void> {
   const { rows } = await sql<Pick<ThreadRow, "pk" | "id" | "user_id">>`
     select pk, id, user_id from thread

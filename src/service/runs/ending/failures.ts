@@ -43,7 +43,7 @@ export class CancelledBeforeTurn extends Error {
   }
 }
 
-/** Another attempt owns the run, or it has ended: this one stops without an error (law 3). */
+/** Another attempt owns the run, or it has ended: this one stops without an error. Law: one owner writes. */
 export class OwnershipLost extends Error {
   constructor(runId: string) {
     super(`run ${runId} is another's now`);

@@ -41,7 +41,8 @@ export interface Ownership {
 }
 
 /**
- * Ends a run: its row, its last events, what it cost, and the next request of the thread, in one transaction (law 4).
+ * Ends a run: its row, its last events, what it cost, and the next request of the thread, in one transaction. Law: the
+ * end is one transaction.
  *
  * @param before - events that belong before the end
  * @throws {OwnershipLost} when the run is another's or has ended

@@ -43,8 +43,8 @@ export interface IntakeOptions {
 }
 
 /**
- * Takes a request in: dispatched, queued or rejected, decided under the lock of its thread (law 7). The same request is the same
- * however often it comes; another under its id is refused.
+ * Takes a request in: dispatched, queued or rejected, decided under the lock of its thread. Law: the queue is strict.
+ * The same request is the same however often it comes; another under its id is refused.
  *
  * @throws {ApiProblem}
  */

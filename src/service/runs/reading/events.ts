@@ -24,7 +24,7 @@ export interface Armed {
 }
 
 const PAGE = 200;
-/** Notices can be lost on PostgreSQL; on PGlite they cannot (law 1). */
+/** Notices can be lost on PostgreSQL; on PGlite they cannot. Law: the row is the truth. */
 const POLL_MS = { postgres: 1_000, pglite: 5_000 } as const;
 
 export async function createRunEvents(storage: Storage): Promise<RunEvents> {

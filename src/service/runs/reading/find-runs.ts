@@ -14,7 +14,7 @@ export interface RunDetails {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** A run of a user. @throws {ApiProblem} run_not_found: another's is not there (law 9) */
+/** A run of a user. @throws {ApiProblem} run_not_found: another's is not there (law: not yours is not there) */
 export async function findRun(db: Queries | Transaction, userId: number, runId: string): Promise<RunDetails> {
   const [found] = UUID.test(runId) ? await listRuns(db, { userId, runId, limit: 1 }) : [];
   if (found === undefined) throw new ApiProblem("run_not_found", `there is no run ${JSON.stringify(runId)}`);

@@ -5,7 +5,10 @@ const MAX_STRING_BYTES = 16_384;
 const EMPTY_CUSTOM = new Set(["svc.step", "svc.attempt", "svc.unknown_record"]);
 const SLIM_METADATA = new Set(["run_type", "source", "agent_slug"]);
 
-/** The client-facing form of an event: the same number, less in it. A pure function of the stored event (law 5). */
+/**
+ * The client-facing form of an event: the same number, less in it. A pure function of the stored event. Law: events
+ * have no gaps.
+ */
 export function slim({ native: _native, ...event }: RunEvent): RunEvent {
   const truncated: string[] = [];
   const payload = cut(reduce(event), [], truncated);

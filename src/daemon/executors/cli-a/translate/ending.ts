@@ -56,9 +56,10 @@ export function isProperlyFinished({ lastRecord, finish, error }: Ended): boolea
 /**
  * Decides whether a process completed its turn, and if not, why.
  *
- * Law 4: CLI A exits with 0 for nearly every failure, so the proof is a last record `step_finish` with reason `stop`,
- * and no error after the last answer. Later versions exit with 1 after an error that was got over, too. Where turnd ended the process itself, neither its exit nor what is missing proves
- * anything; the CLI's own words still do.
+ * Law: success is proved. CLI A exits with 0 for nearly every failure, so the proof is a last record `step_finish` with
+ * reason `stop`, and no error after the last answer. Later versions exit with 1 after an error that was got over, too.
+ * Where turnd ended the process itself, neither its exit nor what is missing proves anything; the CLI's own words still
+ * do.
  * @see docs/contracts/cli-a.md §0, §5
  */
 export function explainEnding(input: EndingInput): Pick<Ending, "failure" | "proof"> {

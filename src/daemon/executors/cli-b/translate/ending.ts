@@ -29,8 +29,8 @@ interface EndingInput {
 /**
  * Decides whether a process completed its turn, and if not, why.
  *
- * Law 4: only exit code 0 and `turn.completed`, with no failure after it, are proof of success. Where turnd ended the process
- * itself, neither its exit nor what is missing proves anything; its own records still do.
+ * Law: success is proved. Only exit code 0 and `turn.completed`, with no failure after it, are proof of success. Where
+ * turnd ended the process itself, neither its exit nor what is missing proves anything; its own records still do.
  * @see docs/contracts/cli-b.md §2.5
  */
 export function explainEnding(explained: EndingInput): Pick<Ending, "failure" | "proof"> {
