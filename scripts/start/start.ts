@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { chmod, mkdtemp, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { runCommandLine } from "../../src/daemon/commands/command-line.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import type { ProgramOptions } from "../../src/daemon/program.ts";
@@ -69,15 +69,20 @@ async function provideForProbe(base: string, root: string): Promise<void> {
 async function provideWhatIsMissing(base: string, root: string): Promise<void> {
   // As `turnd serve` does: each mode that the CLIs' user needs is given.
   process.umask(0o077);
+  const given = process.env["TURND_STATE_DIR"];
+  const isElsewhere = given !== undefined && given !== "";
   for (const [name, path] of [
     ["TURND_HOME", "/home/sandbox"],
     ["TURND_WORKSPACE", "/workspace"],
   ] as const) {
-    if (process.env[name] === undefined && process.getuid?.() === 0 && (await isDirectory(path)))
-      process.env[name] = path;
+    if (isElsewhere || process.env[name] !== undefined || process.getuid?.() !== 0) continue;
+    if (await isDirectory(path)) process.env[name] = path;
   }
-  const { env, notes } = await fillEnvironment(process.env, { state: base, users: `${base}-users`, root });
+  const state = isElsewhere ? resolve(given) : base;
+  const hasWorkspace = (process.env["TURND_WORKSPACE"] ?? "") !== "";
+  const { env, notes } = await fillEnvironment(process.env, { state, users: `${state}-users`, root });
   Object.assign(process.env, env);
+  if (isElsewhere && !hasWorkspace) await allowUsualPlace(`${base}-users/workspace`);
   for (const note of notes) console.error(`turnd: ${note}`);
   console.error(`turnd: state in ${process.env["TURND_STATE_DIR"]}, workspace ${process.env["TURND_WORKSPACE"]}`);
 }
@@ -98,6 +103,13 @@ async function takeSettingsOfRunning(base: string, otherwise: Readonly<Record<st
   }
   Object.assign(process.env, { ...otherwise, ...running?.env, ...process.env });
   return running?.env !== undefined;
+}
+
+/** Sessions of a state that is elsewhere may work where workspaces are for a state at its usual place. */
+async function allowUsualPlace(workspace: string): Promise<void> {
+  const { TURND_WORKSPACE_ROOTS: roots, TURND_WORKSPACE, TURND_HOME } = process.env;
+  if (roots !== undefined || workspace === TURND_WORKSPACE || !(await isDirectory(workspace))) return;
+  process.env["TURND_WORKSPACE_ROOTS"] = [TURND_WORKSPACE, TURND_HOME, workspace].join(":");
 }
 
 async function isDirectory(path: string): Promise<boolean> {

@@ -41,7 +41,13 @@ export const SettingsSchema = z.object({
     .regex(/^(self|\d+:\d+)$/)
     .default("1000:1000")
     .meta({ description: "`uid:gid` of the CLI processes, or `self` for turnd's own user" }),
-  TURND_WORKSPACE: path("/workspace").meta({ description: "Default working directory of a turn" }),
+  TURND_WORKSPACE: path("/workspace").meta({
+    description: "Root of the workspaces: where sessions work that name no directory of their own",
+  }),
+  TURND_SESSION_WORKSPACE: z.enum(["own", "shared"]).default("own").meta({
+    description:
+      "Where a session works that names no `workspace`: `own`, in a directory below `TURND_WORKSPACE` that turnd makes for it and removes with it; `shared`, in `TURND_WORKSPACE` itself, with all others, as in the image",
+  }),
   TURND_WORKSPACE_ROOTS: z
     .string()
     .regex(/^\/[^:]*(:\/[^:]*)*$/)

@@ -19,7 +19,11 @@ export const SandboxInfo = z
   .strictObject({
     version: z.string().describe("turnd's version."),
     home_dir: z.string().describe("Home of the CLIs' user."),
-    workspace: z.string().describe("Default working directory of a turn."),
+    workspace: z
+      .string()
+      .describe(
+        "Root of the workspaces, `TURND_WORKSPACE`: sessions that name no directory of their own work below it, or in it.",
+      ),
     run_as: z
       .strictObject({ uid: z.int().describe("User id."), gid: z.int().describe("Group id.") })
       .describe("Who the CLIs run as."),

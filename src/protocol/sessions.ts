@@ -18,7 +18,9 @@ export const SessionRequest = z
       .max(4096)
       .optional()
       .describe(
-        "The directory its turns work in: an absolute path below one of `TURND_WORKSPACE_ROOTS`. Without it `TURND_WORKSPACE`.",
+        "The directory its turns work in: an absolute path below one of `TURND_WORKSPACE_ROOTS`. It stays when the session " +
+          "is deleted. Without it the session gets one of its own below `TURND_WORKSPACE`, which goes with it; with " +
+          "`TURND_SESSION_WORKSPACE=shared` it works in `TURND_WORKSPACE` itself, as all others.",
       ),
     permissions: Permissions.default({}).describe("What no turn of the session may do."),
     mcp_servers: SessionMcpServers.optional().meta({
@@ -39,7 +41,9 @@ export const Session = z
   .strictObject({
     session_id: z.string().describe("The session's id."),
     executor: ExecutorName,
-    workspace: z.string().describe("The directory its turns work in."),
+    workspace: z
+      .string()
+      .describe("The directory its turns work in. Its files: `GET /v1/sessions/{session_id}/files`."),
     permissions: Permissions,
     mcp_servers: SessionMcpServers.optional().meta({ description: "As given: references, and no secret." }),
     instructions: Instructions.optional(),

@@ -153,7 +153,8 @@ export const TurnRequest = z
       .max(4096)
       .optional()
       .describe(
-        "The directory the CLI works in: an absolute path below one of `TURND_WORKSPACE_ROOTS`. Without it the session's.",
+        "The directory the CLI works in: an absolute path below one of `TURND_WORKSPACE_ROOTS`. Without it the session's. " +
+          "A new session gets it for all its turns; without it, one of its own.",
       ),
     permissions: Permissions.optional().meta({
       description:

@@ -35,6 +35,8 @@ export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
     TURND_STATE_DIR: state,
     TURND_HOME: join(options.directory, "home"),
     TURND_WORKSPACE: workspace,
+    // Where a test looks for what its turns write; `test/turns/own-workspaces.test.ts` and programs take the default.
+    TURND_SESSION_WORKSPACE: "shared",
     // Groups that killed daemons leave would stay on this machine; the tests of them clean up.
     TURND_TURN_CGROUPS: "off",
     TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000",

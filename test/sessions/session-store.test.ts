@@ -17,6 +17,7 @@ test.each([
     stateDirectory,
     owner: CLI_USER,
     removeTree: () => Promise.resolve(),
+    removeWorkspace: () => Promise.resolve(),
     onUnreadable: () => undefined,
     onExposed: () => undefined,
     onLeft: () => undefined,

@@ -6,6 +6,7 @@ import type { Executor } from "../executors/contract/executor.ts";
 import { toRunAs } from "../process/run-as.ts";
 import { tryKeeper, type KeeperState } from "../process/keeper/keeper-check.ts";
 import { HomeError } from "../process/user-files/change-home.ts";
+import { removeOwnDirectory } from "../process/user-files/own-directory.ts";
 import { removeDirectory } from "../process/user-files/remove-directory.ts";
 import { createTemporaryHomes, removeTemporaryHomes } from "../process/user-files/temporary-home.ts";
 import { protectSearchPath } from "../process/user-files/search-path.ts";
@@ -85,6 +86,7 @@ export async function createTurnParts({
     index,
     owner: runAs,
     removeTree: (path, bounds) => removeDirectory(path, { runAs, ...bounds }),
+    removeWorkspace: (path, bounds) => removeOwnDirectory(path, { runAs, ...bounds }),
     onUnreadable: (path, reason) => logger.error({ path, reason }, "session cannot be read and is left alone"),
     onExposed: (path, error) => logger.warn({ path, err: error }, "directory of the sessions may be listed by others"),
     onLeft: (path, error) => logger.error({ path, err: error }, "part of a deleted session is left"),
@@ -116,6 +118,7 @@ export async function createTurnParts({
     homeDirectory: values.TURND_HOME,
     workspace: values.TURND_WORKSPACE,
     workspaceRoots: settings.workspaceRoots,
+    sessionWorkspace: values.TURND_SESSION_WORKSPACE,
     runAs,
     limits: {
       maxTurns: values.TURND_MAX_TURNS,

@@ -9,7 +9,7 @@ import { putInPlace, syncDirectory, writeBeside, writeFileAtomic } from "../stor
 import { makeDirectory } from "../storage/directories.ts";
 import { createRemovals, type RemovalsOptions } from "../storage/removals.ts";
 import { isDirectory, isThere, rmdirIfThere } from "./entries.ts";
-import { freeRemoved } from "./free-removed.ts";
+import { freeRemoved, removeSession } from "./free-removed.ts";
 import { describe, describeUnlisted, openBase, readSession } from "./read-sessions.ts";
 import { SessionFile } from "./session-file.ts";
 
@@ -59,7 +59,7 @@ export interface SessionStore {
   removed(): readonly string[];
   /** Removes what takes room of a detached session: everything but what names the requests of its turns. Never throws. */
   freeRemoved(directory: string): Promise<void>;
-  /** Removes a detached session. Never throws: what cannot be removed now is tried again from time to time. */
+  /** Removes a detached session, with the workspace that turnd has made for it. Never throws: what cannot be removed now is tried again from time to time. */
   discardRemoved(directory: string): Promise<void>;
   /** The same without waiting for it. */
   discardLater(directory: string): void;
@@ -67,10 +67,16 @@ export interface SessionStore {
   close(): Promise<void>;
 }
 
-/** What a turn changes in its session; an `undefined` value takes the old one away. */
+/** What changes in a session; an `undefined` value takes the old one away. */
 export type SessionChange = {
   readonly [
-    K in "native_session_id" | "native_home" | "native_usage" | "native_history_lost" | "native_instructions"
+    K in
+      | "native_session_id"
+      | "native_home"
+      | "native_usage"
+      | "native_history_lost"
+      | "native_instructions"
+      | "own_workspace"
   ]?: SessionFile[K] | undefined;
 };
 
@@ -81,6 +87,8 @@ export interface SessionStoreOptions {
   readonly owner: { readonly uid: number; readonly gid: number };
   /** Removes a directory tree of which a part is the owner's; throws when something is left after the limit. */
   readonly removeTree: RemovalsOptions["removeTree"];
+  /** The same for a workspace that turnd has made. */
+  readonly removeWorkspace: RemovalsOptions["removeTree"];
   /** Called for a directory that is no session: it is left alone. */
   readonly onUnreadable: (path: string, reason: string) => void;
   /** Called for the directory of the sessions where others may list it. */
@@ -100,7 +108,10 @@ const REMOVED = "~removed-";
 export async function openSessionStore(options: SessionStoreOptions): Promise<SessionStore> {
   const base = join(options.stateDirectory, "sessions");
   const { index = createMemoryIndex() } = options;
-  const removals = createRemovals(options);
+  const removals = createRemovals({
+    ...options,
+    removeTree: (path, bounds) => removeSession(path, bounds, options),
+  });
   const unreadable = new Set<string>();
   const removed: string[] = [];
   let fault = await openBase(base, options);

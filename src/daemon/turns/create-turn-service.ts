@@ -2,7 +2,7 @@ import type { Starter } from "../process/starter/starter.ts";
 import { measureDirectory } from "../process/user-files/measure-directory.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import type { StateIndex } from "../state-index/state-index.ts";
-import { createAdmission } from "./admission/admission.ts";
+import { createAdmission, type AdmissionParts } from "./admission/admission.ts";
 import type { TurnLimits } from "./contract/limits.ts";
 import type { TurnObserver } from "./contract/observer.ts";
 import type { TurnTracer } from "./contract/tracer.ts";
@@ -50,6 +50,7 @@ export interface TurnServiceParts
   /** What is known of sessions and turns without reading their directories. */
   readonly index: StateIndex;
   readonly secrets: SecretBook;
+  readonly sessionWorkspace: AdmissionParts["sessionWorkspace"];
   readonly retention: RetentionLimits;
   /** Whether a session is in use besides its turns, such as by an open terminal. */
   readonly isInUse: (sessionId: string) => boolean;

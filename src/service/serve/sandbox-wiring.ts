@@ -89,7 +89,11 @@ async function openEngine({ values, env }: Settings, instanceId: string): Promis
       memoryMb: values.SERVICE_SANDBOX_MEMORY_MB,
       pids: values.SERVICE_SANDBOX_PIDS,
     },
-    env: passedVariables(env, values.SERVICE_SANDBOX_PASS_ENV),
+    env: {
+      // In the image all sessions share one: here they are several threads'.
+      ...(values.SERVICE_SANDBOX_SCOPE === "user" ? { TURND_SESSION_WORKSPACE: "own" } : {}),
+      ...passedVariables(env, values.SERVICE_SANDBOX_PASS_ENV),
+    },
   };
   if (values.SERVICE_SANDBOX === "kubernetes") {
     return openKubernetesEngine({

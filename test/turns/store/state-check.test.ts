@@ -41,6 +41,7 @@ async function open(): Promise<Opened> {
     index,
     owner: CLI_USER,
     removeTree: async () => undefined,
+    removeWorkspace: async () => undefined,
     onUnreadable: () => undefined,
     onExposed: () => undefined,
     onLeft: () => undefined,

@@ -54,7 +54,7 @@ const found = {
 };
 
 const NOTE =
-  "Everything is done with the rights of the CLIs' user, and no link is followed. It works while a turn runs: what a " +
+  "The workspace is the `workspace` of `GET /v1/sessions/{session_id}`. Everything is done with the rights of the CLIs' user, and no link is followed. It works while a turn runs: what a " +
   "turn writes at that moment is read as it is. The path is read as it was sent; of a name that is not UTF-8 each byte " +
   "is percent-encoded.";
 

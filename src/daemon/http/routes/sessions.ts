@@ -64,7 +64,9 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async 
     tags,
     operationId: "deleteSession",
     summary: "Delete a session",
-    description: "Cancels its turns, ends what is left of their processes, and removes its state.",
+    description:
+      "Cancels its turns, ends what is left of their processes, and removes its state, with the workspace that turnd has " +
+      "made for it. A workspace that a request named stays.",
     params: SessionPath,
     response: { 204: z.undefined().describe("It is gone."), ...refusals("session_not_found") },
   };

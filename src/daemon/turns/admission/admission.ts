@@ -14,6 +14,7 @@ import { knownExecutor, sessionExecutor } from "./known-executor.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
 import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
+import { createOwnWorkspaces } from "./own-workspaces.ts";
 import type { TurnQueue } from "../scheduling/queue.ts";
 import { findKnown, refuseIfUncertain } from "./known-request.ts";
 import { createSessionResolver } from "./resolve-session.ts";
@@ -57,6 +58,8 @@ export interface AdmissionParts {
   /** Where a turn works that names no other place. */
   readonly workspace: string;
   readonly workspaceRoots: readonly string[];
+  /** Where a session works that names no directory: in one of its own below `workspace`, or in that itself. */
+  readonly sessionWorkspace: "own" | "shared";
   readonly runAs: RunAs;
   readonly starter?: Helper;
   readonly limits: Pick<
@@ -87,7 +90,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
   const gate = new PQueue({ concurrency: 1 });
   const underWay = new Map<string, Promise<unknown>>();
   let isClosed = false;
-  const resolver = createSessionResolver(parts);
+  const workspaces = createOwnWorkspaces(parts);
+  const resolver = createSessionResolver(parts, workspaces);
   const workspaceOptions = { ...parts, roots: parts.workspaceRoots, known: createKnownWorkspaces() };
 
   /** Lets a new request in, inside the gate: `draft` decides on the session and makes the turn. */
@@ -147,6 +151,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
         ? knownExecutor(parts.executors, request.executor ?? "", "executor")
         : sessionExecutor(parts.executors, cliOf(session), session.session_id);
     assertSupported(request, executor.executor.id, executor.executor.capabilities);
+    if (request.workspace === undefined && session !== undefined) await workspaces.makeAgain(session);
     const workspace = await checkWorkspace(
       request.workspace ?? session?.workspace ?? parts.workspace,
       workspaceOptions,
@@ -159,7 +164,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
         return draftTurn(made, {
           request,
           executor: cliOf(found),
-          workspace,
+          // Without one in the request it is its session's, which another request may have made meanwhile.
+          workspace: request.workspace === undefined && session === undefined ? found.workspace : workspace,
           limits,
           hasDiff: parts.changes.isDefault,
         });
@@ -224,7 +230,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
         }
         if (sessions.isUnreadable(id)) throw unreadableSession("session_exists", id);
         await refuseIfNotStorable();
-        return resolver.make({ ...request, workspace });
+        return resolver.make(request, workspace);
       });
     },
     settled: () => gate.add(() => Promise.resolve()),

@@ -3,6 +3,7 @@ import { ProblemError, type ReplayRequest, type TurnRequest } from "../../../pro
 import type { SessionFile } from "../../sessions/session-file.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { TurnLimits } from "../contract/limits.ts";
+import type { OwnWorkspaces } from "./own-workspaces.ts";
 import type { TurnQueue } from "../scheduling/queue.ts";
 import type { SecretBook } from "../store/secret-book.ts";
 import { toSnapshot } from "../store/snapshot.ts";
@@ -24,16 +25,22 @@ export interface ResolveParts {
 
 /** Decides on the session of a request, inside the gate of the admission: one request at a time. */
 export interface SessionResolver {
-  /** @throws {ProblemError} session_not_found, executor_mismatch, session_busy, queue_full */
+  /**
+   * @param workspace - checked: what the request names, or the session's; for a new one the root of the workspaces
+   * @throws {ProblemError} session_not_found, executor_mismatch, session_busy, queue_full, workspace_unusable
+   */
   resolve(request: TurnRequest, workspace: string): Promise<SessionFile>;
   /** @throws {ProblemError} session_not_found, executor_mismatch, queue_full */
   resolveReplay(request: ReplayRequest): Promise<SessionFile>;
-  make(request: NewSession): Promise<SessionFile>;
+  /** @param workspace - as for `resolve` */
+  make(request: NewSession, workspace: string): Promise<SessionFile>;
   /** Does some work of one request; where it fails, nothing is left of a session that was made for it. */
   keepingNoneOnFailure<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export interface NewSession extends Pick<SessionFile, "executor" | "permissions" | "workspace"> {
+export interface NewSession extends Pick<SessionFile, "executor" | "permissions"> {
+  /** Absent: one of its own, unless all share one. */
+  readonly workspace?: string | undefined;
   readonly session_id?: string | undefined;
   readonly mcp_servers?: SessionFile["mcp_servers"];
   readonly instructions?: SessionFile["instructions"];
@@ -42,10 +49,10 @@ export interface NewSession extends Pick<SessionFile, "executor" | "permissions"
 
 const RETRY_AFTER_SECONDS = 5;
 
-export function createSessionResolver(parts: ResolveParts): SessionResolver {
+export function createSessionResolver(parts: ResolveParts, workspaces: OwnWorkspaces): SessionResolver {
   const { sessions } = parts;
   /** The session that the request in the gate has made. */
-  let made: string | undefined;
+  let made: SessionFile | undefined;
 
   /** Last of all it makes a session. */
   async function resolve(request: TurnRequest, workspace: string): Promise<SessionFile> {
@@ -55,10 +62,13 @@ export function createSessionResolver(parts: ResolveParts): SessionResolver {
     const existing = findSession(sessions, request);
     if (existing !== undefined) refuseIfBusy(parts, request, existing.session_id);
     refuseIfFull(parts, sessionId);
-    if (existing !== undefined) return existing;
+    if (existing !== undefined) {
+      if (request.workspace !== undefined) await workspaces.noteNamed(workspace, existing.session_id);
+      return existing;
+    }
     if (executor === undefined) throw sessionNotFound(sessionId);
     const id = sessionId === undefined ? {} : { session_id: sessionId };
-    return make({ executor, permissions: {}, workspace, ...id });
+    return make({ executor, permissions: {}, workspace: request.workspace, ...id }, workspace);
   }
 
   async function resolveReplay({ session_id: sessionId }: ReplayRequest): Promise<SessionFile> {
@@ -67,7 +77,7 @@ export function createSessionResolver(parts: ResolveParts): SessionResolver {
     if (existing === undefined) {
       const { workspace } = parts;
       const id = sessionId === undefined ? {} : { session_id: sessionId };
-      return make({ executor: "replay", permissions: {}, workspace, ...id });
+      return make({ executor: "replay", permissions: {}, workspace, ...id }, workspace);
     }
     if (existing.executor === "replay") return existing;
     const message = `session ${sessionId} belongs to ${existing.executor}; leave session_id out or name a session of replays`;
@@ -83,21 +93,40 @@ export function createSessionResolver(parts: ResolveParts): SessionResolver {
     return existing;
   }
 
-  async function make(request: NewSession): Promise<SessionFile> {
+  async function make(request: NewSession, workspace: string): Promise<SessionFile> {
+    const id = request.session_id ?? uuidv7();
+    if (request.workspace !== undefined) await workspaces.noteNamed(workspace, id);
+    const own =
+      request.workspace === undefined
+        ? await workspaces.make(workspace, id, request.session_id !== undefined)
+        : undefined;
     const session: SessionFile = {
       v: 1,
-      session_id: request.session_id ?? uuidv7(),
+      session_id: id,
       executor: request.executor,
-      workspace: request.workspace,
+      workspace: own ?? workspace,
+      ...(own === undefined ? {} : { own_workspace: true }),
       permissions: request.permissions,
       ...(request.mcp_servers === undefined ? {} : { mcp_servers: request.mcp_servers }),
       ...(request.instructions === undefined ? {} : { instructions: request.instructions }),
       ...(request.metadata === undefined ? {} : { metadata: request.metadata }),
       created_at: parts.now().toISOString(),
     };
-    await sessions.create(session);
-    made = session.session_id;
+    try {
+      await sessions.create(session);
+    } catch (error) {
+      await workspaces.withdraw(session);
+      throw error;
+    }
+    made = session;
     return session;
+  }
+
+  async function takeBack(): Promise<void> {
+    if (made === undefined) return;
+    parts.secrets.forgetSession(made.session_id);
+    await sessions.withdraw(made.session_id);
+    await workspaces.withdraw(made);
   }
 
   return {
@@ -109,10 +138,7 @@ export function createSessionResolver(parts: ResolveParts): SessionResolver {
       try {
         return await work();
       } catch (error) {
-        if (made !== undefined) {
-          parts.secrets.forgetSession(made);
-          await sessions.withdraw(made);
-        }
+        await takeBack();
         throw error;
       }
     },
