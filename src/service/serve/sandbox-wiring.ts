@@ -80,6 +80,15 @@ export function createSandboxes(wiring: SandboxWiring): (means: SandboxMeans) =>
   }
 }
 
+/** The variables of each sandbox's turnd. */
+export function sandboxVariables({ values, env }: Pick<Settings, "values" | "env">): Record<string, string> {
+  return {
+    // In the image all sessions share one workspace: here they are several threads'.
+    ...(values.SERVICE_SANDBOX_SCOPE === "user" ? { TURND_SESSION_WORKSPACE: "own" } : {}),
+    ...passedVariables(env, values.SERVICE_SANDBOX_PASS_ENV),
+  };
+}
+
 async function openEngine({ values, env }: Settings, instanceId: string): Promise<SandboxEngine> {
   const common = {
     instanceId,
@@ -89,11 +98,7 @@ async function openEngine({ values, env }: Settings, instanceId: string): Promis
       memoryMb: values.SERVICE_SANDBOX_MEMORY_MB,
       pids: values.SERVICE_SANDBOX_PIDS,
     },
-    env: {
-      // In the image all sessions share one: here they are several threads'.
-      ...(values.SERVICE_SANDBOX_SCOPE === "user" ? { TURND_SESSION_WORKSPACE: "own" } : {}),
-      ...passedVariables(env, values.SERVICE_SANDBOX_PASS_ENV),
-    },
+    env: sandboxVariables({ values, env }),
   };
   if (values.SERVICE_SANDBOX === "kubernetes") {
     return openKubernetesEngine({
