@@ -50,6 +50,7 @@ test("every command and option of turnd that a document names is one", async () 
   const helps = new Map<string, string>();
   for (const name of commands) helps.set(name, name === "help" ? overview : await helpOf(name));
   for (const name of ["list", "create", "delete"]) helps.set(`sessions ${name}`, await helpOf("sessions", name));
+  for (const name of ["list", "get", "put", "delete"]) helps.set(`files ${name}`, await helpOf("files", name));
   const unknown: string[] = [];
   let count = 0;
   for (const { path, text } of DOCUMENTS) {

@@ -8,10 +8,12 @@ const ANSWER_MS = 1_500;
 /** Ids that turnd has, for a place of the command line that takes one; none where it cannot be asked. */
 export async function completeIds(
   env: Readonly<Record<string, string | undefined>>,
-  { command, option }: CompletionPlace,
+  { command, option, argument }: CompletionPlace,
 ): Promise<readonly string[]> {
   const isTurn = option === undefined && /^(show|tail|cancel)$/.test(command);
-  const isSession = option === "--session" || (option === undefined && command === "sessions delete");
+  const isSession =
+    option === "--session" ||
+    (option === undefined && argument === 0 && /^(sessions delete|files (list|get|put|delete))$/.test(command));
   if (!isTurn && !isSession) return [];
   try {
     const { url, token, isExposed } = await chooseTarget(env, { insecure: true });

@@ -7,6 +7,7 @@ import type { CommonOptions, Context } from "./context.ts";
 import { EXIT, EXIT_CODES, type ExitCode } from "./exit-codes.ts";
 import { addCommonOptions, addDeny, addLostAfter } from "./options.ts";
 import type { Process } from "./run-command.ts";
+import type { GetFileOptions, PutFileOptions } from "./files.ts";
 import type { RunOptions } from "./run-turn.ts";
 import type { CreateSessionOptions } from "./sessions.ts";
 import type { TailOptions } from "./tail-turn.ts";
@@ -21,7 +22,7 @@ const TARGET_HINT = [
   "The turnd is that of --url, TURND_URL or ~/.config/turnd/client.toml (url, token or token_file), and otherwise this machine's.",
 ].join("\n");
 
-/** Adds the commands that ask a turnd: `run`, `turns`, `show`, `tail`, `cancel`, `sessions`. */
+/** Adds the commands that ask a turnd: `run`, `turns`, `show`, `tail`, `cancel`, `sessions`, `files`. */
 export function defineClientCommands(program: Command, perform: Perform): void {
   const run = (
     options: CommonOptions,
@@ -36,6 +37,7 @@ export function defineClientCommands(program: Command, perform: Perform): void {
   addRun(program, run);
   addTurns(program, run);
   addSessions(program, run);
+  addFiles(program, run);
 }
 
 type Run = (
@@ -65,6 +67,7 @@ function addRun(program: Command, run: Run): void {
       ]),
     )
     .option("--request-id <id>", "one id is one turn, however often it is submitted")
+    .option("--diff", "print what it has changed in its workspace, as a patch")
     .option("--detach", "print the turn's id and leave");
   addDeny(command).option("--full", "print all of a tool's output");
   addCommonOptions(addLostAfter(command))
@@ -94,9 +97,14 @@ function addTurns(program: Command, run: Run): void {
     );
   addCommonOptions(program.command("show").description("show a turn, and its result once it has ended"))
     .argument("<turn_id>", "a turn")
+    .option("--diff", "print what it changed instead, for `git apply`; of a turn that was run with a diff")
     .addHelpText("after", TARGET_HINT)
-    .action((turnId: string, options: CommonOptions) =>
-      run(options, async (context) => (await import("./show-turn.ts")).showTurn(context, turnId)),
+    .action((turnId: string, options: CommonOptions & { readonly diff?: boolean }) =>
+      run(options, async (context) =>
+        options.diff === true
+          ? (await import("./show-diff.ts")).showTurnDiff(context, turnId)
+          : (await import("./show-turn.ts")).showTurn(context, turnId),
+      ),
     );
   const tail = program
     .command("tail")
@@ -150,6 +158,48 @@ function addSessions(program: Command, run: Run): void {
     .addHelpText("after", TARGET_HINT)
     .action((sessionId: string, options: CommonOptions) =>
       run(options, async (context) => (await import("./sessions.ts")).deleteSession(context, sessionId)),
+    );
+}
+
+function addFiles(program: Command, run: Run): void {
+  const files = program.command("files").description("list, read, write and delete files of a session's workspace");
+  const below = "a path below the session's workspace";
+  addCommonOptions(files.command("list").description("list a directory"))
+    .argument("<session_id>", "a session")
+    .argument("[directory]", `${below}; otherwise the workspace`)
+    .option("--limit <number>", "how many", wholeNumber(1, 1_000_000), 1_000)
+    .option("--all", "as many as there are")
+    .addHelpText("after", TARGET_HINT)
+    .action((sessionId: string, path: string | undefined, options: WantedOptions & CommonOptions) =>
+      run(options, async (context) => (await import("./files.ts")).listFiles(context, { sessionId, path }, options)),
+    );
+  addCommonOptions(files.command("get").description("write a file of the workspace here, or on standard output"))
+    .argument("<session_id>", "a session")
+    .argument("<path>", below)
+    .argument("[file]", "a file of this machine, which is replaced; - is standard output", "-")
+    .option("--zip", "a directory with all below it, as a zip")
+    .addHelpText("after", TARGET_HINT)
+    .action((sessionId: string, path: string, to: string, options: GetFileOptions & CommonOptions) =>
+      run(options, async (context) => (await import("./files.ts")).getFile(context, { sessionId, path, to }, options)),
+    );
+  addCommonOptions(files.command("put").description("write a file of this machine into the workspace, as a whole"))
+    .argument("<session_id>", "a session")
+    .argument("<file>", "a file of this machine; - is standard input")
+    .argument("[path]", `${below}; a directory ends in /; otherwise the file's own name`)
+    .option("--new", "replace nothing")
+    .addHelpText("after", TARGET_HINT)
+    .action((sessionId: string, from: string, path: string | undefined, options: PutFileOptions & CommonOptions) =>
+      run(options, async (context) =>
+        (await import("./files.ts")).putFile(context, { sessionId, from, path }, options),
+      ),
+    );
+  addCommonOptions(files.command("delete").description("delete a file, a link, or a directory"))
+    .argument("<session_id>", "a session")
+    .argument("<path>", below)
+    .option("--recursive", "a directory with all below it")
+    .addHelpText("after", TARGET_HINT)
+    .action((sessionId: string, path: string, options: { readonly recursive?: boolean } & CommonOptions) =>
+      run(options, async (context) => (await import("./files.ts")).deleteFile(context, { sessionId, path }, options)),
     );
 }
 

@@ -62,8 +62,14 @@ function explainProblem(error: ProblemError, url: string, hasToken: boolean): Cl
   return new ClientFailure(code, message, error.status === 404 ? EXIT.notFound : exitCodeOf(code), error);
 }
 
+/** Refused as wrong, whatever turnd has. */
+const USAGE: ReadonlySet<string> = new Set<ProblemError["code"]>([
+  "invalid_request",
+  "workspace_unusable",
+  "mode_unsupported",
+  "invalid_path",
+]);
+
 function exitCodeOf(code: ProblemError["code"]): ExitCode {
-  return code === "invalid_request" || code === "workspace_unusable" || code === "mode_unsupported"
-    ? EXIT.usage
-    : EXIT.failed;
+  return USAGE.has(code) ? EXIT.usage : EXIT.failed;
 }

@@ -11,6 +11,7 @@ import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { ClientFailure, usageFailure } from "./failure.ts";
 import { exitCodeOfEnd, followTurn } from "./follow-turn.ts";
 import type { Permission } from "./options.ts";
+import { printTurnDiff } from "./show-diff.ts";
 
 export interface RunOptions {
   readonly executor?: string;
@@ -25,6 +26,7 @@ export interface RunOptions {
   readonly queue?: "enqueue" | "reject" | "steer";
   readonly deny?: readonly Permission[];
   readonly detach?: boolean;
+  readonly diff?: boolean;
   readonly full?: boolean;
   readonly lostAfter: number;
 }
@@ -63,6 +65,7 @@ export async function runTurn(context: Context, words: readonly string[], option
     lostAfterMs: options.lostAfter * 1_000,
   });
   if (context.isQuiet && !context.isJson) await context.printAnswer(ended.output ?? "");
+  if (options.diff === true) await printTurnDiff(context, turnId);
   if (!context.signal.aborted) return exitCodeOfEnd(ended);
   await cancelled;
   return EXIT.interrupted;
@@ -85,7 +88,7 @@ async function makeRequest(
   requestId: string,
   options: RunOptions,
 ): Promise<TurnRequestBody> {
-  const { session, mode, model, effort, agent, workspace, timeout, queue, deny = [] } = options;
+  const { session, mode, model, effort, agent, workspace, timeout, queue, diff, deny = [] } = options;
   const executor = options.executor ?? (session === undefined ? await defaultExecutor(context) : undefined);
   return {
     input,
@@ -98,6 +101,7 @@ async function makeRequest(
     ...(agent === undefined ? {} : { agent }),
     ...(workspace === undefined ? {} : { workspace }),
     ...(timeout === undefined ? {} : { timeout_ms: timeout * 1_000 }),
+    ...(diff === undefined ? {} : { diff }),
     ...(queue === undefined ? {} : { queue_policy: queue }),
     ...(deny.length === 0 ? {} : { permissions: Object.fromEntries(deny.map((name) => [name, "deny" as const])) }),
   };

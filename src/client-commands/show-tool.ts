@@ -49,13 +49,19 @@ export function showToolEnd(data: ToolEnded, { style, isFull }: ShowOptions): st
 
 /** A unified diff, its lines in the colours that they have everywhere. */
 export function showDiff(diff: string, style: Style): string {
-  const paint = (text: string): string => {
-    if (text.startsWith("  +++") || text.startsWith("  ---")) return style.bold(text);
-    if (text.startsWith("  @@")) return style.heading(text);
-    if (text.startsWith("  +")) return style.good(text);
-    return text.startsWith("  -") ? style.bad(text) : text;
-  };
-  return indent(diff, "  ", paint);
+  return indent(diff, "  ", (text) => `  ${paintLine(text.slice(2), style)}`);
+}
+
+/** The same at the margin, where it is what was asked for. */
+export function paintDiff(diff: string, style: Style): string {
+  return indent(diff, "", (text) => paintLine(text, style));
+}
+
+function paintLine(text: string, style: Style): string {
+  if (/^(?:\+\+\+|---|diff --git) /.test(text)) return style.bold(text);
+  if (text.startsWith("@@")) return style.heading(text);
+  if (text.startsWith("+")) return style.good(text);
+  return text.startsWith("-") ? style.bad(text) : text;
 }
 
 function commandOf(input: unknown): string | undefined {

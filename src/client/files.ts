@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { FileEntry, FileList, type Tolerant } from "../protocol/index.ts";
 import { eachItem } from "./each-item.ts";
 import { toBody, watchForStall, type FileContent } from "./file-content.ts";
@@ -27,7 +28,11 @@ export interface TurnPatch {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** It is cut off, and cannot be applied. */
   readonly isTruncated: boolean;
+  /** What it says nothing of, such as a file that git could not convert, and why. */
+  readonly leftOut: readonly { readonly path: string; readonly reason: string }[];
 }
+
+const LeftOut = z.array(z.object({ path: z.string(), reason: z.string() }));
 
 /** Files of sessions' workspaces, and what turns changed in them. Each call is tried once. */
 export interface FilesClient {
@@ -49,6 +54,8 @@ export interface FilesClient {
     file: FileAt,
     options?: FileCallOptions & { readonly range?: string | undefined },
   ): Promise<Incoming>;
+  /** A directory with all below it, as the bytes of a zip; `""` is the workspace. Links are left out. */
+  readArchive(sessionId: string, directory: FileAt, options?: FileCallOptions): Promise<Incoming>;
   /**
    * Writes a file as a whole, and makes its parents. A stream is sent as it comes and ended where the write fails; it is thrown
    * what the stream fails with, and then nothing is written. Browsers that send no streams over HTTP/1.1 take a `Blob`.
@@ -108,6 +115,8 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
         { path: pathOf(sessionId, file), ...(range === undefined ? {} : { headers: { range } }), signal },
         async (incoming) => incoming,
       ),
+    readArchive: (sessionId, directory, { signal } = {}) =>
+      open({ path: `${pathOf(sessionId, directory)}?archive=zip`, signal }, async (incoming) => incoming),
     async writeFile(sessionId, file, content, { ifMatch, isNew, isExecutable, signal } = {}) {
       const path = `${pathOf(sessionId, file)}${isExecutable === true ? "?executable=true" : ""}`;
       const headers = {
@@ -131,12 +140,20 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
       const path = `${pathOf(sessionId, file)}${isRecursive === true ? "?recursive=true" : ""}`;
       await once({ method: "DELETE", path, signal });
     },
-    diff: (turnId, { signal } = {}) =>
-      open({ path: `/v1/turns/${encodeURIComponent(turnId)}/diff`, signal }, async ({ headers, body }) => {
+    diff(turnId, { signal } = {}) {
+      const path = `/v1/turns/${encodeURIComponent(turnId)}/diff`;
+      return open({ path, signal }, async ({ status, headers, body }) => {
         const bytes = await readBytes(body);
+        const named = decodeURIComponent(headers.get("x-turnd-left-out") ?? "[]");
+        const leftOut = read(
+          LeftOut,
+          { status, body: JSON.parse(named), retryAfterMs: undefined },
+          { method: "GET", path },
+        );
         const patch = new TextDecoder().decode(bytes);
-        return { patch, bytes, isTruncated: headers.get("x-turnd-truncated") === "true" };
-      }),
+        return { patch, bytes, isTruncated: headers.get("x-turnd-truncated") === "true", leftOut };
+      });
+    },
   };
   return files;
 }

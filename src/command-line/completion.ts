@@ -14,6 +14,8 @@ export interface CompletionPlace {
   readonly command: string;
   /** Such as `--kb-id`; undefined for an argument. */
   readonly option: string | undefined;
+  /** Which argument it is, from 0. */
+  readonly argument: number;
 }
 
 /** In place of a word: it is the name of a file. */
@@ -53,17 +55,22 @@ async function candidatesOf(
 ): Promise<readonly string[]> {
   let command = program;
   let awaiting: string | undefined;
+  let argument = 0;
   for (const word of before) {
     const option = [...command.options, ...program.options].find(({ long, short }) => long === word || short === word);
     if (awaiting !== undefined) awaiting = undefined;
     else if (option !== undefined)
       awaiting = option.required || option.optional ? (option.long ?? undefined) : undefined;
-    else command = command.commands.find((one) => one.name() === word) ?? command;
+    else {
+      const next = command.commands.find((one) => one.name() === word);
+      if (next === undefined) argument += 1;
+      else [command, argument] = [next, 0];
+    }
   }
   const path = pathOf(command);
   if (awaiting !== undefined) {
     const choices = command.options.find((option) => option.long === awaiting)?.argChoices;
-    return choices ?? valuesOf({ command: path, option: awaiting });
+    return choices ?? valuesOf({ command: path, option: awaiting, argument });
   }
   if (typed.startsWith("-")) {
     const options = [...new Set([...command.options, ...program.options])];
@@ -71,7 +78,9 @@ async function candidatesOf(
   }
   const names = command.commands.map((one) => one.name());
   if (names.length > 0) return command === program && before.length === 0 ? [...names, "help"] : names;
-  return command.registeredArguments[0]?.argChoices ?? valuesOf({ command: path, option: undefined });
+  const last = command.registeredArguments.at(-1);
+  const declared = command.registeredArguments[argument] ?? (last?.variadic === true ? last : undefined);
+  return declared?.argChoices ?? valuesOf({ command: path, option: undefined, argument });
 }
 
 function pathOf(command: Command): string {

@@ -93,8 +93,6 @@ test("the smallest call of every operation compiles in a generated client, and a
   expect(Object.fromEntries(refused)).toEqual({
     // It names an executor or a session, of which neither alone is required.
     "POST /v1/turns": 422,
-    // The workspace is no repository.
-    "GET /v1/turns/{turn_id}/diff": 404,
   });
   expect(Object.keys(statuses)).toHaveLength(OPERATIONS.length);
   expect(OPERATIONS.length).toBeGreaterThan(35);

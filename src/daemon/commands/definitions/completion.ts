@@ -33,13 +33,17 @@ export async function printCompletion(program: Command, host: Host): Promise<Exi
 
 const TAKES_FILES = new Set(["replay", "diff", "pack", "unpack", "record"]);
 
+const FILE_ARGUMENT: Readonly<Record<string, number>> = { "files get": 2, "files put": 1 };
+
 async function valuesOf(place: CompletionPlace, host: Host): Promise<readonly string[]> {
-  const { command, option } = place;
+  const { command, option, argument } = place;
   if (option === "--executor" || (command === "probe" && option === undefined)) {
     return (await loadExecutors(host)).flatMap(({ id, builtAs }) => [id, builtAs]);
   }
   if (option === "--token-file" || option === "--workspace") return [FILES];
   if (option === undefined && TAKES_FILES.has(command)) return [FILES];
+  // Of this machine.
+  if (option === undefined && argument === FILE_ARGUMENT[command]) return [FILES];
   const { completeIds } = await import("../../../client-commands/complete-ids.ts");
   return completeIds(host.env, place);
 }
