@@ -95,7 +95,7 @@ export const SettingsSchema = z.object({
     }),
   TURND_TURN_TIMEOUT_MS: integer(60 * MINUTE, 0, 1_440 * MINUTE).meta({ description: "Longest turn; 0 is off" }),
   TURND_IDLE_TIMEOUT_MS: integer(10 * MINUTE, 0, 1_440 * MINUTE).meta({
-    description: "Longest silence on stdout while no tool runs; 0 is off",
+    description: "Longest silence on stdout while no tool runs, from the first sign of the CLI on; 0 is off",
   }),
   TURND_START_TIMEOUT_MS: integer(MINUTE, 0, 60 * MINUTE).meta({
     description:

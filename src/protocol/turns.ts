@@ -142,7 +142,7 @@ export const TurnRequest = z
       .min(0)
       .max(86_400_000)
       .optional()
-      .meta({ description: "Without a new byte of stdout; 0 switches it off." }),
+      .meta({ description: "Without a new byte of stdout while no tool runs; 0 switches it off." }),
     output_schema: z
       .record(z.string(), z.unknown())
       .optional()

@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const SILENT_SECONDS = 30;
-/** The start of a CLI on a busy machine fits into it. */
+/** What a CLI does between two records fits into it, on a busy machine too. */
 const IDLE_MS = 20_000;
 /** A number of this test only: found again in the arguments of processes. */
 const LEFT_SECONDS = 300_000 + (process.pid % 100_000);
@@ -35,9 +35,14 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 
-  test("a tool that is silent for longer than the idle timeout goes on, over a kill of turnd too", async () => {
-    const input = `@@sleep:${SILENT_SECONDS}@@`;
-    const { turn_id } = await stage().turnd.admit({ executor, input, idle_timeout_ms: IDLE_MS });
+  const silent = { executor, input: `@@sleep:${SILENT_SECONDS}@@`, idle_timeout_ms: IDLE_MS };
+
+  test("a tool that is silent for longer than the idle timeout goes on", async () => {
+    expect(await stage().turnd.run(silent)).toMatchObject({ status: "completed", counts: { tools: 1 } });
+  });
+
+  test("it goes on over a kill of turnd too", async () => {
+    const { turn_id } = await stage().turnd.admit(silent);
     await waitFor("the command", () => {
       const own = processesNaming(turn_id, "anywhere");
       return processesNaming(`sleep\0${SILENT_SECONDS}`).some((pid) => own.includes(pid));

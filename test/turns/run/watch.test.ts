@@ -1,19 +1,35 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startWatch } from "../../../src/daemon/turns/run/watch.ts";
+import type { RequestSign } from "../../../src/daemon/executors/contract/translator.ts";
+import { startWatch, type WatchOptions } from "../../../src/daemon/turns/run/watch.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function watch() {
+function watch(clocks: Partial<WatchOptions> = {}) {
   const fired: string[] = [];
-  const clocks = { startTimeoutMs: 60_000, idleTimeoutMs: 600_000, turnRemainingMs: 3_600_000, exitTimeoutMs: 0 };
+  let hasOpenTool = false;
   const { observe, stop } = startWatch({
-    ...clocks,
-    isToolAtWork: () => false,
+    startTimeoutMs: 60_000,
+    idleTimeoutMs: 600_000,
+    turnRemainingMs: 3_600_000,
+    exitTimeoutMs: 0,
+    isToolAtWork: () => hasOpenTool,
     onFire: (reason) => fired.push(reason),
+    ...clocks,
   });
-  const log = (request?: "asked" | "answered"): void => observe({ stdoutBytes: 0, request, isComplete: false });
-  return { fired, observe, stop, log };
+  const read = (stdoutBytes: number, request?: RequestSign): void =>
+    observe({ stdoutBytes, request, isComplete: false, hasOpenTool });
+  return {
+    fired,
+    stop,
+    read,
+    log: (request?: RequestSign): void => read(0, request),
+    /** What is read shows that a tool has begun, or ended, and no byte of stdout. */
+    setTool(isOpen: boolean): void {
+      hasOpenTool = isOpen;
+      read(1);
+    },
+  };
 }
 
 test("what a CLI logs before it works proves no start", () => {
@@ -49,13 +65,44 @@ test("an answer of which nothing is printed ends by the start clock, whatever wa
 });
 
 test("a byte on stdout ends the start clock for good", () => {
-  const { fired, observe, log, stop } = watch();
-  observe({ stdoutBytes: 1, request: undefined, isComplete: false });
-  observe({ stdoutBytes: 1, request: "answered", isComplete: false });
+  const { fired, read, log, stop } = watch();
+  read(1);
+  read(1, "answered");
   vi.advanceTimersByTime(599_000);
   expect(fired).toEqual([]);
   vi.advanceTimersByTime(1_000);
   log("answered");
   expect(fired).toEqual(["idle_timeout"]);
   stop();
+});
+
+test("a start that takes longer than a CLI may be silent is no silence", () => {
+  const { fired, log, read } = watch({ idleTimeoutMs: 5_000 });
+  vi.advanceTimersByTime(30_000);
+  log();
+  vi.advanceTimersByTime(20_000);
+  expect(fired).toEqual([]);
+  read(1);
+  vi.advanceTimersByTime(5_000);
+  expect(fired).toEqual(["idle_timeout"]);
+});
+
+test("without a start timeout the idle clock runs from the start", () => {
+  const { fired } = watch({ startTimeoutMs: 0, idleTimeoutMs: 5_000 });
+  vi.advanceTimersByTime(5_000);
+  expect(fired).toEqual(["idle_timeout"]);
+});
+
+test("once a tool has ended the CLI has all of its time, also where the tool took less than that", () => {
+  for (const tookMs of [599_000, 1_200_000]) {
+    const { fired, read, setTool } = watch();
+    read(1);
+    setTool(true);
+    vi.advanceTimersByTime(tookMs);
+    setTool(false);
+    vi.advanceTimersByTime(599_000);
+    expect(fired).toEqual([]);
+    vi.advanceTimersByTime(1_000);
+    expect(fired).toEqual(["idle_timeout"]);
+  }
 });

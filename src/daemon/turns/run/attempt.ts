@@ -1,4 +1,4 @@
-import type { Outcome } from "../../executors/contract/translator.ts";
+import type { Activity, Outcome } from "../../executors/contract/translator.ts";
 import type { DriftWatch } from "../../executors/contract/records.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
 import { readExit, type Started } from "../../process/keeper/keeper.ts";
@@ -88,7 +88,8 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
     // What has ended before it is followed has ended in time: turnd may have been down since.
     ...(isCliRunning(options.started) ? clocksOf(parts, turn) : NO_CLOCKS),
     isToolAtWork: () =>
-      translator.activity?.().hasOpenTool === true || findToolProcess(options.started, toolFreeMs) !== undefined,
+      (translator.activity?.() ?? NO_ACTIVITY).hasOpenTool ||
+      findToolProcess(options.started, toolFreeMs) !== undefined,
     onFire: (reason) => void turn.send({ type: "watchdog_fired", reason }),
   });
   void turn.send({ type: "process_started", process: { stop, abandonOutput } });
@@ -130,11 +131,7 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
   function notice(report: OutputReport): void {
     switch (report.type) {
       case "output_read":
-        watch.observe({
-          ...report.batch,
-          request: report.request,
-          isComplete: translator.activity?.().isComplete === true,
-        });
+        watch.observe({ ...report.batch, request: report.request, ...(translator.activity?.() ?? NO_ACTIVITY) });
         output.observe(report.batch);
         for (const [record, line] of unlooked) lookForDrift(record, line);
         unlooked = [];
@@ -228,6 +225,9 @@ async function sweepAll(
 
 /** A record without a time of its own was printed so long ago at most: a tool may have been started since. */
 const READ_WITHIN_MS = 1_000;
+
+/** Of a CLI of which it is not known. */
+const NO_ACTIVITY: Activity = { isComplete: false, hasOpenTool: false };
 
 type Clocks = Omit<WatchOptions, "onFire" | "isToolAtWork">;
 

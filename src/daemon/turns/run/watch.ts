@@ -20,6 +20,8 @@ export interface WatchedOutput extends Pick<OutputBatch, "stdoutBytes"> {
   readonly request: RequestSign | undefined;
   /** All that the turn needs was printed: nothing is missing but the exit. */
   readonly isComplete: boolean;
+  /** A tool has begun and not ended. */
+  readonly hasOpenTool: boolean;
 }
 
 /** Four clocks over one process. */
@@ -34,9 +36,10 @@ export interface Watch {
 const ASK_MS = 1_000;
 
 /**
- * Starts the watchdogs of a process: no first byte on stdout, no new byte on stdout while no tool works, no exit after the
- * record that completes the turn, and the whole turn. Each is separate; the first to fire is the one that is reported.
+ * Starts the watchdogs of a process: no first byte on stdout; no new byte on stdout, nor a tool at work; no exit after the
+ * record that completes the turn; the whole turn. Each is separate; the first to fire is the one that is reported.
  *
+ * How long a CLI takes to start says nothing of how long it may be silent: the idle clock starts with its first sign.
  * What a CLI logs before it works proves no start: one that hangs has logged that too. But while it waits for the model's first
  * answer, which CLI A's log shows, the provider is what is slow. An answer without a byte on stdout is none to anyone.
  */
@@ -45,6 +48,7 @@ export function startWatch(options: WatchOptions): Watch {
   let stdoutBytes = 0;
   let isStopped = false;
   let isStandingStill = false;
+  let hasOpenTool = false;
   const timers = new Map<WatchReason, NodeJS.Timeout>();
 
   function stop(): void {
@@ -75,25 +79,28 @@ export function startWatch(options: WatchOptions): Watch {
     else if (wasStandingStill) arm("idle_timeout", idleTimeoutMs, expireIdle);
     else fire("idle_timeout");
   }
-  function notePrinted(): void {
-    if (isStandingStill) arm("idle_timeout", idleTimeoutMs, expireIdle);
-    else timers.get("idle_timeout")?.refresh();
+  function restartIdle(): void {
+    if (idleTimeoutMs === 0) return;
+    const timer = isStandingStill ? undefined : timers.get("idle_timeout");
+    if (timer === undefined) arm("idle_timeout", idleTimeoutMs, expireIdle);
+    else timer.refresh();
     isStandingStill = false;
   }
 
   armStart();
-  if (idleTimeoutMs > 0) arm("idle_timeout", idleTimeoutMs, expireIdle);
+  if (startTimeoutMs === 0) restartIdle();
   if (options.turnRemainingMs !== undefined) arm("turn_timeout", options.turnRemainingMs);
 
   return {
     observe(output) {
       if (isStopped) return;
+      const isStart = output.request === "asked" && !timers.has("idle_timeout");
       if (output.request === "asked" || output.stdoutBytes > 0) disarm("start_timeout");
       else if (output.request === "answered") armStart();
-      if (output.stdoutBytes > stdoutBytes) {
-        stdoutBytes = output.stdoutBytes;
-        notePrinted();
-      }
+      // What a tool's end lets the CLI do next has all of its time.
+      if (output.stdoutBytes > stdoutBytes || hasOpenTool || isStart) restartIdle();
+      stdoutBytes = output.stdoutBytes;
+      ({ hasOpenTool } = output);
       if (!output.isComplete) disarm("exit_timeout");
       else if (exitTimeoutMs > 0 && !timers.has("exit_timeout")) arm("exit_timeout", exitTimeoutMs);
     },

@@ -31,6 +31,8 @@ export type LogLine =
   | { readonly kind: "session_created"; readonly sessionId: string; readonly parent: string | undefined }
   /** A session goes on to its next step: what it tried before has worked. */
   | { readonly kind: "step"; readonly sessionId: string }
+  /** The model has called a tool; which session's, is not logged. One that a rule asks a person for has nobody who answers. */
+  | { readonly kind: "tool"; readonly isAskedFor: boolean }
   /** A request to the model begins. */
   | { readonly kind: "request"; readonly sessionId: string; readonly agent: string }
   | { readonly kind: "request_failed"; readonly sessionId: string; readonly agent: string; readonly error: ModelError }
@@ -57,6 +59,9 @@ const HEAD = /^(?:DEBUG|INFO|WARN|ERROR) +(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d) \+\d+
 const MAX_KEYS_CHARACTERS = 4_000;
 const OTHER: LogLine = { kind: "other" };
 
+/** What a rule makes of a tool, in pairs or as JSON. It stands last: a tool's own words of any length come before it. */
+const LAST_ACTION = /^.*(?: action\.action=|"action":")([a-z]+)/s;
+
 /**
  * Reads a line that the CLI's logger wrote.
  *
@@ -68,8 +73,10 @@ const OTHER: LogLine = { kind: "other" };
 export function readLogLine(text: string): TimedLogLine | undefined {
   const [pairsHead, pairsAt] = PAIRS_HEAD.exec(text) ?? [];
   if (pairsHead !== undefined) {
+    const latestMs = Date.parse(`${pairsAt}Z`) + 999;
+    if (text.startsWith("evaluated ", pairsHead.length)) return { log: readPermission(text), latestMs };
     const pairs = readPairs(text.slice(pairsHead.length - "message=".length, MAX_KEYS_CHARACTERS));
-    return { log: interpretPairs(pairs), latestMs: Date.parse(`${pairsAt}Z`) + 999 };
+    return { log: interpretPairs(pairs), latestMs };
   }
   const [head, at, service] = HEAD.exec(text) ?? [];
   if (head === undefined || service === undefined) return undefined;
@@ -155,6 +162,7 @@ function interpret(service: string, rest: string): LogLine {
   if (service === "session.processor") return readBrokenAnswer(keys);
   if (service === "llm") return readRequest(rest);
   if (service === "default" && rest.endsWith(" fatal")) return readFatal(keys);
+  if (service === "permission" && rest.endsWith(" evaluated")) return readPermission(rest);
   if (service !== "session.prompt" || !keys.endsWith(" loop") || keys.includes(" exiting ")) return OTHER;
   const sessionId = readSessionId(keys);
   return sessionId === undefined ? OTHER : { kind: "step", sessionId };
@@ -166,6 +174,10 @@ function readCreated(keys: string, isCreated: boolean): LogLine {
   // The title comes after the parent, and a subagent's is the model's own text.
   const [own = ""] = keys.split(" title=", 1);
   return { kind: "session_created", sessionId, parent: / parentID=(ses_\w+)/.exec(own)?.[1] };
+}
+
+function readPermission(text: string): LogLine {
+  return { kind: "tool", isAskedFor: LAST_ACTION.exec(text)?.[1] === "ask" };
 }
 
 /** The store's own error stands behind the statement that failed. */

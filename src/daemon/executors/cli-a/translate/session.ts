@@ -15,6 +15,8 @@ export interface SessionGate {
   /** The log names a session before the model's first byte: a turn that is stopped before it stays resumable. */
   admitSign(sign: SessionSign, native: Native): readonly TranslatedEvent[];
   id(): string | null;
+  /** The requested one as long as no other has come back. */
+  expectedId(): string | null;
   isResumed(): boolean;
 }
 
@@ -54,6 +56,7 @@ export function createSessionGate(requested: string | null): SessionGate {
       return isOurs ? bind(sessionId, { ...native, id: sessionId }) : [];
     },
     id: () => bound,
+    expectedId: () => bound ?? requested,
     isResumed: () => requested !== null && bound !== null && isSameId(requested, bound),
   };
 }

@@ -13,6 +13,7 @@ import {
 import { classify } from "../failures/failure.ts";
 import { readLogLine, type LogLine, type TimedLogLine } from "../records/log-line.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
+import { createOpenTools } from "./open-tools.ts";
 
 /** What a line of stderr says of the session: a new one was made, or one goes on. */
 export interface SessionSign {
@@ -42,6 +43,8 @@ export interface StderrReader {
   rejections(): number;
   /** Answers that a session asked the model for, each counted once however often it was asked for again; 0 without a log. */
   answersAsked(sessionId: string): number;
+  /** Whether a tool of the turn's session is at work. */
+  hasOpenTool(ownSession: string | null): boolean;
 }
 
 /** The requests one agent of a session made for its present step. */
@@ -85,6 +88,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
   let failed: FailedRequest | undefined;
   let rejectionCount = 0;
   const asked = new Map<string, number>();
+  const tools = createOpenTools();
 
   function requestsOf(sessionId: string, agent: string): Requests | undefined {
     return requests.get(sessionId)?.get(agent);
@@ -116,6 +120,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
         keepStart(log.message, native.line);
         return [];
       case "session_created":
+      case "tool":
       case "other":
         return [];
     }
@@ -194,6 +199,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
       if (timed === undefined) return { events: text.trim() === "" ? [] : readPlain(text, native) };
       const session = readSign(timed.log);
       const request = REQUESTS[timed.log.kind];
+      tools.note(timed.log);
       const events = readLog(timed, native);
       return {
         events,
@@ -220,6 +226,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
     causeOf: (ref) => causes.get(ref),
     rejections: () => rejectionCount,
     answersAsked: (sessionId) => asked.get(sessionId) ?? 0,
+    hasOpenTool: tools.hasOpen,
   };
 }
 

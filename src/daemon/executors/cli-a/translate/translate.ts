@@ -239,11 +239,10 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
   function explain(outcome: Outcome): Pick<Ending, "failure" | "proof"> {
     const stop = halt ?? endless;
     if (stop !== undefined) return { failure: stop };
-    const facts = stderr.facts(hasRecords ? ended.lastRecordMs : undefined, outcome);
     return explainEnding({
       ended: withCause(),
       outcome,
-      stderr: facts,
+      stderr: stderr.facts(hasRecords ? ended.lastRecordMs : undefined, outcome),
       requestedSession,
       nativeSessionId: session.id(),
       isBehind: isBehind(),
@@ -252,7 +251,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
 
   /** An answer may end like the last one and be followed by others: to summarise, and to go on after that. */
   function isBehind(): boolean {
-    const sessionId = session.id() ?? requestedSession;
+    const sessionId = session.expectedId();
     return sessionId !== null && stderr.answersAsked(sessionId) > answers;
   }
 
@@ -275,13 +274,15 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
       return line.source === "stdout" ? pushStdout(line) : pushStderr(line);
     },
     findLost(outcome) {
-      const sessionId = session.id() ?? requestedSession;
+      const sessionId = session.expectedId();
       if (sessionId === null || halt !== undefined) return undefined;
       if (outcome.wasStopped || outcome.exit?.code !== 0 || ended.lastRecord === "error") return undefined;
       return isBehind() || !isExplained(explain(outcome).failure) ? recoverFromStore(sessionId, parts) : undefined;
     },
-    // A tool is printed only when it has ended.
-    activity: () => ({ isComplete: isProperlyFinished(ended) && !isBehind(), hasOpenTool: false }),
+    activity: () => ({
+      isComplete: isProperlyFinished(ended) && !isBehind(),
+      hasOpenTool: stderr.hasOpenTool(session.expectedId()),
+    }),
     end(outcome: Outcome): Ending {
       const usage = steps.usage();
       const costUsd = steps.costUsd();
