@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/daemon/state-index/sqlite.ts";
@@ -210,6 +210,16 @@ describe.each(CLIS_B)("$version", (cli) => {
       expect(said).toContain(`codex/${name} in the session's home`);
     }
     rmSync(join(stage().directory, "home/.agents"), { recursive: true });
+  });
+
+  test("what a tool has closed is opened again, and the thread goes on", async () => {
+    const session = await startSession(stage());
+    const sessions = join(session.codex, "sessions");
+    for (const path of ["", ...readdirSync(sessions, { recursive: true, encoding: "utf8" })].toReversed()) {
+      chmodSync(join(sessions, path), 0);
+    }
+    chmodSync(session.codex, 0);
+    expect((await goOn(session)).warnings).toEqual([]);
   });
 
   test("triggers and a state that waits for another process do not keep a turn from running", async () => {
