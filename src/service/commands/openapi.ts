@@ -58,6 +58,7 @@ export async function describeService(version: string): Promise<unknown> {
       metricsToken: undefined,
       isLocalOnly: false,
       heartbeatMs: MINUTE_MS,
+      checkMs: MINUTE_MS,
       streamMaxMs: MINUTE_MS,
       hosts: [],
       corsOrigins: [],

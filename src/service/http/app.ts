@@ -52,6 +52,8 @@ export interface AppOptions extends BareAppOptions, GuardOptions, SystemOptions,
   readonly events: RunEvents;
   readonly maxStreamsOfUser: number;
   readonly heartbeatMs: number;
+  /** Between two looks at whether a stream's caller may still read. */
+  readonly checkMs: number;
   readonly streamMaxMs: number;
   readonly ratePerCredential: number;
   readonly ratePerAddress: number;
@@ -98,6 +100,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     most: options.maxStreams,
     mostOfOne: options.maxStreamsOfUser,
     heartbeatMs: options.heartbeatMs,
+    checkMs: options.checkMs,
     maxMs: options.streamMaxMs,
     onFault: (error) => app.log.error({ err: error }, "event stream failed"),
   });

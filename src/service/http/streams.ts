@@ -14,7 +14,7 @@ export interface StreamSource {
   readonly userId: number;
   /** Asked for more only when the client has taken what there was. */
   read(signal: AbortSignal): AsyncIterable<readonly Frame[]>;
-  /** Whether who opened it may still read; asked at every heartbeat. A fault of the question closes nothing. */
+  /** Whether who opened it may still read; asked every `checkMs`. A fault of the question closes nothing. */
   isAllowed(): Promise<boolean>;
 }
 
@@ -41,6 +41,8 @@ export interface StreamsOptions {
   readonly most: number;
   readonly mostOfOne: number;
   readonly heartbeatMs: number;
+  /** Between two looks at whether who opened a stream may still read. */
+  readonly checkMs: number;
   /** Longest connection; the client comes back. */
   readonly maxMs: number;
   readonly onFault: (error: unknown) => void;
@@ -51,7 +53,7 @@ const STALLED_MS = 600_000;
 /** How soon a client's browser comes back by itself. */
 const RETRY_MS = 1_000;
 
-export function createStreams({ most, mostOfOne, heartbeatMs, maxMs, onFault }: StreamsOptions): Streams {
+export function createStreams({ most, mostOfOne, heartbeatMs, checkMs, maxMs, onFault }: StreamsOptions): Streams {
   const open = new Map<AbortController, Promise<void>>();
   const shares = createShares({ most, mostOfOne, code: "too_many_streams", what: "event streams" });
 
@@ -78,7 +80,7 @@ export function createStreams({ most, mostOfOne, heartbeatMs, maxMs, onFault }: 
     }, heartbeatMs);
     const check = setInterval(() => {
       source.isAllowed().then((isAllowed) => (isAllowed ? undefined : controller.abort()), onFault);
-    }, heartbeatMs);
+    }, checkMs);
     const limit = setTimeout(() => controller.abort(), maxMs);
     try {
       for await (const frames of source.read(signal)) {

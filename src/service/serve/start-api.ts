@@ -58,6 +58,7 @@ export async function startApi(options: ServiceOptions, wiring: ApiWiring): Prom
     maxStreams: values.SERVICE_MAX_STREAMS,
     maxStreamsOfUser: values.SERVICE_MAX_STREAMS_PER_USER,
     heartbeatMs: values.SERVICE_SSE_HEARTBEAT_MS,
+    checkMs: values.SERVICE_SSE_CHECK_MS,
     streamMaxMs: values.SERVICE_SSE_MAX_MS,
     ratePerCredential: values.SERVICE_RATE_PER_MINUTE,
     ratePerAddress: values.SERVICE_RATE_ANONYMOUS_PER_MINUTE,

@@ -91,6 +91,9 @@ export const SettingsSchema = z.object({
   }),
   SERVICE_SYNC_WAIT_MS: integer(600_000, 1_000).meta({ description: "Longest wait of a synchronous agent-call" }),
   SERVICE_SSE_HEARTBEAT_MS: integer(15_000, 100, 600_000).meta({ description: "Comments on idle streams" }),
+  SERVICE_SSE_CHECK_MS: integer(15_000, 100, 600_000).meta({
+    description: "How often it is looked at whether who opened a stream may still read it",
+  }),
   SERVICE_SSE_MAX_MS: integer(1_800_000, 1_000).meta({ description: "Longest connection of a stream" }),
   SERVICE_EVENTS_RETENTION_MS: integer(604_800_000, 1_000).meta({
     description: "How long events stay after their run's end",

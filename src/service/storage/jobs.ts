@@ -63,11 +63,10 @@ const POLL_MS = 2_000;
 const SWEEP_SECONDS = 30;
 const DAY_SECONDS = 86_400;
 const HOUR_SECONDS = 3_600;
-/** Attempts at a run or task are counted by the service, not by the queue. */
+/** Attempts at a run, task, delivery or turn are counted by the room whose they are, not by the queue. */
 const UNLIMITED = 100_000;
-/** Retries after 5 s, doubling to an hour: about a day. pg-boss draws each wait between its half and its whole. */
-export const DAY_OF_RETRIES = {
-  retryLimit: 32,
+/** After 5 s, doubling to an hour. pg-boss draws each wait between its half and its whole. */
+export const RETRY_WAITS = {
   retryDelay: 5,
   retryBackoff: true,
   retryDelayMax: HOUR_SECONDS,
@@ -232,10 +231,11 @@ function queueOptions(name: QueueName, { leaseMs }: JobsOptions): QueueOptions {
         deleteAfterSeconds: HOUR_SECONDS,
       };
     case "turn":
-      return { ...DAY_OF_RETRIES, expireInSeconds: 180, deleteAfterSeconds: HOUR_SECONDS };
+      return { ...RETRY_WAITS, retryLimit: UNLIMITED, expireInSeconds: 180, deleteAfterSeconds: HOUR_SECONDS };
     case "webhook":
       return {
-        ...DAY_OF_RETRIES,
+        ...RETRY_WAITS,
+        retryLimit: UNLIMITED,
         expireInSeconds: 60,
         deleteAfterSeconds: HOUR_SECONDS,
       };

@@ -19,7 +19,7 @@ export interface DeliveryOptions {
   readonly logger: Logger;
 }
 
-/** With the queue's waits (5 s doubling to an hour) about a day. */
+/** With the waits of the queue (`RETRY_WAITS`) about a day. */
 export const MOST_ATTEMPTS = 33;
 /** Deliveries in a row that failed for good; then the webhook is disabled. */
 const MOST_FAILED = 20;

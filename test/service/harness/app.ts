@@ -48,6 +48,7 @@ export async function testApp(
     metricsToken: undefined,
     isLocalOnly: true,
     heartbeatMs: 15_000,
+    checkMs: 15_000,
     streamMaxMs: 600_000,
     logger,
     version: "test",

@@ -16,6 +16,8 @@ export interface LossyProxy {
   readonly url: string;
   /** Decides about every request from now on. */
   decide(handling: (method: string, path: string) => Handling): void;
+  /** Breaks every connection there is. */
+  cutOff(): void;
   /** Requests so far, such as `POST /v1/turns`. */
   readonly asked: readonly string[];
   /** Delivers the requests that are late, even where the caller has gone. @returns their statuses */
@@ -86,6 +88,7 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
     decide(handling) {
       handlingOf = handling;
     },
+    cutOff: () => server.closeAllConnections(),
   };
 }
 

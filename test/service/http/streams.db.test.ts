@@ -94,7 +94,7 @@ describe.each(ENGINES)("%s", (kind) => {
   });
 
   test("a stream ends soon after its key was revoked", async () => {
-    const stream = await openStream(kind, { heartbeatMs: 100 });
+    const stream = await openStream(kind, { checkMs: 100 });
     const { frames, ended } = await begun(await stream.open());
     await stream.revoke();
     await ended;

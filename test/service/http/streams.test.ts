@@ -18,6 +18,7 @@ test("a client that takes nothing is waited for: the next page is asked for when
     most: 1,
     mostOfOne: 100,
     heartbeatMs: 60_000,
+    checkMs: 60_000,
     maxMs: 600_000,
     onFault: (fault) => faults.push(fault),
   });

@@ -61,7 +61,7 @@ export async function finishIn(
   options: FinishOptions,
   trx: Transaction,
   owner: Ownership,
-  outcome: Outcome,
+  found: Outcome,
   before: readonly NewRunEvent[] = [],
 ): Promise<RunRow> {
   // The thread first, then the run: what either has waited for is seen.
@@ -70,6 +70,7 @@ export async function finishIn(
     .innerJoin("run", "run.thread_pk", "thread.pk")
     .innerJoin("run_request", "run_request.pk", "run.request_pk")
     .select([
+      "run.status",
       "run.last_seq",
       "run.turn_request_id",
       "run_request.api_key_id",
@@ -83,7 +84,8 @@ export async function finishIn(
     .forUpdate(["thread", "run"])
     .executeTakeFirst();
   if (known === undefined) throw new OwnershipLost(owner.runId);
-  const events = [...before, ...lastEvents(outcome)];
+  const { outcome, doubts } = whenCancelled(found, known);
+  const events = [...before, ...doubts, ...lastEvents(outcome)];
   const lastSeq = known.last_seq + events.length + 1;
   const end = endEvent(outcome, { lastSeq, durationMs: known.duration_ms });
   const [steer] = await listAssigned(trx, owner.runId);
@@ -136,6 +138,32 @@ export async function finishIn(
   });
   await dispatchNext(options.storage, trx, run, steer);
   return run;
+}
+
+/**
+ * Who has cancelled a run expects it cancelled, also where what became of its turn cannot be known any more: an event
+ * says so, and turnd is asked later to end the turn. A failure that the turn itself has ended with stands. Law: never pretend.
+ */
+function whenCancelled(
+  outcome: Outcome,
+  run: Pick<RunRow, "status" | "turn_request_id">,
+): { readonly outcome: Outcome; readonly doubts: readonly NewRunEvent[] } {
+  const { status, error, turnCursor } = outcome;
+  const isAnswered = run.status === "cancel_requested" && status === "failed" && turnCursor === undefined;
+  if (!isAnswered) return { outcome, doubts: [] };
+  const { error: _error, evidence: _evidence, ...rest } = outcome;
+  return {
+    outcome: { ...rest, status: "cancelled", reason: "cancelled_by_user" },
+    doubts:
+      run.turn_request_id === null
+        ? []
+        : [
+            {
+              event: "custom",
+              payload: { name: "svc.cancel_unconfirmed", error_type: error?.type, message: error?.message },
+            },
+          ],
+  };
 }
 
 /** A steer that turnd has, or may have, goes on whatever became of its target; the rest of the queue only after success. */

@@ -245,6 +245,30 @@ describe.each(ENGINES)("%s", (kind) => {
     });
   });
 
+  test("a run that is cancelled while its turnd is lost is cancelled, says that nobody has confirmed it, and its turn is ended later", async () => {
+    const turnd = await fakeDaemon();
+    const proxy = await startLossyProxy(turnd.url);
+    const service = await freshService(kind, { turndUrl: proxy.url, env: { SERVICE_EXECUTOR_LOST_MS: "2000" } });
+    const { run_id: runId } = await service.submit(await service.thread(), "before\nhang");
+    await waitFor("the turn", async () => {
+      return (await turnd.request("GET", `/v1/requests/${runId}`)).body.status === "running";
+    });
+    proxy.decide(() => "refuse");
+    proxy.cutOff();
+    await service.call("POST", `/api/agent/runs/${runId}/cancel`);
+    const result = await service.result(runId);
+    expect(result).toMatchObject({ status: "cancelled" });
+    expect(result.error ?? null).toBeNull();
+    const events = await service.events(runId);
+    expect(events.map(({ data }) => data.payload)).toContainEqual(
+      expect.objectContaining({ name: "svc.cancel_unconfirmed", error_type: "executor_lost" }),
+    );
+    proxy.decide(() => "pass");
+    await waitFor("the turn's end", async () => {
+      return (await turnd.request("GET", `/v1/requests/${runId}`)).body.status === "cancelled";
+    });
+  });
+
   test("turnd takes nothing at all: executor_unreachable, which may be sent again", async () => {
     const proxy = await startLossyProxy((await fakeDaemon()).url);
     proxy.decide(() => "refuse");
