@@ -24,7 +24,8 @@ export async function runService(
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
   });
   const logger = pino({ name: "svc", level: read.values.SERVICE_LOG_LEVEL });
-  const sandboxes = createSandboxes({ settings: read, logger, turndCommand: TURND, uid: process.getuid?.() ?? 0 });
+  const uid = process.getuid?.() ?? 0;
+  const sandboxes = await createSandboxes({ settings: read, logger, turndCommand: TURND, uid });
   const metrics = createMetrics();
   addProcessMetrics(metrics);
   // A signal during the start takes effect when the start is done: half a start has nothing that could be stopped in order.

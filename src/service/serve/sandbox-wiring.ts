@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import { openDockerEngine } from "../sandboxes/docker/docker-engine.ts";
 import { createEmbeddedSandboxes } from "../sandboxes/embedded/embedded.ts";
-import { findClosedDirectory, type User } from "../sandboxes/embedded/enterable.ts";
+import { findClosedDirectory } from "../sandboxes/embedded/enterable.ts";
+import type { User } from "../sandboxes/embedded/user-task.ts";
 import { readInstanceId } from "../sandboxes/instance-id.ts";
 import { openKubernetesEngine } from "../sandboxes/kubernetes/kubernetes-engine.ts";
 import { createSandboxPool } from "../sandboxes/pool.ts";
@@ -38,7 +39,7 @@ const SECCOMP = join(import.meta.dirname, "../../../sandbox/seccomp.json");
  * @throws {SettingsError} where the CLIs would run as the service's own user and could read its secrets, or where their
  * user cannot come to its workspaces
  */
-export function createSandboxes(wiring: SandboxWiring): (means: SandboxMeans) => Promise<Sandboxes> {
+export async function createSandboxes(wiring: SandboxWiring): Promise<(means: SandboxMeans) => Promise<Sandboxes>> {
   const { settings, logger } = wiring;
   const { values } = settings;
   switch (values.SERVICE_SANDBOX) {
@@ -47,7 +48,7 @@ export function createSandboxes(wiring: SandboxWiring): (means: SandboxMeans) =>
         createStaticSandboxes({ storage, urls: values.SERVICE_TURND_URLS, token: settings.turndToken });
     case "embedded": {
       const owner = readOwner(wiring);
-      if (owner !== undefined) assertEnterable(settings.dataDirectory, owner);
+      if (owner !== undefined) await assertEnterable(settings.dataDirectory, owner);
       return async ({ storage, secrets }) =>
         createEmbeddedSandboxes({
           storage,
@@ -116,8 +117,8 @@ async function openEngine({ values, env }: Settings, instanceId: string): Promis
 }
 
 /** The CLIs' user passes through the data directory to its workspaces. */
-function assertEnterable(dataDirectory: string, owner: User): void {
-  const closed = findClosedDirectory(dataDirectory, owner);
+async function assertEnterable(dataDirectory: string, owner: User): Promise<void> {
+  const closed = await findClosedDirectory(dataDirectory, owner);
   if (closed === undefined) return;
   throw new SettingsError([
     `uid ${owner.uid}, who the CLIs run as, cannot enter ${closed}, and SERVICE_DATA_DIR is ${dataDirectory}: name a directory that every user can come to, such as /var/lib/svc, or let others through with chmod o+x ${closed}`,

@@ -1,35 +1,44 @@
-import { spawnSync } from "node:child_process";
+import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { runUserTask, type User } from "./user-task.ts";
 
-export interface User {
-  readonly uid: number;
-  readonly gid: number;
-}
+const LIMIT_MS = 30_000;
 
 /**
  * The directory above a path, or the path itself, that a user cannot enter; undefined where the whole way is open.
  *
  * Directories that are not there yet are left out: what makes them gives them a mode.
- * @see setpriv(1); the kernel answers, so that access control lists and mounts count too
+ * The kernel answers, so that access control lists and mounts count too.
+ * @throws where there is no answer
  */
-export function findClosedDirectory(path: string, user: User): string | undefined {
+export async function findClosedDirectory(path: string, user: User): Promise<string | undefined> {
   const way: string[] = [];
   for (let at = path; ; at = dirname(at)) {
     way.unshift(at);
     if (at === dirname(at)) break;
   }
-  // From the root down, so that the outermost closed one is named; nothing is closed where the last can be entered.
-  const isThere = way.filter((directory) => spawnSync("/usr/bin/test", ["-d", directory]).status === 0);
+  const isThere: string[] = [];
+  for (const directory of way) if (await isDirectory(directory)) isThere.push(directory);
   const last = isThere.at(-1);
-  if (last === undefined || canEnter(last, user)) return undefined;
-  return isThere.find((directory) => !canEnter(directory, user));
+  // Nothing is closed where the last can be entered.
+  if (last === undefined || (await canEnter(last, user))) return undefined;
+  // From the root down, so that the outermost closed one is named.
+  for (const directory of isThere) if (!(await canEnter(directory, user))) return directory;
+  return undefined;
 }
 
-function canEnter(directory: string, { uid, gid }: User): boolean {
-  const as = ["--reuid", String(uid), "--regid", String(gid), "--clear-groups", "--inh-caps=-all"];
-  const { status, error } = spawnSync("/usr/bin/setpriv", [...as, "/usr/bin/test", "-x", directory], {
-    stdio: "ignore",
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+async function canEnter(directory: string, user: User): Promise<boolean> {
+  const { answer, reason } = await runUserTask(["enterable", directory], user, {
+    signal: AbortSignal.timeout(LIMIT_MS),
   });
-  if (error !== undefined) throw error;
-  return status === 0;
+  if (answer === "exited 0") return true;
+  if (answer === "exited 1" && reason === "") return false;
+  throw new Error(`uid ${user.uid} could not be asked whether it can enter ${directory}: ${reason || answer}`);
 }
