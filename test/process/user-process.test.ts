@@ -122,7 +122,7 @@ test.runIf(!CLI_USER.isSelf)(
     const inHex = Buffer.from(workspace).toString("hex");
     for (let round = 0; round < 5; round += 1) {
       const changes = await runTask(
-        ["changes", "snapshot", gitDirectoryIn(state), join(home, `changes${round}`), inHex],
+        ["changes", "snapshot", gitDirectoryIn(state), userDirectory(join(home, `changes${round}`)), inHex],
         limits,
       );
       expect(changes.stdout).toMatch(/^tree /);
@@ -144,10 +144,10 @@ test.runIf(!CLI_USER.isSelf)(
     }
     // git waits for whoever writes into this pipe: there is all the time in the world to take it over.
     execFileSync("/usr/bin/mkfifo", ["-m", "666", join(workspace, ".gitignore")]);
-    const task = ["changes", "snapshot", gitDirectoryIn(state), join(home, "held"), inHex];
+    const task = ["changes", "snapshot", gitDirectoryIn(state), userDirectory(join(home, "held")), inHex];
     const held = startAsUser(task, { runAs: CLI_USER });
     // By their arguments: the name of a program that has no path is a number, or that of its file in memory.
-    const gits = (): number[] => processesNaming(`core.excludesFile=${workspace}`);
+    const gits = (): number[] => processesNaming(`core.excludesFile=${join(home, "held")}`);
     await waitFor("git", () => gits().some((pid) => readlinkSync(`/proc/${pid}/exe`).startsWith("/memfd:git")));
     const later = startAsUser(["run", "/bin/sleep", "3601"], { runAs: CLI_USER });
     await waitFor("a look at all", () => seen.includes("trace /bin/sleep 3601"));

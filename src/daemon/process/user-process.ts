@@ -10,6 +10,8 @@ export interface UserProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Entered by turnd itself: only a descriptor (`/proc/self/fd/…`) is safe here, where no link of that user can be. */
   readonly cwd?: string;
+  /** A group that the task is in, and nothing else of that user: it opens what no tool can enter. */
+  readonly accessGroup?: number | undefined;
   /** The control group that the task enters before it does anything; absent: it stays in turnd's. */
   readonly group?: CommandGroup;
 }
@@ -41,9 +43,10 @@ const NO_PROCESS = "no process";
  * turnd, however that ends. Law: nothing outlives its turn.
  */
 export function startAsUser(task: readonly string[], options: UserProcessOptions): UserProcess {
-  const { runAs, env = {}, cwd = "/", group } = options;
+  const { runAs, env = {}, cwd = "/", group, accessGroup } = options;
+  const access = accessGroup === undefined ? [] : ["--access", `${accessGroup}`];
   const groups = group?.directories.flatMap((path) => ["--group", path]) ?? [];
-  const args = [runAs.helper, `${runAs.uid}`, `${runAs.gid}`, ...groups, ...task];
+  const args = [runAs.helper, `${runAs.uid}`, `${runAs.gid}`, ...access, ...groups, ...task];
   // A session of its own: no signal of turnd's terminal ends the helper before what it has to end.
   const child = spawn(PERL, args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe", "pipe"] });
   const [, , , socket] = child.stdio;

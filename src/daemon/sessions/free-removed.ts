@@ -48,7 +48,9 @@ async function freeState(root: string, { removeTree, onLeft }: FreeOptions): Pro
     await restrictToOwner(root, 0o711);
     if (await isDirectory(turns)) await freeTurns(turns, onLeft);
     const bounds = { limitMs: FREE_LIMIT_MS, signal: new AbortController().signal };
-    if (await isThere(join(root, "home"))) await removeTree(join(root, "home"), bounds);
+    for (const directory of ["home", "changes"].map((name) => join(root, name))) {
+      if (await isThere(directory)) await removeTree(directory, bounds);
+    }
   } catch (error) {
     onLeft(root, error);
   }

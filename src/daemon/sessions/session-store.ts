@@ -19,6 +19,8 @@ export interface SessionPaths {
   /** The CLI's own state; owned by the CLIs' user. */
   readonly home: string;
   readonly turns: string;
+  /** What git needs for the diff of a turn; made where one is asked for. */
+  readonly changes: string;
 }
 
 /** The sessions of one state directory; what the index has of them is what is on disk. */
@@ -118,7 +120,7 @@ export async function openSessionStore(options: SessionStoreOptions): Promise<Se
 
   const paths = (sessionId: string): SessionPaths => {
     const root = join(base, sessionId);
-    return { root, home: join(root, "home"), turns: join(root, "turns") };
+    return { root, home: join(root, "home"), turns: join(root, "turns"), changes: join(root, "changes") };
   };
   const TURNS_IN_KEY = 1;
   const keyOfSession = (sessionId: string): string => {

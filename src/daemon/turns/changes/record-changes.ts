@@ -1,4 +1,4 @@
-import { open, writeFile, type FileHandle } from "node:fs/promises";
+import { lstat, open, writeFile, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { z } from "zod";
@@ -9,6 +9,7 @@ import { startAsUser } from "../../process/user-process.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import { readRegular } from "../../storage/read-regular.ts";
 import type { Turn } from "../lifecycle/turn.ts";
+import { changeStoreOf, findAccessGroup, makeChangeStore, removeChangeStore } from "./change-store.ts";
 
 /** How the changes of turns are found out. */
 export interface ChangeOptions {
@@ -29,7 +30,7 @@ export interface ChangeParts {
   readonly runAs: RunAs;
   /** Whether git gets a control group of its own, with the limits of a turn. */
   readonly groups: GroupsState;
-  readonly sessions: Pick<SessionStore, "get" | "paths">;
+  readonly sessions: Pick<SessionStore, "get" | "paths" | "update">;
   readonly logger: Logger;
 }
 
@@ -63,6 +64,7 @@ const LEFT_OUT = /^left ([0-9a-f]+) ([0-9a-f]+)$/gm;
 export async function recordBefore(parts: ChangeParts, turn: Turn, signal: AbortSignal): Promise<string | undefined> {
   if (turn.file.diff !== true || (await readChanges(turn)) !== undefined) return undefined;
   try {
+    await makeChangeStore(parts, turn, findAccessGroup(parts.runAs));
     const found = await snapshot(parts, turn, signal);
     await writeChanges(turn, "tree" in found ? { before: found.tree, ...found.leftOut } : found);
     return "none" in found ? found.none : undefined;
@@ -77,15 +79,32 @@ export async function recordBefore(parts: ChangeParts, turn: Turn, signal: Abort
 export async function recordAfter(parts: ChangeParts, turn: Turn): Promise<void> {
   if (turn.file.diff !== true) return;
   try {
-    const recorded = await readChanges(turn);
-    if (recorded?.before === undefined || recorded.bytes !== undefined) return;
-    const found = await snapshot(parts, turn);
-    if ("none" in found) return await writeChanges(turn, found);
-    const diff = await writeDiff(parts, turn, [recorded.before, found.tree]);
-    await writeChanges(turn, { ...recorded, ...found.leftOut, ...diff });
+    await recordDiff(parts, turn);
   } catch (error) {
     parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "diff of the turn could not be written");
   }
+  await removeChangeStore(parts, turn).catch((error: unknown) => {
+    parts.logger.warn({ turnId: turn.file.turn_id, err: error }, "what git needed for a diff could not be removed");
+  });
+}
+
+async function recordDiff(parts: ChangeParts, turn: Turn): Promise<void> {
+  const recorded = await readChanges(turn);
+  if (recorded?.before === undefined || recorded.bytes !== undefined) return;
+  if (!(await isDirectory(changeStoreOf(parts, turn)))) {
+    return writeChanges(turn, { none: "what git had recorded before the turn is gone" });
+  }
+  const found = await snapshot(parts, turn);
+  if ("none" in found) return await writeChanges(turn, found);
+  const diff = await writeDiff(parts, turn, [recorded.before, found.tree]);
+  await writeChanges(turn, { ...recorded, ...found.leftOut, ...diff });
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 /** What is known of a turn's changes; undefined where nothing is. */
@@ -115,7 +134,8 @@ async function snapshot(
   signal?: AbortSignal,
 ): Promise<Snapshot | { readonly none: string }> {
   const { runAs, changes } = parts;
-  const options = { runAs, timeoutMs: changes.timeoutMs, ...(signal === undefined ? {} : { signal }) };
+  const accessGroup = findAccessGroup(runAs);
+  const options = { runAs, accessGroup, timeoutMs: changes.timeoutMs, ...(signal === undefined ? {} : { signal }) };
   const task = [...taskOf(parts, turn, "snapshot"), String(changes.maxCopyBytes)];
   const { code, stdout } = await inGroup(parts, turn, (group) => runTask(task, { ...options, ...group }));
   const tree = TREE.exec(stdout)?.[1];
@@ -135,10 +155,9 @@ function readLeftOut(stdout: string): Snapshot["leftOut"] {
   return files.length === 0 ? {} : { left_out: files };
 }
 
-function taskOf({ changes, sessions }: ChangeParts, { file }: Turn, task: string): string[] {
-  const store = join(sessions.paths(file.session_id).home, "turn", file.turn_id, "changes");
-  const workspace = Buffer.from(file.workspace).toString("hex");
-  return ["changes", task, changes.gitDirectory, store, workspace];
+function taskOf(parts: ChangeParts, turn: Turn, task: string): string[] {
+  const workspace = Buffer.from(turn.file.workspace).toString("hex");
+  return ["changes", task, parts.changes.gitDirectory, changeStoreOf(parts, turn), workspace];
 }
 
 /** What a tool has put into the workspace may make git need any amount of memory: where turns have limits, it has the same. */
@@ -168,7 +187,7 @@ async function writeDiff(
   const output = await open(join(turn.directory, DIFF_FILE), "w", 0o600);
   try {
     return await inGroup(parts, turn, async (group) => {
-      const git = startAsUser(task, { runAs, ...group });
+      const git = startAsUser(task, { runAs, accessGroup: findAccessGroup(runAs), ...group });
       git.stdin.end();
       git.stderr.resume();
       const timer = setTimeout(() => {

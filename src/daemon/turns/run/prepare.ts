@@ -27,7 +27,7 @@ export interface PrepareParts extends CliEnvironmentParts, HomeWriter, ChangePar
   readonly now: () => Date;
 }
 
-export interface TidyParts extends CliEnvironmentParts, HomeWriter, ChangeParts {
+export interface TidyParts extends Omit<CliEnvironmentParts, "sessions">, HomeWriter, ChangeParts {
   readonly logger: Logger;
 }
 
@@ -80,7 +80,6 @@ export async function prepareTurn(parts: PrepareParts, turn: Turn, options: Prep
     ...plan.directories.map((path): HomeCommand => ({ do: "make", path })),
     ...plan.forbidden.map((path): HomeCommand => ({ do: "remove", path })),
     ...plan.files.map(({ path, content }): HomeCommand => ({ do: "write", path, content })),
-    ...(file.diff === true ? [{ do: "make" as const, path: `turn/${file.turn_id}` }] : []),
     ...attachments.map(({ name, content }): HomeCommand => ({
       do: "write",
       path: `turn/${file.turn_id}/${name}`,
