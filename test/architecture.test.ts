@@ -219,6 +219,11 @@ test("rooms import one another only along the allowed edges", () => {
   expect(forbidden).toEqual([]);
 });
 
+test("no file imports itself through others, not even for a type", () => {
+  const inner = edges.filter(({ to }) => to.startsWith("src/"));
+  expect(inCircles(inner)).toEqual([]);
+});
+
 test.each(Object.entries(LAYERS))("within %s imports go one way", (room, layers) => {
   const layerOf = (path: string): number => layers.findIndex((layer) => path.startsWith(`${room}${layer}`));
   const within = edges.filter(({ from, to }) => from.startsWith(room) && to.startsWith(room));
@@ -365,6 +370,14 @@ async function cruiseSources(): Promise<ICruiseResult["modules"]> {
   });
   if (typeof output === "string") throw new Error(`dependency-cruiser gave text instead of a result: ${output}`);
   return output.modules.filter(({ source }) => source.startsWith("src/"));
+}
+
+/** The edges that are left when those of files that import nothing, or are imported by none, are taken away again and again. */
+function inCircles(all: readonly Edge[]): readonly Edge[] {
+  const importing = new Set(all.map(({ from }) => from));
+  const imported = new Set(all.map(({ to }) => to));
+  const left = all.filter(({ from, to }) => imported.has(from) && importing.has(to));
+  return left.length === all.length ? all : inCircles(left);
 }
 
 function edgesOf({ source, dependencies }: ICruiseResult["modules"][number]): Edge[] {

@@ -5,24 +5,21 @@ import { makeAdministrator } from "./serve/administrator.ts";
 import { createToolServers } from "./agent-tools/agent-tools.ts";
 import { putAgents, readAgentsFile } from "./agents/seed.ts";
 import { createAuth } from "./auth/auth.ts";
-import { createMetrics, type Metrics } from "./http/metrics.ts";
+import { createMetrics } from "./http/metrics.ts";
 import { announceWorker } from "./serve/readiness.ts";
 import { nameWorker } from "./runs/attempt/attempt.ts";
-import type { AttemptOptions } from "./runs/attempt/attempt-context.ts";
 import { cancelAllOf } from "./runs/control/cancel.ts";
 import { createControls } from "./runs/control/controls.ts";
-import { wireKnowledge, type KnowledgeWiring } from "./serve/knowledge-wiring.ts";
+import { wireKnowledge } from "./serve/knowledge-wiring.ts";
 import { createOutbound } from "./outbound/outbound.ts";
 import { createRunEvents } from "./runs/reading/events.ts";
-import type { ThreadDeletionOptions } from "./runs/control/delete-thread.ts";
 import type { FinishOptions } from "./runs/ending/finish.ts";
-import type { Sandboxes } from "./sandboxes/sandboxes.ts";
-import { checkSecrets, readSecrets, type Secrets } from "./serve/secrets.ts";
+import { checkSecrets, readSecrets } from "./serve/secrets.ts";
 import { warnOfSharing } from "./serve/sandbox-sharing.ts";
 import type { Settings } from "./settings/settings.ts";
 import { findExposed, protectDataDirectory } from "./storage/data-directory.ts";
 import { holdDataDirectory, type Lock } from "./storage/lock.ts";
-import { openStorage, type Storage } from "./storage/storage.ts";
+import { openStorage } from "./storage/storage.ts";
 import { createTaskControls } from "./tasks/task-controls.ts";
 import { startApi, startWorkerHttp, type HttpWiring } from "./serve/start-api.ts";
 import { describeIgnoredSwitch } from "../command-line/checked-certificates.ts";
@@ -30,9 +27,8 @@ import { describeUnknownSettings } from "./settings/unknown.ts";
 import { startWorkers } from "./serve/start-workers.ts";
 import { createToolsAddress } from "./serve/tools-address.ts";
 import { noteEnd } from "./webhooks/note-end.ts";
-
-/** What a process does: answer calls, work on runs, or both. */
-export type ProcessRole = "serve" | "api" | "worker";
+import type { ProcessRole } from "./serve/service-options.ts";
+import type { ServiceOptions } from "./serve/service-options.ts";
 
 /** A service that runs. */
 export interface Service {
@@ -42,20 +38,6 @@ export interface Service {
   readonly hasMadeAdministrator: boolean;
   /** Settles within `SERVICE_SHUTDOWN_MS` and a little. Safe to call twice. */
   stop(): Promise<void>;
-}
-
-export interface ServiceOptions {
-  readonly settings: Settings;
-  readonly role: ProcessRole;
-  readonly logger: Logger;
-  readonly version: string;
-  /** Makes the sandboxes of the chosen kind; the caller has programs and environments. */
-  readonly createSandboxes: (means: { storage: Storage; secrets: Secrets }) => Promise<Sandboxes>;
-  /** Those of the process, where it has some already. */
-  readonly metrics?: Metrics;
-  readonly onStep?: AttemptOptions["onStep"];
-  readonly onDeletionStep?: ThreadDeletionOptions["onStep"];
-  readonly onKnowledgeStep?: KnowledgeWiring["onStep"];
 }
 
 const SWEEP_MS = 30_000;

@@ -4,12 +4,7 @@ import type { LoginOptions } from "./commands/login.ts";
 import type { CommonOptions, Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { formatManual } from "./manual.ts";
-
-/** Runs what a command does, in a context made of the options. */
-export type Run = <Rest extends unknown[]>(
-  command: (context: Context, ...rest: Rest) => Promise<ExitCode | undefined | void>,
-  ...rest: Rest
-) => Promise<void>;
+import type { Run } from "./commands/run-command.ts";
 
 export interface ProgramOptions {
   readonly version: string;

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { createServerProgram } from "../../command-line/server-program.ts";
 import { VERSION } from "../version.ts";
 import { addClientCommands } from "./definitions/client.ts";
@@ -12,18 +11,8 @@ import { addRender } from "./definitions/render.ts";
 import { addReplay } from "./definitions/replay.ts";
 import { addServe } from "./definitions/serve.ts";
 import type { ExitCode, Host } from "./host.ts";
-
-/** What the definition of a command is added to. */
-export interface CommandLine {
-  readonly program: Command;
-  /** At the end of the help of each command that needs settings. */
-  readonly settingsHint: string;
-  /** Runs what a command does, once its arguments are known to be right; what it resolves with ends the process. */
-  perform(work: Work): Promise<void>;
-}
-
-/** What a command does. What it needs is loaded in it: no command pays for another one. */
-export type Work = (host: Host) => Promise<ExitCode>;
+import type { CommandLine } from "./definition.ts";
+import type { Work } from "./definition.ts";
 
 /** In the order in which the help lists them; a file each. */
 const DEFINITIONS: readonly ((line: CommandLine) => void)[] = [

@@ -4,7 +4,7 @@ import { restrictToOwner } from "../storage/restrict-to-owner.ts";
 import type { RemovalsOptions } from "../storage/removals.ts";
 import { isDirectory, isThere } from "./entries.ts";
 import { readOwnWorkspace } from "./own-workspace.ts";
-import type { SessionStoreOptions } from "./session-store.ts";
+import type { SessionStoreOptions } from "./store-options.ts";
 
 type FreeOptions = Pick<SessionStoreOptions, "removeTree" | "removeWorkspace" | "onLeft">;
 type Bounds = Parameters<RemovalsOptions["removeTree"]>[1];

@@ -6,7 +6,7 @@ import { makeDirectory } from "../storage/directories.ts";
 import { readRegular } from "../storage/read-regular.ts";
 import { isDirectory, isMissing } from "./entries.ts";
 import { SessionFile } from "./session-file.ts";
-import type { SessionStoreOptions } from "./session-store.ts";
+import type { SessionStoreOptions } from "./store-options.ts";
 
 /**
  * Opens the directory of the sessions, which it makes where it is missing, and keeps others from listing it.

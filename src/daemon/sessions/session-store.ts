@@ -3,15 +3,16 @@ import { readdirSync } from "node:fs";
 import { lchown, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { keyOf, lookAtDirectory } from "../state-index/file-key.ts";
-import { createMemoryIndex, type SessionPlace, type StateIndex } from "../state-index/state-index.ts";
+import { createMemoryIndex, type SessionPlace } from "../state-index/state-index.ts";
 import { allDone } from "../storage/all-done.ts";
 import { putInPlace, syncDirectory, writeBeside, writeFileAtomic } from "../storage/atomic-file.ts";
 import { makeDirectory } from "../storage/directories.ts";
-import { createRemovals, type RemovalsOptions } from "../storage/removals.ts";
+import { createRemovals } from "../storage/removals.ts";
 import { isDirectory, isThere, rmdirIfThere } from "./entries.ts";
 import { freeRemoved, removeSession } from "./free-removed.ts";
 import { describe, describeUnlisted, openBase, readSession } from "./read-sessions.ts";
 import { SessionFile } from "./session-file.ts";
+import type { SessionStoreOptions } from "./store-options.ts";
 
 /** Where a session's things are. Source: docs/design.md §2. */
 export interface SessionPaths {
@@ -81,23 +82,6 @@ export type SessionChange = {
       | "own_workspace"
   ]?: SessionFile[K] | undefined;
 };
-
-export interface SessionStoreOptions {
-  readonly stateDirectory: string;
-  /** What is known of the sessions; an empty one where none is given. */
-  readonly index?: StateIndex;
-  readonly owner: { readonly uid: number; readonly gid: number };
-  /** Removes a directory tree of which a part is the owner's; throws when something is left after the limit. */
-  readonly removeTree: RemovalsOptions["removeTree"];
-  /** The same for a workspace that turnd has made. */
-  readonly removeWorkspace: RemovalsOptions["removeTree"];
-  /** Called for a directory that is no session: it is left alone. */
-  readonly onUnreadable: (path: string, reason: string) => void;
-  /** Called for the directory of the sessions where others may list it. */
-  readonly onExposed: (path: string, error: unknown) => void;
-  /** Called for a removed session of which something is left on the disk; it is tried again. */
-  readonly onLeft: (path: string, error: unknown) => void;
-}
 
 /** In the name of a directory that is being removed, and in no session's: ids have no such character. */
 const REMOVED = "~removed-";

@@ -22,7 +22,7 @@ import type { Logger } from "pino";
 import type { TracedTurn, TurnTracer } from "../turns/contract/tracer.ts";
 import type { OtlpProtocol } from "./otel-variables.ts";
 import { createFaultLog, listenToSdk } from "./span-faults.ts";
-import type { Tracing } from "./start-tracing.ts";
+import type { Tracing } from "./tracing.ts";
 import { idsOf, spansOf, type SpanFacts } from "./turn-spans.ts";
 
 export interface OtlpTracingOptions {

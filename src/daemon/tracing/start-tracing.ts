@@ -1,14 +1,8 @@
 import type { Logger } from "pino";
 import type { Settings } from "../settings.ts";
-import { PASSING_ON, type TurnTracer } from "../turns/contract/tracer.ts";
+import { PASSING_ON } from "../turns/contract/tracer.ts";
 import { readSpanDestination } from "./otel-variables.ts";
-
-/** What sends spans, or nothing. */
-export interface Tracing {
-  readonly tracer: TurnTracer;
-  /** Sends what waits, for as long as it may hold up a stop; never throws. */
-  stop(): Promise<void>;
-}
+import type { Tracing } from "./tracing.ts";
 
 /** Starts sending spans where the environment says so. Otherwise nothing of the SDK is loaded. */
 export async function startTracing({ env }: Settings, version: string, logger: Logger): Promise<Tracing> {

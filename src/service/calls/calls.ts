@@ -7,7 +7,7 @@ import type { RunResult } from "../api/runs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { RunEvents } from "../runs/reading/events.ts";
 import { assertImagesFit, readImage } from "../runs/intake/images.ts";
-import type { Intent, Taken } from "../runs/intake/intake.ts";
+import type { Intent, Taken } from "../runs/intake/intent.ts";
 import type { Runs } from "../runs/runs.ts";
 import { type RunDetails } from "../runs/reading/find-runs.ts";
 import { requestEventsUrl, showResult, streamUrl } from "../runs/reading/run-view.ts";

@@ -120,3 +120,21 @@ export async function notifyRequests(trx: Transaction, threadPk: number): Promis
 export function noticeOfRequests(threadPk: number): RawBuilder<unknown> {
   return sql`pg_notify('svc_requests', ${String(threadPk)}::text)`;
 }
+
+/** Which run, and whose it has to be. */
+export interface Ownership {
+  readonly runId: string;
+  readonly threadPk: number;
+  readonly attempt: number;
+}
+
+/** Steers of a run that were assigned to its turn, and whose turn it may not have yet. */
+export async function listAssigned(db: Queries | Transaction, runId: string): Promise<RequestRow[]> {
+  return db
+    .selectFrom("run_request")
+    .selectAll()
+    .where("steer_target", "=", runId)
+    .where("status", "=", "queued")
+    .where("handed_at", "is not", null)
+    .execute();
+}

@@ -1,9 +1,6 @@
-import type { Logger } from "pino";
 import { sandboxToken } from "../auth/derive.ts";
-import type { Storage } from "../storage/storage.ts";
 import { createFollowingClient } from "./following-client.ts";
 import { deleteSession } from "./delete-session.ts";
-import type { SandboxEngine } from "./sandbox-engine.ts";
 import { ensureRow, isIdleFor, moveRow, type Condition, type FoundState, type SandboxRow } from "./sandbox-rows.ts";
 import { orAborted } from "./or-aborted.ts";
 import { SandboxUnavailable, type Sandbox, type Sandboxes, type SandboxScope } from "./sandboxes.ts";
@@ -16,23 +13,7 @@ import {
   untilAborted,
 } from "./sandbox-starts.ts";
 import { sweepSandboxes } from "./sweep.ts";
-
-export interface PoolOptions {
-  readonly storage: Storage;
-  readonly engine: SandboxEngine;
-  readonly logger: Logger;
-  /** Whose a sandbox is: a thread's, or all threads' of a user. */
-  readonly scope: "thread" | "user";
-  readonly sandboxSecret: string;
-  /** Most sandboxes that run at once. */
-  readonly max: number;
-  /** Without a run for so long a sandbox is stopped. */
-  readonly idleMs: number;
-  /** Longest start. */
-  readonly startMs: number;
-  /** Volumes without a row are kept for so long. */
-  readonly orphanVolumeMs?: number;
-}
+import type { PoolOptions } from "./pool-options.ts";
 
 /** Sandboxes of their own, and what an operator or a sweep does with them. */
 export interface SandboxPool extends Sandboxes {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { sandboxToken, secretFingerprint } from "../auth/derive.ts";
-import type { PoolOptions } from "./pool.ts";
+import type { PoolOptions } from "./pool-options.ts";
 import { beginStart, isOlderThan, startFailures, type SandboxRow } from "./sandbox-rows.ts";
 import { SandboxUnavailable } from "./sandboxes.ts";
 import { LONGEST_WAIT_MS, startInstance } from "./start-instance.ts";

@@ -14,7 +14,7 @@ import type { FinishOptions } from "../runs/ending/finish.ts";
 import { createRuns } from "../runs/runs.ts";
 import type { Sandboxes } from "../sandboxes/sandboxes.ts";
 import { sandboxFacts, warnOfSharing } from "./sandbox-sharing.ts";
-import type { ServiceOptions } from "../service.ts";
+import type { ServiceOptions } from "./service-options.ts";
 import type { Storage } from "../storage/storage.ts";
 import { createTasks } from "../tasks/tasks.ts";
 import { createThreads } from "../threads/threads.ts";

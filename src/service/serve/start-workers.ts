@@ -12,7 +12,7 @@ import { deleteExpiredEvents, ensureRunJobs } from "../runs/sweep.ts";
 import { deleteSilentWorkers } from "../runs/workers.ts";
 import { deleteExpiredLogins } from "../auth/sweep.ts";
 import type { Sandboxes } from "../sandboxes/sandboxes.ts";
-import type { ServiceOptions } from "../service.ts";
+import type { ServiceOptions } from "./service-options.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AnyTaskKind } from "../tasks/define-task.ts";

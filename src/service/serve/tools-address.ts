@@ -1,4 +1,4 @@
-import type { ProcessRole } from "../service.ts";
+import type { ProcessRole } from "./service-options.ts";
 import type { Settings } from "../settings/settings.ts";
 
 const LOOPBACK_HOSTS = new Set(["127.0.0.1", "[::1]", "localhost"]);

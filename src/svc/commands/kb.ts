@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 import { extensions } from "../arguments.ts";
 import { wholeNumber } from "../../command-line/whole-number.ts";
-import type { Run } from "../program.ts";
+import type { Run } from "./run-command.ts";
 import type { FilesOptions } from "./kb-files.ts";
 import type { FindOptions } from "./kb-find.ts";
 import type { ListOptions } from "./kb-list.ts";

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { createSandboxPool } from "../../../src/service/sandboxes/pool.ts";
 import type { SandboxEngine } from "../../../src/service/sandboxes/sandbox-engine.ts";
-import type { ServiceOptions } from "../../../src/service/service.ts";
+import type { ServiceOptions } from "../../../src/service/serve/service-options.ts";
 
 /** A pool whose every instance is the same turnd, and what a test does to it. */
 export interface OneTurnd {

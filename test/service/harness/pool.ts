@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { createSandboxPool, type PoolOptions, type SandboxPool } from "../../../src/service/sandboxes/pool.ts";
+import { createSandboxPool, type SandboxPool } from "../../../src/service/sandboxes/pool.ts";
+import type { PoolOptions } from "../../../src/service/sandboxes/pool-options.ts";
 import type { SandboxScope } from "../../../src/service/sandboxes/sandboxes.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { openRunDesk, outcomeOf, type RunDesk } from "./run-desk.ts";

@@ -1,5 +1,5 @@
 import { defineClientCommands } from "../../../client-commands/definitions.ts";
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../definition.ts";
 import { warnOfUnknownVariables } from "../host.ts";
 
 /** The commands that ask a turnd that serves, over HTTP. */

@@ -6,7 +6,7 @@ import {
   SHELLS,
   type CompletionPlace,
 } from "../../../command-line/completion.ts";
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../definition.ts";
 import { loadExecutors, type ExitCode, type Host } from "../host.ts";
 
 /** `turnd completion`. */

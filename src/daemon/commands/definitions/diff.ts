@@ -1,6 +1,6 @@
 import { takesColors } from "../../../command-line/colors.ts";
 import { createRedactor } from "../../event-log/redact.ts";
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../definition.ts";
 import { describeError, loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 import { addOutputOptions, describeUnknownExecutor, type OutputOptions } from "./output-options.ts";
 import { untilReadOrStopped } from "./stop-reading.ts";

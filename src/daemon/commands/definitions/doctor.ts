@@ -1,6 +1,6 @@
 import { createRedactor } from "../../event-log/redact.ts";
 import { readSettings } from "../../settings.ts";
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../definition.ts";
 import { loadExecutors, self, untilStopped, type ExitCode, type Host } from "../host.ts";
 
 /** `turnd doctor`. */

@@ -1,5 +1,5 @@
 import { createRedactor } from "../../event-log/redact.ts";
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../definition.ts";
 import { loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 import { untilReadOrStopped } from "./stop-reading.ts";
 

@@ -1,4 +1,4 @@
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../definition.ts";
 import { loadExecutors, self, untilStopped, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 import { describeUnknownExecutor } from "./output-options.ts";
 

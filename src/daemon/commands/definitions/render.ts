@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { readSettings, SettingsError } from "../../settings.ts";
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../definition.ts";
 import { toRunAs } from "../../process/run-as.ts";
 import { loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { createRedactor } from "../../event-log/redact.ts";
 import { keepHeapSmall } from "../../serve/small-heap.ts";
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../definition.ts";
 import { loadExecutors, self, warnOfUnknownVariables, type ExitCode, type Host } from "../host.ts";
 import { addOutputOptions, describeUnknownExecutor, type OutputOptions } from "./output-options.ts";
 import { untilReadOrStopped } from "./stop-reading.ts";

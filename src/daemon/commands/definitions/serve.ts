@@ -2,7 +2,7 @@ import { takesColors } from "../../../command-line/colors.ts";
 import { redactLine } from "../../event-log/redact-json.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
 import { readSettings, type Settings } from "../../settings.ts";
-import type { CommandLine } from "../command-line.ts";
+import type { CommandLine } from "../definition.ts";
 import type { ScriptedProvider } from "../scripted-provider.ts";
 import { describeUselessVariables } from "../unknown-variables.ts";
 import { describeError, exitCodeOf, loadExecutors, self, type ExitCode, type Host } from "../host.ts";

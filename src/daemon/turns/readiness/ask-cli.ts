@@ -4,31 +4,16 @@ import type { SandboxFault } from "../../executors/contract/sandbox-check.ts";
 import { findProgram, type FoundProgram } from "../../process/find-program.ts";
 import { runTool, type ToolResult } from "../../process/run-tool.ts";
 import { TemporaryHomeError } from "../../process/user-files/temporary-home.ts";
-import type { ExecutorRuntimeOptions } from "./executor-runtime.ts";
+import type { ExecutorRuntimeOptions } from "./runtime-options.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
+import type { Located } from "./located.ts";
+import type { GuardState } from "./located.ts";
 
 /** What a CLI is asked with. */
 export type AskOptions = Pick<
   ExecutorRuntimeOptions,
   "executor" | "cliName" | "explicitBinary" | "env" | "runAs" | "withTemporaryHome" | "allowsWorkspaceCode"
 >;
-
-/** The binary of a CLI, or why there is none. */
-export type Located =
-  | {
-      readonly ok: true;
-      readonly path: string;
-      readonly version: string;
-      readonly warning?: string;
-      /** What it answered to the executor's `featureQuestion`. */
-      readonly features?: CliFeatures;
-      /** What the executor's `codeGuard` came to in this binary; absent where there is none, or it is not wanted. */
-      readonly guard?: GuardState;
-    }
-  | { readonly ok: false; readonly reason: string };
-
-/** `failed`: the binary runs it and ends, `ignored`: it goes on without. */
-export type GuardState = "proven" | "failed" | "ignored";
 
 /** Whether the CLI's own sandbox can work here, and what it printed if not. */
 export interface SandboxState extends SandboxFault {

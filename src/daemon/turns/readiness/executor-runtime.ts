@@ -1,19 +1,18 @@
 import { ExecutorInfo, type Mode, type Permissions } from "../../../protocol/index.ts";
-import type { Redact } from "../../event-log/redact.ts";
 import { createDriftBook, type DriftBook } from "../../executors/drift/drift.ts";
 import type { Configuration } from "../../executors/contract/configuration.ts";
 import type { Executor } from "../../executors/contract/executor.ts";
 import type { FailureDraft } from "../../executors/contract/failures.ts";
 import { ResourcesExhaustedError } from "../../process/exhausted.ts";
-import type { RunAs } from "../../process/run-as.ts";
-import type { WithTemporaryHome } from "../../process/user-files/temporary-home.ts";
 import { exhaustedFailure, ownFailure } from "../outcome/own-failure.ts";
 import { toMessage } from "../outcome/failure.ts";
-import { createLocate, findCli, trySandbox, type Located, type SandboxState } from "./ask-cli.ts";
+import { createLocate, findCli, trySandbox, type SandboxState } from "./ask-cli.ts";
+import type { Located } from "./located.ts";
 import { describeUnguarded } from "./unguarded.ts";
 import { createProviderCheck, describeProvider, type ProviderState } from "./provider-check.ts";
 import { shareAnswer, type SharedAnswer } from "./shared-answer.ts";
 import { withoutSecrets } from "../store/without-secrets.ts";
+import type { ExecutorRuntimeOptions } from "./runtime-options.ts";
 
 /** An executor in this sandbox: its binary, its configuration, and whether it can run. */
 export interface ExecutorRuntime {
@@ -47,26 +46,6 @@ export interface Wanted {
   readonly permissions: Permissions;
   /** As its request gave it; absent for the configured one. */
   readonly model?: string;
-}
-
-export interface ExecutorRuntimeOptions {
-  readonly executor: Executor;
-  readonly cliName: string;
-  readonly configuration: Configuration;
-  /** `<prefix>_BIN`, such as `CLI_A_BIN`. */
-  readonly explicitBinary?: string;
-  /** The allow-listed environment, PATH among it. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly runAs: RunAs;
-  /** Gives a home of that user's for one command: a CLI writes even when it is asked for its version alone. */
-  readonly withTemporaryHome: WithTemporaryHome;
-  /** Whether the provider is asked if it has the API that the CLI needs: `TURND_CHECK_PROVIDER`. */
-  readonly isProviderChecked: boolean;
-  /** Whether turns run without the executor's `codeGuard`: `TURND_ALLOW_WORKSPACE_PLUGINS`. */
-  readonly allowsWorkspaceCode: boolean;
-  /** Takes secrets out of what is shown of it: providers and CLIs quote them. */
-  readonly redact: Redact;
-  readonly now: () => Date;
 }
 
 /** An empty request is refused in a round trip; a slower answer proves nothing. */

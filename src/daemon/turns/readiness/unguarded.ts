@@ -1,5 +1,5 @@
 import type { Executor } from "../../executors/contract/executor.ts";
-import type { Located } from "./ask-cli.ts";
+import type { Located } from "./located.ts";
 
 /** Why a binary runs no turns: a repository's code would run in it. */
 export interface Unguarded {

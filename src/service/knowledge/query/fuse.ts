@@ -1,6 +1,6 @@
 import type { SearchMode } from "../../api/knowledge-bases.ts";
 import type { LexicalHit } from "../lexical/lexical.ts";
-import type { VectorHit } from "../vectors/vectors.ts";
+import type { VectorHit } from "../vectors/vector-query.ts";
 
 /** A passage with every score it was given, and the one that ordered. */
 export interface Ranked {

@@ -3,14 +3,8 @@ import { sql } from "kysely";
 import type { Storage } from "../../storage/storage.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 import { chunkTable, vectorTable, vectorTableName } from "../partitions.ts";
-import type { VectorHit, VectorQuery } from "./vectors.ts";
-
-/** The vectors that one index is over: another model's, or of another length, are not compared with them. */
-export interface VectorSpace {
-  readonly kbNo: number;
-  readonly model: string;
-  readonly dims: number;
-}
+import type { VectorHit, VectorQuery } from "./vector-query.ts";
+import type { VectorSpace } from "./vector-query.ts";
 
 /** Most dimensions that pgvector indexes as `halfvec`. */
 const MOST_DIMS = 4_000;

@@ -3,7 +3,8 @@ import { chunkTable, vectorTable } from "../partitions.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import { canBeIndexed, hasHnsw, makeHnsw, searchHnsw } from "./hnsw.ts";
-import type { ChunkVector, VectorHit, VectorQuery, Vectors } from "./vectors.ts";
+import type { ChunkVector, Vectors } from "./vectors.ts";
+import type { VectorHit, VectorQuery } from "./vector-query.ts";
 
 /**
  * Vectors as `halfvec`, compared in the knowledge base's partition by pgvector.

@@ -1,28 +1,12 @@
 import type { Storage } from "../../storage/storage.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
-import type { VectorSpace } from "./hnsw.ts";
+import type { VectorSpace } from "./vector-query.ts";
+import type { VectorHit, VectorQuery } from "./vector-query.ts";
 
 /** The vector of one chunk. */
 export interface ChunkVector {
   readonly chunkId: number;
   readonly vector: Float32Array;
-}
-
-/** A question to the vectors of one knowledge base. */
-export interface VectorQuery {
-  readonly kbNo: number;
-  readonly model: string;
-  readonly vector: Float32Array;
-  readonly limit: number;
-  /** Only chunks of these files; absent: of all. */
-  readonly fileIds?: readonly string[] | undefined;
-}
-
-/** A chunk, by how near its vector is. */
-export interface VectorHit {
-  readonly chunkId: number;
-  /** -1 to 1; larger is nearer. */
-  readonly cosine: number;
 }
 
 /** What was found, and by what: answers name it. */

@@ -2,7 +2,7 @@ import { startTask } from "../../tasks/start-task.ts";
 import type { TaskContext } from "../../tasks/define-task.ts";
 import type { Queries } from "../../storage/transaction.ts";
 import { KINDS } from "./task-kinds.ts";
-import type { VectorSpace } from "../vectors/hnsw.ts";
+import type { VectorSpace } from "../vectors/vector-query.ts";
 import type { KnowledgeWorker } from "./worker-context.ts";
 
 /** Starts the task that makes the approximate index of a knowledge base, once it has vectors enough and none. */

@@ -3,7 +3,7 @@ import type { NewRunEvent } from "../../api/events.ts";
 import { json } from "../../storage/storable.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { OwnershipLost } from "../ending/failures.ts";
-import type { Ownership } from "../ending/finish.ts";
+import type { Ownership } from "../rows.ts";
 
 export interface AppendOptions {
   /** Where the turn's stream stands with these events. */

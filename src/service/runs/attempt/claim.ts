@@ -3,7 +3,8 @@ import { Manifest } from "../../agents/manifest.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 import type { ThreadRow } from "../../threads/threads.ts";
-import type { FinishOptions, Ownership } from "../ending/finish.ts";
+import type { FinishOptions } from "../ending/finish.ts";
+import type { Ownership } from "../rows.ts";
 import { insertEvents, type RequestRow, type RunRow } from "../rows.ts";
 
 /** What an attempt needs besides its run's row; none of it changes while the run is open. */

@@ -4,8 +4,8 @@ import type { TurndClient } from "../../../client/turnd-client.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { noteMoved } from "./claim.ts";
 import { pump, type TurnEnded } from "./pump.ts";
-import { readManifest, RequestInput, RequestOptions, type RequestRow } from "../rows.ts";
-import { listAssigned, assignSteer } from "./steer.ts";
+import { listAssigned, readManifest, RequestInput, RequestOptions, type RequestRow } from "../rows.ts";
+import { assignSteer } from "./steer.ts";
 import { turnBody, workOf } from "./turn-body.ts";
 
 const RETRY_MS = 1_000;

@@ -4,7 +4,7 @@ import type { NewRunEvent } from "../../api/events.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { isDatabaseAway } from "../../storage/transaction.ts";
 import { append } from "./append.ts";
-import type { Ownership } from "../ending/finish.ts";
+import type { Ownership } from "../rows.ts";
 import { notifyEvents } from "../rows.ts";
 import { translate } from "./translate.ts";
 

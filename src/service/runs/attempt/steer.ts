@@ -1,9 +1,7 @@
 import { sql } from "kysely";
 import type { Storage } from "../../storage/storage.ts";
-import type { Queries, Transaction } from "../../storage/transaction.ts";
 import { lockThread } from "../../threads/threads.ts";
-import type { Ownership } from "../ending/finish.ts";
-import type { RequestRow } from "../rows.ts";
+import type { Ownership } from "../rows.ts";
 
 /**
  * Assigns a waiting steer to turnd: from now on its turn may be there, so it runs whatever becomes of its target.
@@ -34,15 +32,4 @@ export async function assignSteer(storage: Storage, owner: Ownership, requestPk:
       .executeTakeFirst();
     return numUpdatedRows > 0n;
   });
-}
-
-/** Steers of a run that were assigned to its turn, and whose turn it may not have yet. */
-export async function listAssigned(db: Queries | Transaction, runId: string): Promise<RequestRow[]> {
-  return db
-    .selectFrom("run_request")
-    .selectAll()
-    .where("steer_target", "=", runId)
-    .where("status", "=", "queued")
-    .where("handed_at", "is not", null)
-    .execute();
 }

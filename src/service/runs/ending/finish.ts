@@ -7,9 +7,9 @@ import type { Transaction } from "../../storage/transaction.ts";
 import { dispatch, dispatchHead } from "../intake/dispatch.ts";
 import { OwnershipLost } from "./failures.ts";
 import type { RunObserver } from "./observer.ts";
-import { eventRows, noticeOfEvents, notifyRequests, type RequestRow, type RunRow } from "../rows.ts";
-import { listAssigned } from "../attempt/steer.ts";
+import { eventRows, listAssigned, noticeOfEvents, notifyRequests, type RequestRow, type RunRow } from "../rows.ts";
 import { account, showUsage, type StoredUsage } from "./usage.ts";
+import type { Ownership } from "../rows.ts";
 
 /** How a run ends. */
 export interface Outcome {
@@ -31,13 +31,6 @@ export interface FinishOptions {
   /** Called at every end, in its transaction: webhooks. */
   readonly onEnded: (trx: Transaction, run: RunRow) => Promise<void>;
   readonly observer?: RunObserver | undefined;
-}
-
-/** Which run, and whose it has to be. */
-export interface Ownership {
-  readonly runId: string;
-  readonly threadPk: number;
-  readonly attempt: number;
 }
 
 /**

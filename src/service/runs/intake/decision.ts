@@ -6,7 +6,7 @@ import type { Storage } from "../../storage/storage.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import type { ThreadRow } from "../../threads/threads.ts";
 import { dispatch } from "./dispatch.ts";
-import type { Intent, Taken } from "./intake.ts";
+import type { Intent, Taken } from "./intent.ts";
 import { noticeOfRequests, type RequestRow } from "../rows.ts";
 import type { Standing } from "./standing.ts";
 

@@ -3,39 +3,15 @@ import { assertVisible } from "../../agents/agents.ts";
 import { canonicalJson } from "../../agents/manifest.ts";
 import { modelOf } from "../../agents/models.ts";
 import { ApiProblem } from "../../api/problems.ts";
-import type { QueuePolicy } from "../../api/runs.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { violatedConstraint, type Transaction } from "../../storage/transaction.ts";
 import { findThread, lockOrMakeThread, lockThread, type ThreadRow } from "../../threads/threads.ts";
 import { holdCaller } from "./quota.ts";
-import type { RequestInput, RequestOptions, RequestRow, RunRow } from "../rows.ts";
 import { readStanding } from "./standing.ts";
 import { takeOrdinary } from "./take-ordinary.ts";
 import { takeResume } from "./take-resume.ts";
-
-/** What is asked to be run. */
-export interface Intent {
-  readonly source: "chat" | "agent_call" | "evaluation";
-  readonly requestId: string;
-  readonly threadId: string;
-  readonly agentSlug: string;
-  readonly input: RequestInput;
-  readonly options: RequestOptions;
-  readonly queuePolicy: QueuePolicy;
-  /** Makes the thread of this id where it is not there yet. */
-  readonly makesThread: boolean;
-  readonly traceparent?: string | undefined;
-}
-
-/** A request as it is now, with its run once there is one. */
-export interface Taken {
-  readonly request: RequestRow;
-  readonly run: RunRow | undefined;
-  readonly thread: ThreadRow;
-  /** Where it waits, as it was decided; absent where that has to be looked up. */
-  readonly position?: number;
-}
+import type { Intent, Taken } from "./intent.ts";
 
 export interface IntakeOptions {
   readonly storage: Storage;

@@ -5,7 +5,7 @@ import { Id } from "../../api/common.ts";
 import { InputProblem, ValidationProblem } from "../../api/problems.ts";
 import type { SubmitRunBody } from "../../api/runs.ts";
 import { assertImagesFit, readImage } from "./images.ts";
-import type { Intent } from "./intake.ts";
+import type { Intent } from "./intent.ts";
 
 /** Of the default request ids of resumes. */
 const RESUME_NAMESPACE = "6f6a3c1e-5c0f-5d0a-9c4e-2f1d7b8a9e10";

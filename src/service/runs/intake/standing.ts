@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { AgentRow } from "../../agents/agents.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Transaction } from "../../storage/transaction.ts";
-import type { Intent } from "./intake.ts";
+import type { Intent } from "./intent.ts";
 import type { RunRow } from "../rows.ts";
 
 /** As much of a blocking run as decides about what comes after it. */

@@ -4,7 +4,7 @@ import { ApiProblem } from "../../api/problems.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import { complete, insert, type Decided, type Decision } from "./decision.ts";
 import { manifestOf } from "./dispatch.ts";
-import type { Intent } from "./intake.ts";
+import type { Intent } from "./intent.ts";
 import { notifyRequests } from "../rows.ts";
 import type { Blocking } from "./standing.ts";
 

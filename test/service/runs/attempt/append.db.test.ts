@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { append } from "../../../../src/service/runs/attempt/append.ts";
 import { OwnershipLost } from "../../../../src/service/runs/ending/failures.ts";
-import type { Ownership } from "../../../../src/service/runs/ending/finish.ts";
+import type { Ownership } from "../../../../src/service/runs/rows.ts";
 import { openRunDesk, outcomeOf } from "../../harness/run-desk.ts";
 import { ENGINES, shareStorage } from "../../harness/storage.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { ApiProblem } from "../../../../src/service/api/problems.ts";
 import { OwnershipLost } from "../../../../src/service/runs/ending/failures.ts";
-import type { Ownership } from "../../../../src/service/runs/ending/finish.ts";
+import type { Ownership } from "../../../../src/service/runs/rows.ts";
 import type { RequestRow, RunRow } from "../../../../src/service/runs/rows.ts";
 import { outcomeOf, type RunDesk } from "../../harness/run-desk.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ApiProblem } from "../../../../src/service/api/problems.ts";
 import { OwnershipLost } from "../../../../src/service/runs/ending/failures.ts";
 import { cancelAllOf } from "../../../../src/service/runs/control/cancel.ts";
-import type { Taken } from "../../../../src/service/runs/intake/intake.ts";
+import type { Taken } from "../../../../src/service/runs/intake/intent.ts";
 import { testAuth } from "../../harness/auth.ts";
 import { openRunDesk, outcomeOf, type RunDesk } from "../../harness/run-desk.ts";
 import { ENGINES, shareStorage } from "../../harness/storage.ts";

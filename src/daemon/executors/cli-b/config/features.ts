@@ -1,5 +1,6 @@
 import type { CliFeatures, FeatureQuestion } from "../../contract/cli-features.ts";
-import type { Setting } from "./unasked.ts";
+import type { Setting } from "./setting.ts";
+import type { VersionedSetting } from "./setting.ts";
 
 const ROW = /^(\S+) {2,}(\S.*?) {2,}(?:true|false)$/;
 
@@ -14,14 +15,6 @@ export const FEATURE_QUESTION: FeatureQuestion = {
     return features.length === 0 ? undefined : Object.fromEntries(features);
   },
 };
-
-/** A setting that not every version takes. */
-export interface VersionedSetting extends Setting {
-  /** Set only where the binary lists the feature: the others refuse it under `--strict-config`. */
-  readonly isOptional?: true | undefined;
-  /** Path that takes the setting's place where the binary calls the feature deprecated. */
-  readonly successor?: string | undefined;
-}
 
 const FEATURE = /^features\./;
 

@@ -1,7 +1,8 @@
 import { isSecretName } from "../../secrets/secret-names.ts";
 import { asTable, readPath, type TomlTable, tomlString } from "./toml.ts";
-import type { VersionedSetting } from "./features.ts";
-import { ALWAYS, BY_DEFAULT, type Default, NO_REPOSITORY, type Setting } from "./unasked.ts";
+import type { VersionedSetting } from "./setting.ts";
+import { ALWAYS, BY_DEFAULT, type Default, NO_REPOSITORY } from "./unasked.ts";
+import type { Setting } from "./setting.ts";
 
 /** What the file makes the CLI read from its environment. */
 export interface NamedVariables {

@@ -5,7 +5,8 @@ import { fitSettings } from "./features.ts";
 import { addInstructions } from "./instructions.ts";
 import { addServers } from "./mcp-servers.ts";
 import { formatToml, type TomlTable, writePath } from "./toml.ts";
-import { ALWAYS, BY_DEFAULT, NO_REPOSITORY, type Setting } from "./unasked.ts";
+import { ALWAYS, BY_DEFAULT, NO_REPOSITORY } from "./unasked.ts";
+import type { Setting } from "./setting.ts";
 
 /** Never a built-in id: those cannot be overridden and ignore the key variable. Source: docs/contracts/cli-b.md §5. */
 const PROVIDER = "turnd";

@@ -1,10 +1,5 @@
-import type { VersionedSetting } from "./features.ts";
-
-/** A setting, by its dotted path. */
-export interface Setting {
-  readonly path: string;
-  readonly value: boolean | string | readonly string[];
-}
+import type { VersionedSetting } from "./setting.ts";
+import type { Setting } from "./setting.ts";
 
 /**
  * What holds whatever the operator's file says; given on the command line, which beats every file.
