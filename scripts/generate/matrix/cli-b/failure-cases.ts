@@ -247,10 +247,10 @@ export const FAILURE_CASES: readonly CliBCase[] = [
     replies: [broken("reset"), DONE],
   },
   fails("connection-closed", "network_error", "closed before an answer", RESET),
-  fails("not-a-responses-stream", "executor_unavailable", "200 with a page", page(200, "<html>Sign in</html>")),
+  fails("not-a-responses-stream", "provider_error", "200 with a page", page(200, "<html>Sign in</html>")),
   fails(
     "chat-completions-stream",
-    "executor_unavailable",
+    "provider_error",
     "200 with a stream of another API",
     page(
       200,
@@ -354,7 +354,7 @@ export const START_CASES: readonly CliBCase[] = [
       why: "the transcript has no room: the turn goes on",
     },
     prepareHome: ({ shell, codexHome }) =>
-      shell(`mount -t tmpfs -o size=700k,mode=755,uid=1000,gid=1000 tmpfs ${codexHome}`),
+      shell(`mount -t tmpfs -o size=800k,mode=755,uid=1000,gid=1000 tmpfs ${codexHome}`),
     replies: [
       answer({
         type: "function_call",

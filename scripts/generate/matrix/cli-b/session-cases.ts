@@ -85,7 +85,7 @@ export const SESSION_CASES: readonly CliBCase[] = [
   },
   {
     name: "resume-active-writer",
-    label: lost("another process has the thread"),
+    label: { status: "failed", code: "storage_error", why: "another process has the thread" },
     earlier: [FIRST],
     resume: "earlier",
     hasRival: true,
