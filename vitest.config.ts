@@ -21,6 +21,7 @@ const DAEMON_TESTS = [
   "test/commands/completion.test.ts",
   "test/http/browser.test.ts",
   "test/openapi/lint.test.ts",
+  "test/scripts/own-user.test.ts",
   "test/scripts/soak.test.ts",
 ];
 

@@ -70,7 +70,7 @@ async function demo(signal: AbortSignal): Promise<void> {
     const real = configuredClis(given);
     const scripted = scriptableClis().filter((executor) => !real.includes(executor));
     model = await startScriptedModel();
-    const filled = await fillEnvironment(given, { state: join(base, "state"), users: base });
+    const filled = await fillEnvironment(given, { state: join(base, "state"), users: base, isTemporary: true });
     owner = filled.owner;
     let env: Record<string, string> = {
       ...given,

@@ -5,9 +5,21 @@ import { makeDirectories } from "../src/daemon/storage/directories.ts";
 import { toRunAs, type RunAs } from "../src/daemon/process/run-as.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+import { chooseCliUser, type CliUserChoice } from "./cli-user.ts";
 import { provideClis } from "./clis.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
+
+/** Where things are that the environment names no place for. */
+interface Places {
+  readonly state: string;
+  /** Home and workspace go below it: below the state they could not be kept apart from that. */
+  readonly users: string;
+  /** The repository, for a program that is bundled. */
+  readonly root?: string;
+  /** Whether nothing of it is to stay on the machine: no user is made for it. */
+  readonly isTemporary?: boolean;
+}
 
 /** What a machine lacks that is no sandbox image. */
 export interface FilledEnvironment {
@@ -22,26 +34,22 @@ export interface FilledEnvironment {
  * Fills in what turnd needs and the environment does not set: who the CLIs run as, where state, home and workspace are,
  * and the pinned CLIs under their real names. Makes the directories it names itself, with their right owner.
  *
- * @param places - `state`: the state directory, unless the environment names one; home and workspace go below `users`, and
- * not below the state, which they could not be kept apart from; `root`: the repository, for a program that is bundled
+ * @param places - for what the environment does not name
  */
-export async function fillEnvironment(
-  given: Env,
-  places: { readonly state: string; readonly users: string; readonly root?: string },
-): Promise<FilledEnvironment> {
+export async function fillEnvironment(given: Env, places: Places): Promise<FilledEnvironment> {
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  const runAs = given["TURND_RUN_AS"] ?? (self.uid === 0 ? "1000:1000" : "self");
-  const owner = readOwner(runAs) ?? self;
   const env: Record<string, string> = {};
   const fill = (name: string, value: string): boolean => {
     if (given[name] !== undefined && given[name] !== "") return false;
     env[name] = value;
     return true;
   };
-  fill("TURND_RUN_AS", runAs);
   fill("TURND_STATE_DIR", places.state);
   const state = env["TURND_STATE_DIR"] ?? given["TURND_STATE_DIR"] ?? places.state;
   await makeDirectories(state, 0o711);
+  const { runAs, note } = await findRunAs(given, { ...places, state });
+  fill("TURND_RUN_AS", runAs);
+  const owner = readOwner(runAs) ?? self;
   for (const [name, folder, mode] of [
     ["TURND_HOME", "home", 0o700],
     ["TURND_WORKSPACE", "workspace", 0o755],
@@ -62,8 +70,15 @@ export async function fillEnvironment(
   }
   const path = given["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
   if (!(await isOnPath("rg", path))) env["PATH"] = `${path}:${clis.toolsDirectory}`;
-  const notes = self.uid === 0 ? [] : [`not root: the CLIs run as this user too, uid ${self.uid} (TURND_RUN_AS=self)`];
-  return { env, owner, notes };
+  return { env, owner, notes: note === undefined ? [] : [note] };
+}
+
+async function findRunAs(given: Env, { state, users, isTemporary }: Places): Promise<CliUserChoice> {
+  const chosen = given["TURND_RUN_AS"] ?? "";
+  if (chosen !== "") return { runAs: chosen };
+  const places = [given["TURND_HOME"], given["TURND_WORKSPACE"], join(users, "home"), join(users, "workspace")];
+  const directories = places.flatMap((path) => (path === undefined || path === "" ? [] : [path]));
+  return chooseCliUser({ state, directories }, isTemporary !== true);
 }
 
 /** @returns undefined for `self`, and for anything that turnd itself will refuse */

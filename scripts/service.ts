@@ -6,6 +6,7 @@ import { readSettings } from "../src/service/settings/settings.ts";
 import { makePassable } from "../src/service/storage/data-directory.ts";
 import { DataDirectoryHeld, holdDataDirectory } from "../src/service/storage/lock.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
+import { chooseCliUser } from "./cli-user.ts";
 import { readOwner, runAsOf } from "./fill-environment.ts";
 import { anywhereVariables, configuredClis, scriptableClis, scriptedVariables } from "./generate/provider-variables.ts";
 import { makePassword } from "./service/admin-password.ts";
@@ -42,6 +43,7 @@ async function start(): Promise<0 | 1> {
   const isNewPassword = ownFile !== undefined && (await makePassword(ownFile));
   if (ownFile !== undefined) process.env["SERVICE_ADMIN_PASSWORD_FILE"] = ownFile;
   if (given.values.SERVICE_SANDBOX === "embedded") {
+    await chooseUser(data);
     await makeHome(data);
     await useScriptedModel(data);
   }
@@ -59,10 +61,19 @@ async function start(): Promise<0 | 1> {
   });
 }
 
+/** Not root: what it comes to is said above. */
+async function chooseUser(data: string): Promise<void> {
+  if (uid !== 0 || isSet("TURND_RUN_AS")) return;
+  const directories = [process.env["TURND_HOME"] ?? "", join(data, "home")].filter((path) => path !== "");
+  const { runAs, note } = await chooseCliUser({ state: join(data, "turnd"), directories }, true);
+  process.env["TURND_RUN_AS"] = runAs;
+  if (note !== undefined) say(note);
+}
+
 /** The CLIs' home in the data directory, so that a backup of that holds all, and two services share nothing. */
 async function makeHome(data: string): Promise<void> {
   if (isSet("TURND_HOME")) return;
-  const runAs = process.env["TURND_RUN_AS"] ?? (uid === 0 ? "1000:1000" : "self");
+  const runAs = process.env["TURND_RUN_AS"] ?? "self";
   const owner = readOwner(runAs) ?? { uid, gid: process.getgid?.() ?? 0 };
   const home = join(data, "home");
   await makeUserDirectory(home, runAsOf(owner));

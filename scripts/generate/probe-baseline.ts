@@ -17,7 +17,10 @@ async function main(named: readonly string[]): Promise<void> {
   const base = await mkdtemp("/tmp/turnd-baseline-");
   try {
     await chmod(base, 0o711);
-    const { env } = await fillEnvironment({ PATH: process.env["PATH"] }, { state: join(base, "state"), users: base });
+    const { env } = await fillEnvironment(
+      { PATH: process.env["PATH"] },
+      { state: join(base, "state"), users: base, isTemporary: true },
+    );
     const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const signal = new AbortController().signal;
     const options = {

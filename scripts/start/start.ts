@@ -60,7 +60,7 @@ async function provideForProbe(base: string, root: string): Promise<void> {
   const directory = await mkdtemp(join(process.getuid?.() === 0 ? "/tmp" : tmpdir(), "turnd-probed-"));
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
   await chmod(directory, 0o711);
-  const places = { state: join(directory, "state"), users: join(directory, "users"), root };
+  const places = { state: join(directory, "state"), users: join(directory, "users"), root, isTemporary: true };
   const { env, notes } = await fillEnvironment(process.env, places);
   Object.assign(process.env, env);
   for (const note of notes) console.error(`turnd: ${note}`);

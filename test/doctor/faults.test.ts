@@ -69,6 +69,11 @@ const FAULTS: readonly (readonly [
     { user: /^fault: uid 54321 has no entry/ },
   ],
   [
+    "a user who logs in",
+    ({ accountsFile }) => writeFileSync(accountsFile, "alice:x:1000:1000::/home/alice:/bin/bash\n"),
+    { user: /^warn: the CLIs run as uid 1000, which is alice, an account with a login/ },
+  ],
+  [
     "a CLI that is not there",
     () => ({ CLI_A_BIN: "/usr/bin/no-such-cli" }),
     { "cli-a": /^fault: .*missing or not executable/, "cli-a-configuration": /^warn: cannot be asked/ },

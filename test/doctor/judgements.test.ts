@@ -3,7 +3,8 @@ import { compareVersions } from "../../src/daemon/doctor/clis.ts";
 import { judgeClock, judgeDisk } from "../../src/daemon/doctor/disk.ts";
 import { judgeProc } from "../../src/daemon/doctor/processes.ts";
 import { judgeLocale, judgeNode } from "../../src/daemon/doctor/environment.ts";
-import { findName, judgeCapabilities, readCapabilities } from "../../src/daemon/doctor/user.ts";
+import { describeLogin, parseAccounts } from "../../src/daemon/process/accounts.ts";
+import { judgeCapabilities, readCapabilities } from "../../src/daemon/doctor/user.ts";
 
 describe("capabilities", () => {
   // What an engine gives a container by default, and what the image asks for at least.
@@ -21,9 +22,25 @@ describe("capabilities", () => {
   });
 });
 
-test("a uid is found by its number alone", () => {
-  const passwd = "root:x:0:0::/root:/bin/sh\nsandbox:x:1000:1000::/home/1001:/bin/sh\n";
-  expect([findName(passwd, 1000), findName(passwd, 1001), findName("", 0)]).toEqual(["sandbox", undefined, undefined]);
+describe("an account with a login", () => {
+  const passwd = `root:x:0:0::/root:/bin/sh
+alice:x:1000:1000:Alice,,,:/home/alice:/bin/bash
+clis:x:995:994::/nonexistent:/usr/sbin/nologin
+broken:x
+shell:x:1002:1002::/home/1001:
+`;
+  const loginOf = (uid: number, home = "/srv/home", isSelf = false): string | undefined =>
+    describeLogin(parseAccounts(passwd), { uid, gid: uid, isSelf }, home);
+
+  test("is one whose shell lets it in, an empty field too", () => {
+    expect(loginOf(1000)).toContain("uid 1000, which is alice, an account with a login (home /home/alice)");
+    expect(loginOf(1002)).toContain("which is shell,");
+    expect([loginOf(995), loginOf(1001)]).toEqual([undefined, undefined]);
+  });
+
+  test("is none where it was made for the CLIs, whose home it has, or where there is but one user", () => {
+    expect([loginOf(1000, "/home/alice"), loginOf(1000, "/srv/home", true)]).toEqual([undefined, undefined]);
+  });
 });
 
 test("versions are compared by their numbers", () => {

@@ -38,6 +38,8 @@ export interface Machine {
   readonly workspace: string;
   readonly env: Record<string, string>;
   readonly sandboxDirectory?: string;
+  /** In the place of /etc/passwd. */
+  readonly accountsFile: string;
 }
 
 /** A sound set-up in a directory of its own: both CLIs are fakes that answer as the real ones do. */
@@ -54,8 +56,13 @@ export function machine(onDone: (cleanUp: () => void) => void = onTestFinished):
   chmodSync(state, 0o711);
   const tokenFile = join(directory, "token");
   writeFileSync(tokenFile, "token-of-this-test\n", { mode: 0o600 });
+  // Uid 1000 of the machine that runs the tests may be a person.
+  const accountsFile = join(directory, "passwd");
+  const { uid, gid } = CLI_USER;
+  writeFileSync(accountsFile, `root:x:0:0::/root:/bin/sh\nclis:x:${uid}:${gid}::/nonexistent:/usr/sbin/nologin\n`);
   return {
     directory,
+    accountsFile,
     home,
     state,
     workspace: userDirectory(join(directory, "workspace")),
@@ -89,7 +96,7 @@ export function fakeCli(path: string, version: string, otherwise: string, first 
 
 /** Looks at a machine, and shows that neither the key nor the token is printed. */
 export async function doctor(
-  { home, state, workspace, env, sandboxDirectory = join(REPOSITORY, "sandbox") }: Machine,
+  { home, state, workspace, env, accountsFile, sandboxDirectory = join(REPOSITORY, "sandbox") }: Machine,
   isJson: boolean,
 ): Promise<{ code: number; text: string }> {
   const variables = {
@@ -106,6 +113,7 @@ export async function doctor(
     readSettings: readEnvironment,
     executors: EXECUTORS,
     sandboxDirectory,
+    accountsFile,
     redact: createRedactor(secretsOfEnvironment(variables, self, EXECUTORS)),
     isJson,
     out,

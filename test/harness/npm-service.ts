@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
 import { onTestFinished } from "vitest";
-import { REPOSITORY } from "./temporary.ts";
+import { CLI_USER, REPOSITORY } from "./temporary.ts";
 import { waitFor } from "./wait-for.ts";
 
 /** What `npm run service` starts, in a process of its own. */
@@ -20,12 +20,28 @@ export interface NpmService {
 /** Variables of other tests and of the machine must not lead it elsewhere. */
 const FOREIGN = /^(SERVICE_|SVC_|TURND_|CLI_|DATABASE_URL(_FILE)?$|npm_)/;
 
-/** Runs `npm run service` on a data directory until it ends by itself. */
-export function runService(directory: string, env: Readonly<Record<string, string>> = {}) {
+/**
+ * Runs `npm run service` on a data directory until it ends by itself.
+ *
+ * @param through - what starts it, its own command line behind
+ */
+export function runService(
+  directory: string,
+  env: Readonly<Record<string, string>> = {},
+  through: readonly string[] = [],
+) {
   const own = Object.entries(process.env).filter(([name]) => !FOREIGN.test(name));
-  return execa(process.execPath, [join(REPOSITORY, "scripts/service.ts")], {
+  const [command, ...args] = [...through, process.execPath, join(REPOSITORY, "scripts/service.ts")] as const;
+  return execa(command ?? "", args, {
     extendEnv: false,
-    env: { ...Object.fromEntries(own), SERVICE_DATA_DIR: directory, SERVICE_PORT: "0", ...env },
+    // No test makes a user on the machine that runs it, unless it has accounts of its own (`test/harness/own-accounts.ts`).
+    env: {
+      ...Object.fromEntries(own),
+      SERVICE_DATA_DIR: directory,
+      SERVICE_PORT: "0",
+      ...(CLI_USER.isSelf ? {} : { TURND_RUN_AS: `${CLI_USER.uid}:${CLI_USER.gid}` }),
+      ...env,
+    },
     reject: false,
     stdin: "ignore",
     all: true,
@@ -39,8 +55,9 @@ export function runService(directory: string, env: Readonly<Record<string, strin
 export async function startNpmService(
   directory: string,
   env: Readonly<Record<string, string>> = {},
+  through: readonly string[] = [],
 ): Promise<NpmService> {
-  const child = runService(directory, env);
+  const child = runService(directory, env, through);
   const lines: string[] = [];
   const { promise: described, resolve } = Promise.withResolvers<string>();
   createInterface({ input: child.all }).on("line", (line) => {

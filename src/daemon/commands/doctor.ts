@@ -10,6 +10,7 @@ import { listChecks } from "../doctor/checks.ts";
 import type { Executor } from "../executors/contract/executor.ts";
 import type { Redact } from "../event-log/redact.ts";
 import { SettingsError, type Settings } from "../settings.ts";
+import { ACCOUNTS } from "../process/accounts.ts";
 import { toRunAs, type RunAs } from "../process/run-as.ts";
 import { createTemporaryHomes } from "../process/user-files/temporary-home.ts";
 import { assertPlaces } from "../serve/places.ts";
@@ -28,6 +29,8 @@ export interface DoctorOptions {
   readonly executors: readonly Executor[];
   /** `sandbox/`: the keeper and the home writer. */
   readonly sandboxDirectory: string;
+  /** Where the machine's users are named; absent: where they are. */
+  readonly accountsFile?: string;
   /** Takes secrets out of what is printed. */
   readonly redact: Redact;
   readonly isJson: boolean;
@@ -77,7 +80,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   const runAs = toRunAs(settings.runAs, options.sandboxDirectory);
   const directory = await makeScratch(settings, runAs);
   try {
-    const described = await describeSubject(options.sandboxDirectory, settings, configured, directory);
+    const described = await describeSubject(options, settings, configured, directory);
     const subject = { ...described, signal: options.signal };
     const findings = await Promise.all(listChecks(options.executors).map((check) => examineOne(check, subject)));
     options.signal.throwIfAborted();
@@ -135,7 +138,7 @@ async function makeScratch({ values }: Settings, runAs: RunAs): Promise<string> 
 }
 
 async function describeSubject(
-  sandboxDirectory: string,
+  { sandboxDirectory, accountsFile = ACCOUNTS }: DoctorOptions,
   settings: Settings,
   configured: ReturnType<typeof readConfigurations>,
   directory: string,
@@ -154,6 +157,7 @@ async function describeSubject(
     workspace: values.TURND_WORKSPACE,
     workspaceRoots: settings.workspaceRoots,
     runAs,
+    accountsFile,
     env,
     executors: configured.map(({ executor, cliName, configuration, explicitBinary }) =>
       createExecutorRuntime({

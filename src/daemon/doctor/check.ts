@@ -26,6 +26,8 @@ export interface Subject {
   readonly workspace: string;
   readonly workspaceRoots: readonly string[];
   readonly runAs: RunAs;
+  /** Where the machine's users are named. */
+  readonly accountsFile: string;
   /** The allow-listed part of the environment, which the CLIs get. */
   readonly env: Readonly<Record<string, string>>;
   readonly executors: readonly ExecutorRuntime[];

@@ -25,7 +25,7 @@ const STRAY: Check = {
 
 /** What the CLIs need of the machine. */
 const MACHINE: readonly Check[] = [
-  { name: "user", about: "the CLIs' user has a name", look: checkUser },
+  { name: "user", about: "the CLIs' user has a name, and is nobody who logs in", look: checkUser },
   {
     name: "capabilities",
     about: "turnd can become that user, give it files, reach its directories and end its processes",

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { describeLogin, LOGIN_REMEDY, readAccounts } from "../process/accounts.ts";
 import { runTool } from "../process/run-tool.ts";
 import { fault, ok, warn, type Subject, type Verdict } from "./check.ts";
 
@@ -16,22 +17,16 @@ const CAPABILITIES = {
 } as const;
 type Capability = keyof typeof CAPABILITIES;
 
-export async function checkUser({ runAs }: Subject): Promise<Verdict> {
-  const passwd = await readFile("/etc/passwd", "utf8").catch(() => "");
-  const name = findName(passwd, runAs.uid);
+export async function checkUser({ runAs, home, accountsFile }: Subject): Promise<Verdict> {
+  const accounts = await readAccounts(accountsFile);
+  const login = describeLogin(accounts, runAs, home);
+  if (login !== undefined) return warn(login, LOGIN_REMEDY);
+  const name = accounts.find(({ uid }) => uid === runAs.uid)?.name;
   if (name !== undefined) return ok(`uid ${runAs.uid} is ${name}`);
   const message = `uid ${runAs.uid} has no entry in /etc/passwd`;
   const remedy = `add one (useradd --uid ${runAs.uid}), or name another user in TURND_RUN_AS`;
   // Platforms that give each container a uid of its own write no entry, and the CLIs run all the same.
   return runAs.isSelf ? warn(message, remedy) : fault(message, remedy);
-}
-
-/** The name that an entry of /etc/passwd gives a uid. */
-export function findName(passwd: string, uid: number): string | undefined {
-  return passwd
-    .split("\n")
-    .map((line) => line.split(":"))
-    .find((fields) => fields[2] === String(uid))?.[0];
 }
 
 export async function checkCapabilities({ runAs }: Subject): Promise<Verdict> {

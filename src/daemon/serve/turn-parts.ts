@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Logger } from "pino";
 import { renderConfigurations, type ConfiguredExecutor } from "../commands/render.ts";
 import type { Executor } from "../executors/contract/executor.ts";
+import { describeLogin, readAccounts } from "../process/accounts.ts";
 import { toRunAs } from "../process/run-as.ts";
 import { tryKeeper, type KeeperState } from "../process/keeper/keeper-check.ts";
 import { HomeError } from "../process/user-files/change-home.ts";
@@ -72,6 +73,7 @@ export async function createTurnParts({
     ),
     ...configured.flatMap(({ configuration }) => configuration.warnings),
     ...describeKeeper(keeper, runAs.isSelf),
+    ...[describeLogin(await readAccounts(), runAs, values.TURND_HOME)].filter((login) => login !== undefined),
     ...notMade.flat(),
   ];
   const baseEnv = { SHELL: "/bin/bash", ...settings.passedEnv, PATH: search.path };
