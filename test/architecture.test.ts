@@ -137,6 +137,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "src/daemon/process/": [
     "exhausted.ts",
     "run-as.ts",
+    "accounts.ts",
     "find-program.ts",
     "cgroup/",
     "output/",

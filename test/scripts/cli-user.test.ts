@@ -13,10 +13,8 @@ const PROGRAM = `const { chooseCliUser } = await import(process.argv[1]);
 console.log(JSON.stringify(await chooseCliUser(JSON.parse(process.argv[2]), process.argv[3] === "make")));`;
 
 async function choose({ through }: OwnAccounts, traces: CliUserTraces, how: "make" | "find" = "make") {
-  const [command, ...args] = [
-    ...through,
-    ...[process.execPath, "-e", PROGRAM, join(REPOSITORY, "scripts/cli-user.ts"), JSON.stringify(traces), how],
-  ] as const;
+  const program = [PROGRAM, join(REPOSITORY, "scripts/cli-user.ts"), JSON.stringify(traces), how];
+  const [command, ...args] = [...through, process.execPath, "-e", ...program] as const;
   const { stdout } = await execa(command ?? "", args, { forceKillAfterDelay: false, stdin: "ignore" });
   return Choice.parse(JSON.parse(stdout));
 }

@@ -1,5 +1,7 @@
 import { appendFileSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { OWN_USER } from "../../scripts/cli-user.ts";
 import { createClient } from "../harness/client.ts";
@@ -9,6 +11,7 @@ import { startNpmService } from "../harness/npm-service.ts";
 import { HAS_OWN_ACCOUNTS, ownAccounts, type OwnAccounts } from "../harness/own-accounts.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
+const SECURITY = join(REPOSITORY, "SECURITY.md");
 const WARNING = /which is alice, an account with a login \(home \/home\/alice\)/;
 
 /** A plain machine, whose first person is uid 1000. */
@@ -21,7 +24,12 @@ function plainMachine(): OwnAccounts {
 }
 
 /** `npm start` with a state directory alone, a turn of it, and its end. */
-async function startAndRun(machine: OwnAccounts, directory: string, env: Record<string, string> = {}) {
+async function startAndRun(
+  machine: OwnAccounts,
+  directory: string,
+  env: Record<string, string> = {},
+  session?: string,
+) {
   const { CLI_B_NAME, ...fake } = fakeEnv(directory);
   const command = [...machine.through, process.execPath, join(REPOSITORY, "scripts/start.mjs"), "serve"];
   const [program = "", ...args] = command;
@@ -35,11 +43,13 @@ async function startAndRun(machine: OwnAccounts, directory: string, env: Record<
     ...env,
   });
   onTestFinished(() => kill("SIGKILL"));
-  const turn = await createClient(url).run({ executor: "cli-b", input: "id\nshell touch made" });
-  const session = (await createClient(url).request("GET", `/v1/sessions/${turn.session_id}`)).body;
+  const client = createClient(url);
+  const where = session === undefined ? { executor: "cli-b" } : { session_id: session };
+  const turn = await client.run({ ...where, input: "id\nshell touch made" });
+  const { workspace } = (await client.request("GET", `/v1/sessions/${turn.session_id}`)).body;
   kill("SIGTERM");
   await exited;
-  return { output: turn.output ?? "", workspace: String(session.workspace), log: log.join("\n") };
+  return { session: turn.session_id, output: turn.output ?? "", workspace: String(workspace), log: log.join("\n") };
 }
 
 test.skipIf(!HAS_OWN_ACCOUNTS)("npm start runs the CLIs as a user of their own, on a new state", async () => {
@@ -68,6 +78,17 @@ test.skipIf(!HAS_OWN_ACCOUNTS)(
     expect(kept.output).toMatch(/^1000 1000 /);
     expect(kept.log).toMatch(WARNING);
     expect(machine.accounts().some(({ name }) => name === OWN_USER)).toBe(false);
+    // As SECURITY.md says it, but for its places.
+    const [, block = ""] = /^ *(useradd --system [^]*?)^ *```/m.exec(await readFile(SECURITY, "utf8")) ?? [];
+    const [useradd = "", chown = ""] = block.split("\n").map((line) => line.trim());
+    const script = `${useradd}\n${chown.replaceAll("/var/lib/turnd", join(directory, "state"))}`;
+    const [program = "", ...args] = [...machine.through, "bash", "-ec", script];
+    await execa(program, args);
+    const moved = await startAndRun(machine, directory, {}, kept.session);
+    const own = machine.accounts().find(({ name }) => name === OWN_USER);
+    expect(moved.output).toMatch(new RegExp(`^${own?.uid} ${own?.uid} `));
+    expect(moved.workspace).toBe(kept.workspace);
+    expect(moved.log).not.toMatch(WARNING);
   },
 );
 
