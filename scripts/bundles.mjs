@@ -21,6 +21,7 @@ export const TURND = {
     "scripts/bundle-builtins.ts",
     "scripts/bundle-parts.ts",
     "scripts/bundle-turnd.ts",
+    "scripts/cli-user.ts",
     "scripts/clis.ts",
     "scripts/fill-environment.ts",
     "scripts/running-turnd.ts",
