@@ -194,6 +194,19 @@ test("lines across many blocks are changed where they are; a line without an end
   expect(listed(home)).toContain("s/endless.jsonl.aside-1");
 });
 
+test("a file with more of a type than any CLI writes is moved aside, and no other", { timeout: 60_000 }, async () => {
+  const metaOf = (members: number): string => `{"type":"meta","payload":{${'"a":0,'.repeat(members)}"id":1}}\n`;
+  const home = homeWith({
+    "s/wide.jsonl": metaOf(5_000_000),
+    "s/fine.jsonl": metaOf(2).repeat(1_000),
+  });
+  const removed = await changeHome(writer, home, [{ do: "tidy_lines", path: "s", rules: [META] }]);
+  expect(new Set(removed)).toEqual(new Set(["a in s/fine.jsonl", "s/wide.jsonl"]));
+  expect(readFileSync(join(home, "s/fine.jsonl"), "utf8")).toBe(
+    '{"type":"meta","payload":{"id":1,"agents":"off"}}\n'.repeat(1_000),
+  );
+});
+
 test("what stands where a directory is to be, or on the way, is removed and reported, and nothing is changed at its end", async () => {
   const home = homeWith({ data: "x" });
   const elsewhere = userDirectory(join(temporaryDirectory(onTestFinished), "elsewhere"));
