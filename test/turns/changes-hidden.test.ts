@@ -111,3 +111,13 @@ test("the group that opens a store is one that the system has numbers for, and n
   expect(findAccessGroup(other, "0 0 1001\n")).toBe(999);
   expect(findAccessGroup({ ...other, isSelf: true }, "0 0 4294967295\n")).toBe(undefined);
 });
+
+test("a file that git needs more memory for than it may have costs the diff, and the answer says so", async () => {
+  const workspace = repository("memory");
+  const turn = await turnd.run({ executor: "cli-b", workspace, input: "shell truncate -s 3G .gitignore", diff: true });
+  expect(turn.status).toBe("completed");
+  expect(await patchOf(turn.turn_id)).toMatch(/git cannot read the workspace: [Oo]ut of memory/);
+  sh(workspace, "rm .gitignore");
+  const next = await turnd.run({ session_id: turn.session_id, workspace, input: "shell echo two >> text", diff: true });
+  expect(await patchOf(next.turn_id)).toContain("+two");
+});
