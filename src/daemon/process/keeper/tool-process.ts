@@ -7,8 +7,8 @@ const TICK_MS = 10;
 /**
  * A process that the CLI started since, and that does a tool's work.
  *
- * Both CLIs give each shell tool a session of its own; what they keep beside themselves (MCP servers, git, searches) stays in
- * theirs (measured, both CLIs). What a tool left behind has lost its parent, and is none.
+ * Both CLIs give each shell tool a session of its own; what they keep beside themselves (MCP servers, git, and in 1.3.2 of
+ * CLI A searches) stays in theirs (measured). What a tool left behind has lost its parent, and is none.
  *
  * @param sinceMs - milliseconds since 1970: an older one belongs to something that has ended
  */

@@ -42,7 +42,7 @@ export interface StderrReader {
   /** Asked permissions that were rejected. */
   rejections(): number;
   /** Answers that a session asked the model for, each counted once however often it was asked for again; 0 without a log. */
-  answersAsked(sessionId: string): number;
+  answersAsked(sessionId: string | null): number;
   /** Whether a tool of the turn's session is at work. */
   hasOpenTool(ownSession: string | null): boolean;
 }
@@ -225,7 +225,7 @@ export function createStderrReader(isResume: boolean): StderrReader {
     },
     causeOf: (ref) => causes.get(ref),
     rejections: () => rejectionCount,
-    answersAsked: (sessionId) => asked.get(sessionId) ?? 0,
+    answersAsked: (sessionId) => (sessionId === null ? 0 : (asked.get(sessionId) ?? 0)),
     hasOpenTool: tools.hasOpen,
   };
 }

@@ -9,6 +9,7 @@ import type {
   TranslatorInput,
 } from "../../contract/translator.ts";
 import type { FailureDraft } from "../../contract/failures.ts";
+import { createCompactionCount } from "./compactions.ts";
 import { createEnded, describeRecovered, explainEnding, isProperlyFinished, type Ended } from "./ending.ts";
 import { REJECTED_TOOL, toErrorFact, USAGE_TEXT } from "../failures/facts.ts";
 import { stripEscapes } from "../../contract/json-line.ts";
@@ -18,7 +19,7 @@ import { readRecord, RECOVERED, type CliARecord, type CliATool } from "../record
 import { createPrintedParts, recoverFromStore } from "./export-backfill.ts";
 import { createSessionGate } from "./session.ts";
 import { createStderrReader } from "./stderr.ts";
-import { createCompactionCount, createStepTracker, nameMessage } from "./steps.ts";
+import { createStepTracker, nameMessage } from "./steps.ts";
 import { isAutoRejected, readDenial, toPlan, toToolCall, toToolEnd } from "./tools.ts";
 
 const NOTHING: Translation = { events: [] };
@@ -251,8 +252,7 @@ export function createCliATranslator({ requestedSession, drift }: TranslatorInpu
 
   /** An answer may end like the last one and be followed by others: to summarise, and to go on after that. */
   function isBehind(): boolean {
-    const sessionId = session.expectedId();
-    return sessionId !== null && stderr.answersAsked(sessionId) > answers;
+    return stderr.answersAsked(session.expectedId()) > answers;
   }
 
   /** An error that says where its cause stands is read as that cause. */

@@ -1,5 +1,5 @@
 import { quote } from "../../classification/rules.ts";
-import { SANDBOX_MISSING_REMEDY } from "../records/sandbox-fault.ts";
+import { SANDBOX_MISSING, SANDBOX_MISSING_REMEDY } from "../records/sandbox-fault.ts";
 import type { FailureRule } from "../../contract/failures.ts";
 
 /** What CLI B says of itself, not of an answer. Source: docs/contracts/cli-b.md §7. */
@@ -59,7 +59,7 @@ export const OWN_RULES: readonly FailureRule[] = [
   {
     id: "sandbox-missing",
     on: "record",
-    pattern: /\bbubblewrap is unavailable\b/,
+    pattern: SANDBOX_MISSING,
     code: "sandbox_unavailable",
     message: (fact) => `CLI B's sandbox is not installed: ${quote(fact)}`,
     remedy: SANDBOX_MISSING_REMEDY,

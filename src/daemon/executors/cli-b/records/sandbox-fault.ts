@@ -1,19 +1,16 @@
 import type { SandboxFault } from "../../contract/sandbox-check.ts";
 import { readPanicReason } from "./panic.ts";
 
-const MISSING = /\bbubblewrap is unavailable\b/;
 /** Its helper says so itself; where that panics, the place shows who did. */
 const FAULT = /^bwrap: .*/m;
 const PANIC = /^thread '.*panicked at \S*linux-sandbox\S*:\d+:\d+:[^]*/m;
 
+/** The sandbox's own program is not there: no right of the container helps then. */
+export const SANDBOX_MISSING = /\bbubblewrap is unavailable\b/;
+
 /** What to do where the binary was installed alone, to be read after "; ". */
 export const SANDBOX_MISSING_REMEDY =
   "have the operator install the CLI's whole package, with codex-resources/bwrap beside the binary, or bubblewrap on PATH";
-
-/** Whether the sandbox's own program is not there: no right of the container helps then. */
-export function isSandboxMissing(text: string): boolean {
-  return MISSING.test(text);
-}
 
 /** Why the CLI's sandbox could not be created, by what a command in it printed; undefined where that was something else. */
 export function readSandboxFault(printed: string): string | undefined {
@@ -24,5 +21,5 @@ export function readSandboxFault(printed: string): string | undefined {
 /** The same of `codex sandbox`, of which nothing else is on stderr: its last line, where the fault has no known form. */
 export function explainSandboxCheck(stderr: string): SandboxFault {
   const message = readSandboxFault(stderr) ?? stderr.trim().split("\n").at(-1) ?? "";
-  return isSandboxMissing(message) ? { message, remedy: SANDBOX_MISSING_REMEDY } : { message };
+  return SANDBOX_MISSING.test(message) ? { message, remedy: SANDBOX_MISSING_REMEDY } : { message };
 }

@@ -1,6 +1,6 @@
 import { warningEvent, type Native } from "../../../../protocol/index.ts";
 import type { TranslatedEvent } from "../../contract/translator.ts";
-import { isSandboxMissing, readSandboxFault, SANDBOX_MISSING_REMEDY } from "../records/sandbox-fault.ts";
+import { readSandboxFault, SANDBOX_MISSING, SANDBOX_MISSING_REMEDY } from "../records/sandbox-fault.ts";
 import { toToolCall, toToolEnd, type ToolCall, type ToolItem } from "./items.ts";
 
 /** The tool calls of one process: which are open, and what happened to them. */
@@ -30,7 +30,7 @@ export function createToolTracker(): ToolTracker {
     const reason = readSandboxFault(item.aggregated_output);
     if (reason === undefined) return [];
     hasWarnedOfSandbox = true;
-    const remedy = isSandboxMissing(reason) ? `; ${SANDBOX_MISSING_REMEDY}` : "";
+    const remedy = SANDBOX_MISSING.test(reason) ? `; ${SANDBOX_MISSING_REMEDY}` : "";
     const message = `the CLI's own sandbox cannot work here, its commands fail: ${reason.slice(0, 300)}${remedy}`;
     return [{ ...warningEvent("sandbox_unavailable", message), native }];
   }
