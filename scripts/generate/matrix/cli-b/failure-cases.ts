@@ -218,12 +218,12 @@ export const FAILURE_CASES: readonly CliBCase[] = [
   ),
   fails(
     "stream-error-event",
-    "executor_unavailable",
+    "provider_error",
     "an error event inside a stream: printed like any stream that is none",
     broken(errorEvent("server_error", "Something broke")),
     {
       label: {
-        also: ["provider_error", "network_error"],
+        also: ["network_error"],
         status: "failed",
         why: "an error event inside a stream: printed like any stream that is none",
       },

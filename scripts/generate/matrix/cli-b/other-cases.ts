@@ -243,10 +243,8 @@ export const OTHER_CASES: readonly CliBCase[] = [
   fails("other-stream-error-no-code", "provider_error", broken(failed("", "Internal error"))),
   fails("other-wrong-path-page", "executor_unavailable", page(404, "<html><title>404 Not Found</title></html>")),
   fails("other-wrong-path-501", "executor_unavailable", refusal(501, { message: "Not implemented: responses" })),
-  fails("other-json-200", "executor_unavailable", json(200, { id: "chatcmpl-1", choices: [] })),
-  fails("other-empty-200", "executor_unavailable", page(200, "", { "content-type": "text/event-stream" }), [
-    "network_error",
-  ]),
+  fails("other-json-200", "provider_error", json(200, { id: "chatcmpl-1", choices: [] })),
+  fails("other-empty-200", "provider_error", page(200, "", { "content-type": "text/event-stream" }), ["network_error"]),
   fails(
     "other-garbled-stream",
     "provider_error",
