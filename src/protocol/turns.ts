@@ -86,6 +86,12 @@ export const Metadata = z
       "The CLI never sees it; no event has it.",
   });
 
+/** 1e999 is infinite once it is read, and would be written as null. */
+function hasOnlyNumbers(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  return typeof value !== "object" || value === null || Object.values(value).every(hasOnlyNumbers);
+}
+
 /** Body of `POST /v1/turns`. Unknown fields are refused. */
 export const TurnRequest = z
   .strictObject({
@@ -145,6 +151,7 @@ export const TurnRequest = z
       .meta({ description: "Without a new byte of stdout while no tool runs; 0 switches it off." }),
     output_schema: z
       .record(z.string(), z.unknown())
+      .refine(hasOnlyNumbers, "has a number that is larger than a number can be")
       .optional()
       .meta({ description: "A JSON Schema the answer has to follow." }),
     workspace: z

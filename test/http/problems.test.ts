@@ -37,6 +37,30 @@ test("a cancel with a content type and no body is accepted", async () => {
   expect(response.statusCode).toBe(200);
 });
 
+test("a number in a query has one form, its digits", async () => {
+  const { app } = await createTestApp();
+  for (const limit of ["0x1", "1e0", "%201", "01", "%2B1", "1.0", ""]) {
+    const response = await app.inject({ url: `/v1/turns?limit=${limit}` });
+    expect([limit, response.statusCode, problemOf(response).fields]).toMatchObject([
+      limit,
+      422,
+      [{ path: "query.limit" }],
+    ]);
+  }
+  expect((await app.inject({ url: "/v1/turns?limit=1" })).statusCode).toBe(200);
+});
+
+test("a number that is larger than a number can be is refused, not written as null", async () => {
+  const { app } = await createTestApp();
+  const response = await app.inject({
+    method: "POST",
+    url: "/v1/turns",
+    headers: { "content-type": "application/json" },
+    payload: '{"executor":"cli-b","input":"hi","output_schema":{"maximum":1e999}}',
+  });
+  expect([response.statusCode, problemOf(response).fields]).toMatchObject([422, [{ path: "output_schema" }]]);
+});
+
 test("a body that is not sent as plain JSON is unsupported_media_type", async () => {
   const { app } = await createTestApp();
   const bodies = [

@@ -1,5 +1,6 @@
 import type { FastifySchemaCompiler } from "fastify";
 import type { core, z } from "zod";
+import { findOtherForm } from "../../http-server/number-form.ts";
 import { ProblemError } from "../../protocol/index.ts";
 
 /** How a part of a request is named in `fields[].path`; fields of the body stand alone. */
@@ -19,7 +20,12 @@ export const compileValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, htt
   const prefix = httpPart === undefined ? undefined : PREFIX[httpPart];
   return (value) => {
     const result = schema.safeParse(value);
-    return result.success ? { value: result.data } : { error: refuse(result.error.issues, prefix) };
+    if (!result.success) return { error: refuse(result.error.issues, prefix) };
+    const name = prefix === undefined ? undefined : findOtherForm(value, result.data);
+    if (name === undefined) return { value: result.data };
+    const path = render([...(prefix === undefined ? [] : [prefix]), name]);
+    const message = "a number is written in digits alone, without leading zeros";
+    return { error: new ProblemError("invalid_request", `${path}: ${message}`, { fields: [{ path, message }] }) };
   };
 };
 

@@ -1,6 +1,7 @@
 import type { FastifySchemaCompiler } from "fastify";
 import type { core, z } from "zod";
 import { ValidationProblem, type FieldError } from "../api/problems.ts";
+import { findOtherForm } from "../../http-server/number-form.ts";
 import { isStorable, storableText } from "../storage/storable.ts";
 
 const PARTS: Readonly<Record<string, string>> = {
@@ -14,6 +15,8 @@ const MAX_FIELDS = 50;
 /** Most of a name that an answer repeats. */
 const MAX_NAME = 200;
 
+const NUMBER_FORM = "a number is written in digits alone, without leading zeros";
+
 type Loc = readonly (string | number)[];
 
 /** Validates a part of a request: 422 with one entry for each field that does not fit. */
@@ -23,7 +26,11 @@ export const compileValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, htt
     const fault = httpPart === "headers" ? undefined : findUnstorable(value);
     if (fault !== undefined) return { error: new ValidationProblem([describeUnstorable(fault, root)]) };
     const result = schema.safeParse(value);
-    if (result.success) return { value: result.data };
+    if (result.success) {
+      const name = httpPart === "body" ? undefined : findOtherForm(value, result.data);
+      if (name === undefined) return { value: result.data };
+      return { error: new ValidationProblem([{ loc: [root, name], msg: NUMBER_FORM, type: "number_form" }]) };
+    }
     const fields: FieldError[] = [];
     for (const issue of result.error.issues) {
       if (fields.length >= MAX_FIELDS) break;
@@ -36,12 +43,15 @@ export const compileValidator: FastifySchemaCompiler<z.ZodType> = ({ schema, htt
 interface Unstorable {
   /** From the part of the request to the value; written down only where there is a fault. */
   readonly way: (string | number)[];
-  readonly isName: boolean;
+  readonly what: "text" | "name" | "number";
 }
 
-/** No engine stores U+0000 or half a surrogate. How deep a body is, and of how many values, its parser has limited. */
+/**
+ * No engine stores U+0000 or half a surrogate, and a number like 1e999 is none once it is read: it would be kept as null. How deep a body is, and of how many values, its parser has limited.
+ */
 function findUnstorable(value: unknown): Unstorable | undefined {
-  if (typeof value === "string") return isStorable(value) ? undefined : { way: [], isName: false };
+  if (typeof value === "string") return isStorable(value) ? undefined : { way: [], what: "text" };
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : { way: [], what: "number" };
   if (typeof value !== "object" || value === null) return undefined;
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index += 1) {
@@ -51,20 +61,22 @@ function findUnstorable(value: unknown): Unstorable | undefined {
     return undefined;
   }
   for (const [key, entry] of Object.entries(value)) {
-    if (!isStorable(key)) return { way: [shortName(key)], isName: true };
+    if (!isStorable(key)) return { way: [shortName(key)], what: "name" };
     const fault = findUnstorable(entry);
     if (fault !== undefined) return below(shortName(key), fault);
   }
   return undefined;
 }
 
-function below(key: string | number, { way, isName }: Unstorable): Unstorable {
-  return { way: [key, ...way], isName };
+function below(key: string | number, { way, what }: Unstorable): Unstorable {
+  return { way: [key, ...way], what };
 }
 
-function describeUnstorable({ way, isName }: Unstorable, root: string): FieldError {
-  const what = isName ? "its name contains" : "must not contain";
-  return { loc: [root, ...way], msg: `${what} U+0000 or half a surrogate pair`, type: "unstorable_text" };
+function describeUnstorable({ way, what }: Unstorable, root: string): FieldError {
+  const loc = [root, ...way];
+  if (what === "number") return { loc, msg: "the number is larger than a number can be", type: "unstorable_number" };
+  const fault = what === "name" ? "its name contains" : "must not contain";
+  return { loc, msg: `${fault} U+0000 or half a surrogate pair`, type: "unstorable_text" };
 }
 
 function shortName(key: PropertyKey): string | number {
