@@ -5,11 +5,11 @@ import { lockName } from "../storage/advisory-lock.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import { sqlState, violatedConstraint, type Transaction } from "../storage/transaction.ts";
-import { anotherNumber } from "./another-number.ts";
 import { writeAudit, type Actor } from "./audit.ts";
 import { managesUser, requireLogin, requireRole, type Caller } from "./caller.ts";
 import { forgetFailures } from "./lockout.ts";
 import { forgetAddresses } from "./login-addresses.ts";
+import { endLogins } from "./end-logins.ts";
 import { assertGoodPassword, type Passwords } from "./passwords.ts";
 import { assertAnotherSuperadmin, findUser, lockUser, requireManages, showUser } from "./users.ts";
 
@@ -110,6 +110,7 @@ export function createAccounts(options: AccountsOptions) {
       if (isLosing) await assertAnotherSuperadmin(trx, id);
       // Tokens given out before end with the password they came from, and with the account.
       const endsTokens = hash !== undefined || (row.is_enabled && !isEnabled);
+      if (endsTokens) await endLogins(trx, id);
       try {
         const changed = await trx
           .updateTable("account")
@@ -119,7 +120,6 @@ export function createAccounts(options: AccountsOptions) {
             is_enabled: isEnabled,
             updated_at: sql<Date>`now()`,
             ...(hash === undefined ? {} : { password_hash: hash }),
-            ...(endsTokens ? { epoch: anotherNumber("epoch") } : {}),
             ...(body.display_name === undefined ? {} : { display_name: body.display_name }),
             ...(body.quota === undefined ? {} : { quota: json(body.quota) }),
           })
@@ -158,11 +158,11 @@ export function createAccounts(options: AccountsOptions) {
           deleted_at: sql<Date>`now()`,
           updated_at: sql<Date>`now()`,
           is_enabled: false,
-          epoch: anotherNumber("epoch"),
           password_hash: null,
         })
         .where("id", "=", id)
         .execute();
+      await endLogins(trx, id);
       await options.onUserStopped(trx, id);
       await writeAudit(trx, actor, { action: "user.deleted", subject: `user:${id}` });
     });

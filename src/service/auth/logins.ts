@@ -1,5 +1,4 @@
 import { timingSafeEqual } from "node:crypto";
-import { sql } from "kysely";
 import type { User } from "../api/auth.ts";
 import { ApiProblem } from "../api/problems.ts";
 import { lockName } from "../storage/advisory-lock.ts";
@@ -7,7 +6,8 @@ import type { Storage } from "../storage/storage.ts";
 import type { KnownActor } from "./accounts.ts";
 import { writeAudit, type Actor } from "./audit.ts";
 import { sha256 } from "./derive.ts";
-import { anotherNumber } from "./another-number.ts";
+import { requireLogin } from "./caller.ts";
+import { endLogins } from "./end-logins.ts";
 import type { Lockout } from "./lockout.ts";
 import type { Tokens } from "./jwt.ts";
 import { forgetAddresses, rememberAddress } from "./login-addresses.ts";
@@ -140,9 +140,10 @@ export function createLogins({ storage, passwords, tokens, lockout, initToken }:
       // Changed or reset meanwhile: what was checked is the old one no more.
       if (held.password_hash !== known.password_hash)
         throw new ApiProblem("invalid_credentials", "the password was changed meanwhile: old_password is wrong");
+      await endLogins(trx, caller.userId);
       const changed = await trx
         .updateTable("account")
-        .set({ password_hash: hash, epoch: anotherNumber("epoch"), updated_at: sql<Date>`now()` })
+        .set({ password_hash: hash })
         .where("id", "=", caller.userId)
         .returningAll()
         .executeTakeFirstOrThrow();
@@ -154,13 +155,11 @@ export function createLogins({ storage, passwords, tokens, lockout, initToken }:
     return issue(row);
   }
 
+  /** @throws {ApiProblem} login_required: a key is no login, and ends none */
   async function logOut(actor: KnownActor): Promise<void> {
+    requireLogin(actor.caller);
     await storage.transaction(async (trx) => {
-      await trx
-        .updateTable("account")
-        .set({ epoch: anotherNumber("epoch"), updated_at: sql<Date>`now()` })
-        .where("id", "=", actor.caller.userId)
-        .execute();
+      await endLogins(trx, actor.caller.userId);
       await writeAudit(trx, actor, { action: "logout", subject: `user:${actor.caller.userId}` });
     });
   }

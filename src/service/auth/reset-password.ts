@@ -1,8 +1,7 @@
-import { sql } from "kysely";
 import { ApiProblem } from "../api/problems.ts";
 import type { Storage } from "../storage/storage.ts";
-import { anotherNumber } from "./another-number.ts";
 import { writeAudit } from "./audit.ts";
+import { endLogins } from "./end-logins.ts";
 import { forgetFailures } from "./lockout.ts";
 import { forgetAddresses } from "./login-addresses.ts";
 import { assertGoodPassword, createPasswords } from "./passwords.ts";
@@ -24,12 +23,13 @@ export async function resetPassword(
   return transaction(async (trx) => {
     const row = await trx
       .updateTable("account")
-      .set({ password_hash: hash, epoch: anotherNumber("epoch"), updated_at: sql<Date>`now()` })
+      .set({ password_hash: hash })
       .where("username", "=", username)
       .where("deleted_at", "is", null)
       .returning(["id", "is_enabled"])
       .executeTakeFirst();
     if (row === undefined) throw new ApiProblem("user_not_found", `there is no user ${JSON.stringify(given.username)}`);
+    await endLogins(trx, row.id);
     await forgetFailures(trx, username);
     await forgetAddresses(trx, row.id);
     await writeAudit(

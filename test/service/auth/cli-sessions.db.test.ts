@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
+import { resetPassword } from "../../../src/service/auth/reset-password.ts";
 import { makeUser, testAuth } from "../harness/auth.ts";
 import { ENGINES, shareStorage } from "../harness/storage.ts";
 
@@ -54,6 +55,38 @@ describe.each(ENGINES)("%s", (kind) => {
     await cliSessions.approve(actor, userCode);
     await storage().db.updateTable("account").set(change).where("id", "=", actor.caller.userId).execute();
     await expect(cliSessions.exchange(deviceCode, null)).rejects.toMatchObject({ code: "access_denied" });
+  });
+
+  test.each<
+    [string, (user: Awaited<ReturnType<typeof makeUser>>, auth: ReturnType<typeof testAuth>) => Promise<unknown>]
+  >([
+    ["has logged out", (user, { logins }) => logins.logOut(user)],
+    [
+      "has another password",
+      (user) => resetPassword(storage(), { username: user.caller.username, password: "another one" }),
+    ],
+    [
+      "was given another password",
+      async (user, { accounts }) =>
+        accounts.update(await makeUser(storage(), { role: "superadmin" }), user.caller.userId, {
+          password: "another one",
+        }),
+    ],
+    [
+      "was disabled and enabled again",
+      async (user, { accounts }) => {
+        const root = await makeUser(storage(), { role: "superadmin" });
+        await accounts.update(root, user.caller.userId, { is_enabled: false });
+        await accounts.update(root, user.caller.userId, { is_enabled: true });
+      },
+    ],
+  ])("one approved by a user who %s since gives no key", async (_name, change) => {
+    const auth = testAuth(storage());
+    const actor = await makeUser(storage());
+    const { deviceCode, userCode } = await auth.cliSessions.start("svc", "10.0.0.1");
+    await auth.cliSessions.approve(actor, userCode);
+    await change(actor, auth);
+    await expect(auth.cliSessions.exchange(deviceCode, null)).rejects.toMatchObject({ code: "access_denied" });
   });
 
   test("codes cannot be guessed: ten wrong ones, then none for a minute; what another decided is not there", async () => {

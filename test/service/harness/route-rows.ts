@@ -285,6 +285,6 @@ export async function rowsOf(storage: Storage, world: World): Promise<readonly R
     { route: "GET /api/usage", statuses: OWN_OR_MANAGED, query: `?user_id=${ownerId}` },
     ...(await knowledgeRowsOf(storage, world)),
     // Last: it ends all tokens.
-    { route: "POST /api/auth/logout", statuses: known(200) },
+    { route: "POST /api/auth/logout", statuses: knownByLogin(200) },
   ];
 }

@@ -67,7 +67,11 @@ export const authRoutes: FastifyPluginAsyncZod<{ auth: Auth }> = async (app, { a
     showToken(await logins.changePassword(actorOf(request), request.body)),
   );
 
-  const logout = { tags, summary: "End all of one's tokens", response: { 200: Success, ...refusals() } };
+  const logout = {
+    tags,
+    summary: "End all of one's tokens",
+    response: { 200: Success, ...refusals("login_required") },
+  };
   app.post("/api/auth/logout", { schema: logout }, async (request) => {
     await logins.logOut(actorOf(request));
     return { success: true as const };
