@@ -66,9 +66,12 @@ export async function startWorkers(
     defineThreadDeletion({ ...wiring, onStep: onDeletionStep }),
     ...knowledge.taskKinds(),
   ];
-  await workOnTasks({ storage, kinds, controls: wiring.taskControls, logger }, values.SERVICE_TASK_CONCURRENCY);
+  await workOnTasks(
+    { storage, kinds, controls: wiring.taskControls, logger },
+    { places: values.SERVICE_TASK_CONCURRENCY, turnMs: values.SERVICE_TASK_TURN_MS },
+  );
   const delivering = (id: string, signal: AbortSignal) => deliver({ ...wiring, logger }, id, signal);
-  await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, delivering, () => WEBHOOKS_OF_USER);
+  await storage.jobs.work("webhook", WEBHOOKS_AT_ONCE, delivering, { groupLimit: () => WEBHOOKS_OF_USER });
   await storage.jobs.work("sweep", 1, async () => {
     await deleteExpiredEvents(storage);
     await deleteExpiredLogins(storage);

@@ -83,6 +83,9 @@ export const SettingsSchema = z.object({
     description:
       "Tasks of one process; of one kind one fewer, if there is more than one place; of a user one of a kind",
   }),
+  SERVICE_TASK_TURN_MS: integer(5_000, 0, 3_600_000).meta({
+    description: "How long a task keeps its place while another user's waits for one; then it goes on after theirs",
+  }),
   SERVICE_LEASE_MS: integer(20_000, 10_000, 600_000).meta({
     description: "Silence after which a worker's runs go to another",
   }),

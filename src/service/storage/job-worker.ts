@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextLoop, setTimeout as delay } from "node:timers/promises";
 
 /** A job that this process has claimed. `retryCount` distinguishes its attempts: writes of an earlier one are refused. */
 export interface ClaimedJob {
@@ -12,8 +12,8 @@ export interface ClaimedJob {
 export interface JobSource<Job extends ClaimedJob> {
   /** Claims at most so many, none of these groups. */
   fetch(most: number, except: readonly string[]): Promise<readonly Job[]>;
-  /** The groups of waiting jobs that are parts of these, and these. */
-  listParts(groups: readonly string[]): Promise<readonly string[]>;
+  /** The groups of jobs that wait, each once. */
+  listWaiting(): Promise<readonly string[]>;
   complete(job: Job): Promise<void>;
   /** The handler failed: the job is tried again by its queue's rules. */
   fail(job: Job, error: unknown): Promise<void>;
@@ -26,14 +26,25 @@ export interface JobSource<Job extends ClaimedJob> {
 /** How many jobs of a group run at once in this process. A group `a/b` is a part of `a`: its jobs count for both. */
 export type GroupLimit = (group: string) => number;
 
+/** A job's time in its place, while others wait for one. */
+export interface JobTurn {
+  /**
+   * Whether it is to leave its place: it has had it for its time, and a job of a group that has none could begin there.
+   * Asked between two steps of long work. The handler then ends by throwing; its job goes back to the queue, behind theirs.
+   */
+  isOver(): Promise<boolean>;
+}
+
 export interface JobWorkerOptions<Job extends ClaimedJob> {
   readonly source: JobSource<Job>;
   readonly concurrency: number;
   /** How many of a group run at once here; absent: as many as there are places. */
   readonly groupLimit?: GroupLimit | undefined;
+  /** How long a job keeps its place at least while others wait for one; absent: as long as it takes. */
+  readonly turnMs?: number | undefined;
   /** How often claims are renewed; absent where they last as long as the job may. */
   readonly renewMs?: number | undefined;
-  readonly handler: (job: Job, signal: AbortSignal) => Promise<void>;
+  readonly handler: (job: Job, signal: AbortSignal, turn: JobTurn) => Promise<void>;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -52,18 +63,23 @@ const MOST_CLAIMED = 8;
 
 /** After a failed handler. */
 const REST_MS = 1_000;
+/** Groups whose last place is remembered. */
+const MOST_SERVED = 10_000;
 
 interface Running<Job> {
   readonly job: Job;
   readonly claim: AbortController;
-  readonly done: Promise<void>;
+  readonly beganAt: number;
+  /** Its turn is over: its place is promised to another. */
+  isLeaving: boolean;
+  done: Promise<void>;
 }
 
 /** Begins at once. */
 export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions<Job>): JobWorker {
-  const { source, concurrency, groupLimit, renewMs, handler, onFault } = options;
+  const { source, concurrency, groupLimit, turnMs = Infinity, renewMs, handler, onFault } = options;
   const running = new Map<Job, Running<Job>>();
-  /** Groups that have had a place while others still wait for one: the next place is not theirs. */
+  /** Groups that have had a place, the one that had it last at the end: the next place is not its. */
   const served = new Set<string>();
   const stopping = new AbortController();
   let isHalted = false;
@@ -82,13 +98,17 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
     signalChange();
   }
 
-  async function work(job: Job, claim: AbortController): Promise<void> {
+  async function work(taken: Running<Job>): Promise<void> {
+    const { job, claim } = taken;
     const tooOld = AbortSignal.timeout(job.expireInSeconds * 1_000);
     try {
-      await handler(job, AbortSignal.any([claim.signal, stopping.signal, tooOld]));
+      const signal = AbortSignal.any([claim.signal, stopping.signal, tooOld]);
+      await handler(job, signal, { isOver: () => isTurnOver(taken) });
     } catch (error) {
-      if (stopping.signal.aborted) {
+      if (stopping.signal.aborted || taken.isLeaving) {
         await source.giveBack(job).catch(onFault);
+        // PGlite answers without the event loop: jobs that hand one place to each other would keep it from everything else.
+        await nextLoop();
         return;
       }
       await source.fail(job, error).catch(onFault);
@@ -101,49 +121,89 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
   }
 
   function begin(job: Job): void {
-    const claim = new AbortController();
-    const done = work(job, claim).finally(() => {
+    const taken: Running<Job> = {
+      job,
+      claim: new AbortController(),
+      beganAt: performance.now(),
+      isLeaving: false,
+      done: Promise.resolve(),
+    };
+    running.set(job, taken);
+    taken.done = work(taken).finally(() => {
       running.delete(job);
       if (mayBeMore) wake();
       else signalChange();
     });
-    running.set(job, { job, claim, done });
   }
 
-  /** Their jobs stay in the queue: they take no place from those of others. */
-  function listFullGroups(): string[] {
+  /** How many of each group run, without one of them. */
+  function countGroups(without?: Job): Map<string, number> {
     const counts = new Map<string, number>();
-    for (const { groupId } of running.keys()) {
-      for (const group of wholesOf(groupId)) counts.set(group, (counts.get(group) ?? 0) + 1);
+    for (const job of running.keys()) {
+      if (job === without) continue;
+      for (const group of wholesOf(job.groupId)) counts.set(group, (counts.get(group) ?? 0) + 1);
     }
-    return [...counts].flatMap(([group, count]) => (count >= (groupLimit?.(group) ?? Infinity) ? [group] : []));
+    return counts;
   }
 
-  /** One of a group that has waited longest for a place; of the groups that had one since, only when no other waits. */
-  async function fetchInTurn(full: readonly string[]): Promise<readonly Job[]> {
-    const except = full.length === 0 ? [] : await source.listParts(full);
-    const jobs = await source.fetch(1, [...new Set([...except, ...served])]);
-    if (jobs.length > 0 || served.size === 0) return jobs;
-    served.clear();
-    return source.fetch(1, except);
+  function isFull(group: string, counts: ReadonlyMap<string, number>): boolean {
+    return wholesOf(group).some((whole) => (counts.get(whole) ?? 0) >= (groupLimit?.(whole) ?? Infinity));
+  }
+
+  async function isTurnOver(taken: Running<Job>): Promise<boolean> {
+    if (taken.isLeaving || performance.now() - taken.beganAt < turnMs) return taken.isLeaving;
+    const waiting = await source.listWaiting();
+    const counts = countGroups();
+    /** Those that could begin in this one's place, and in no free one. */
+    const waitFor = ({ job }: Running<Job>): string[] => {
+      const others = countGroups(job);
+      const isBlocked = (group: string): boolean => running.size >= concurrency || isFull(group, counts);
+      return waiting.filter((group) => group !== job.groupId && isBlocked(group) && !isFull(group, others));
+    };
+    const theirs = waitFor(taken);
+    const leaving = [...running.values()].filter((other) => other.isLeaving && waitFor(other).length > 0);
+    taken.isLeaving = theirs.length > leaving.length;
+    return taken.isLeaving;
+  }
+
+  /** One of the group that has waited longest for a place. */
+  async function fetchInTurn(): Promise<readonly Job[]> {
+    const waiting = await source.listWaiting();
+    mayBeMore = waiting.length > 0;
+    const counts = countGroups();
+    const open = waiting.filter((group) => !isFull(group, counts));
+    const unserved = open.filter((group) => !served.has(group));
+    const next = unserved.length > 0 ? unserved : [...served].filter((group) => open.includes(group)).slice(0, 1);
+    if (next.length === 0) return [];
+    return source.fetch(
+      1,
+      waiting.filter((group) => !next.includes(group)),
+    );
+  }
+
+  function noteServed(group: string): void {
+    served.delete(group);
+    served.add(group);
+    const [oldest] = served;
+    if (served.size > MOST_SERVED && oldest !== undefined) served.delete(oldest);
   }
 
   async function takeAll(): Promise<void> {
     for (;;) {
       const free = concurrency - running.size;
-      const full = listFullGroups();
-      mayBeMore = free <= 0 || full.length > 0;
+      mayBeMore = free <= 0;
       if (free <= 0 || isHalted) return;
       // One by one where groups have limits: what is claimed together may be of one group.
       const most = groupLimit === undefined ? Math.min(MOST_CLAIMED, free) : 1;
-      const jobs = groupLimit === undefined ? await source.fetch(most, []) : await fetchInTurn(full);
+      const jobs = groupLimit === undefined ? await source.fetch(most, []) : await fetchInTurn();
       for (const job of jobs) {
+        const { groupId } = job;
         // Of a group that was not there when the groups were listed.
-        if (wholesOf(job.groupId).some((group) => full.includes(group))) {
+        if (typeof groupId === "string" && isFull(groupId, countGroups())) {
           await source.giveBack(job);
           continue;
         }
-        if (typeof job.groupId === "string") served.add(job.groupId);
+        if (typeof groupId === "string") noteServed(groupId);
         begin(job);
       }
       if (jobs.length < most) return;

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { catchUpWithClock } from "./clock-back.ts";
 import { watchDueJobs } from "./due-jobs.ts";
 import type { Engine } from "./engine.ts";
-import { startJobWorker, type GroupLimit, type JobSource, type JobWorker } from "./job-worker.ts";
+import { startJobWorker, type GroupLimit, type JobSource, type JobTurn, type JobWorker } from "./job-worker.ts";
 import type { Transaction, TransactionScope } from "./transaction.ts";
 
 /** The queues there are. A job is a hint that a row of this id has work. Law: the row is the truth. */
@@ -22,7 +22,14 @@ export interface QueueLoad {
 }
 
 /** Works on one row. Resolves when the row needs no more work; throws to be given the job again. */
-export type JobHandler = (id: string, signal: AbortSignal) => Promise<void>;
+export type JobHandler = (id: string, signal: AbortSignal, turn: JobTurn) => Promise<void>;
+
+/** How the places of one process are shared. */
+export interface Sharing {
+  readonly groupLimit: GroupLimit;
+  /** How long a job keeps its place at least while others wait for one; absent: as long as it takes. */
+  readonly turnMs?: number;
+}
 
 /** Hints that rows have work; no room sees what carries them. */
 export interface Jobs {
@@ -37,7 +44,7 @@ export interface Jobs {
   /** Asks for a sweep: one in each 30 s in the whole cluster. */
   requestSweep(): Promise<void>;
   /** Takes jobs until `stop`. The signal aborts when the claim is lost, the job is too old, or the process stops. */
-  work(queue: QueueName, concurrency: number, handler: JobHandler, groupLimit?: GroupLimit): Promise<void>;
+  work(queue: QueueName, concurrency: number, handler: JobHandler, sharing?: Sharing): Promise<void>;
   /** What waits in each queue of the whole cluster, and how long its oldest job has been due. */
   load(): Promise<readonly QueueLoad[]>;
   /** Takes no more jobs, aborts the running ones and gives them back, so that another process has them at once. */
@@ -123,15 +130,15 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
         logger.warn({ jobs: moved }, "the database's clock went back: jobs of the future were moved to now");
       await boss.send("sweep", {}, { singletonSeconds: SWEEP_SECONDS });
     },
-    async work(queue, concurrency, handler, groupLimit) {
+    async work(queue, concurrency, handler, sharing) {
       scope.assertOutside();
       if (workers.has(queue)) throw new Error(`this process works on "${queue}" already`);
       const worker = startJobWorker({
         source: jobSource(engine, boss, queue),
         concurrency,
-        groupLimit,
+        ...sharing,
         renewMs: isLeased(queue) ? options.leaseMs / 4 : undefined,
-        handler: (job, signal) => handler(job.data.id ?? job.id, signal),
+        handler: (job, signal, turn) => handler(job.data.id ?? job.id, signal, turn),
         onFault,
       });
       workers.set(queue, worker);
@@ -185,11 +192,11 @@ type QueuedJob = Job<{ id?: string }>;
 function jobSource(engine: Engine, boss: PgBoss, queue: QueueName): JobSource<QueuedJob> {
   return {
     fetch: (most, except) => boss.fetch<{ id?: string }>(queue, { batchSize: most, ignoreGroups: [...except] }),
-    async listParts(groups) {
+    async listWaiting() {
       const { rows } = await sql<{ group_id: string }>`
-        select distinct group_id from ${sql.id(SCHEMA, "job")} where name = ${queue} and state < 'active'
-        and split_part(group_id, '/', 1) = any(${[...groups]}::text[])`.execute(engine.db);
-      return [...new Set([...groups, ...rows.map(({ group_id: group }) => group)])];
+        select distinct coalesce(group_id, '') as group_id from ${sql.id(SCHEMA, "job")}
+        where name = ${queue} and state < 'active' and start_after <= now()`.execute(engine.db);
+      return rows.map(({ group_id: group }) => group);
     },
     async complete(job) {
       await boss.complete(queue, job);
@@ -198,7 +205,7 @@ function jobSource(engine: Engine, boss: PgBoss, queue: QueueName): JobSource<Qu
       await boss.fail(queue, job, error instanceof Error ? { message: error.message } : {});
     },
     async giveBack(job) {
-      await boss.fail(queue, job, { message: "the process that had this job stopped" });
+      await boss.fail(queue, job, { message: "the process that had this job stopped, or gave its place to another" });
       // Another process need not wait for its next look.
       await sql`select pg_notify(${CHANNEL}, ${queue})`.execute(engine.db);
     },

@@ -1,8 +1,9 @@
 import type { Logger } from "pino";
+import type { JobTurn } from "../storage/job-worker.ts";
 import type { Storage } from "../storage/storage.ts";
 import { claimTask, endTask, handOverTask, lockOwned, writeProgress, type TaskEnd } from "./claim.ts";
 import type { AnyTaskKind } from "./define-task.ts";
-import { TaskCancelled, TaskFailure, TaskOwnershipLost } from "./failures.ts";
+import { TaskCancelled, TaskFailure, TaskOwnershipLost, TaskTurnOver } from "./failures.ts";
 import type { TaskRow } from "./start-task.ts";
 import type { TaskControls } from "./task-controls.ts";
 
@@ -14,13 +15,13 @@ export interface TaskWorkerOptions {
 }
 
 /** Works on a task until it has ended. @throws when another attempt has to go on */
-export type AttemptTask = (taskId: string, signal: AbortSignal) => Promise<void>;
+export type AttemptTask = (taskId: string, signal: AbortSignal, turn: JobTurn) => Promise<void>;
 
 /** Attempts at tasks of these kinds. How many run at once is the caller's to limit, as `workOnTasks` does. */
 export function createAttempts(options: TaskWorkerOptions): AttemptTask {
   const { storage, logger } = options;
   const kinds = new Map(options.kinds.map((kind) => [kind.kind, kind]));
-  return async (taskId, signal) => {
+  return async (taskId, signal, turn) => {
     const row = await storage.db.selectFrom("task").select("kind").where("id", "=", taskId).executeTakeFirst();
     if (row === undefined) return;
     const kind = kinds.get(row.kind);
@@ -29,15 +30,14 @@ export function createAttempts(options: TaskWorkerOptions): AttemptTask {
       logger.warn({ taskId, kind: row.kind }, "task kind unknown here");
       return;
     }
-    await attempt(options, kind, taskId, signal);
+    await attempt(options, kind, { taskId, signal, turn });
   };
 }
 
 async function attempt(
   options: TaskWorkerOptions,
   kind: AnyTaskKind,
-  taskId: string,
-  signal: AbortSignal,
+  { taskId, signal, turn }: { taskId: string; signal: AbortSignal; turn: JobTurn },
 ): Promise<void> {
   const { storage, controls } = options;
   const row = await claimTask(storage, taskId);
@@ -65,6 +65,7 @@ async function attempt(
         const answer = await writeProgress(storage, owner, { percent, message, checkpoint }).catch(noteLost);
         if (answer.isCancelRequested) stops.cancelled.abort(new TaskCancelled());
       },
+      isTurnOver: () => turn.isOver(),
       transaction: (fn) =>
         storage
           .transaction(async (trx) => {
@@ -104,7 +105,7 @@ async function settle(
     });
     return;
   }
-  if (stops.worker.aborted) await handOverTask(storage, owner);
+  if (stops.worker.aborted || fault instanceof TaskTurnOver) await handOverTask(storage, owner);
   else
     logger.error({ err: fault, taskId: row.id, kind: row.kind, attempt: row.attempt }, "an attempt at a task failed");
   throw fault;

@@ -19,6 +19,11 @@ export interface TaskContext<Payload, Checkpoint> {
    * @throws {TaskOwnershipLost}
    */
   progress(percent: number, message: string, checkpoint?: Checkpoint): Promise<void>;
+  /**
+   * Whether another user's task waits for this place. Asked between two steps of long work: the handler then throws
+   * `TaskTurnOver`, and the task goes on from its checkpoint when it has a place again.
+   */
+  isTurnOver(): Promise<boolean>;
   /** A transaction that fails unless the task is still this attempt's. @throws {TaskOwnershipLost} */
   transaction<T>(fn: (trx: Transaction) => Promise<T>): Promise<T>;
 }
@@ -70,6 +75,7 @@ export function defineTask<Payload, Result, Checkpoint>(
         payload: payload.data,
         checkpoint: checkpoint.data,
         signal: context.signal,
+        isTurnOver: () => context.isTurnOver(),
         progress: (percent, message, next) => context.progress(percent, message, next),
         transaction: (fn) => context.transaction(fn),
       });

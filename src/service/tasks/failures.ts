@@ -26,3 +26,11 @@ export class TaskOwnershipLost extends Error {
     this.name = "TaskOwnershipLost";
   }
 }
+
+/** Thrown by a handler that has stopped where the next attempt goes on: another task waits for its place. */
+export class TaskTurnOver extends Error {
+  constructor() {
+    super("another task waits for this place");
+    this.name = "TaskTurnOver";
+  }
+}

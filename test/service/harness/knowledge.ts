@@ -51,7 +51,7 @@ export async function openDesk(storage: Storage, options: KnowledgeOverrides = {
   const logger = pino({ level: process.env["SVC_TEST_LOG"] ?? "silent" });
   const controls = await createTaskControls(storage, logger);
   onTestFinished(() => controls.close());
-  await workOnTasks({ storage, kinds: knowledge.taskKinds(), controls, logger }, 2);
+  await workOnTasks({ storage, kinds: knowledge.taskKinds(), controls, logger }, { places: 2, turnMs: 0 });
   const ask = (method: "GET" | "POST" | "PUT" | "DELETE", url: string, body?: unknown, more: Call = {}) =>
     call(app, method, url, body, { token: admin.token, ...more });
   const made = await ask("POST", "/api/knowledge/databases", { name: `kb ${crypto.randomUUID()}` });

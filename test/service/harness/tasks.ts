@@ -35,7 +35,7 @@ export function countTask(
 export async function work(storage: Storage, ...kinds: AnyTaskKind[]): Promise<void> {
   const controls = await createTaskControls(storage, logger);
   onTestFinished(() => controls.close());
-  await workOnTasks({ storage, kinds, controls, logger }, 4);
+  await workOnTasks({ storage, kinds, controls, logger }, { places: 4, turnMs: 5_000 });
 }
 
 /** Starts a task of three. */

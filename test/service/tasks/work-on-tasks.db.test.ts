@@ -1,5 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { json } from "../../../src/service/storage/storable.ts";
+import { TaskTurnOver } from "../../../src/service/tasks/failures.ts";
 import { ensureTaskJobs } from "../../../src/service/tasks/sweep.ts";
 import { createTaskControls } from "../../../src/service/tasks/task-controls.ts";
 import { workOnTasks } from "../../../src/service/tasks/work-on-tasks.ts";
@@ -27,7 +29,7 @@ describe.each(ENGINES)("%s", (engine) => {
     const crowd = [];
     for (let each = 0; each < 12; each += 1) crowd.push(await start(storage, crowded));
     const { id } = await start(storage, other);
-    await workOnTasks({ storage, kinds, controls, logger }, 3);
+    await workOnTasks({ storage, kinds, controls, logger }, { places: 3, turnMs: 5_000 });
     expect(await ended(storage, id)).toMatchObject({ kind: "other", status: "success", result: 2 });
     await waitFor("its own places to be taken", () => now === 2);
     resolve();
@@ -74,9 +76,59 @@ describe.each(ENGINES)("%s", (engine) => {
     }
     const controls = await createTaskControls(storage, logger);
     onTestFinished(() => controls.close());
-    await workOnTasks({ storage, kinds: [kind], controls, logger }, 1);
+    await workOnTasks({ storage, kinds: [kind], controls, logger }, { places: 1, turnMs: 5_000 });
     for (const id of names.keys()) expect(await ended(storage, id)).toMatchObject({ status: "success" });
     expect(order).toEqual(["first", "second", "third", "first", "second", "first"]);
+  });
+
+  test("tasks that hold all places hand them over, each once: another user's is done, then they go on", async () => {
+    const storage = await freshStorage(engine);
+    const [user, order] = [new Map<string, number>(), new Array<number>()];
+    let isOpen = false;
+    const kind = countTask(async ({ taskId, checkpoint, progress, isTurnOver, signal }) => {
+      order.push(user.get(taskId) ?? 0);
+      if (user.get(taskId) === LAST) return 5;
+      await progress(10, "on", { done: (checkpoint?.done ?? 0) + 1 });
+      while (!isOpen) {
+        if (await isTurnOver()) throw new TaskTurnOver();
+        await delay(5, undefined, { signal });
+      }
+      return checkpoint?.done ?? 0;
+    });
+    const LAST = 5;
+    const tasks = [];
+    for (let each = 1; each <= LAST; each += 1) {
+      const { caller } = await makeUser(storage, {});
+      const { id } = await start(storage, kind, { userId: caller.userId });
+      user.set(id, each);
+      tasks.push(id);
+    }
+    const controls = await createTaskControls(storage, logger);
+    onTestFinished(() => controls.close());
+    await workOnTasks({ storage, kinds: [kind], controls, logger }, { places: 4, turnMs: 0 });
+    expect(await ended(storage, tasks[LAST - 1] ?? "")).toMatchObject({ status: "success", result: 5 });
+    // Three places of the kind: the fourth waits like the fifth, and has its turn before anyone has a second one.
+    expect(order.slice(0, LAST)).toEqual([1, 2, 3, 4, 5]);
+    isOpen = true;
+    for (const id of tasks) expect(await ended(storage, id)).toMatchObject({ status: "success" });
+  });
+
+  test("a user's own tasks that wait end no turn, nor does a turn end that nobody waits for", async () => {
+    const storage = await freshStorage(engine);
+    const { caller } = await makeUser(storage, {});
+    let attempts = 0;
+    const kind = countTask(async ({ isTurnOver, attempt }) => {
+      attempts += 1;
+      for (let each = 0; each < 20; each += 1) if (await isTurnOver()) throw new TaskTurnOver();
+      return attempt;
+    });
+    const own = [];
+    for (let each = 0; each < 3; each += 1) own.push(await start(storage, kind, { userId: caller.userId }));
+    const controls = await createTaskControls(storage, logger);
+    onTestFinished(() => controls.close());
+    await workOnTasks({ storage, kinds: [kind], controls, logger }, { places: 4, turnMs: 0 });
+    for (const { id } of own) expect(await ended(storage, id)).toMatchObject({ status: "success", result: 1 });
+    expect(attempts).toBe(3);
   });
 
   test("a kind that is full of some users' tasks takes none of others, and leaves its place to other kinds", async () => {
@@ -98,7 +150,7 @@ describe.each(ENGINES)("%s", (engine) => {
     const { id } = await start(storage, other);
     const controls = await createTaskControls(storage, logger);
     onTestFinished(() => controls.close());
-    await workOnTasks({ storage, kinds: [crowded, other], controls, logger }, 3);
+    await workOnTasks({ storage, kinds: [crowded, other], controls, logger }, { places: 3, turnMs: 5_000 });
     expect(await ended(storage, id)).toMatchObject({ kind: "other", status: "success" });
     await waitFor("its own places to be taken", () => now === 2);
     resolve();

@@ -1,4 +1,5 @@
 import type { TaskContext } from "../../tasks/define-task.ts";
+import { TaskTurnOver } from "../../tasks/failures.ts";
 import { deleteChunks, dropPartitions } from "../partitions.ts";
 import type { DeletePayload } from "../work/task-kinds.ts";
 import type { KnowledgeWorker } from "../work/worker-context.ts";
@@ -53,6 +54,7 @@ export async function deleteBase({ storage, objects, onStep }: KnowledgeWorker, 
     onStep?.("delete.rows", kbId);
     files += rows.length;
     await context.progress(0, `${files} files deleted`, { files });
+    if (await context.isTurnOver()) throw new TaskTurnOver();
   }
   const uploads = await storage.db
     .selectFrom("knowledge_upload")
@@ -87,5 +89,6 @@ export async function deleteChunksOf(
     if (deleted === 0) return { files: fileIds.length };
     chunks += deleted;
     await context.progress(0, `${chunks} chunks deleted`, { files: chunks });
+    if (await context.isTurnOver()) throw new TaskTurnOver();
   }
 }

@@ -1,12 +1,13 @@
 import PQueue from "p-queue";
 import { z } from "zod";
-import type { Transaction } from "../../storage/transaction.ts";
+import type { Queries, Transaction } from "../../storage/transaction.ts";
 import type { TaskContext } from "../../tasks/define-task.ts";
+import { TaskTurnOver } from "../../tasks/failures.ts";
 import type { FileRow } from "../files/file-view.ts";
 import type { PageProgress } from "../parse/parser.ts";
 import type { ClaimedWork } from "../parse/run.ts";
 import { claimFile, releaseFile, renewLease, type ClaimOwner } from "../claims.ts";
-import type { Work } from "../states.ts";
+import { WORK, type Work } from "../states.ts";
 import type { KnowledgeFileStatus } from "../../storage/knowledge-tables.ts";
 import type { KnowledgeWorker } from "./worker-context.ts";
 
@@ -55,7 +56,7 @@ export interface Visit {
 
 type Context = Pick<
   TaskContext<unknown, Checkpoint>,
-  "taskId" | "attempt" | "checkpoint" | "signal" | "progress" | "transaction"
+  "taskId" | "attempt" | "checkpoint" | "signal" | "progress" | "isTurnOver" | "transaction"
 >;
 
 /**
@@ -63,7 +64,8 @@ type Context = Pick<
  *
  * A file that another task holds, or whose state has moved, is skipped; one that this task has finished in an earlier
  * attempt is counted and not done again. On cancel and shutdown what is claimed goes back to where it came from. Any other
- * fault leaves the claims to the next attempt, so that a file that always ends its worker is put aside in time.
+ * fault leaves the claims to the next attempt, so that a file that always ends its worker is put aside in time. Between files
+ * the task hands its place over where another user's waits for it.
  */
 export async function visitFiles(worker: KnowledgeWorker, context: Context, visit: Visit): Promise<VisitResult> {
   const owner: ClaimOwner = { taskId: context.taskId, attempt: context.attempt };
@@ -134,14 +136,31 @@ export async function visitFiles(worker: KnowledgeWorker, context: Context, visi
     }
   }
 
+  let isBegun = false;
+  let isTurnOver = false;
+  async function visitInTurn(fileId: string): Promise<void> {
+    // Not before the first, or a task that hands over again and again would never get on.
+    isTurnOver ||= isBegun && (await context.isTurnOver());
+    if (isTurnOver) return;
+    isBegun = true;
+    await visitOne(fileId);
+  }
+
+  const finished = context.attempt > 1 ? await readFinished(worker.storage.db, visit, owner.taskId) : NONE;
   const places = new PQueue({ concurrency: worker.filesAtOnce });
   const faults: unknown[] = [];
   try {
     for await (const fileId of visit.fileIds(() => places.onIdle())) {
+      const row = finished.get(fileId);
+      if (row !== undefined) {
+        count(result, visit.stages, fileId, row, row.filename);
+        await notes.visited();
+        continue;
+      }
       await places.onSizeLessThan(1);
-      if (signal.aborted) break;
+      if (signal.aborted || isTurnOver) break;
       places
-        .add(() => visitOne(fileId))
+        .add(() => visitInTurn(fileId))
         .catch((error: unknown) => {
           faults.push(error);
           failing.abort(error);
@@ -154,14 +173,39 @@ export async function visitFiles(worker: KnowledgeWorker, context: Context, visi
   }
   context.signal.throwIfAborted();
   if (faults.length > 0) throw faults[0];
+  if (isTurnOver) throw new TaskTurnOver();
   return { ...result, total: notes.visitedFiles() };
+}
+
+type Finished = Pick<FileRow, "id" | "filename" | "status" | "error">;
+
+const NONE: ReadonlyMap<string, Finished> = new Map();
+
+/** What earlier attempts of this task have finished, all in one query: each of thousands by itself would take longer than a turn. */
+async function readFinished(
+  db: Queries,
+  { kbId, stages }: Visit,
+  taskId: string,
+): Promise<ReadonlyMap<string, Finished>> {
+  const rows = await db
+    .selectFrom("knowledge_file")
+    .select(["id", "filename", "status", "error", "parsed_by", "indexed_by"])
+    .where("kb_id", "=", kbId)
+    .where("claim_task", "is", null)
+    .where((where) => where.or([where("parsed_by", "=", taskId), where("indexed_by", "=", taskId)]))
+    .execute();
+  const isFinished = (row: (typeof rows)[number]): boolean => {
+    const next = stages.find(({ work }) => row[WORK[work].by] !== taskId || row.error !== null);
+    return next === undefined || row[WORK[next.work].by] === taskId;
+  };
+  return new Map(rows.filter(isFinished).map((row) => [row.id, row]));
 }
 
 function count(
   result: VisitResult,
   stages: readonly Stage[],
   fileId: string,
-  row: FileRow | undefined,
+  row: Finished | undefined,
   filename: string | undefined,
 ): void {
   if (row === undefined) result.skipped += 1;

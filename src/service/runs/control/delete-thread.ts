@@ -9,6 +9,7 @@ import type { Storage } from "../../storage/storage.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import { defineTask, type AnyTaskKind, type TaskContext } from "../../tasks/define-task.ts";
 import { startTask } from "../../tasks/start-task.ts";
+import { TaskTurnOver } from "../../tasks/failures.ts";
 import { lockThread, type ThreadRow } from "../../threads/threads.ts";
 import { findBlocking, notifyRequests, type RequestInput } from "../rows.ts";
 
@@ -118,7 +119,7 @@ export function defineThreadDeletion(options: ThreadDeletionOptions): AnyTaskKin
 
 async function purge(
   { storage, sandboxes, onStep }: ThreadDeletionOptions,
-  { payload, checkpoint, signal, progress, transaction }: TaskContext<Payload, Checkpoint>,
+  { payload, checkpoint, signal, progress, isTurnOver, transaction }: TaskContext<Payload, Checkpoint>,
 ): Promise<{ runs: number }> {
   const thread = await storage.db
     .selectFrom("thread")
@@ -147,6 +148,7 @@ async function purge(
     if (removed === 0) break;
     runs += removed;
     await progress(50, `${runs} runs removed`);
+    if (await isTurnOver()) throw new TaskTurnOver();
   }
   await transaction(async (trx) => {
     // Its request ids stay taken: what was run once never runs again.

@@ -75,7 +75,7 @@ export async function withKnowledge<T>(
     const knowledge = await makeKnowledge(storage, objects, { parser, limits, embedder });
     const controls = await createTaskControls(storage, logger);
     try {
-      await workOnTasks({ storage, kinds: knowledge.taskKinds(), controls, logger }, 4);
+      await workOnTasks({ storage, kinds: knowledge.taskKinds(), controls, logger }, { places: 4, turnMs: 5_000 });
       return await use(await setUp({ engine, storage, database, knowledge, directory }));
     } finally {
       await controls.close();
