@@ -134,6 +134,37 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     // The service itself, and what it is to the HTTP room.
     "",
   ],
+  "src/service/runs/": [
+    // The rows of requests and runs, and every move of them: the only writers of a status.
+    "state/",
+    "read/",
+    "submit/",
+    // A person's cancels, promotions and deletions.
+    "control/",
+    // A run's way through turnd.
+    "work/",
+    // The service itself.
+    "",
+  ],
+  "src/service/knowledge/": [
+    // The rows of bases and files, and every move of a file.
+    "state/",
+    // Markdown to chunks, in the parser's process too.
+    "indexing/",
+    "parse/",
+    "models/",
+    "lexical/",
+    "vectors/",
+    // Content of other services, ranked as one's own.
+    "connectors/",
+    "files/",
+    "bases/",
+    "query/",
+    "uploads/",
+    // What is done to files by tasks.
+    "work/",
+    "",
+  ],
   "src/daemon/process/": [
     "exhausted.ts",
     "run-as.ts",
@@ -231,6 +262,14 @@ test.each(Object.entries(LAYERS))("within %s imports go one way", (room, layers)
   expect(within.length).toBeGreaterThan(10);
   expect(within.filter(({ from, to }) => layerOf(to) > layerOf(from) || layerOf(from) === -1)).toEqual([]);
   expect(layers.filter((layer) => !files.some((file) => file.startsWith(`${room}${layer}`)))).toEqual([]);
+});
+
+test("the status of a run or a request is written in one room only", () => {
+  const writers = findWritten(
+    /insertInto\("run(_request)?"\)|updateTable\("run(_request)?"\)\s*\.set\(\{(?:[^{}]|\{[^{}]*\})*\bstatus\b/,
+  );
+  expect(writers.length).toBeGreaterThan(3);
+  expect(writers.filter((file) => !file.startsWith("src/service/runs/state/"))).toEqual([]);
 });
 
 test("protocol, executors and the service's api import nothing that has an effect", () => {

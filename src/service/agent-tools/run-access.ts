@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Manifest } from "../agents/manifest.ts";
-import type { Caller } from "../auth/caller.ts";
+import { credentialOf, type Caller } from "../auth/caller.ts";
 import { runOfToken } from "../auth/derive.ts";
 import type { Storage } from "../storage/storage.ts";
 
@@ -38,7 +38,9 @@ export async function readAccess(
     .selectFrom("run")
     .innerJoin("account", "account.id", "run.user_id")
     .innerJoin("manifest", "manifest.digest", "run.manifest_digest")
+    .innerJoin("run_request", "run_request.pk", "run.request_pk")
     .select(["account.id", "account.username", "account.role", "account.department_id", "manifest.body"])
+    .select("run_request.api_key_id")
     .where("run.id", "=", runId)
     .where("run.status", "=", "running")
     .where("account.is_enabled", "=", true)
@@ -48,7 +50,7 @@ export async function readAccess(
   const { id, username, role, department_id: departmentId, body } = row;
   return {
     runId,
-    caller: { userId: id, username, role, departmentId, credential: { type: "jwt" } },
+    caller: { userId: id, username, role, departmentId, credential: credentialOf(row.api_key_id) },
     knowledgeBases: Manifest.parse(body).knowledge_bases ?? [],
   };
 }

@@ -1,5 +1,5 @@
 import type { ExternalFiles, Found, Opened, Retrieved } from "../api/knowledge-queries.ts";
-import type { BaseRow } from "../knowledge/access.ts";
+import type { BaseRow } from "../knowledge/state/access.ts";
 
 /** Answers as a model reads them best: short lines of text, with the ids that the next call needs. */
 export function showFiles({ files, total, offset, has_more: hasMore }: ExternalFiles): string {

@@ -27,6 +27,8 @@ export const RunStatus = z
   .enum(["pending", "running", "cancel_requested", "completed", "failed", "cancelled", "interrupted"])
   .meta({ id: "RunStatus" });
 export type RunStatus = z.infer<typeof RunStatus>;
+/** A run that has not ended. */
+export const OPEN_RUN_STATUSES = ["pending", "running", "cancel_requested"] as const satisfies readonly RunStatus[];
 export const RequestStatus = z
   .enum(["queued", "dispatched", "rejected", "cancelled", "failed"])
   .meta({ id: "RequestStatus" });

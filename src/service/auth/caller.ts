@@ -10,6 +10,11 @@ export interface Caller {
   readonly credential: { readonly type: "jwt" } | { readonly type: "api_key"; readonly id: number };
 }
 
+/** The credential that a request came with, by its row: what a key may not do stays forbidden to what it has queued. */
+export function credentialOf(apiKeyId: number | null): Caller["credential"] {
+  return apiKeyId === null ? { type: "jwt" } : { type: "api_key", id: apiKeyId };
+}
+
 /** How a caller is named in the audit. */
 export function describeCredential({ credential }: Caller): string {
   return credential.type === "jwt" ? "jwt" : `api_key:${credential.id}`;

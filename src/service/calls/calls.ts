@@ -5,12 +5,12 @@ import type { RunEvent } from "../api/events.ts";
 import { ApiProblem, InputProblem } from "../api/problems.ts";
 import type { RunResult } from "../api/runs.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { RunEvents } from "../runs/reading/events.ts";
-import { assertImagesFit, readImage } from "../runs/intake/images.ts";
-import type { Intent, Taken } from "../runs/intake/intent.ts";
+import type { RunEvents } from "../runs/read/events.ts";
+import { assertImagesFit, readImage } from "../runs/submit/images.ts";
+import type { Intent, Taken } from "../runs/submit/intent.ts";
 import type { Runs } from "../runs/runs.ts";
-import { type RunDetails } from "../runs/reading/find-runs.ts";
-import { requestEventsUrl, showResult, streamUrl } from "../runs/reading/run-view.ts";
+import { type RunDetails } from "../runs/read/find-runs.ts";
+import { requestEventsUrl, showResult, streamUrl } from "../runs/read/run-view.ts";
 import { readMessages } from "./messages.ts";
 import { SUMMARY_EVENTS, summarize } from "./trajectory.ts";
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { InputProblem, type FieldError } from "../api/problems.ts";
 import type { AgentCallBody } from "../api/calls.ts";
-import { assertImagesFit, readImage } from "../runs/intake/images.ts";
-import type { RequestInput } from "../runs/rows.ts";
+import { assertImagesFit, readImage } from "../runs/submit/images.ts";
+import type { RequestInput } from "../runs/state/rows.ts";
 import { MAX_INPUT_TEXT_BYTES } from "../../protocol/index.ts";
 
 // Other fields of a part, such as `detail`, are ignored.

@@ -8,7 +8,7 @@ import { createApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { createKnowledge, type Knowledge } from "../knowledge/knowledge.ts";
 import { createParser } from "../knowledge/parse/create-parser.ts";
-import { createRunEvents } from "../runs/reading/events.ts";
+import { createRunEvents } from "../runs/read/events.ts";
 import { createRuns } from "../runs/runs.ts";
 import { createOutbound } from "../outbound/outbound.ts";
 import { openObjectDirectory } from "../storage/object-directory.ts";

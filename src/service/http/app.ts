@@ -5,7 +5,7 @@ import type { AgentTools } from "../agent-tools/agent-tools.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Auth } from "../auth/auth.ts";
 import type { Calls } from "../calls/calls.ts";
-import type { RunEvents } from "../runs/reading/events.ts";
+import type { RunEvents } from "../runs/read/events.ts";
 import type { Runs } from "../runs/runs.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { Threads } from "../threads/threads.ts";

@@ -10,7 +10,7 @@ import { ApiProblem } from "../api/problems.ts";
 import { createBodyLimits, type BodyLimits } from "./body-limits.ts";
 import { registerFormBody } from "./form-body.ts";
 import { registerProblems, sendRoutingError } from "./problem.ts";
-import { traceFields } from "../runs/trace-id.ts";
+import { traceFields } from "../runs/state/trace-id.ts";
 import { readTraceparent } from "../../http-server/traceparent.ts";
 import { compileValidator } from "./validation.ts";
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Role } from "../api/auth.ts";
 import { requireRole } from "../auth/caller.ts";
-import type { BaseRow, Need } from "../knowledge/access.ts";
+import type { BaseRow, Need } from "../knowledge/state/access.ts";
 import type { Knowledge } from "../knowledge/knowledge.ts";
 import { isStorable } from "../storage/storable.ts";
 import { callerOf } from "./callers.ts";

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { QueueLoad } from "../storage/jobs.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { RunTable, SandboxTable } from "../storage/tables.ts";
+import { OPEN_RUN_STATUSES } from "../api/runs.ts";
 
 /** How much there is to do in the whole cluster, as the rows are at this moment. */
 export interface Load {
@@ -15,7 +16,6 @@ export interface Load {
   }[];
 }
 
-const OPEN = ["pending", "running", "cancel_requested"] as const;
 const STATES = ["starting", "ready", "quiescing", "stopped", "failed", "deleting"] as const;
 /** Prometheus gives a scrape 10 s. */
 const ANSWER_MS = 5_000;
@@ -40,7 +40,7 @@ async function read(storage: Storage): Promise<Load> {
   const runs = await storage.db
     .selectFrom("run")
     .select(["status", count])
-    .where("status", "in", OPEN)
+    .where("status", "in", OPEN_RUN_STATUSES)
     .groupBy("status")
     .execute();
   const { count: queuedRequests } = await storage.db
@@ -56,7 +56,10 @@ async function read(storage: Storage): Promise<Load> {
   const kinds = [...new Set(sandboxes.map(({ kind }) => kind))];
   return {
     // What there is none of is 0, not absent: an alert on it would see nothing.
-    openRuns: OPEN.map((status) => ({ status, count: runs.find((row) => row.status === status)?.count ?? 0 })),
+    openRuns: OPEN_RUN_STATUSES.map((status) => ({
+      status,
+      count: runs.find((row) => row.status === status)?.count ?? 0,
+    })),
     queuedRequests,
     jobs: await storage.jobs.load(),
     sandboxes: kinds.flatMap((kind) =>

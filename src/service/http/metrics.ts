@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { RunObserver } from "../runs/ending/observer.ts";
+import type { RunObserver } from "../runs/state/observer.ts";
 import type { Load } from "./load.ts";
 
 /**

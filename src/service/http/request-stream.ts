@@ -1,5 +1,5 @@
-import type { RunEvents } from "../runs/reading/events.ts";
-import { showRequest } from "../runs/reading/request-view.ts";
+import type { RunEvents } from "../runs/read/events.ts";
+import { showRequest } from "../runs/read/request-view.ts";
 import type { RunRequest } from "../api/runs.ts";
 import type { Storage } from "../storage/storage.ts";
 import { viewQueue } from "../threads/queue-view.ts";

@@ -4,11 +4,11 @@ import type { Outbound } from "../outbound/outbound.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AnyTaskKind } from "../tasks/define-task.ts";
-import { listManagedIds, openBase, type BaseRow } from "./access.ts";
+import { listManagedIds, openBase, type BaseRow } from "./state/access.ts";
 import { createBases } from "./bases/bases.ts";
 import { createConnectors } from "./connectors/connectors.ts";
 import type { Credentials } from "./connectors/credentials.ts";
-import { deleteFiles } from "./files/deletion.ts";
+import { deleteFiles } from "./work/delete-files.ts";
 import { createDocuments } from "./uploads/documents.ts";
 import type { Embedder } from "./models/embed.ts";
 import { readFeatures } from "./engines.ts";
@@ -31,7 +31,7 @@ import { createKnowledgeTasks } from "./work/tasks.ts";
 import { createUploads } from "./uploads/uploads.ts";
 import { createExactVectors } from "./vectors/exact.ts";
 import { createPgvector } from "./vectors/pgvector.ts";
-import type { OnKnowledgeStep } from "./work/worker-context.ts";
+import type { OnKnowledgeStep } from "./state/steps.ts";
 
 export interface KnowledgeOptions {
   readonly storage: Storage;

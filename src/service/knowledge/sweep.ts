@@ -3,8 +3,8 @@ import type { Logger } from "pino";
 import type { Objects } from "../storage/objects.ts";
 import type { Storage } from "../storage/storage.ts";
 import { cleanFile } from "./files/clean-file.ts";
-import { findUnnamed } from "./files/deletion.ts";
-import { sweepClaims } from "./claims.ts";
+import { findUnnamed } from "./work/delete-files.ts";
+import { sweepClaims } from "./state/claims.ts";
 
 export interface KnowledgeSweep {
   readonly storage: Storage;

@@ -6,18 +6,18 @@ import type { Caller } from "../auth/caller.ts";
 import type { Storage } from "../storage/storage.ts";
 import { viewQueue } from "../threads/queue-view.ts";
 import { findThread } from "../threads/threads.ts";
-import { cancelRequest, cancelRun } from "./control/cancel.ts";
+import { cancelRequest, cancelRun } from "./state/cancel.ts";
 import { deleteThread } from "./control/delete-thread.ts";
-import type { FinishOptions } from "./ending/finish.ts";
-import { readHistory, type HistoryPage } from "./reading/history.ts";
-import { submit } from "./intake/intake.ts";
-import type { Intent, Taken } from "./intake/intent.ts";
+import type { FinishOptions } from "./state/finish.ts";
+import { readHistory, type HistoryPage } from "./read/history.ts";
+import { submit } from "./submit/intake.ts";
+import type { Intent, Taken } from "./submit/intent.ts";
 import { continueThread, promoteToSteer } from "./control/queue.ts";
-import { readIntent } from "./intake/read-intent.ts";
-import { findBlocking } from "./rows.ts";
-import { findRequest, findRun, listRuns, type RunDetails } from "./reading/find-runs.ts";
-import { showRequest, showSubmission, showWaiting } from "./reading/request-view.ts";
-import { showResult, showRun } from "./reading/run-view.ts";
+import { readIntent } from "./submit/read-intent.ts";
+import { findBlocking } from "./state/rows.ts";
+import { findRequest, findRun, listRuns, type RunDetails } from "./read/find-runs.ts";
+import { showRequest, showSubmission, showWaiting } from "./read/request-view.ts";
+import { showResult, showRun } from "./read/run-view.ts";
 
 export interface RunsOptions {
   readonly storage: Storage;

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { OPEN_RUN_STATUSES } from "../api/runs.ts";
 import type { Storage } from "../storage/storage.ts";
 
 /** Runs of one pass, so that no statement holds the table for long. */
@@ -38,7 +39,7 @@ export async function ensureRunJobs(storage: Storage): Promise<void> {
   const runs = await storage.db
     .selectFrom("run")
     .select("id")
-    .where("status", "in", ["pending", "running", "cancel_requested"])
+    .where("status", "in", OPEN_RUN_STATUSES)
     .where("created_at", "<", sql<Date>`now() - interval '10 seconds'`)
     .execute();
   for (const { id } of runs) await storage.jobs.ensure("run", id);

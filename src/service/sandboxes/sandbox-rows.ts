@@ -6,6 +6,7 @@ import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { SandboxTable } from "../storage/tables.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
+import { OPEN_RUNS } from "../storage/open-runs.ts";
 
 export type SandboxRow = Selectable<SandboxTable>;
 export type SandboxState = SandboxRow["state"];
@@ -38,7 +39,7 @@ const StartFailures = z.object({
 export type StartFailures = z.infer<typeof StartFailures>;
 
 /** What keeps a sandbox: a run of its thread or user that has not ended. */
-const HAS_OPEN_RUN = sql<boolean>`exists (select 1 from run where run.status in ('pending','running','cancel_requested')
+const HAS_OPEN_RUN = sql<boolean>`exists (select 1 from run where run.status in ${OPEN_RUNS}
   and (sandbox.scope_key = 'thread:' || run.thread_pk or sandbox.scope_key = 'user:' || run.user_id))`;
 /** What takes a place among `SERVICE_SANDBOX_MAX`. */
 const ACTIVE: readonly SandboxState[] = ["starting", "ready", "quiescing"];

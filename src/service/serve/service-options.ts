@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Metrics } from "../http/metrics.ts";
-import type { AttemptOptions } from "../runs/attempt/attempt-context.ts";
+import type { AttemptOptions } from "../runs/work/attempt-context.ts";
 import type { KnowledgeWiring } from "./knowledge-wiring.ts";
 import type { ThreadDeletionOptions } from "../runs/control/delete-thread.ts";
 import type { Sandboxes } from "../sandboxes/sandboxes.ts";

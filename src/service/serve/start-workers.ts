@@ -1,13 +1,13 @@
 import type { Metrics } from "../http/metrics.ts";
-import { attemptRun } from "../runs/attempt/attempt.ts";
-import type { AttemptOptions } from "../runs/attempt/attempt-context.ts";
+import { attemptRun } from "../runs/work/attempt.ts";
+import type { AttemptOptions } from "../runs/work/attempt-context.ts";
 import type { Controls } from "../runs/control/controls.ts";
 import type { Knowledge } from "../knowledge/knowledge.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { defineThreadDeletion, ensureThreadDeletions } from "../runs/control/delete-thread.ts";
-import type { FinishOptions } from "../runs/ending/finish.ts";
-import type { ToolServers } from "../runs/attempt/turn-body.ts";
-import { endLeftTurn } from "../runs/ending/left-turn.ts";
+import type { FinishOptions } from "../runs/state/finish.ts";
+import type { ToolServers } from "../runs/work/turn-body.ts";
+import { endLeftTurn } from "../runs/work/left-turn.ts";
 import { deleteExpiredEvents, ensureRunJobs } from "../runs/sweep.ts";
 import { deleteSilentWorkers } from "../runs/workers.ts";
 import { deleteExpiredLogins } from "../auth/sweep.ts";

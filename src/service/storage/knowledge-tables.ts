@@ -44,7 +44,7 @@ export interface KnowledgeUploadTable {
   expires_at: Time;
 }
 
-/** States of a file; `knowledge/states.ts` alone changes them. */
+/** States of a file; `knowledge/state/states.ts` alone changes them. */
 export type KnowledgeFileStatus =
   | "uploaded"
   | "parsing"

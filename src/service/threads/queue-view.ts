@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { QueueView } from "../api/threads.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
+import { OPEN_RUNS } from "../storage/open-runs.ts";
 
 /** A thread's queue, by its rows; nothing else keeps it, so no failure can block it. Law: the queue is strict. */
 export async function viewQueues(
@@ -20,7 +21,7 @@ export async function viewQueues(
     from thread t
     left join lateral (
       select id, status from run where thread_pk = t.pk
-        and (status in ('pending', 'running', 'cancel_requested') or (status = 'interrupted' and released_at is null))
+        and (status in ${OPEN_RUNS} or (status = 'interrupted' and released_at is null))
       limit 1) blocking on true
     left join lateral (
       select status from run where thread_pk = t.pk and ended_at is not null order by ordinal desc limit 1) last on true

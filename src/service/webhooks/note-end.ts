@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { v7 as uuid7 } from "uuid";
-import type { RunRow } from "../runs/rows.ts";
+import type { RunRow } from "../runs/state/rows.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Transaction } from "../storage/transaction.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import type { AttemptStep } from "../../../src/service/runs/attempt/attempt-context.ts";
+import type { AttemptStep } from "../../../src/service/runs/work/attempt-context.ts";
 import type { TestDaemon } from "../../harness/daemon.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { waitFor } from "../../harness/wait-for.ts";

@@ -7,7 +7,7 @@ import type { Storage } from "../../../src/service/storage/storage.ts";
 import { createAgentTools } from "../../../src/service/agent-tools/agent-tools.ts";
 import { createAgents } from "../../../src/service/agents/agents.ts";
 import { createCalls } from "../../../src/service/calls/calls.ts";
-import { createRunEvents } from "../../../src/service/runs/reading/events.ts";
+import { createRunEvents } from "../../../src/service/runs/read/events.ts";
 import { createRuns } from "../../../src/service/runs/runs.ts";
 import { createOutbound } from "../../../src/service/outbound/outbound.ts";
 import { createWebhooks } from "../../../src/service/webhooks/webhooks.ts";

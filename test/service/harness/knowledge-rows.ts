@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { newId } from "../../../src/service/knowledge/new-id.ts";
+import { newId } from "../../../src/service/knowledge/state/new-id.ts";
 import type { Storage } from "../../../src/service/storage/storage.ts";
 import { call } from "./app.ts";
 import { uploadFile } from "./knowledge.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
-import { append } from "../../../src/service/runs/attempt/append.ts";
+import { append } from "../../../src/service/runs/state/append.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { begun, framesOf, idsOf, openStream, reading, refusalOf } from "../harness/run-stream.ts";
 import type { SentEvent } from "../harness/service.ts";

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { createCredentials } from "../../../../src/service/auth/credentials.ts";
 import { sha256 } from "../../../../src/service/auth/derive.ts";
 import { createTokens } from "../../../../src/service/auth/jwt.ts";
-import { append } from "../../../../src/service/runs/attempt/append.ts";
+import { append } from "../../../../src/service/runs/state/append.ts";
 import type { EngineChoice } from "../../../../src/service/storage/engine.ts";
 import { openStorage, type Storage } from "../../../../src/service/storage/storage.ts";
 import { startPostgresCluster } from "../../../../test/service/harness/postgres-cluster.ts";

@@ -17,11 +17,11 @@ import {
   Submission,
   SubmitRunBody,
 } from "../../api/runs.ts";
-import type { RunEvents } from "../../runs/reading/events.ts";
-import type { EventPageResult } from "../../runs/reading/read-page.ts";
-import { requestIdInMeta } from "../../runs/intake/read-intent.ts";
+import type { RunEvents } from "../../runs/read/events.ts";
+import type { EventPageResult } from "../../runs/read/read-page.ts";
+import { requestIdInMeta } from "../../runs/submit/read-intent.ts";
 import type { Runs } from "../../runs/runs.ts";
-import { slim } from "../../runs/reading/slim.ts";
+import { slim } from "../../runs/read/slim.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";

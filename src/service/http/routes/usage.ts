@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { UsageQuery, UsageReport } from "../../api/usage.ts";
-import { reportUsage } from "../../runs/reading/usage-report.ts";
+import { reportUsage } from "../../runs/read/usage-report.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { callerOf } from "../callers.ts";
 import { refusals } from "../refusals.ts";

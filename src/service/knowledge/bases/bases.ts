@@ -14,12 +14,12 @@ import { json } from "../../storage/storable.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { violatedConstraint, type Transaction } from "../../storage/transaction.ts";
 import { startTask } from "../../tasks/start-task.ts";
-import { notFound, type BaseRow } from "../access.ts";
-import { countFiles, showBase, type EngineNames } from "./base-view.ts";
+import { notFound, type BaseRow } from "../state/access.ts";
+import { countFiles, showBase, type EngineNames } from "../state/base-view.ts";
 import type { Lexical } from "../lexical/lexical.ts";
-import { newId } from "../new-id.ts";
-import { createPartitions } from "../partitions.ts";
-import { KINDS } from "../work/task-kinds.ts";
+import { newId } from "../state/new-id.ts";
+import { createPartitions } from "../state/partitions.ts";
+import { KINDS } from "../state/task-kinds.ts";
 
 export interface BasesOptions {
   readonly storage: Storage;
@@ -89,7 +89,10 @@ export function createBases(options: BasesOptions) {
           .returningAll()
           .executeTakeFirstOrThrow(),
       );
-      if (made.kb_type === "local") await createPartitions(trx, made.no, options.lexical);
+      if (made.kb_type === "local") {
+        await createPartitions(trx, made.no);
+        await options.lexical.createIndex(trx, made.no);
+      }
       await writeAudit(trx, actor, {
         action: "knowledge_base.created",
         subject: `knowledge_base:${made.id}`,

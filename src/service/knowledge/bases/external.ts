@@ -3,8 +3,8 @@ import type { ExternalFiles, ExternalFilesQuery, ExternalList } from "../../api/
 import type { Caller } from "../../auth/caller.ts";
 import { canManage, canRead } from "../../auth/scopes.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { BaseRow } from "../access.ts";
-import { containsText } from "../files/files.ts";
+import type { BaseRow } from "../state/access.ts";
+import { containsText } from "../../storage/contains-text.ts";
 
 /** Knowledge bases that a caller may read, by name. */
 export async function listReadable(

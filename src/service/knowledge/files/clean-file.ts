@@ -1,5 +1,5 @@
 import type { Storage } from "../../storage/storage.ts";
-import { deleteChunks } from "../partitions.ts";
+import { deleteChunks } from "../state/partitions.ts";
 
 /** Chunks of one transaction, so that no other statement waits behind a large file. */
 const AT_ONCE = 1_000;

@@ -1,14 +1,15 @@
 import type { Readable } from "node:stream";
-import { sql, type Expression, type SqlBool } from "kysely";
+import { sql } from "kysely";
 import type { ChunkList, FileList, FileListQuery, KnowledgeFile } from "../../api/knowledge-files.ts";
 import { ApiProblem } from "../../api/problems.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
-import type { BaseRow } from "../access.ts";
-import { countFiles } from "../bases/base-view.ts";
-import { showFile, type FileRow } from "./file-view.ts";
-import { chunkTable, vectorTable } from "../partitions.ts";
+import type { BaseRow } from "../state/access.ts";
+import { countFiles } from "../state/base-view.ts";
+import { showFile, type FileRow } from "../state/file-view.ts";
+import { chunkTable, vectorTable } from "../state/partitions.ts";
+import { containsText } from "../../storage/contains-text.ts";
 
 /** Reads file records and what belongs to them. */
 export type Files = ReturnType<typeof createFiles>;
@@ -66,11 +67,6 @@ export function createFiles({ storage, objects }: { storage: Storage; objects: O
       return { chunks: rows, total: file.chunk_count };
     },
   };
-}
-
-/** A part of a text in any case; `%` and `_` mean themselves. */
-export function containsText(column: Expression<unknown>, part: string): Expression<SqlBool> {
-  return sql<boolean>`strpos(lower(${column}), lower(${part})) > 0`;
 }
 
 /** @throws {ApiProblem} file_not_found */

@@ -7,7 +7,7 @@ import { ApiProblem, InputProblem } from "../../api/problems.ts";
 import { createShares } from "../../api/shares.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { BaseRow } from "../access.ts";
+import type { BaseRow } from "../state/access.ts";
 import { findParsed } from "./files.ts";
 import type { Findings, Search } from "./find-lines.ts";
 import type { FindAnswer } from "./find-worker.ts";

@@ -1,7 +1,7 @@
 import type { Opened, OpenQuery } from "../../api/knowledge-queries.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { BaseRow } from "../access.ts";
+import type { BaseRow } from "../state/access.ts";
 import { findParsed } from "./files.ts";
 import { readLines } from "./read-lines.ts";
 

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from "kysely";
 import type { Transaction } from "../../storage/transaction.ts";
-import { chunkTable, chunkTableName } from "../partitions.ts";
+import { chunkTable, chunkTableName } from "../state/partitions.ts";
 import type { Lexical, LexicalHit, LexicalQuery } from "./lexical.ts";
 
 /** Chunks that are read for each one asked for: some are of generations that are not live. */

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from "kysely";
 import type { Storage } from "../../storage/storage.ts";
-import { chunkTable, chunkTableName } from "../partitions.ts";
+import { chunkTable, chunkTableName } from "../state/partitions.ts";
 import { B, inverseFrequency, K1, type Lexical, type LexicalHit, type LexicalQuery } from "./lexical.ts";
 
 /** Chunks whose exact score is computed. */

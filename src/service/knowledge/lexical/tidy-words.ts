@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Logger } from "pino";
 import type { Storage } from "../../storage/storage.ts";
-import { chunkTableName } from "../partitions.ts";
+import { chunkTableName } from "../state/partitions.ts";
 
 /** Chunks that may be counted beside the live ones for ever: a small index is made anew for less. */
 const SMALL = 2_000;

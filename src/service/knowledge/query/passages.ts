@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Storage } from "../../storage/storage.ts";
 import type { Ranked } from "./fuse.ts";
-import { chunkTable } from "../partitions.ts";
+import { chunkTable } from "../state/partitions.ts";
 
 /** A chunk with what is shown of its file. */
 export interface Passage {

@@ -6,10 +6,10 @@ import type { Caller } from "../../auth/caller.ts";
 import { json } from "../../storage/storable.ts";
 import type { Database } from "../../storage/tables.ts";
 import type { Transaction } from "../../storage/transaction.ts";
-import { holdBase, type BaseRow } from "../access.ts";
+import { holdBase, type BaseRow } from "../state/access.ts";
 import { addressOf, objectKeyOf } from "./addresses.ts";
-import type { FileRow } from "../files/file-view.ts";
-import { newId } from "../new-id.ts";
+import type { FileRow } from "../state/file-view.ts";
+import { newId } from "../state/new-id.ts";
 
 /** What is known of an object that an address names. */
 interface NamedObject {

@@ -8,11 +8,11 @@ import { ApiProblem } from "../../api/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { startTask } from "../../tasks/start-task.ts";
-import type { BaseRow } from "../access.ts";
+import type { BaseRow } from "../state/access.ts";
 import { addRecords } from "./add-records.ts";
-import { showFile } from "../files/file-view.ts";
-import { KINDS } from "../work/task-kinds.ts";
-import type { OnKnowledgeStep } from "../work/worker-context.ts";
+import { showFile } from "../state/file-view.ts";
+import { KINDS } from "../state/task-kinds.ts";
+import type { OnKnowledgeStep } from "../state/steps.ts";
 
 /** Makes file records of uploaded objects. */
 export type Documents = ReturnType<typeof createDocuments>;

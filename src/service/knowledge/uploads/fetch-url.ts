@@ -6,7 +6,7 @@ import { OutboundFailed, OutboundRefused } from "../../outbound/errors.ts";
 import type { Outbound, OutboundAnswer } from "../../outbound/outbound.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { BaseRow } from "../access.ts";
+import type { BaseRow } from "../state/access.ts";
 import { checkFilename } from "./file-types.ts";
 import { nameUpload } from "./name-upload.ts";
 import { readPageText } from "./page-text.ts";

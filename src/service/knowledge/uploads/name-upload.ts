@@ -4,7 +4,7 @@ import { ApiProblem } from "../../api/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { StoredObject } from "../../storage/objects.ts";
 import type { Transaction } from "../../storage/transaction.ts";
-import { holdBase, type BaseRow } from "../access.ts";
+import { holdBase, type BaseRow } from "../state/access.ts";
 import { addressOf } from "./addresses.ts";
 
 /** Bytes that are stored and that nothing names yet. */

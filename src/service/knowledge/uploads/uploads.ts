@@ -7,11 +7,11 @@ import { createShares } from "../../api/shares.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { ObjectTooLarge, type Objects, type StoredObject } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";
-import type { BaseRow } from "../access.ts";
+import type { BaseRow } from "../state/access.ts";
 import { checkFilename } from "./file-types.ts";
 import { nameUpload } from "./name-upload.ts";
 import type { SupportedType } from "../parse/parser.ts";
-import type { OnKnowledgeStep } from "../work/worker-context.ts";
+import type { OnKnowledgeStep } from "../state/steps.ts";
 
 export interface UploadsOptions {
   readonly storage: Storage;

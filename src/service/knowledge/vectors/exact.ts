@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Storage } from "../../storage/storage.ts";
-import { chunkTable, vectorTable } from "../partitions.ts";
+import { chunkTable, vectorTable } from "../state/partitions.ts";
 import type { Vectors } from "./vectors.ts";
 
 /** Chunks with vectors that a knowledge base may have without pgvector. */

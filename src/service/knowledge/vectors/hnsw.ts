@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import type { Storage } from "../../storage/storage.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
-import { chunkTable, vectorTable, vectorTableName } from "../partitions.ts";
+import { chunkTable, vectorTable, vectorTableName } from "../state/partitions.ts";
 import type { VectorHit, VectorQuery } from "./vector-query.ts";
 import type { VectorSpace } from "./vector-query.ts";
 

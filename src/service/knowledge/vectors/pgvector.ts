@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { chunkTable, vectorTable } from "../partitions.ts";
+import { chunkTable, vectorTable } from "../state/partitions.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import { canBeIndexed, hasHnsw, makeHnsw, searchHnsw } from "./hnsw.ts";

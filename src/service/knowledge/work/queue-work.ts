@@ -6,9 +6,9 @@ import type { KnowledgeFileStatus } from "../../storage/knowledge-tables.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import { startTask } from "../../tasks/start-task.ts";
-import { holdBase, type BaseRow } from "../access.ts";
-import { statesTaken, type Work } from "../states.ts";
-import { KINDS } from "./task-kinds.ts";
+import { holdBase, type BaseRow } from "../state/access.ts";
+import { statesTaken, type Work } from "../state/states.ts";
+import { KINDS } from "../state/task-kinds.ts";
 
 /** Starts the tasks that parse and index. */
 export type WorkQueue = ReturnType<typeof createWorkQueue>;

@@ -1,7 +1,7 @@
 import { startTask } from "../../tasks/start-task.ts";
 import type { TaskContext } from "../../tasks/define-task.ts";
 import type { Queries } from "../../storage/transaction.ts";
-import { KINDS } from "./task-kinds.ts";
+import { KINDS } from "../state/task-kinds.ts";
 import type { VectorSpace } from "../vectors/vector-query.ts";
 import type { KnowledgeWorker } from "./worker-context.ts";
 

@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 import type { TaskContext } from "../../tasks/define-task.ts";
 import { TaskTurnOver } from "../../tasks/failures.ts";
-import type { FileRow } from "../files/file-view.ts";
+import type { FileRow } from "../state/file-view.ts";
 import type { PageProgress } from "../parse/parser.ts";
-import type { ClaimedWork } from "../parse/run.ts";
-import { claimFile, releaseFile, renewLease, type ClaimOwner } from "../claims.ts";
-import { WORK, type Work } from "../states.ts";
+import type { ClaimedWork } from "./parse-file.ts";
+import { claimFile, releaseFile, renewLease, type ClaimOwner } from "../state/claims.ts";
+import { WORK, type Work } from "../state/states.ts";
 import type { KnowledgeFileStatus } from "../../storage/knowledge-tables.ts";
 import type { KnowledgeWorker } from "./worker-context.ts";
 

@@ -5,28 +5,7 @@ import type { Embedder } from "../models/embed.ts";
 import type { Lexical } from "../lexical/lexical.ts";
 import type { Parser } from "../parse/parser.ts";
 import type { Vectors } from "../vectors/vectors.ts";
-
-/** The points between which a process may end; tests kill it at each of them. */
-export const KNOWLEDGE_STEPS = [
-  "upload.stored",
-  "upload.recorded",
-  "add.recorded",
-  "parse.claimed",
-  "parse.parsed",
-  "parse.stored",
-  "parse.finished",
-  "index.claimed",
-  "index.begun",
-  "index.written",
-  "index.finished",
-  "delete.records",
-  "delete.objects",
-  "delete.rows",
-] as const;
-export type KnowledgeStep = (typeof KNOWLEDGE_STEPS)[number];
-
-/** Called at each step. */
-export type OnKnowledgeStep = (step: KnowledgeStep, id: string) => void;
+import type { OnKnowledgeStep } from "../state/steps.ts";
 
 /** What work on files is done with. */
 export interface KnowledgeWorker {

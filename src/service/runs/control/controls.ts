@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Storage } from "../../storage/storage.ts";
 import { watchControls, type ControlWatch } from "../../storage/watch-controls.ts";
-import type { RequestRow } from "../rows.ts";
+import type { RequestRow } from "../state/rows.ts";
 
 /** The controls that reach an attempt while it runs. May be delivered again. Law: the row is the truth. */
 export interface Controlled {

@@ -11,7 +11,8 @@ import { defineTask, type AnyTaskKind, type TaskContext } from "../../tasks/defi
 import { startTask } from "../../tasks/start-task.ts";
 import { TaskTurnOver } from "../../tasks/failures.ts";
 import { lockThread, type ThreadRow } from "../../threads/threads.ts";
-import { findBlocking, notifyRequests, type RequestInput } from "../rows.ts";
+import { cancelWaiting } from "../state/requests.ts";
+import { findBlocking, notifyRequests, type RequestInput } from "../state/rows.ts";
 
 const Payload = z.strictObject({ thread_pk: z.int() });
 type Payload = z.infer<typeof Payload>;
@@ -55,12 +56,7 @@ export async function deleteThread(storage: Storage, actor: KnownActor, threadId
 }
 
 async function hide(trx: Transaction, pk: number): Promise<void> {
-  await trx
-    .updateTable("run_request")
-    .set({ status: "cancelled", revision: sql<number>`revision + 1`, updated_at: sql<Date>`now()` })
-    .where("thread_pk", "=", pk)
-    .where("status", "=", "queued")
-    .execute();
+  await cancelWaiting(trx, pk);
   await trx
     .updateTable("thread")
     .set({ deleted_at: sql<Date>`now()`, title: "", metadata: json({}), updated_at: sql<Date>`now()` })

@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import { ApiProblem } from "../../api/problems.ts";
 import type { Continued } from "../../api/runs.ts";
 import { writeAudit } from "../../auth/audit.ts";
@@ -6,9 +5,10 @@ import type { KnownActor } from "../../auth/accounts.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { viewQueue } from "../../threads/queue-view.ts";
 import { findThread, lockThread } from "../../threads/threads.ts";
-import { dispatchHead, freezeManifest } from "../intake/dispatch.ts";
-import { findBlocking, lockRequest, notifyControl, notifyRequests, type RequestRow } from "../rows.ts";
-import { assertSteerable } from "../intake/take-ordinary.ts";
+import { dispatchHead, freezeManifest } from "../state/dispatch.ts";
+import { makeSteer } from "../state/requests.ts";
+import { findBlocking, lockRequest, notifyControl, notifyRequests, type RequestRow } from "../state/rows.ts";
+import { assertSteerable } from "../submit/take-ordinary.ts";
 
 /** Makes a waiting request the steer of the run that blocks its thread. Safe to repeat. @throws {ApiProblem} */
 export async function promoteToSteer(storage: Storage, request: RequestRow): Promise<void> {
@@ -29,17 +29,7 @@ export async function promoteToSteer(storage: Storage, request: RequestRow): Pro
       .executeTakeFirst();
     if (other !== undefined) throw new ApiProblem("steer_already_pending", "another steer waits already");
     const digest = await freezeManifest(trx, row);
-    await trx
-      .updateTable("run_request")
-      .set({
-        queue_policy: "steer",
-        steer_target: target.id,
-        manifest_digest: digest,
-        revision: row.revision + 1,
-        updated_at: sql<Date>`now()`,
-      })
-      .where("pk", "=", row.pk)
-      .execute();
+    await makeSteer(trx, row, { targetId: target.id, manifest: digest });
     await notifyControl(trx, target.id);
     await notifyRequests(trx, row.thread_pk);
   });

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import type { Embedder } from "../../../../src/service/knowledge/models/embed.ts";
-import { chunkTable, vectorTable } from "../../../../src/service/knowledge/partitions.ts";
+import { chunkTable, vectorTable } from "../../../../src/service/knowledge/state/partitions.ts";
 import { createPgvector } from "../../../../src/service/knowledge/vectors/pgvector.ts";
 import { waitFor } from "../../../harness/wait-for.ts";
 import { openDesk } from "../../harness/knowledge.ts";

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
 import { deleteOrphans, sweepKnowledge } from "../../../../src/service/knowledge/sweep.ts";
-import { KNOWLEDGE_STEPS, type KnowledgeStep } from "../../../../src/service/knowledge/work/worker-context.ts";
+import { KNOWLEDGE_STEPS, type KnowledgeStep } from "../../../../src/service/knowledge/state/steps.ts";
 import { openObjectDirectory } from "../../../../src/service/storage/object-directory.ts";
 import type { Storage } from "../../../../src/service/storage/storage.ts";
 import { temporaryDirectory } from "../../../harness/temporary.ts";

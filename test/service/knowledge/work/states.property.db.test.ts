@@ -10,8 +10,8 @@ import {
   releaseFile,
   sweepClaims,
   type Claimed,
-} from "../../../../src/service/knowledge/claims.ts";
-import type { Work } from "../../../../src/service/knowledge/states.ts";
+} from "../../../../src/service/knowledge/state/claims.ts";
+import type { Work } from "../../../../src/service/knowledge/state/states.ts";
 import type { KnowledgeFileStatus as Status } from "../../../../src/service/storage/knowledge-tables.ts";
 import { json } from "../../../../src/service/storage/storable.ts";
 import type { Storage } from "../../../../src/service/storage/storage.ts";

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { chunkTableName } from "../../../../../src/service/knowledge/partitions.ts";
+import { chunkTableName } from "../../../../../src/service/knowledge/state/partitions.ts";
 import { tokenize } from "../../../../../src/service/knowledge/indexing/tokens.ts";
 import { openObjectDirectory } from "../../../../../src/service/storage/object-directory.ts";
 import { openEngine } from "../../../../../src/service/storage/engine.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { chunkTable, chunkTableName } from "../../../../../src/service/knowledge/partitions.ts";
+import { chunkTable, chunkTableName } from "../../../../../src/service/knowledge/state/partitions.ts";
 import type { Queries, Transaction } from "../../../../../src/service/storage/transaction.ts";
 import type { KnowledgeStage } from "./stage.ts";
 

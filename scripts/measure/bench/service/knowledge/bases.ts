@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { createPartitions } from "../../../../../src/service/knowledge/partitions.ts";
+import { createPartitions } from "../../../../../src/service/knowledge/state/partitions.ts";
 import { bm25 } from "../../../../../src/service/knowledge/lexical/bm25.ts";
 import { gin } from "../../../../../src/service/knowledge/lexical/gin.ts";
 import type { EngineName } from "../../../soak/service/stage.ts";
@@ -33,7 +33,14 @@ export async function benchBases(engine: EngineName, directory: string): Promise
       made.push(await timed(() => stage.makeBase()));
       // A few are enough: they cost the questions as much as those of knowledge bases.
       if (count % 20 === 0)
-        bare.push(await timed(() => storage.transaction((trx) => createPartitions(trx, FIRST_BARE + count, lexical))));
+        bare.push(
+          await timed(() =>
+            storage.transaction(async (trx) => {
+              await createPartitions(trx, FIRST_BARE + count);
+              await lexical.createIndex(trx, FIRST_BARE + count);
+            }),
+          ),
+        );
     }
     const after = await ask();
     const tables = await sql<{ count: number }>`

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { sql } from "kysely";
-import { chunkTableName } from "../../../../../src/service/knowledge/partitions.ts";
+import { chunkTableName } from "../../../../../src/service/knowledge/state/partitions.ts";
 import { tokenize } from "../../../../../src/service/knowledge/indexing/tokens.ts";
 import type { EngineName } from "../../../soak/service/stage.ts";
 import { percentile, type Figure } from "../../figures.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import type { BaseRow } from "../../../../../src/service/knowledge/access.ts";
+import type { BaseRow } from "../../../../../src/service/knowledge/state/access.ts";
 import type { Embedder } from "../../../../../src/service/knowledge/models/embed.ts";
 import type { Knowledge } from "../../../../../src/service/knowledge/knowledge.ts";
 import { createParser } from "../../../../../src/service/knowledge/parse/create-parser.ts";

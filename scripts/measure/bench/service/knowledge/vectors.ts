@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Embedder } from "../../../../../src/service/knowledge/models/embed.ts";
-import { vectorTable } from "../../../../../src/service/knowledge/partitions.ts";
+import { vectorTable } from "../../../../../src/service/knowledge/state/partitions.ts";
 import { createRandom } from "../../../soak/random.ts";
 import type { EngineName } from "../../../soak/service/stage.ts";
 import { percentile, type Figure } from "../../figures.ts";

@@ -1,0 +1,26 @@
+import type { QueuePolicy } from "../../api/runs.ts";
+import type { ThreadRow } from "../../threads/threads.ts";
+import type { RequestInput, RequestOptions, RequestRow, RunRow } from "../state/rows.ts";
+
+/** What is asked to be run. */
+export interface Intent {
+  readonly source: "chat" | "agent_call" | "evaluation";
+  readonly requestId: string;
+  readonly threadId: string;
+  readonly agentSlug: string;
+  readonly input: RequestInput;
+  readonly options: RequestOptions;
+  readonly queuePolicy: QueuePolicy;
+  /** Makes the thread of this id where it is not there yet. */
+  readonly makesThread: boolean;
+  readonly traceparent?: string | undefined;
+}
+
+/** A request as it is now, with its run once there is one. */
+export interface Taken {
+  readonly request: RequestRow;
+  readonly run: RunRow | undefined;
+  readonly thread: ThreadRow;
+  /** Where it waits, as it was decided; absent where that has to be looked up. */
+  readonly position?: number;
+}
