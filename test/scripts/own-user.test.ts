@@ -82,7 +82,7 @@ test.skipIf(!HAS_OWN_ACCOUNTS)(
     const [, block = ""] = /^ *(useradd --system [^]*?)^ *```/m.exec(await readFile(SECURITY, "utf8")) ?? [];
     const [useradd = "", chown = ""] = block.split("\n").map((line) => line.trim());
     const script = `${useradd}\n${chown.replaceAll("/var/lib/turnd", join(directory, "state"))}`;
-    const [program = "", ...args] = [...machine.through, "bash", "-ec", script];
+    const [program, ...args] = [...machine.through, "bash", "-ec", script];
     await execa(program, args);
     const moved = await startAndRun(machine, directory, {}, kept.session);
     const own = machine.accounts().find(({ name }) => name === OWN_USER);
