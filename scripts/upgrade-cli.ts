@@ -9,13 +9,14 @@ import { provideClis, provideVersion } from "./clis.ts";
 import {
   findUpgradable,
   installElsewhere,
+  isDefault,
   NpmEnded,
   pinVersion,
   resolveVersion,
   UpgradeError,
   VERSIONS,
 } from "./upgrade/candidate.ts";
-import { describeDuration, writeReport, type Report } from "./upgrade/report.ts";
+import { describeDuration, writeReport, type Pin, type Report } from "./upgrade/report.ts";
 import { digestOf, openProgress } from "./upgrade/progress.ts";
 import { runMatrix, runProbe, runScenes, runTests, type StepResult, type Trial } from "./upgrade/steps.ts";
 
@@ -69,9 +70,9 @@ async function main(): Promise<number> {
     const of = JSON.stringify([cli.executor, version, values, digestOf(ROOT, SOURCE)]);
     const progress = await openProgress(directory, of, reachable);
     await chmod(reachable, 0o755);
-    const isPinned = !values["no-pin"];
-    const packages = isPinned ? VERSIONS : join(reachable, "packages");
-    if (isPinned) await pinVersion(cli, version);
+    const pin: Pin = (await isDefault(cli, version)) ? "default" : values["no-pin"] ? "none" : "beside";
+    const packages = pin === "beside" ? VERSIONS : join(reachable, "packages");
+    if (pin === "beside") await pinVersion(cli, version);
     else await installElsewhere(cli, version, packages);
     const owner = isRoot ? CLI_USER : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     const where = { directory: reachable, ...owner };
@@ -85,7 +86,7 @@ async function main(): Promise<number> {
       ["probe", does("probe"), () => runProbe(trial)],
       ["matrix", does("matrix"), () => runMatrix(trial, values.case)],
       ["scenes", does("scenes") && isRoot && values.case.length === 0, () => runScenes(trial)],
-      ["tests", does("tests") && isPinned, () => runTests(trial, values.test)],
+      ["tests", does("tests") && !values["no-pin"], () => runTests(trial, values.test)],
     ];
     const chosen = planned.filter(([, isWanted]) => isWanted);
     const isDone = (name: StepResult["name"]): boolean => progress.steps.some((step) => step.name === name);
@@ -97,7 +98,7 @@ async function main(): Promise<number> {
     // After each step: a run that is killed leaves what it found.
     const keepPage = async (): Promise<Report> => {
       const next = chosen.slice(progress.steps.length).map(([name]) => name);
-      const report = writeReport(trial, progress.steps, isPinned, measured, next);
+      const report = writeReport(trial, progress.steps, pin, measured, next);
       await writeFile(join(directory, "report.txt"), report.text);
       return report;
     };

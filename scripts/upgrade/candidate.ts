@@ -85,6 +85,13 @@ const Manifest = z.object({ optionalDependencies: z.record(z.string(), z.string(
 /** All of it, in the order in which it stands. */
 const Members = z.record(z.string(), z.unknown());
 
+/** Whether the image and `npm start` take a version by default, so that there is nothing to pin. */
+export async function isDefault({ name }: Upgradable, version: string): Promise<boolean> {
+  const manifest = Manifest.parse(JSON.parse(await readFile(join(VERSIONS, "../package.json"), "utf8")));
+  const pinned = manifest.optionalDependencies[`${name}-linux-x64`];
+  return pinned?.replace(/^npm:.*@/, "").replace(/-linux-x64$/, "") === version;
+}
+
 /**
  * Pins a version beside the known ones and installs it. Started again after it was interrupted, it goes on.
  *

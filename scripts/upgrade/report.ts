@@ -9,6 +9,9 @@ export interface Report {
   readonly isBroken: boolean;
 }
 
+/** Where the repository pins a version now: by default, beside the default in `sandbox/versions`, or not at all. */
+export type Pin = "default" | "beside" | "none";
+
 const STEPS = ["probe", "matrix", "scenes", "tests"] as const satisfies readonly StepResult["name"][];
 
 /** Minutes of CLI B on two cores that had other work too; CLI A starts in seconds where CLI B takes a third of one. */
@@ -69,14 +72,13 @@ function readWrong(output: string): readonly string[] {
 /**
  * Lists what is left to decide, in the order of the work.
  *
- * @param isPinned - whether `sandbox/versions` has the version now
  * @param measured - the oldest and the newest version that turnd was measured with
  * @param next - the steps that are still to run; the first of them runs
  */
 export function writeReport(
   trial: Tried,
   steps: readonly StepResult[],
-  isPinned: boolean,
+  pin: Pin,
   measured: readonly [oldest: string, newest: string],
   next: readonly StepResult["name"][] = [],
 ): Report {
@@ -93,9 +95,7 @@ export function writeReport(
     ...(broken.length === 0
       ? [missing.length + next.length === 0 ? "- nothing breaks" : "- nothing breaks in what was run"]
       : ["- what breaks above: docs/upgrading-a-cli.md says how each kind is fixed"]),
-    ...(isPinned
-      ? decisions(cli.executor, version, measured)
-      : [`- whether to pin it: npm run upgrade-cli -- ${cli.executor} ${version}`]),
+    ...decisions(trial, pin, measured),
   ];
   return { text: `${lines.join("\n")}\n`, isBroken: broken.length > 0 };
 }
@@ -115,7 +115,10 @@ function lastLines(text: string): string[] {
   return lines.slice(-LAST_LINES).map((line) => `  ${line.trimEnd()}`);
 }
 
-function decisions(executor: string, version: string, [oldest, newest]: readonly [string, string]): string[] {
+function decisions({ cli, version }: Tried, pin: Pin, [oldest, newest]: readonly [string, string]): string[] {
+  const { executor } = cli;
+  if (pin === "default") return ["- nothing to pin: the image and `npm start` take it by default"];
+  if (pin === "none") return [`- whether to pin it: npm run upgrade-cli -- ${executor} ${version}`];
   const isNewer = compareVersions(version, newest) > 0;
   const isOlder = compareVersions(version, oldest) < 0;
   const range = isNewer ? `${oldest} to ${version}` : `${version} to ${newest}`;
