@@ -32,6 +32,16 @@ export async function awaitExit(child: ChildProcess): Promise<Exit> {
   return exit;
 }
 
+/**
+ * The command line of a CLI that ends with this process, however that ends: one whose provider is gone may ask again for ever.
+ * The system forgets the signal when the user changes, so a `setpriv` that changes it sets it too.
+ */
+export function endingWithParent(command: readonly string[]): [string, ...string[]] {
+  const [first = "", ...rest] = command;
+  const signal = ["--pdeathsig", "KILL"];
+  return first.endsWith("setpriv") ? [first, ...signal, ...rest] : ["/usr/bin/setpriv", ...signal, "--", ...command];
+}
+
 /** The exit code of a recording that was interrupted; anything else that was thrown is thrown on. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof Interrupted) return 130;

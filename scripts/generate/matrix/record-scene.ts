@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { say, type Scenario } from "../../../src/scripted-model/reply.ts";
 import { DEFAULT_SCENARIO } from "../../../src/scripted-model/scenarios.ts";
 import { startScriptedModel, type ScriptedModel } from "../../../src/scripted-model/server.ts";
-import { awaitExit } from "./await-exit.ts";
+import { awaitExit, endingWithParent } from "./await-exit.ts";
 import { leaveRecording, type Played } from "./leave-recording.ts";
 import { childOf, marker, type Places, type Scene, type Stop } from "./scene.ts";
 import { toEnv, writeConfig, type Stage } from "./scene-home.ts";
@@ -108,7 +108,8 @@ async function play(stage: Stage, scene: Scene, set: Set): Promise<Played> {
     openSync(files.stderr, "w"),
   ];
   const isRoot = process.getuid?.() === 0;
-  const [program = "", ...words] = [...(scene.isWorkspaceRemoved === true ? REMOVED : []), stage.cli.binary, ...args];
+  const command = [...(scene.isWorkspaceRemoved === true ? REMOVED : []), stage.cli.binary, ...args];
+  const [program, ...words] = endingWithParent(command);
   const child = spawn(program, words, {
     cwd: places.workspace,
     env: { ...toEnv(base, places, stage), ...fillIn(scene.env ?? {}, stage.cli.binary) },

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { awaitExit } from "./await-exit.ts";
+import { awaitExit, endingWithParent } from "./await-exit.ts";
 import type { Case } from "./provider.ts";
 
 /** One version of a CLI. */
@@ -45,7 +45,8 @@ export async function recordRun(run: Run): Promise<void> {
     openSync(join(directory, "stdout.jsonl"), "w"),
     openSync(join(directory, "stderr.log"), "w"),
   ];
-  const child = spawn(cli.binary, args, {
+  const [program, ...words] = endingWithParent([cli.binary, ...args]);
+  const child = spawn(program, words, {
     cwd: home,
     env: { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: home, TMPDIR: home, ...NO_INTERNET, ...env },
     stdio: files,

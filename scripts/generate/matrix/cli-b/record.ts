@@ -7,7 +7,7 @@ import { cliB } from "../../../../src/daemon/executors/cli-b/adapter.ts";
 import type { CliFeatures } from "../../../../src/daemon/executors/contract/cli-features.ts";
 import { asUser } from "../../../../src/daemon/process/run-as.ts";
 import type { Exit } from "../../../../src/protocol/index.ts";
-import { awaitExit } from "../await-exit.ts";
+import { awaitExit, endingWithParent } from "../await-exit.ts";
 import type { CliBCase, Place } from "./case.ts";
 import { writeLabel } from "./label.ts";
 import type { Reply } from "./replies.ts";
@@ -106,7 +106,7 @@ async function run(
     openSync(join(directory, "stdout.jsonl"), "w"),
     openSync(join(directory, "stderr.log"), "w"),
   ] as const;
-  const [program = "", ...words] = asUser(USER, [...(entry.within ?? []), cli.binary, ...args]);
+  const [program, ...words] = endingWithParent(asUser(USER, [...(entry.within ?? []), cli.binary, ...args]));
   const start = (stdio: readonly (number | "ignore")[]) =>
     spawn(program, words, { cwd: place.workspace, env, stdio: [...stdio] });
   // The rival has the session first.
