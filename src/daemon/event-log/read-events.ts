@@ -30,7 +30,7 @@ const CHUNK_BYTES = 65_536;
  * waits at the end can be given the lines that were just written, which are in the file by then; all who wait are given
  * the same batch.
  *
- * Shape: batches of whole lines, in order; one chunk of the file, or one longer line, is held at a time, so a slow
+ * Gives batches of whole lines, in order. One chunk of the file, or one longer line, is held at a time, so a slow
  * reader costs a chunk, and other readers nothing. Ends quietly when the signal aborts.
  */
 export async function* readEvents(path: string, options: ReadOptions): AsyncGenerator<readonly LoggedLine[]> {

@@ -29,7 +29,7 @@ export interface Sequence {
   /**
    * Lines, newlines included, for events that would come next; nothing is taken yet.
    *
-   * Shape: the bytes are good until the next call, which writes over them.
+   * The bytes are good until the next call, which writes over them.
    */
   render(events: readonly NewEvent[]): Buffer;
   /** Counts lines that have come to stay. */

@@ -21,7 +21,7 @@ const YEARS = { first: new Date("1980-01-02T00:00:00Z"), last: new Date("2037-12
  * Links, special files and what the user may not read are left out; the zip's comment counts them. Names are UTF-8, and
  * sizes beyond 4 GiB are written as zip64.
  *
- * Shape: the stream ends before its end with an error where the worker does.
+ * The stream ends before its end with an error where the worker does.
  */
 export function zipTree(worker: FileWorker): Readable {
   const zip = new ZipFile();

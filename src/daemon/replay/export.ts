@@ -10,7 +10,7 @@ const CHUNK_CHARACTERS = 65_536;
 /**
  * Writes a recording directory as one JSON document, one element per line, secrets taken out. Law: keys travel aside.
  *
- * Shape: chunks of text; one piece of output is in memory at a time, whatever the recording's size.
+ * Gives chunks of text. One piece of output is in memory at a time, whatever the recording's size.
  * @throws {RecordingError} before the first chunk, if the directory is no recording
  */
 export async function* exportRecording(directory: string, redact: Redact): AsyncGenerator<string> {

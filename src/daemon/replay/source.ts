@@ -55,7 +55,7 @@ export interface Sources {
    * What is not there as plain files is unpacked below the system's temporary directory: from there on it is a directory
    * like any other. Law: the recording is the transport.
    *
-   * Shape: a recording can be read until the next one is asked for.
+   * A recording can be read until the next one is asked for.
    */
   open(name: string): AsyncGenerator<RecordingSource>;
   /** Removes everything that was unpacked, whatever goes on. Safe to call twice. */

@@ -18,7 +18,7 @@ export interface StopPlan {
 /**
  * Ends what runs and closes what is left. A step that fails or hangs does not stop the other steps.
  *
- * Shape: settles within `boundMs` and `lastMs` together.
+ * Settles within `boundMs` and `lastMs` together.
  * @throws {AggregateError} of everything that failed by then
  */
 export async function stopWithin({ ends, closes, boundMs, lastMs, onLate }: StopPlan): Promise<void> {

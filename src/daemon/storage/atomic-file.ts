@@ -18,7 +18,7 @@ export const FRESH =
 /**
  * Replaces a file as a whole: a reader, or a crash at any moment, sees the old content or the new.
  *
- * Shape: resolves once the content and the directory entry are on the disk.
+ * Resolves once the content and the directory entry are on the disk.
  * @see fsync(2), rename(2)
  */
 export async function writeFileAtomic(path: string, content: string): Promise<void> {

@@ -112,7 +112,7 @@ export interface SessionEventsEnd {
   readonly newestTurnId?: string;
 }
 
-/** Some of a list. */
+/** A page of a list. */
 export interface Page {
   readonly limit: number;
   /** What an earlier page gave as `next_cursor`; from the beginning without it. */

@@ -56,7 +56,7 @@ export function describeRules(rules: readonly FailureRule[]): DescribedRule[] {
 /**
  * Tries every rule of a table, each on its own: the first that matches is the one that decided.
  *
- * Shape: in deciding order; whatever matches is `outranked`, since what else decides a turn shows which has won.
+ * In deciding order. Whatever matches is `outranked`, since what else decides a turn shows which has won.
  */
 export function tryRules({ rules, facts }: Basis): TriedRule[] {
   return rules.map((rule) => {

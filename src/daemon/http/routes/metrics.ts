@@ -175,7 +175,7 @@ const EVENT_LOOP_MS = 10;
  *
  * From then on Node looks at its event loop a hundred times a second, and at each collection of garbage.
  *
- * Shape: resolves once it has looked; what it gives before is the largest number as the smallest delay, and NaN.
+ * Resolves once it has looked. What it gives before is the largest number as the smallest delay, and NaN.
  */
 export async function addProcessMetrics({ registry }: Metrics): Promise<void> {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_MS });

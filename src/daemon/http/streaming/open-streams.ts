@@ -27,7 +27,7 @@ export interface OpenStreams {
    * Ends all streams and waits. Streams for which `isEnding` is true have only their last events to send and get time
    * for it.
    *
-   * Shape: resolves when every place is free.
+   * Resolves when every place is free.
    */
   closeAll(isEnding: (turnId: string) => boolean, graceMs: number): Promise<void>;
 }

@@ -39,7 +39,7 @@ const STALLED_MS = 600_000;
  * What a slow client has not read stays in the log: the next batch is requested when this one has left for the socket.
  * So a client costs one batch of memory, and no other client waits for it. Law: log first.
  *
- * Shape: resolves when the answer has ended or the client has disconnected; the stream's place is then free.
+ * Resolves when the answer has ended or the client has disconnected; the stream's place is then free.
  */
 export async function sendStream(response: ServerResponse, stream: OpenStream, options: SendOptions): Promise<void> {
   const { format, read, onSent, onFailure } = options;

@@ -58,7 +58,7 @@ const NOTHING = Buffer.alloc(0);
  * Reads the lines of a turn's two files, growing or complete: the only way output comes in. Law: the recording is the
  * transport.
  *
- * Shape: one batch per scan that found anything; a batch is limited to a chunk of each file. Where no order is known, a
+ * Gives one batch per scan that found anything; a batch is limited to a chunk of each file. Where no order is known, a
  * complete recording gives stdout before stderr; lines of growing files are given as they come.
  */
 export async function* followOutput(options: FollowOptions): AsyncGenerator<OutputBatch> {

@@ -45,7 +45,7 @@ const MAX_REASON_CHARACTERS = 300;
  * directories that belong to turnd and that no other user can write. Any other directory is emptied by a process with
  * the user's rights, and root removes only its name, which succeeds only where it is empty.
  *
- * Shape: resolves when nothing is left, also where nothing was there; continues after what cannot be removed.
+ * Resolves when nothing is left, also where nothing was there. Continues after what cannot be removed.
  * @throws {RemovalError} if a part is left: not that user's to remove, still being filled at the time limit, or busy.
  * It has been emptied as far as possible
  */

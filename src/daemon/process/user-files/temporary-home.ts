@@ -37,7 +37,7 @@ const LIMIT_MS = 10_000;
  * A CLI that is asked for its version, or whether its sandbox works, must not depend on what a tool of an earlier turn
  * left: nothing is kept between two probes, and no tool knows the name of a home before it is in use.
  *
- * Shape: what it returns rejects with {@link TemporaryHomeError} where no home can be made, and as the command does.
+ * What it returns rejects with {@link TemporaryHomeError} where no home can be made, and as the command does.
  */
 export function createTemporaryHomes(options: TemporaryHomes): WithTemporaryHome {
   const left = new Set<string>();

@@ -241,7 +241,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
   };
 }
 
-/** A request as far as it matters whether it is a repeat, and which trace it belongs to. */
+/** What of a request decides whether it is a repeat, and the trace that it belongs to. */
 interface Asked {
   readonly requestId: string | undefined;
   readonly hash: string;

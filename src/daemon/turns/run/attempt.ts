@@ -50,7 +50,7 @@ export interface AttemptResult extends Consumed {
  * Follows one process of a turn to its end: translates, watches, stops it when the turn is to end, sweeps. Laws: the
  * recording is the transport and nothing outlives its turn.
  *
- * Shape: resolves when the last line is translated and the tree is empty. What happens on the way is sent to the turn.
+ * Resolves when the last line is translated and the tree is empty. What happens on the way is sent to the turn.
  */
 export async function followAttempt(parts: AttemptParts, turn: Turn, options: AttemptOptions): Promise<AttemptResult> {
   const { executor, drift } = executorOf(parts.executors, turn.file.executor);

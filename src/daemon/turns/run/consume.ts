@@ -132,7 +132,7 @@ export async function consumeOutput(options: ConsumeOptions): Promise<Consumed> 
   return { ending, halt, counts, hasEmitted: !isLost, degradedReason, lastSeen: last && describeEvent(last) };
 }
 
-/** Shape: one clause without a semicolon, which goes into a sentence. */
+/** One clause without a semicolon, which goes into a sentence. */
 function describeEvent({ native, type, data }: TranslatedEvent): string {
   const name = "name" in data && typeof data.name === "string" ? ` of ${data.name}` : "";
   return `line ${native?.line ?? "unknown"} of stdout (${native?.type ?? type}${name})`;

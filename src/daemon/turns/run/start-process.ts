@@ -25,7 +25,7 @@ import { markOf } from "../environment/turn-group.ts";
 /**
  * What a turn does while it is `starting`: finds the process that an earlier daemon started, or starts one.
  *
- * Shape: afterwards the run has a process to follow, or the turn has left that phase.
+ * Afterwards the run has a process to follow, or the turn has left that phase.
  */
 export async function startProcess(run: CliRun): Promise<void> {
   try {

@@ -15,7 +15,7 @@ export interface Removal {
   /**
    * Removes a session whose turns have ended.
    *
-   * Shape: resolves when it is gone for good. From the first step, a rename that needs no room, it is: the turns' own
+   * Resolves when it is gone for good. From the first step, a rename that needs no room, it is: the turns' own
    * `turn.json` show a later daemon their requests until the tombstones do.
    * @throws {ProblemError} storage_full when not even that can be written; nothing has changed then
    */

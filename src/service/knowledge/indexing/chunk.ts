@@ -60,7 +60,7 @@ interface Passage {
  * Every line that is not blank is in a chunk. No chunk is larger than the maximum. A heading or page mark never ends a
  * chunk unless nothing follows; a chunk goes on over a heading only while it is smaller than a quarter of the target.
  *
- * Shape: pure, lazy, in order; the same for the same text.
+ * Pure, lazy, in order: the same for the same text.
  */
 export function* chunkMarkdown(markdown: string, chunking: Chunking): Generator<Chunk> {
   const lines = linesOf(markdown);

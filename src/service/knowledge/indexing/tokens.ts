@@ -26,7 +26,7 @@ const stems = new Map<string, string>();
  * English words are stemmed and without stop words; `camelCase` and digits also give their parts; scripts without blanks
  * are cut into words; other words lose their marks. A token is never empty, never longer than 64, and holds no blank.
  *
- * Shape: pure, in the order of the text, repetitions kept. Synchronous: 10 000 chunks take about a second.
+ * Pure, in the order of the text, repetitions kept. Synchronous: 10 000 chunks take about a second.
  */
 export function tokenize(text: string): string[] {
   const tokens: string[] = [];

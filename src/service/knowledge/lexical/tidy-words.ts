@@ -18,7 +18,7 @@ interface Partition {
  * Takes deleted chunks out of the statistics of pg_textsearch: it counts their words until they are vacuumed and its segments
  * merged, and PGlite does neither by itself. A word of a file that was indexed twenty times otherwise has a sixth of its weight.
  *
- * Shape: made once for a process; each call looks at the knowledge bases in which chunks were deleted since the one before,
+ * Made once for a process. Each call looks at the knowledge bases in which chunks were deleted since the one before,
  * the first call at all. About 50 µs for each live chunk of those that are worth it.
  */
 export function createWordTidier(storage: Storage, logger: Logger): () => Promise<void> {

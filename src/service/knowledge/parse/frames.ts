@@ -36,7 +36,7 @@ export class BadFrame extends Error {}
 /**
  * Reads frames from the pipe of a child, one when it is asked for.
  *
- * Shape: returns undefined at the pipe's end. Holds at most one frame and one read. @throws {BadFrame}
+ * Returns undefined at the pipe's end. Holds at most one frame and one read. @throws {BadFrame}
  */
 export function createFrameReader(source: AsyncIterable<Buffer>): () => Promise<Frame | undefined> {
   const reads = source[Symbol.asyncIterator]();

@@ -21,7 +21,7 @@ export interface Normaliser {
  * Normalises Markdown: `\n` only, no trailing blanks, NFC, no control characters, at most one blank line and none at the
  * ends, lines over 1 000 units broken at a blank (over 8 000 in tables and fences).
  *
- * Shape: normalising again changes nothing.
+ * Normalising again changes nothing.
  */
 export function createNormaliser(): Normaliser {
   let held = "";

@@ -9,7 +9,7 @@ import { MOST_TRIES, WORK, type Work } from "./states.ts";
 // The only writer of `knowledge_file.status`. Every transition is one compare-and-set on state and claim; an owner whose
 // write changes no row stops without an error. Law: one owner or none.
 
-/** Whose a claim is. */
+/** The owner of a claim: the attempt of a task. */
 export interface ClaimOwner {
   readonly taskId: string;
   readonly attempt: number;

@@ -82,7 +82,7 @@ export async function finishIn(
   const lastSeq = known.last_seq + events.length + 1;
   const end = endEvent(outcome, { lastSeq, durationMs: known.duration_ms });
   const [steer] = await listAssigned(trx, owner.runId);
-  // Not its turn's end is what ends the run: the turn may go on.
+  // Where something other than the turn's end ends the run, the turn may go on.
   const isTurnLeft = known.turn_request_id !== null && outcome.turnCursor === undefined;
   const { notice: _notice, ...run } = await trx
     .with("ended", (db) =>

@@ -118,7 +118,7 @@ export function noticeOfRequests(threadPk: number): RawBuilder<unknown> {
   return sql`pg_notify('svc_requests', ${String(threadPk)}::text)`;
 }
 
-/** Which run, and whose it has to be. */
+/** A run, and the attempt that has to own it. */
 export interface Ownership {
   readonly runId: string;
   readonly threadPk: number;

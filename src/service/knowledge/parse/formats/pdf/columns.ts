@@ -20,7 +20,7 @@ interface Gutter {
 /**
  * The regions of a page in reading order: what goes over the whole width, and columns one after the other.
  *
- * Cuts at gutters that are empty over several rows, never between rows that only happen to be apart. Shape: O(n log n) a
+ * Cuts at gutters that are empty over several rows, never between rows that only happen to be apart. Costs O(n log n) a
  * cut, at most 64 cuts.
  */
 export function toRegions(items: readonly TextItem[]): Row[][] {
