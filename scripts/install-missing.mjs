@@ -6,37 +6,36 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BUNDLES, isStale } from "./bundles.mjs";
 import { describeTooOld, isNewEnough } from "./node-version.mjs";
-import { runNpm } from "./run-npm.mjs";
+import { installPackages } from "./install-packages.mjs";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const POSTGRES = "/usr/lib/postgresql";
-const STAMP = "node_modules/.turnd-installed";
+/** Written last, beside what npm has noted itself. */
+export const STAMP = "node_modules/.turnd-installed";
+export const HIDDEN_LOCK = "node_modules/.package-lock.json";
 
 /**
  * Installs what a command lacks: the product's packages, the CLIs of the image, and for tests their other versions and
  * the tools that only tests need. Does nothing where the locks are installed already. Ends the process where it fails.
  *
  * @param {{ isForTests: boolean }} options
- * @returns {{ hasInstalled: boolean, wasBuilt: boolean }} whether packages were missing, and whether all that is built was
+ * @returns {Promise<{ hasInstalled: boolean, wasBuilt: boolean }>} whether packages were missing, and whether all that is built was
  * there, as new as its source
  */
-export function installMissing({ isForTests }) {
+export async function installMissing({ isForTests }) {
   // Elsewhere none is installed, and what comes after this runs on the Node that runs this.
   if (!isForHere({ os: ["linux"], cpu: ["x64"] }) && !isNewEnough()) {
     console.error(describeTooOld("install one, or put it first on PATH"));
     process.exit(1);
   }
-  let hasInstalled = false;
-  for (const folder of [".", "sandbox", ...(isForTests ? ["sandbox/versions", "test/pins"] : [])]) {
-    const directory = join(ROOT, folder);
-    if (isInstalled(directory)) continue;
-    install(directory, folder);
-    hasInstalled = true;
-  }
+  const folders = [".", "sandbox", ...(isForTests ? ["sandbox/versions", "test/pins"] : [])];
+  const missing = folders.filter((folder) => !isInstalled(join(ROOT, folder)));
+  if (missing.length > 0) await installPackages(missing);
   if (isForTests && !hasPostgres()) installPostgres();
   const stale = BUNDLES.filter((bundle) => isStale(bundle));
+  if (missing.length > 0 && stale.length > 0) console.error("turnd: building turnd, its page and svc …");
   for (const bundle of stale) makeBundle(bundle);
-  return { hasInstalled, wasBuilt: stale.length === 0 };
+  return { hasInstalled: missing.length > 0, wasBuilt: stale.length === 0 };
 }
 
 /** Without it what is in `bin/` runs the source, more slowly, and `GET /` says that there is no page: no reason to fail. */
@@ -73,7 +72,7 @@ function installPostgres() {
  * @param {string} directory one that holds a package-lock.json
  */
 export function isInstalled(directory) {
-  if (!existsSync(join(directory, "node_modules/.package-lock.json"))) return false;
+  if (!existsSync(join(directory, HIDDEN_LOCK))) return false;
   const lock = readFileSync(join(directory, "package-lock.json"));
   const stamp = join(directory, STAMP);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === hash(lock)) return true;
@@ -85,7 +84,7 @@ export function isInstalled(directory) {
  * `npm install --package-lock-only` has only locked too, a changed version included.
  */
 function holdsAll(directory, locked) {
-  const hidden = JSON.parse(readFileSync(join(directory, "node_modules/.package-lock.json"), "utf8")).packages;
+  const hidden = JSON.parse(readFileSync(join(directory, HIDDEN_LOCK), "utf8")).packages;
   return Object.entries(locked).every(([path, entry]) => {
     if (path === "") return true;
     if (hidden[path] === undefined) return entry.optional && !isForHere(entry);
@@ -98,13 +97,8 @@ function isForHere({ os, cpu }) {
   return os !== undefined && os.includes(process.platform) && (cpu?.includes(process.arch) ?? true);
 }
 
-function install(directory, folder) {
-  console.error(`turnd: installing the packages of ${folder === "." ? "the repository" : folder} …`);
-  const { status, error } = runNpm(["ci"], directory);
-  if (status !== 0) {
-    console.error(`turnd: npm ci failed in ${directory} (${error?.message ?? `exit code ${status}`})`);
-    process.exit(1);
-  }
+/** Notes that the lock beside it is installed whole. */
+export function markInstalled(directory) {
   writeFileSync(join(directory, STAMP), hash(readFileSync(join(directory, "package-lock.json"))));
 }
 

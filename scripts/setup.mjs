@@ -1,4 +1,4 @@
 // What every npm command runs first, but `npm start`, which does the same itself: scripts/start.mjs.
 import { installMissing } from "./install-missing.mjs";
 
-installMissing({ isForTests: process.argv.includes("--tests") });
+await installMissing({ isForTests: process.argv.includes("--tests") });

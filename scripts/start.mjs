@@ -19,7 +19,7 @@ if (isNpm && process.env["npm_config_scripted"] !== undefined)
   refuse("turnd: npm has taken --scripted for itself: npm start -- --scripted", 2);
 else {
   // Not before, as npm would with two processes more: a fifth of the time that a start takes.
-  const found = isNpm ? installMissing({ isForTests: false }) : undefined;
+  const found = isNpm ? await installMissing({ isForTests: false }) : undefined;
   // Another Node may have come with the packages, in the place of this one.
   if (found?.hasInstalled && existsSync(NODE)) process.execve?.(NODE, ["node", ...process.argv.slice(1)], process.env);
   const built = new URL("../dist/daemon/start.mjs", import.meta.url);

@@ -32,7 +32,13 @@ export async function start(options: ProgramOptions): Promise<void> {
 
   // In this process, so that SIGTERM arrives.
   const { runProgram } = await import("../../src/daemon/program.ts");
-  await runProgram(options);
+  await runProgram({
+    ...options,
+    onListening(onNotKept, url) {
+      options.onListening?.(onNotKept, url);
+      console.error(`turnd: open ${url}/ in a browser`);
+    },
+  });
 }
 
 /** Ends the process where the arguments name no command. */

@@ -12,6 +12,7 @@ const COPIED = [
   "scripts/start.mjs",
   "scripts/bundles.mjs",
   "scripts/install-missing.mjs",
+  "scripts/install-packages.mjs",
   "scripts/run-npm.mjs",
   "scripts/node-version.mjs",
 ];
