@@ -1,6 +1,8 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { SettingsError } from "../src/daemon/settings.ts";
+import { describeFault } from "../src/daemon/storage/describe-fault.ts";
 import { makeDirectories } from "../src/daemon/storage/directories.ts";
 import { toRunAs, type RunAs } from "../src/daemon/process/run-as.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
@@ -35,6 +37,7 @@ export interface FilledEnvironment {
  * and the pinned CLIs under their real names. Makes the directories it names itself, with their right owner.
  *
  * @param places - for what the environment does not name
+ * @throws {SettingsError} where one of its places cannot be used
  */
 export async function fillEnvironment(given: Env, places: Places): Promise<FilledEnvironment> {
   const self = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
@@ -46,7 +49,7 @@ export async function fillEnvironment(given: Env, places: Places): Promise<Fille
   };
   fill("TURND_STATE_DIR", places.state);
   const state = env["TURND_STATE_DIR"] ?? given["TURND_STATE_DIR"] ?? places.state;
-  await makeDirectories(state, 0o711);
+  await usePlace("TURND_STATE_DIR", state, () => makeDirectories(state, 0o711));
   const { runAs, note } = await findRunAs(given, { ...places, state });
   fill("TURND_RUN_AS", runAs);
   const owner = readOwner(runAs) ?? self;
@@ -56,11 +59,14 @@ export async function fillEnvironment(given: Env, places: Places): Promise<Fille
   ] as const) {
     const path = join(places.users, folder);
     if (!fill(name, path)) continue;
-    await makeDirectories(places.users, 0o755);
-    await makeUserDirectory(path, runAsOf(owner), mode);
+    await usePlace(name, path, async () => {
+      await makeDirectories(places.users, 0o755);
+      await makeUserDirectory(path, runAsOf(owner), mode);
+    });
   }
   const { root } = places;
-  const clis = await provideClis({ directory: state, ...owner, ...(root === undefined ? {} : { root }) });
+  const provided = { directory: state, ...owner, ...(root === undefined ? {} : { root }) };
+  const clis = await usePlace("TURND_STATE_DIR", state, () => provideClis(provided));
   // Any other name means a CLI of one's own, to be found on PATH.
   for (const { id, builtAs, variablePrefix } of EXECUTORS) {
     const bundled = clis.binaries[id];
@@ -71,6 +77,16 @@ export async function fillEnvironment(given: Env, places: Places): Promise<Fille
   const path = given["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
   if (!(await isOnPath("rg", path))) env["PATH"] = `${path}:${clis.toolsDirectory}`;
   return { env, owner, notes: note === undefined ? [] : [note] };
+}
+
+/** @throws {SettingsError} with the variable that names another place, where the disk is read-only, full or somebody else's */
+async function usePlace<T>(variable: string, path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new SettingsError([`${variable} is "${path}": cannot be used: ${describeFault(error)}`]);
+  }
 }
 
 async function findRunAs(given: Env, { state, users, isTemporary }: Places): Promise<CliUserChoice> {

@@ -52,8 +52,9 @@ async function install(directory, folder) {
   }, PROGRESS_MS);
   // Without them nobody takes what is half removed, or half there, for installed.
   for (const file of [STAMP, HIDDEN_LOCK]) rmSync(join(directory, file), { force: true });
-  let { code, said } = await runNpmCi(directory);
-  if (code !== 0 && !isEnding && IS_BROKEN.test(said)) {
+  const first = await runNpmCi(directory);
+  let { code } = first;
+  if (code !== 0 && !isEnding && IS_BROKEN.test(first.said)) {
     console.error(`turnd: what an installation that was broken off has left of ${what} is removed, and made again`);
     rmSync(join(directory, "node_modules"), { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
     ({ code } = await runNpmCi(directory));

@@ -3,6 +3,7 @@ import { chmod, mkdtemp, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { runCommandLine } from "../../src/daemon/commands/command-line.ts";
+import { describeError, exitCodeOf } from "../../src/daemon/commands/host.ts";
 import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
 import type { ProgramOptions } from "../../src/daemon/program.ts";
 import { fillEnvironment } from "../fill-environment.ts";
@@ -24,11 +25,12 @@ export async function start(options: ProgramOptions): Promise<void> {
     process.getuid?.() === 0
       ? "/var/lib/turnd"
       : join(process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local/state"), "turnd");
-  const [command = ""] = args;
-  if (command === "record") await takeSettingsOfRunning(base, { TURND_STATE_DIR: base });
-  else if (command === "probe") await provideForProbe(base, root);
-  else if (command !== "doctor") await provideWhatIsMissing(base, root);
-  else if (await takeSettingsOfRunning(base)) await provideWhatIsMissing(base, root);
+  try {
+    await provide(args, base, root);
+  } catch (error) {
+    console.error(`turnd: ${describeError(error)}`);
+    process.exit(exitCodeOf(error));
+  }
 
   // In this process, so that SIGTERM arrives.
   const { runProgram } = await import("../../src/daemon/program.ts");
@@ -39,6 +41,13 @@ export async function start(options: ProgramOptions): Promise<void> {
       console.error(`turnd: open ${url}/ in a browser`);
     },
   });
+}
+
+async function provide([command = ""]: readonly string[], base: string, root: string): Promise<void> {
+  if (command === "record") await takeSettingsOfRunning(base, { TURND_STATE_DIR: base });
+  else if (command === "probe") await provideForProbe(base, root);
+  else if (command !== "doctor") await provideWhatIsMissing(base, root);
+  else if (await takeSettingsOfRunning(base)) await provideWhatIsMissing(base, root);
 }
 
 /** Ends the process where the arguments name no command. */

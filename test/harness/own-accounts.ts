@@ -7,7 +7,7 @@ import { temporaryDirectory } from "./temporary.ts";
 /** A machine's accounts, for programs of one test alone: what they change in /etc is seen by no other. */
 export interface OwnAccounts {
   /** What starts a program there, its own command line behind. */
-  readonly through: readonly string[];
+  readonly through: readonly [string, ...string[]];
   /** Its /etc/passwd, as it is outside. */
   readonly passwd: string;
   accounts(): Account[];

@@ -31,9 +31,8 @@ async function startAndRun(
   session?: string,
 ) {
   const { CLI_B_NAME, ...fake } = fakeEnv(directory);
-  const command = [...machine.through, process.execPath, join(REPOSITORY, "scripts/start.mjs"), "serve"];
-  const [program = "", ...args] = command;
-  const { url, log, kill, exited } = await startListening([program, ...args], {
+  const command = [...machine.through, process.execPath, join(REPOSITORY, "scripts/start.mjs"), "serve"] as const;
+  const { url, log, kill, exited } = await startListening(command, {
     ...fake,
     CLI_B_NAME,
     HOME: "/root",
@@ -82,8 +81,8 @@ test.skipIf(!HAS_OWN_ACCOUNTS)(
     const [, block = ""] = /^ *(useradd --system [^]*?)^ *```/m.exec(await readFile(SECURITY, "utf8")) ?? [];
     const [useradd = "", chown = ""] = block.split("\n").map((line) => line.trim());
     const script = `${useradd}\n${chown.replaceAll("/var/lib/turnd", join(directory, "state"))}`;
-    const [program, ...args] = [...machine.through, "bash", "-ec", script];
-    await execa(program, args);
+    const [unshare, ...args] = machine.through;
+    await execa(unshare, [...args, "bash", "-ec", script]);
     const moved = await startAndRun(machine, directory, {}, kept.session);
     const own = machine.accounts().find(({ name }) => name === OWN_USER);
     expect(moved.output).toMatch(new RegExp(`^${own?.uid} ${own?.uid} `));

@@ -1,9 +1,10 @@
-import { lstat, readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { access, constants, lstat, readdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { ProblemError } from "../../protocol/index.ts";
 import type { RunAs } from "../process/run-as.ts";
 import { findClosed } from "../process/user-files/find-closed.ts";
 import { runTool } from "../process/run-tool.ts";
+import { describeFault } from "../storage/describe-fault.ts";
 import { listOpen } from "../storage/state-modes.ts";
 import { checkWorkspace } from "../turns/readiness/workspace.ts";
 import { describeOwner, fault, ok, warn, type Subject, type Verdict } from "./check.ts";
@@ -34,6 +35,21 @@ export async function checkHome({ home, runAs }: Subject): Promise<Verdict> {
   return ok(`${home} is uid ${runAs.uid}'s (${describeOwner(found)})`);
 }
 
+/** Whether a start can make it: whether the nearest directory above that is there can be written. */
+async function judgeMissing(path: string): Promise<Verdict> {
+  try {
+    await access(await nearest(dirname(path)), constants.W_OK);
+    return ok(`${path} does not exist yet; turnd makes it when it starts`);
+  } catch (error) {
+    return fault(`${path} cannot be made: ${describeFault(error)}`, "name another in TURND_STATE_DIR");
+  }
+}
+
+async function nearest(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined);
+  return found !== undefined || dirname(path) === path ? path : nearest(dirname(path));
+}
+
 /** What CLIs or an image's build left in a home that its user cannot change. */
 async function listForeign(home: string, runAs: RunAs): Promise<string[]> {
   // As that user: who owns a directory could lead root anywhere meanwhile.
@@ -54,7 +70,7 @@ export async function checkState({ stateDirectory, runAs }: Subject): Promise<Ve
       remedy,
     );
   }
-  if (found === undefined) return ok(`${stateDirectory} does not exist yet; turnd makes it when it starts`);
+  if (found === undefined) return judgeMissing(stateDirectory);
   const modes = await listWrong(stateDirectory, { self, user: runAs.uid });
   if (!found.isDirectory()) return fault(`${stateDirectory} is no directory`, "name a directory in TURND_STATE_DIR");
   if (found.uid !== self) {

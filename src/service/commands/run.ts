@@ -65,6 +65,7 @@ const EXPECTED = new Set([
   "SettingsError",
   "DataDirectoryExposed",
   "DataDirectoryHeld",
+  "DataDirectoryUnusable",
   "SchemaOutdated",
   "SchemaNewer",
   "PgliteUnusable",

@@ -1,12 +1,21 @@
 import { constants } from "node:fs";
 import { chmod, lstat, mkdir, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { getSystemErrorMessage } from "node:util";
 
 /** Something in the data directory that another user could write. */
 export class DataDirectoryExposed extends Error {
   constructor(message: string) {
     super(message);
     this.name = "DataDirectoryExposed";
+  }
+}
+
+/** A directory of the service's cannot be made, or not written. */
+export class DataDirectoryUnusable extends Error {
+  constructor(directory: string, reason: string) {
+    super(`${directory} cannot be used: ${reason}; SERVICE_DATA_DIR names another`);
+    this.name = "DataDirectoryUnusable";
   }
 }
 
@@ -130,12 +139,29 @@ async function setMode(path: string, mode: number): Promise<void> {
 /** Each directory that is made can be passed through, whatever the umask. */
 export async function makePassable(directory: string): Promise<void> {
   try {
+    await make(directory);
+  } catch (error) {
+    throw asUnusable(directory, error);
+  }
+}
+
+/** What the system has refused, with the variable that names the directory; any other error as it is. */
+export function asUnusable(directory: string, error: unknown): unknown {
+  if (!(error instanceof Error && "errno" in error && typeof error.errno === "number" && "code" in error)) return error;
+  return new DataDirectoryUnusable(directory, `${getSystemErrorMessage(error.errno)} (${String(error.code)})`);
+}
+
+async function make(directory: string): Promise<void> {
+  try {
     await mkdir(directory);
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error)) throw error;
-    if (error.code === "EEXIST") return;
+    if (error.code === "EEXIST") {
+      if (!(await stat(directory)).isDirectory()) throw new DataDirectoryUnusable(directory, "it is a file");
+      return;
+    }
     if (error.code !== "ENOENT" || dirname(directory) === directory) throw error;
-    await makePassable(dirname(directory));
+    await make(dirname(directory));
     await mkdir(directory);
   }
   await chmod(directory, PASSABLE);

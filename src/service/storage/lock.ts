@@ -1,6 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { asUnusable } from "./data-directory.ts";
 
 /** Held for as long as the process runs, or until it is released. */
 export interface Lock {
@@ -30,7 +32,9 @@ const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constan
  */
 export async function holdDataDirectory(path: string): Promise<Lock> {
   // Through no link: what it leads to would be emptied.
-  const file = await open(path, OPEN, 0o600);
+  const file = await open(path, OPEN, 0o600).catch((error: unknown) => {
+    throw asUnusable(dirname(path), error);
+  });
   const result = spawnSync("/usr/bin/flock", ["--nonblock", "--conflict-exit-code", "66", "3"], {
     stdio: ["ignore", "ignore", "pipe", file.fd],
     encoding: "utf8",
