@@ -15,6 +15,7 @@ RUN=/run/sandbox
 HOME_DIRECTORY=${TURND_HOME:-/home/sandbox}
 STATE=${TURND_STATE_DIR:-/var/lib/turnd}
 WORKSPACE=${TURND_WORKSPACE:-/workspace}
+PORT=${SANDBOX_PORT:-8080}
 WITHOUT_RIGHTS=(setpriv --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs)
 
 say() { echo "sandbox: $*" >&2; }
@@ -156,8 +157,8 @@ serve() {
     [ "$SELF" = "$FRONT_ID" ] || front=("${WITHOUT_RIGHTS[@]}" --reuid="$FRONT_ID" --regid="$FRONT_GROUP_ID" -- "${front[@]}")
     if [ "$TURND_REUSE_PORT" = on ]; then
         # On every address: a program that listens on the container's own would receive requests meant for turnd.
-        hold=("$SANDBOX/hold-ports" "$SELF:0.0.0.0:8091" "$SELF:0.0.0.0:6080" "$FRONT_ID:0.0.0.0:8080")
-        ! grep -qF '[::]' "$RUN/listen.conf" || hold+=("$SELF::::8091" "$SELF::::6080" "$FRONT_ID::::8080")
+        hold=("$SANDBOX/hold-ports" "$SELF:0.0.0.0:8091" "$SELF:0.0.0.0:6080" "$FRONT_ID:0.0.0.0:$PORT")
+        ! grep -qF '[::]' "$RUN/listen.conf" || hold+=("$SELF::::8091" "$SELF::::6080" "$FRONT_ID::::$PORT")
         hold+=(--)
     fi
     exec "${hold[@]}" "$SANDBOX/supervise" "$USER_ID" "$FRONT_ID" turnd: "${turnd[@]}" front: "${front[@]}"
@@ -189,7 +190,7 @@ plan_holding
 render_front
 TOKEN=${TURND_TOKEN:-${TURND_TOKEN_FILE:-}}
 [ -n "$TOKEN" ] ||
-    say "warning: no TURND_TOKEN: whoever reaches port 8080 can run turns and open a shell; publish it to loopback alone, or behind your own authentication"
+    say "warning: no TURND_TOKEN: whoever reaches port $PORT can run turns and open a shell; publish it to loopback alone, or behind your own authentication"
 case $(readlink -f /usr/local/bin/opencode) in
 */opencode-linux-x64/*) grep -qw avx2 /proc/cpuinfo || say "warning: this CPU has no AVX2: CLI A dies of an illegal instruction; build with --build-arg CLI_A_CPU=baseline" ;;
 esac

@@ -58,6 +58,7 @@ describeImage("the entrypoint", () => {
       [16, "a port to offer", { env: { TURND_PROXY_PORTS: "80" } }, /TURND_PROXY_PORTS is "80"/],
       [16, "another port of turnd", { env: { TURND_PORT: "9000" } }, /TURND_PORT is 9000/],
       [16, "a configuration", { env: { CLI_A_JSON: "{" } }, /CLI_A_JSON/],
+      [16, "a port of the front", { env: { SANDBOX_PORT: "8091" } }, /SANDBOX_PORT is "8091"/],
       [16, "an option", { command: ["--nonesuch"] }, /--nonesuch is no option/],
     ])("%i: %s", async (exitCode, _title, options, message) => {
       const ended = await runSandbox({ ...options, env: { ...CONFIGURED, ...options.env } });

@@ -40,6 +40,20 @@ test("ports, hosts and the largest body are taken from the environment", async (
   expect((await renderFront({ TURND_PROXY_PORTS: "none" })).ports).not.toContain("open");
 });
 
+test("the front's port is a setting, and is none that others may be reached by", async () => {
+  const directory = temporaryDirectory(onTestFinished);
+  const render = (port: string) =>
+    execa(join(REPOSITORY, "sandbox/render-front"), [directory], { env: { SANDBOX_PORT: port }, reject: false });
+  expect((await render("9090")).exitCode).toBe(0);
+  expect(readFileSync(join(directory, "listen.conf"), "utf8")).toMatch(/^listen 9090;\n/);
+  expect(readFileSync(join(directory, "proxy-ports.conf"), "utf8")).toMatch(/^9090 forbidden;\n8091 forbidden;$/m);
+  for (const port of ["80", "8091", "6080", "65536", "09090", "abc", "-1"]) {
+    const refused = await render(port);
+    expect([port, refused.exitCode]).toEqual([port, 1]);
+    expect(refused.stderr).toContain(`SANDBOX_PORT is "${port}"`);
+  }
+});
+
 test("origins are compared as turnd compares them: as browsers write them, in full, and in their case", async () => {
   const { cors } = await renderFront({ TURND_CORS_ORIGINS: "https://App.example:443/, http://[::1]:5173" });
   expect(cors).toBe(

@@ -39,8 +39,8 @@ export interface DoctorOptions {
   readonly signal: AbortSignal;
 }
 
-/** Where the image's front listens. */
-const FRONT_PORT: OwnPort = { what: "front", host: "0.0.0.0", port: 8080, isNeeded: false };
+/** Where the image's front listens, as `sandbox/render-front` has it. */
+const FRONT_PORT = 8080;
 
 interface Finding extends Verdict {
   readonly name: string;
@@ -174,7 +174,7 @@ async function describeSubject(
         ...(explicitBinary === undefined ? {} : { explicitBinary }),
       }),
     ),
-    ports: listPorts(values),
+    ports: listPorts(settings),
     hasToken: settings.token !== undefined,
     tokenFile: values.TURND_TOKEN === undefined ? values.TURND_TOKEN_FILE : undefined,
     turnLimits: { ...limitsOf(settings), isOff: values.TURND_TURN_CGROUPS === "off" },
@@ -186,11 +186,13 @@ async function describeSubject(
 }
 
 /** Port 0 is any port: there is nothing to check. */
-function listPorts(values: Settings["values"]): OwnPort[] {
+function listPorts({ values, env }: Pick<Settings, "values" | "env">): OwnPort[] {
   const api: OwnPort = { what: "/v1", host: values.TURND_HOST, port: values.TURND_PORT, isNeeded: true };
   const terminal: OwnPort[] =
     values.TURND_TERMINAL_PORT === "off"
       ? []
       : [{ what: "terminal", host: values.TURND_TERMINAL_HOST, port: values.TURND_TERMINAL_PORT, isNeeded: true }];
-  return [api, ...terminal, FRONT_PORT].filter(({ port }) => port !== 0);
+  const frontPort = Number(env["SANDBOX_PORT"] ?? FRONT_PORT);
+  const front: OwnPort = { what: "front", host: "0.0.0.0", port: frontPort, isNeeded: false };
+  return [api, ...terminal, front].filter(({ port }) => port !== 0);
 }

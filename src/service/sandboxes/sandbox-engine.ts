@@ -49,7 +49,7 @@ export function ownLabels(instanceId: string, id: string, generation?: number): 
 export const TURND_SHUTDOWN_MS = 3_500;
 /** What an engine waits before it kills. */
 export const GRACE_SECONDS = Math.ceil((TURND_SHUTDOWN_MS + 5_000) / 1_000);
-/** Where turnd answers inside. */
+/** Where the front of an instance answers: what the image listens on by default (`SANDBOX_PORT`). */
 export const TURND_PORT = 8080;
 /** Where an instance finds its token: root's own, so that the CLIs' user cannot read it. */
 export const TOKEN_FILE = "/run/secrets/turnd-token";
