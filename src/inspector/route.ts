@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 
 /** Which part of a turn is shown. */
-export const TABS = ["events", "raw", "verdict"] as const;
+export const TABS = ["events", "raw", "verdict", "diff"] as const;
 export type Tab = (typeof TABS)[number];
 
 /** What the page shows, as its address says it: `#/turns/<id>/<tab>`. */

@@ -234,6 +234,16 @@ export const TurnSnapshot = TurnAdmission.extend({
   started_at: z.iso.datetime().optional().describe("When the CLI was started, UTC; absent while it waits."),
   ended_at: z.iso.datetime().optional().describe("When it ended, UTC; absent before."),
   last_seq: z.int().nonnegative().describe("`seq` of its last event so far; 0 before the first."),
+  running_command: z
+    .strictObject({
+      command: z.string().describe("Its arguments, without the CLI's shell around them; cut off, secrets taken out."),
+      running_ms: z.int().nonnegative().describe("How long it has run."),
+    })
+    .optional()
+    .describe(
+      "A command that a tool of the running turn runs, also where the CLI reports it only at its end (CLI A). Absent: the turn " +
+        "waits for the model, or for what the CLI does itself.",
+    ),
 }).meta({ id: "TurnSnapshot", description: "A turn in its present state." });
 export type TurnSnapshot = z.infer<typeof TurnSnapshot>;
 

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startDaemon, type TestDaemon } from "../harness/daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { collect, runCommand, startCommand } from "./commands.ts";
 
 let turnd: TestDaemon;
@@ -90,4 +91,35 @@ test("lists go over as many pages as are asked for", async () => {
   expect(await count("turns", "--all")).toBe((await turnd.request("GET", "/v1/turns?limit=1000")).body.turns.length);
   expect(await count("sessions", "--limit", "2")).toBe(2);
   expect(await count("sessions", "--all")).toBe((await turnd.request("GET", "/v1/sessions")).body.sessions.length);
+});
+
+test("a running turn shows when its last event came and what it waits for: the model, a tool call, or a command", async () => {
+  const show = async (input: string, isThere: (text: string) => boolean) => {
+    const { turn_id: id } = await turnd.admit({ executor: "cli-b", input });
+    onTestFinished(async () => void (await turnd.request("POST", `/v1/turns/${id}/cancel`)));
+    let shown = "";
+    await waitFor("the turn's activity", async () => {
+      shown = (await runCommand(turnd.url, ["show", id])).stdout;
+      return isThere(shown);
+    });
+    return { id, shown };
+  };
+  const model = await show("one\nhang", (text) => text.includes("(message)"));
+  expect(model.shown).toMatch(/\nlast event +\d+\.\d s ago \(message\)\nwaits for +the model, for \d+\.\d s$/m);
+  const call = await show("open-tool make all\nhang", (text) => text.includes("(tool.started)"));
+  expect(call.shown).toMatch(/\nwaits for +make all, for \d+\.\d s$/m);
+  const { activity } = JSON.parse((await runCommand(turnd.url, ["show", "--json", call.id])).stdout);
+  expect(activity).toMatchObject({ last_event: { type: "tool.started" }, waits_for: "tool", name: "make all" });
+
+  // As CLI A's, of which no event tells before it has ended. Law: keys travel aside.
+  const sleeping = "shell exec setsid perl -e 'sleep 333' FAKE-KEY-FOR-TESTS";
+  const command = await show(sleeping, (text) => text.includes("perl"));
+  expect(command.shown).toMatch(/\nwaits for +perl -e sleep 333 .*, for \d+\.\d s$/m);
+  expect(command.shown).not.toContain("FAKE-KEY");
+  const { running_command: running } = (await turnd.request("GET", `/v1/turns/${command.id}`)).body;
+  expect(running).toEqual({ command: expect.stringMatching(/^perl -e sleep 333 /), running_ms: expect.any(Number) });
+  const listed = (await turnd.request("GET", "/v1/turns?limit=1")).body.turns[0];
+  expect(listed.running_command.command).toBe(running.command);
+  await turnd.request("POST", `/v1/turns/${command.id}/cancel`);
+  expect((await turnd.request("GET", `/v1/turns/${command.id}`)).body.running_command).toBeUndefined();
 });

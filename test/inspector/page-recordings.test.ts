@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { execa } from "execa";
@@ -10,6 +10,26 @@ import { exportText } from "../harness/recordings.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 const RECORDED = join(REPOSITORY, "fixtures/cli-b/0.139.0/rate-limited");
+
+/** Packs files below a directory. @param how - of Python's zipfile, such as one more statement over `archive` */
+async function zip(directory: string, name: string, paths: readonly string[], how = ""): Promise<string> {
+  const program = `
+import os, sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
+    for path in sys.argv[2:]:
+        archive.write(path)
+        for root, _, files in os.walk(path):
+            for file in files: archive.write(os.path.join(root, file))
+${how.replaceAll(/^/gm, "    ")}`;
+  await execa("python3", ["-c", program, name, ...paths], { cwd: directory });
+  return join(directory, name);
+}
+
+/** Calls with the place of every entry in an archive's table of contents. */
+function eachEntry(archive: Buffer, change: (at: number) => void): void {
+  for (let at = archive.indexOf("PK\u0001\u0002"); at !== -1; at = archive.indexOf("PK\u0001\u0002", at + 1))
+    change(at);
+}
 
 /** Drops files or directories of this machine on the middle of a page, as a hand does. */
 async function drop(page: Page, ...files: string[]): Promise<void> {
@@ -31,9 +51,13 @@ describe.skipIf(!HAS_CHROMIUM)("a recording of the reader's disk", { timeout: 18
     cpSync(join(RECORDED, "stdout.jsonl"), join(made, "mailed.jsonl"));
     writeFileSync(join(made, "mailed.jsonl.gz"), gzipSync(await exportText(RECORDED)));
     await execa("tar", ["-C", made, "-czf", join(made, "recording.tgz"), "rate-limited"]);
+    // As a person packs a directory, and a CLI's output alone, for a mail.
+    await zip(made, "recording.zip", ["rate-limited"]);
+    await zip(made, "mailed.zip", ["mailed.jsonl"]);
     const { page, picture } = await stage().open();
     await logIn(page);
-    for (const name of ["rate-limited", "document.json", "mailed.jsonl", "mailed.jsonl.gz", "recording.tgz"]) {
+    const archives = ["mailed.jsonl.gz", "recording.tgz", "recording.zip", "mailed.zip"];
+    for (const name of ["rate-limited", "document.json", "mailed.jsonl", ...archives]) {
       const before = page.url();
       await drop(page, join(made, name));
       await expect.poll(() => page.url(), { timeout: 30_000 }).not.toBe(before);
@@ -72,6 +96,70 @@ describe.skipIf(!HAS_CHROMIUM)("a recording of the reader's disk", { timeout: 18
     await page.locator("#recording-executor").selectOption("cli-b");
     await page.locator("#recording").setInputFiles(join(made, "other.jsonl"));
     await page.locator(".turn-header .status.failed").waitFor();
+  });
+
+  test("that is a bad zip is refused with what is wrong, before it has taken the page's memory", async () => {
+    const made = temporaryDirectory(onTestFinished);
+    cpSync(RECORDED, join(made, "rate-limited"), { recursive: true });
+    const good = readFileSync(await zip(made, "good.zip", ["rate-limited"]));
+    const put = (name: string, content: Buffer): string => {
+      writeFileSync(join(made, name), content);
+      return join(made, name);
+    };
+    const changed = (change: (bytes: Buffer) => void): Buffer => {
+      const bytes = Buffer.from(good);
+      change(bytes);
+      return bytes;
+    };
+    const central = good.indexOf(Buffer.from("PK\u0001\u0002"));
+    const bomb = await zip(
+      made,
+      "bomb.zip",
+      [],
+      `for index in range(3): archive.writestr(f"{index}/stdout.jsonl", bytes(104857600))`,
+    );
+    // It says that there is one byte in each.
+    const lying = readFileSync(bomb);
+    eachEntry(lying, (at) => lying.writeUInt32LE(1, at + 24));
+    const { page, picture } = await stage().open();
+    await logIn(page);
+    const cases = [
+      [bomb, "bomb.zip has more than 256 MiB: replay it with `turnd replay`"],
+      [put("lying.zip", lying), "lying.zip is a broken zip archive"],
+      [
+        await zip(made, "many.zip", [], `for index in range(1001): archive.writestr(f"{index}", b"")`),
+        "many.zip has more than 1000 entries",
+      ],
+      [put("cut.zip", good.subarray(0, good.length - 30)), "cut.zip is a broken zip archive"],
+      [
+        put(
+          "flipped.zip",
+          changed((bytes) => (bytes[central - 10] = (bytes[central - 10] ?? 0) ^ 0xff)),
+        ),
+        "flipped.zip is a broken zip archive",
+      ],
+      [
+        put(
+          "encrypted.zip",
+          changed((bytes) => eachEntry(bytes, (at) => bytes.writeUInt16LE(1, at + 8))),
+        ),
+        "is encrypted: unpack it first",
+      ],
+      [
+        await zip(made, "escape.zip", [], `archive.writestr("../turn.json", b"{}")`),
+        "escape.zip is a broken zip archive",
+      ],
+      [await zip(made, "empty.zip", []), "there is no file in what was given"],
+      [
+        await zip(made, "notes.zip", [], `archive.writestr("notes.txt", b"Dear reader")`),
+        "notes.txt is neither a recording nor a CLI's output",
+      ],
+    ] as const;
+    for (const [path, message] of cases) {
+      await drop(page, path);
+      await page.getByRole("dialog", { name: "Open a recording" }).getByText(message).waitFor();
+    }
+    await picture("inspector-zip-refused");
   });
 
   test("that is output alone is judged by its records, and not by an end that nobody saw", async () => {

@@ -7,6 +7,7 @@ import { refreshList } from "../list/turn-list.ts";
 import { goTo } from "../route.ts";
 import { close, Dialog } from "./dialog.tsx";
 import { isDialogOpen } from "./open-dialog.ts";
+import { NO_OPTIONS, toRequest, TurnOptionFields } from "./turn-options.tsx";
 import { useExecutors } from "./use-executors.ts";
 
 /** Starts a turn, in a new session or in one there is. */
@@ -31,6 +32,7 @@ function NewTurnForm({
   const [input, setInput] = useState("");
   const [mode, setMode] = useState("execute");
   const [model, setModel] = useState("");
+  const [options, setOptions] = useState(NO_OPTIONS);
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
   const executor = chosen ?? pickExecutor(executors);
@@ -42,7 +44,7 @@ function NewTurnForm({
     setBusy(true);
     try {
       const admitted = await turnd.submit({
-        input,
+        ...(await toRequest(input, options)),
         ...(session === undefined
           ? { executor: executor ?? pickExecutor(await turnd.executors()) }
           : { session_id: session.session_id }),
@@ -109,6 +111,7 @@ function NewTurnForm({
           />
         </div>
       </div>
+      <TurnOptionFields value={options} onChange={setOptions} hasImages={info?.capabilities.images !== false} />
       {info?.unavailable !== undefined && <p class="fault">{info.unavailable.message}</p>}
       <p role="alert" class="fault">
         {fault}

@@ -71,7 +71,7 @@ function RecordingForm() {
     <div class="form drop" aria-busy={isBusy}>
       <p>
         What Export saved, a recording's directory or its files, the JSON lines that a CLI printed (stdout.jsonl), or an
-        archive of one of these (.tgz). This turnd replays it; no CLI and no tool is run.
+        archive of one of these (.tgz, .zip). This turnd replays it; no CLI and no tool is run.
       </p>
       <label for="recording">Choose files, or drop files or a directory anywhere on the page</label>
       <input

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { LoggedEvent } from "../../protocol/events.ts";
 import { countOf, formatDuration } from "../text/format.ts";
+import { Markdown } from "../text/markdown.tsx";
 import { Code, Plain, Prose } from "../text/text.tsx";
 import { Facts, UsageFacts } from "./facts.tsx";
 import { PlanBody } from "./plan.tsx";
@@ -79,14 +80,14 @@ export const PRESENTERS: { readonly [T in EventType]: Presenter<T> } = {
     group: "messages",
     tone: () => "speech",
     headline: () => "",
-    body: ({ text }) => <Prose text={text} />,
+    body: ({ text }) => <Markdown text={text} />,
   },
   reasoning: {
     label: "Reasoning",
     group: "reasoning",
     tone: () => "thought",
     headline: () => "",
-    body: ({ text }) => <Prose text={text} />,
+    body: ({ text }) => <Markdown text={text} />,
   },
   "tool.started": {
     label: "Tool",

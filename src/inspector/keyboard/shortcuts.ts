@@ -22,6 +22,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: "1", does: "shows the turn's events", run: () => showTab(0) },
   { keys: "2", does: "shows raw records beside their events", run: () => showTab(1) },
   { keys: "3", does: "shows the verdict", run: () => showTab(2) },
+  { keys: "4", does: "shows what the turn changed", run: () => showTab(3) },
   { keys: "s", does: "steers the turn, or continues its session", run: () => focusOn("#composer") },
   { keys: "c", does: "goes to the button that cancels the turn", run: () => focusOn("#cancel-turn") },
   { keys: "↑ ↓ or k j", does: "move through a list; Home and End to its ends" },

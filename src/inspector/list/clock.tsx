@@ -6,7 +6,8 @@ const SECOND_MS = 1_000;
 /** Ages are told in minutes. */
 const AGE_MS = 15_000;
 
-const second = signal(Date.now());
+/** Now, to the second. */
+export const second = signal(Date.now());
 const moment = signal(Date.now());
 
 /** Moves the clocks of the page. */

@@ -1,4 +1,5 @@
 import { parseTar } from "nanotar";
+import { isZip, readZip } from "./read-zip.ts";
 
 /** A file that a reader has chosen or dropped, or that was in an archive or directory of those. */
 export interface GivenFile {
@@ -67,6 +68,8 @@ async function entriesOf(directory: FileSystemDirectoryEntry): Promise<FileSyste
 }
 
 async function unpack(path: string, file: File): Promise<GivenFile[]> {
+  const head = new Uint8Array(await file.slice(0, 4).arrayBuffer());
+  if (isZip(head)) return readZip(path, file, { maxBytes: MOST_BYTES, maxFiles: MOST_FILES });
   const bytes = await readPlain(path, file);
   if (!isTar(bytes)) return [{ path, bytes }];
   try {

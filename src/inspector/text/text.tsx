@@ -51,6 +51,11 @@ export function Plain({ text }: { readonly text: string }) {
   return <>{showHidden(text).map(renderPiece)}</>;
 }
 
+/** A text with addresses that can be followed, within another. */
+export function Pieces({ text }: { readonly text: string }) {
+  return <>{showWithLinks(text).map(renderPiece)}</>;
+}
+
 /** A unified diff. */
 export function Diff({ text }: { readonly text: string }) {
   return (
@@ -92,7 +97,8 @@ function renderPiece({ text, isControl, href }: Piece, index: number): Component
   );
 }
 
-function Long({ text, render }: { readonly text: string; readonly render: (part: string) => ComponentChild }) {
+/** A long text, of which a reader gets more when they ask. */
+export function Long({ text, render }: { readonly text: string; readonly render: (part: string) => ComponentChild }) {
   const [shown, setShown] = useState(SHOWN);
   if (text.length <= shown * 1.2) return <>{render(text)}</>;
   // Not all at once: a browser stands still over a million lines.

@@ -1,6 +1,7 @@
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { groupOf, type Group } from "../events/presenters.tsx";
 import { toShown, type ShownEvent } from "../events/shown-event.ts";
+import { watchActivity, type ActivityWatch } from "../../client/activity.ts";
 import { turnd, untilLoggedIn } from "../connection.ts";
 import { TurndHistoryError } from "../../client/errors.ts";
 import type { Following } from "../../client/follow.ts";
@@ -40,6 +41,8 @@ export interface EventStore {
   /** Changes when the two have changed: once a frame at most. */
   readonly version: ReadonlySignal<number>;
   readonly reading: ReadonlySignal<Reading>;
+  /** What the turn does, by these events. */
+  readonly activity: Pick<ActivityWatch, "now">;
   /** Ends the reading. */
   close(): void;
 }
@@ -50,6 +53,7 @@ export function followEvents(turnId: string): EventStore {
   const rows: Row[] = [];
   const openTools = new Map<string, number>();
   const version = signal(0);
+  const activity = watchActivity();
   const reading = signal<Reading>({ state: "reading" });
   const controller = new AbortController();
   let isScheduled = false;
@@ -127,7 +131,10 @@ export function followEvents(turnId: string): EventStore {
   /** @returns false where it was refused for want of a login, and there is one now */
   async function readOn(following: Following, closed: AbortSignal): Promise<boolean> {
     try {
-      for await (const event of following) add(toShown(event));
+      for await (const event of following) {
+        activity.note(event);
+        add(toShown(event));
+      }
       return true;
     } catch (error) {
       if (!(error instanceof ProblemError) || error.code !== "unauthorized") throw error;
@@ -137,5 +144,5 @@ export function followEvents(turnId: string): EventStore {
   }
 
   void read();
-  return { events, rows, version, reading, close: () => controller.abort() };
+  return { events, rows, version, reading, activity, close: () => controller.abort() };
 }

@@ -7,6 +7,7 @@ import { refreshList, turns } from "../list/turn-list.ts";
 import { isPageSeen } from "../page-visibility.ts";
 import { goTo, route, TABS, turnHref, type Tab } from "../route.ts";
 import { Composer } from "./composer.tsx";
+import { DiffView } from "./diff-view.tsx";
 import { EventList } from "./event-list.tsx";
 import { followEvents, type EventStore } from "./event-store.ts";
 import { RawView } from "./raw-view.tsx";
@@ -14,7 +15,12 @@ import { Timeline } from "./timeline.tsx";
 import { TurnHeader } from "./turn-header.tsx";
 import { VerdictView } from "./verdict-view.tsx";
 
-const TAB_NAMES: Readonly<Record<Tab, string>> = { events: "Events", raw: "Side by side", verdict: "Verdict" };
+const TAB_NAMES: Readonly<Record<Tab, string>> = {
+  events: "Events",
+  raw: "Side by side",
+  verdict: "Verdict",
+  diff: "Diff",
+};
 
 /** A turn: what it was asked, what happens, and what came of it. One instance shows one turn. */
 export function TurnPage({ turnId }: { readonly turnId: string }) {
@@ -61,6 +67,7 @@ export function TurnPage({ turnId }: { readonly turnId: string }) {
           />
         )}
         {tab === "raw" && <RawView key={turnId} turnId={turnId} store={store} line={place} />}
+        {tab === "diff" && <DiffView key={turnId} turnId={turnId} store={store} />}
         {tab === "verdict" && <VerdictView turnId={turnId} store={store} />}
       </div>
       {tab === "events" && turn.snapshot !== undefined && (

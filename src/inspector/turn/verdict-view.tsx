@@ -5,6 +5,7 @@ import { lookUp, type Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnResult } from "../../protocol/turns.ts";
 import { renewals, turnd } from "../connection.ts";
 import { turnHref } from "../route.ts";
+import { Markdown } from "../text/markdown.tsx";
 import { Code, Plain, Prose } from "../text/text.tsx";
 import type { EventStore } from "./event-store.ts";
 import { StatusMark } from "./status.tsx";
@@ -41,7 +42,7 @@ export function VerdictView({ turnId, store }: { readonly turnId: string; readon
       {result.output !== null && result.output !== "" && (
         <>
           <h2>Output</h2>
-          <Prose text={result.output} />
+          <Markdown text={result.output} />
         </>
       )}
     </div>

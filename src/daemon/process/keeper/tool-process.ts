@@ -1,4 +1,11 @@
-import { childrenOf, isRunning, readProcess, scanForChildren, type ProcessEntry } from "./process-table.ts";
+import {
+  childrenOf,
+  isRunning,
+  readArguments,
+  readProcess,
+  scanForChildren,
+  type ProcessEntry,
+} from "./process-table.ts";
 import type { Started } from "./keeper.ts";
 
 /** Of every Linux: the unit of times in /proc. @see sysconf(3) */
@@ -21,6 +28,28 @@ export function findToolProcess({ pid, pidStart }: Started, sinceMs: number): Pr
     if (toTimeMs(entry.startTime) > sinceMs) return entry;
   }
   return undefined;
+}
+
+/** A command that a CLI runs now. */
+export interface RunningCommand {
+  readonly command: string;
+  readonly runningMs: number;
+}
+
+/** The shell that a CLI puts around each command says nothing about it. */
+const SHELL = /^\S*\b(?:ba|da|z)?sh -l?c /;
+
+/** What a tool's process runs, as the system shows it. */
+export function describeTool({ pid, command, startTime }: ProcessEntry): RunningCommand {
+  // One byte a character.
+  const args = Buffer.from(readArguments(pid) ?? "", "latin1")
+    .toString("utf8")
+    .trim()
+    .replace(SHELL, "");
+  return {
+    command: args === "" ? command : args,
+    runningMs: Math.max(0, Math.round(Date.now() - toTimeMs(startTime))),
+  };
 }
 
 /** When a process was started, by this one's own start in both clocks: some containers have another uptime. */

@@ -1,5 +1,6 @@
 import type { Decision, TurnEndedData } from "../../../protocol/index.ts";
 import type { EndedProcess } from "../../process/keeper/tree.ts";
+import type { RunningCommand } from "../../process/keeper/tool-process.ts";
 import type { StopReason } from "./life.ts";
 import type { EndedBy, TurnFile } from "./turn-file.ts";
 
@@ -94,6 +95,8 @@ export interface TurnProcess {
   stop(how: StopOrder): void;
   /** What it has printed is of no use any more. */
   abandonOutput(): void;
+  /** The command of the CLI's that runs now; undefined where none does. A replay has none. */
+  runningCommand?(): RunningCommand | undefined;
 }
 
 export interface StopOrder {

@@ -1,5 +1,6 @@
 import type { Decision, TurnEndedData, TurnStatus } from "../../../protocol/index.ts";
 import type { WritableTail } from "../../event-log/tail.ts";
+import type { RunningCommand } from "../../process/keeper/tool-process.ts";
 import { fileAfter, stopReasonIn } from "./file-after.ts";
 import type { End, Input, TurnProcess } from "./inputs.ts";
 import { beginLife, type Life } from "./life.ts";
@@ -34,6 +35,8 @@ export interface Turn {
    * where a fresh process takes the place of one that was stopped.
    */
   readonly stopped: Promise<void>;
+  /** The command of the CLI's that runs now, as the system shows it. */
+  runningCommand(): RunningCommand | undefined;
   /**
    * Takes an input. The phase has changed when this returns; what is written for it, when it resolves.
    *
@@ -45,6 +48,8 @@ export interface Turn {
 /** What lists show of a turn: of an ended one there need be no more in memory. */
 export type ListedTurn = Pick<Turn, "file" | "status" | "endedAt" | "life"> & {
   readonly tail: Pick<WritableTail, "lastSeq">;
+  /** Of a turn that may run. */
+  readonly runningCommand?: Turn["runningCommand"];
 };
 
 /** How long a caller that stops a turn waits for the events of what was printed before: a turn may print for an hour what a CLI never would. */
@@ -194,6 +199,7 @@ export function createTurn(options: TurnOptions): Turn {
     get decision() {
       return end?.decision;
     },
+    runningCommand: () => process?.runningCommand?.(),
     startSignal: starting.signal,
     finished: finish.promise,
     get stopped() {

@@ -2,7 +2,7 @@ import type { Activity, Outcome } from "../../executors/contract/translator.ts";
 import type { DriftWatch } from "../../executors/contract/records.ts";
 import { followOutput, joinRuns, type TakenLine } from "../../process/output/follow.ts";
 import { readExit, type Started } from "../../process/keeper/keeper.ts";
-import { findToolProcess } from "../../process/keeper/tool-process.ts";
+import { describeTool, findToolProcess, type RunningCommand } from "../../process/keeper/tool-process.ts";
 import { isCliRunning, stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
 import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions, type OutputReport } from "./consume.ts";
@@ -84,15 +84,18 @@ export async function followAttempt(parts: AttemptParts, turn: Turn, options: At
     await Promise.allSettled([stopping, recovering]);
   }
   let toolFreeMs = 0;
+  const findTool = () => findToolProcess(options.started, toolFreeMs);
+  function runningCommand(): RunningCommand | undefined {
+    const tool = findTool();
+    return tool && describeTool(tool);
+  }
   const watch = startWatch({
     // What has ended before it is followed has ended in time: turnd may have been down since.
     ...(isCliRunning(options.started) ? clocksOf(parts, turn) : NO_CLOCKS),
-    isToolAtWork: () =>
-      (translator.activity?.() ?? NO_ACTIVITY).hasOpenTool ||
-      findToolProcess(options.started, toolFreeMs) !== undefined,
+    isToolAtWork: () => (translator.activity?.() ?? NO_ACTIVITY).hasOpenTool || findTool() !== undefined,
     onFire: (reason) => void turn.send({ type: "watchdog_fired", reason }),
   });
-  void turn.send({ type: "process_started", process: { stop, abandonOutput } });
+  void turn.send({ type: "process_started", process: { stop, abandonOutput, runningCommand } });
 
   async function waitForEnd(): Promise<{ exit: KeptExit | null; sweepError: SweepError | undefined }> {
     try {

@@ -17,9 +17,12 @@ export function toAdmission(turn: Pick<ListedTurn, "file" | "status">, queuePosi
   };
 }
 
+const MAX_COMMAND = 300;
+
 /** A turn as it stands. @param redact - takes out the secrets of its session */
 export function toSnapshot(turn: ListedTurn, queuePosition: number, redact: Redact): TurnSnapshot {
   const { file } = turn;
+  const running = turn.status === "running" ? turn.runningCommand?.() : undefined;
   return {
     ...toAdmission(turn, queuePosition),
     executor: executorNameOf(file),
@@ -32,6 +35,10 @@ export function toSnapshot(turn: ListedTurn, queuePosition: number, redact: Reda
     ...(file.started_at === undefined ? {} : { started_at: file.started_at }),
     ...(turn.endedAt === undefined ? {} : { ended_at: turn.endedAt }),
     last_seq: turn.tail.lastSeq(),
+    ...(running === undefined
+      ? {}
+      : // Law: keys travel aside. Cut before, half of one would not be known.
+        { running_command: { command: redact(running.command).slice(0, MAX_COMMAND), running_ms: running.runningMs } }),
   };
 }
 
