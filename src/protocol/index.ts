@@ -1,4 +1,3 @@
-export * from "./browser-login.ts";
 export * from "./decisions.ts";
 export * from "./drift.ts";
 export * from "./event-data.ts";
@@ -9,7 +8,6 @@ export * from "./files.ts";
 export * from "./instructions.ts";
 export * from "./mcp-servers.ts";
 export * from "./newer-words.ts";
-export * from "./output-origin.ts";
 export * from "./permissions.ts";
 export * from "./problems.ts";
 export * from "./raw-records.ts";

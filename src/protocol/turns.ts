@@ -173,9 +173,9 @@ export const TurnRequest = z
       .meta({
         description:
           "Whether what the turn changes in its workspace is kept, for `GET /v1/turns/{turn_id}/diff`. git reads the workspace " +
-          "before the turn starts, which takes about 0.1 s and, in a large one, up to seconds. The workspace may be in a git " +
-          "repository or in none; in none, up to `TURND_DIFF_MAX_COPY_BYTES`. Where there can be no diff, the turn begins with the " +
-          "warning `no_diff`. Default: `TURND_TURN_DIFF`.",
+          "before the turn starts: about 0.1 s, in a large one up to seconds; one that is in no repository up to " +
+          "`TURND_DIFF_MAX_COPY_BYTES`. Where there can be none, the turn begins with the warning `no_diff`. Default: " +
+          "`TURND_TURN_DIFF`.",
       }),
     mcp_servers: McpServers.optional().meta({
       description:
@@ -236,13 +236,13 @@ export const TurnSnapshot = TurnAdmission.extend({
   last_seq: z.int().nonnegative().describe("`seq` of its last event so far; 0 before the first."),
   running_command: z
     .strictObject({
-      command: z.string().describe("Its arguments, without the CLI's shell around them; cut off, secrets taken out."),
+      command: z.string().describe("Its arguments, without a shell around them; cut off, secrets taken out."),
       running_ms: z.int().nonnegative().describe("How long it has run."),
     })
     .optional()
     .describe(
       "A command that a tool of the running turn runs, also where the CLI reports it only at its end (CLI A). Absent: the turn " +
-        "waits for the model, or for what the CLI does itself.",
+        "waits for the model, or the CLI works itself.",
     ),
 }).meta({ id: "TurnSnapshot", description: "A turn in its present state." });
 export type TurnSnapshot = z.infer<typeof TurnSnapshot>;
@@ -276,7 +276,7 @@ export const CancelReceipt = z
     turn_id: IDS.turn_id,
     status: TurnStatus.meta({
       description:
-        "`running` where so much was printed that its events are still being logged two seconds after the last process ended: `turn.ended` follows. `queued` where turnd was stopping already and had left the turn to its next start, which ends it without running it.",
+        "`running` where what it printed is still being logged: `turn.ended` follows. `queued` where turnd was stopping and had left the turn to its next start, which ends it without running it.",
     }),
     already_ended: z.boolean().meta({ description: "True when the turn had ended before this request." }),
     ended: z

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
-import { SESSION_KEY_HEADER } from "../../../protocol/index.ts";
+import { SESSION_KEY_HEADER } from "../../../protocol/browser-login.ts";
 import { createTickets } from "../../terminal/tickets.ts";
 
 /** A login of a browser, as it is given to it: both halves are needed, and neither is kept here. */

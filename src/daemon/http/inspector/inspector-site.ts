@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { OutputHead, OutputOrigin, ProblemError } from "../../../protocol/index.ts";
+import { ProblemError } from "../../../protocol/index.ts";
+import { OutputHead, OutputOrigin } from "../../../protocol/output-origin.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import { readInspectorFiles, type InspectorFile } from "./inspector-files.ts";

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { BrowserHandOver, BrowserLogin, BrowserSession, BrowserState, ProblemError } from "../../../protocol/index.ts";
+import { BrowserHandOver, BrowserLogin, BrowserSession, BrowserState } from "../../../protocol/browser-login.ts";
+import { ProblemError } from "../../../protocol/index.ts";
 import { createTokenCheck } from "../auth.ts";
 import { cookieName, type BrowserSessions, type NewBrowserSession } from "./browser-sessions.ts";
 
