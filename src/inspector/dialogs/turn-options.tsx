@@ -34,7 +34,7 @@ export async function toRequest(
 function toDataUrl(file: File): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const reader = new FileReader();
-  reader.addEventListener("load", () => resolve(String(reader.result)));
+  reader.addEventListener("load", () => resolve(typeof reader.result === "string" ? reader.result : ""));
   reader.addEventListener("error", () => reject(new Error(`${file.name} cannot be read`)));
   reader.readAsDataURL(file);
   return promise;

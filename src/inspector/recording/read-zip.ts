@@ -1,5 +1,11 @@
 import type { Entry, FileEntry, Reader } from "@zip.js/zip.js/lib/zip-core-reader.js";
-import type { GivenFile } from "./collect-files.ts";
+
+/** A file that was in an archive. */
+export interface UnpackedFile {
+  /** With `/` between its parts. */
+  readonly path: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
 
 /** What one archive may hold. Law: every wait is bounded. */
 export interface ZipLimits {
@@ -19,7 +25,7 @@ export function isZip(head: Uint8Array): boolean {
 }
 
 /** The regular files of a zip archive. Links in it are left out. @throws {Error} that names the archive, and says what is wrong */
-export async function readZip(name: string, file: Blob, limits: ZipLimits): Promise<GivenFile[]> {
+export async function readZip(name: string, file: Blob, limits: ZipLimits): Promise<UnpackedFile[]> {
   // Loaded when one is opened.
   const { ZipReader } = await import("@zip.js/zip.js/lib/zip-core-reader.js").catch((error: unknown) => {
     throw new Error("turnd was replaced since this page was loaded: load it again to open a zip", { cause: error });
@@ -53,8 +59,8 @@ function readerOf(file: Blob): Reader<Blob> {
 /** What an archive that is whole is refused for. */
 class Refusal extends Error {}
 
-async function unpack(name: string, entries: AsyncIterable<Entry>, limits: ZipLimits): Promise<GivenFile[]> {
-  const given: GivenFile[] = [];
+async function unpack(name: string, entries: AsyncIterable<Entry>, limits: ZipLimits): Promise<UnpackedFile[]> {
+  const given: UnpackedFile[] = [];
   let count = 0;
   let leftBytes = limits.maxBytes;
   for await (const entry of entries) {
