@@ -119,9 +119,8 @@ export const TurnRequest = z
     effort: word
       .optional()
       .describe(
-        "How much the model reasons, in the CLI's words, such as `low`, `medium` or `high`: CLI A's `--variant`, CLI B's " +
-          "`model_reasoning_effort`. Which values a model has, its provider decides; without this " +
-          "field the configured one.",
+        "How much the model reasons, in the CLI's words, such as `low` or `high`: CLI A's `--variant`, CLI B's " +
+          "`model_reasoning_effort`. Its provider decides which values it has; without this field the configured one.",
       ),
     queue_policy: z
       .enum(["enqueue", "reject", "steer"])
@@ -129,8 +128,8 @@ export const TurnRequest = z
       .describe(
         "What to do where the session has a turn that runs or waits; one turn of a session runs at a time. `enqueue`: wait behind " +
           "them. `reject`: refuse this request with `session_busy`. `steer`: go next, before those that wait, and interrupt the running " +
-          "turn at its next step boundary (`step.ended`), or after `TURND_STEER_WAIT_MS`. The interrupted turn ends as `cancelled` with " +
-          "`cancelled_by` `steer`, and this one continues its conversation; a turn that completes before that stays `completed`.",
+          "turn at its next step boundary (`step.ended`), or after `TURND_STEER_WAIT_MS`. The interrupted turn ends as `cancelled` " +
+          "(`cancelled_by` `steer`), this one continues its conversation; one that completes before stays `completed`.",
       ),
     resume_policy: z
       .enum(["continue", "fail"])
@@ -236,7 +235,7 @@ export const TurnSnapshot = TurnAdmission.extend({
   last_seq: z.int().nonnegative().describe("`seq` of its last event so far; 0 before the first."),
   running_command: z
     .strictObject({
-      command: z.string().describe("Its arguments, without a shell around them; cut off, secrets taken out."),
+      command: z.string().describe("Its arguments, cut off; secrets taken out."),
       running_ms: z.int().nonnegative().describe("How long it has run."),
     })
     .optional()

@@ -12,24 +12,23 @@ export const WARNINGS = {
     "something in the session's home that is neither turnd's nor made by the CLI itself was removed before the turn",
   context_compacted: "the CLI summarised the conversation to make room; the summary is a `message`",
   history_not_saved:
-    "CLI B could not write its own history: the session's next turn does not resume it, is given the history by turnd and is `degraded`",
+    "CLI B could not write its own history: the session's next turn is given it by turnd and is `degraded`",
   limit_reached:
     "the turn came to its own limit of processes or memory (`TURND_TURN_MAX_PROCESSES`, `TURND_TURN_MEMORY_MB`): " +
-    "something of it was killed or could not be started; the message counts",
+    "something was killed or not started; the message counts",
   no_diff: "the turn was asked for a diff and will have none; the message says why",
   other_session: "CLI A printed a record of another session than the turn's",
   other_thread: "CLI B announced a second thread in the same run",
   output_cut:
     "the events of what was printed take more than four times `TURND_MAX_OUTPUT_BYTES`: the rest is neither logged nor kept",
-  output_recovered:
-    "CLI A ended before it had printed everything; the events that follow were taken from its own store",
+  output_recovered: "CLI A ended before it had printed everything; what follows was taken from its own store",
   processes_left: "something the turn started would not die; the message names it",
   sandbox_unavailable: "CLI B's own sandbox kept a command from running; the turn went on",
   state_set_aside: "native state that could not be read was moved aside, and a fresh native session was started",
   tool_call_rejected: "CLI B refused a tool call of the model's before it ran",
   translation_changed:
-    "turnd was restarted and translates what is logged differently, since it is another version or `TURND_MAX_LINE_BYTES` " +
-    "is another: what was logged stays as it was, and what follows is translated the new way",
+    "since a restart turnd translates what is logged differently (another version or `TURND_MAX_LINE_BYTES`): what was logged " +
+    "stays, what follows is translated anew",
 } as const;
 export type WarningCode = keyof typeof WARNINGS;
 
