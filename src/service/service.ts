@@ -75,6 +75,7 @@ async function start(options: ServiceOptions, closers: (() => Promise<void>)[]):
     logger,
     isMigrating: values.SERVICE_MIGRATE,
     leaseMs: values.SERVICE_LEASE_MS,
+    onEnded: options.onDatabaseEnded,
   });
   closers.push(() => storage.close());
   const secrets = await readSecrets(settings, dataDirectory);

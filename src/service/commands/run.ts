@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { pino, type Logger } from "pino";
 import { createSandboxes } from "../serve/sandbox-wiring.ts";
 import { addProcessMetrics, createMetrics } from "../http/metrics.ts";
@@ -7,6 +8,8 @@ import type { ProcessRole } from "../serve/service-options.ts";
 import { SettingsError } from "../settings/file.ts";
 import type { Settings } from "../settings/settings.ts";
 import { VERSION } from "../version.ts";
+
+const LAST_ANSWERS_MS = 1_000;
 
 /** Starts turnd as `npm start` does: fills in user, home and CLIs. */
 const TURND = [process.execPath, join(import.meta.dirname, "../../../scripts/start.mjs")];
@@ -20,11 +23,15 @@ export async function runService(
   read: Settings,
   onListening: (service: Service) => void = () => undefined,
 ): Promise<0 | 1> {
-  const stopped = new Promise<NodeJS.Signals>((resolve) => {
-    // For good, not once: a second signal must not cut short what the first one began.
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, resolve);
+  const stopped = Promise.withResolvers<NodeJS.Signals | Error>();
+  // For good, not once: a second signal must not cut short what the first one began.
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, stopped.resolve);
+  const logger = pino({
+    name: "svc",
+    level: read.values.SERVICE_LOG_LEVEL,
+    // What users have sent: PGlite's errors have the values of the query that failed.
+    redact: { paths: ["err.params"], remove: true },
   });
-  const logger = pino({ name: "svc", level: read.values.SERVICE_LOG_LEVEL });
   const uid = process.getuid?.() ?? 0;
   const sandboxes = await createSandboxes({ settings: read, logger, turndCommand: TURND, uid });
   const metrics = createMetrics();
@@ -37,9 +44,20 @@ export async function runService(
     version: VERSION,
     createSandboxes: sandboxes,
     metrics,
+    onDatabaseEnded: stopped.resolve,
   });
   onListening(service);
-  logger.info({ signal: await stopped }, "stopping");
+  const reason = await stopped.promise;
+  if (reason instanceof Error) {
+    logger.fatal(
+      { err: reason },
+      "the database has ended: make room where its directory is, and start the service again",
+    );
+    // For the answers that say so. Nothing can be stopped in order without a database; the next start goes on as after a crash.
+    await delay(LAST_ANSWERS_MS);
+    return 1;
+  }
+  logger.info({ signal: reason }, "stopping");
   return stopWithin(service, read, logger);
 }
 

@@ -19,6 +19,8 @@ export interface ServiceOptions {
   readonly createSandboxes: (means: { storage: Storage; secrets: Secrets }) => Promise<Sandboxes>;
   /** Those of the process, where it has some already. */
   readonly metrics?: Metrics;
+  /** PGlite has ended by itself: the process has to end, too. */
+  readonly onDatabaseEnded?: ((error: Error) => void) | undefined;
   readonly onStep?: AttemptOptions["onStep"];
   readonly onDeletionStep?: ThreadDeletionOptions["onStep"];
   readonly onKnowledgeStep?: KnowledgeWiring["onStep"];

@@ -4,6 +4,7 @@ import { vector } from "@electric-sql/pglite-pgvector";
 import { Kysely, PGliteDialect, PostgresDialect } from "kysely";
 import pg from "pg";
 import { openPgliteDirectory } from "./pglite-directory.ts";
+import { watchForEnd } from "./pglite-end.ts";
 import { createPgliteListener, createPostgresListener, type Listener } from "./listen.ts";
 import type { Database } from "./tables.ts";
 
@@ -38,6 +39,8 @@ export type BossConnection =
 export interface EngineEvents {
   /** An idle connection broke; the next query makes another. */
   onConnectionLost(error: Error): void;
+  /** PGlite has ended by itself, and answers nothing more: only another process can open it again. */
+  onEnded?(error: Error): void;
 }
 
 const MINIMUM_VERSION = 150_000;
@@ -51,15 +54,19 @@ const [INT8, DATE] = [20, 1082];
 
 /** Opens the database. @throws when it is away, or older than PostgreSQL 15 */
 export async function openEngine(choice: EngineChoice, events: EngineEvents): Promise<Engine> {
-  return choice.kind === "pglite" ? openPglite(choice) : openPostgres(choice, events);
+  return choice.kind === "pglite" ? openPglite(choice, events) : openPostgres(choice, events);
 }
 
-async function openPglite({ directory, seed }: Extract<EngineChoice, { kind: "pglite" }>): Promise<Engine> {
+async function openPglite(
+  { directory, seed }: Extract<EngineChoice, { kind: "pglite" }>,
+  events: EngineEvents,
+): Promise<Engine> {
   const options = { parsers: { [INT8]: Number, [DATE]: String }, extensions: { vector, pg_textsearch } };
   const pglite =
     directory === undefined
       ? await PGlite.create({ ...options, ...(seed === undefined ? {} : { loadDataDir: seed }) })
       : await openPgliteDirectory(directory, options, seed);
+  const end = watchForEnd(pglite, (error) => events.onEnded?.(error));
   const listener = createPgliteListener(pglite);
   return {
     kind: "pglite",
@@ -68,6 +75,8 @@ async function openPglite({ directory, seed }: Extract<EngineChoice, { kind: "pg
     boss: { kind: "pglite", pglite },
     dump: () => pglite.dumpDataDir("none"),
     async close() {
+      // There is nothing left to close.
+      if (end.fault() !== undefined) return;
       await listener.close();
       // Not `db.destroy()`: that does nothing where no query has been made yet.
       await pglite.close();

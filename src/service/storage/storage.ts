@@ -37,6 +37,8 @@ export interface StorageOptions {
   /** False: refuse an older schema instead of changing it. */
   readonly isMigrating: boolean;
   readonly leaseMs: number;
+  /** PGlite has ended by itself: the process has to end, too. */
+  readonly onEnded?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -48,6 +50,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { logger } = options;
   const engine = await openEngine(options.engine, {
     onConnectionLost: (error) => logger.warn({ err: error }, "a database connection was lost"),
+    onEnded: (error) => options.onEnded?.(error),
   });
   try {
     return await startStorage(engine, options);
