@@ -5,8 +5,10 @@ import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-pro
 import { nameOnce } from "../../../http-server/openapi/components.ts";
 import { describeDefaults } from "../../../http-server/openapi/defaults.ts";
 import { addDiscriminators } from "../../../http-server/openapi/discriminators.ts";
-import { Document, type JsonSchema } from "../../../http-server/openapi/document.ts";
-import { CliName, ExecutorName, REPLAY, RequestedExecutor } from "../../../protocol/index.ts";
+import { Document, type JsonSchema, type Operation } from "../../../http-server/openapi/document.ts";
+import { mapOperations } from "../../../http-server/openapi/map-document.ts";
+import { CliName, ExecutorName, PROBLEM_STATUS, REPLAY, RequestedExecutor } from "../../../protocol/index.ts";
+import { readCodes } from "../refusals.ts";
 import { addExamples } from "./examples.ts";
 
 const DESCRIPTION =
@@ -88,11 +90,28 @@ export async function describeRoutes(app: FastifyInstance, documented: Documente
     transformSpecification: () => described.document ?? {},
   });
   await app.ready();
-  const named = addDiscriminators(listExecutors(nameOnce(Document.parse(app.swagger())), executors, aliases));
+  const made = mapOperations(Document.parse(app.swagger()), addBodyRefusals);
+  const named = addDiscriminators(listExecutors(nameOnce(made), executors, aliases));
   // The last step: an example has the default where there is one.
   const document = describeDefaults(addExamples(named));
   described.document = document;
   return { document, app };
+}
+
+/** What a body may be refused for where a route needs none: it is read before that is known. */
+const BODY_CODES = ["invalid_json", "unsupported_media_type", "body_too_large"] as const;
+
+function addBodyRefusals(operation: Operation, route: string): Operation {
+  if (/^(?:GET|HEAD) /.test(route) || operation.requestBody !== undefined) return operation;
+  const responses = { ...operation.responses };
+  const content = Object.values(responses).find(({ description }) => readCodes(description).length > 0)?.content;
+  for (const code of BODY_CODES) {
+    const status = String(PROBLEM_STATUS[code]);
+    const codes = readCodes(responses[status]?.description ?? "");
+    const description = [...new Set([...codes, code])].map((each) => `\`${each}\``).join(", ");
+    responses[status] = { ...(content === undefined ? {} : { content }), description };
+  }
+  return { ...operation, responses };
 }
 
 /** The schemas on the wire take any id of the right form; which ids there are, the daemon's registry decides. */

@@ -15,8 +15,8 @@ const STREAM_TYPE = "text/event-stream";
 const STREAM_EXAMPLE =
   'retry: 1000\n\nid: 1\nevent: metadata\ndata: {"schema_version":1,"seq":1,"event":"metadata","payload":{}}\n\n: heartbeat\n\n';
 
-/** What any call with a body may be refused for. */
-const BODY_CODES: readonly ProblemCode[] = ["invalid_json", "unsupported_media_type", "body_too_large", "storage_full"];
+/** What any call that is no GET may be refused for: a body is read before it is known that the route needs none. */
+const READING_CODES: readonly ProblemCode[] = ["invalid_json", "unsupported_media_type", "body_too_large"];
 
 /** Completes what the routes declare: ids, texts, problems by code, headers and examples. */
 export function completeDocument(made: object): object {
@@ -65,12 +65,12 @@ function describeParameters(route: string, { parameters = [] }: Operation): { pa
 type Responses = Operation["responses"];
 type Response = Responses[string];
 
-/** A public route refuses no credential; one with a body refuses bodies; one that changes something refuses while stopping. */
+/** A public route refuses no credential; one that is no GET refuses bodies; one that changes something refuses while stopping. */
 function addProblems(route: string, { responses, security, requestBody }: Operation): Responses {
   const isPublic = security?.length === 0;
   const added: ProblemCode[] = [
-    ...(requestBody === undefined ? [] : BODY_CODES),
-    ...(route.startsWith("GET ") ? [] : ["shutting_down" as const]),
+    ...(route.startsWith("GET ") ? [] : [...READING_CODES, "shutting_down" as const]),
+    ...(requestBody === undefined ? [] : ["storage_full" as const]),
     ...(IDEMPOTENT.includes(route) ? ["idempotency_key_mismatch" as const] : []),
   ];
   const result: Responses = {};
