@@ -26,6 +26,22 @@ const text = z
   .refine((value) => value.trim() !== "", "must not be empty")
   .refine((value) => byteLength(value) <= MAX_INPUT_TEXT_BYTES, `at most ${MAX_INPUT_TEXT_BYTES} bytes of UTF-8`);
 
+/** The pattern of the schema below costs 60 ms for 10 MiB, in which nothing else is answered; decoding it costs a few. */
+function isImageUrl(url: string): boolean {
+  const head = /^data:image\/(?:png|jpeg|gif|webp);base64,/.exec(url)?.[0];
+  if (head === undefined) return false;
+  const base64 = url.slice(head.length);
+  // Blanks are nothing to the decoder.
+  if (base64 === "" || [" ", "\t", "\n", "\f", "\r"].some((blank) => base64.includes(blank))) return false;
+  try {
+    atob(base64);
+    return true;
+  } catch {
+    // Its only fault is that this is no base64.
+    return false;
+  }
+}
+
 const InputPart = z
   .discriminatedUnion("type", [
     z
@@ -39,10 +55,8 @@ const InputPart = z
         type: z.literal("image").describe("An image."),
         data_url: z
           .string()
-          .regex(
-            /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/,
-            "a base64 data URL of a png, jpeg, gif or webp image",
-          )
+          .refine(isImageUrl, "a base64 data URL of a png, jpeg, gif or webp image")
+          .meta({ pattern: "^data:image\\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$" })
           .describe("The image as a base64 data URL: png, jpeg, gif or webp."),
       })
       .meta({ id: "ImagePart", description: "An image of an input, for a CLI with the capability `images`." }),
