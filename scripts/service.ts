@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { describeFault, runService } from "../src/service/commands/run.ts";
 import { readSettings } from "../src/service/settings/settings.ts";
-import { makePassable } from "../src/service/storage/data-directory.ts";
+import { makePassable, restrict } from "../src/service/storage/data-directory.ts";
 import { DataDirectoryHeld, holdDataDirectory } from "../src/service/storage/lock.ts";
 import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
 import { chooseCliUser } from "./cli-user.ts";
@@ -28,6 +28,8 @@ async function start(): Promise<0 | 1> {
   // Each mode that others need is given.
   process.umask(0o077);
   await makePassable(data);
+  // Nothing is written where another user could read or exchange it.
+  await restrict(data);
   // Before anything else is begun: a second one must not take the first one's model or password from it.
   const lock = await holdDataDirectory(join(data, "npm-run-service.lock"));
   process.once("exit", () => void lock.release());

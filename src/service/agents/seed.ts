@@ -1,9 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { CreateAgentBody } from "../api/agents.ts";
-import { checkShareConfig, DEFAULT_SHARE } from "../auth/scopes.ts";
+import { InputProblem } from "../api/problems.ts";
+import type { ShareConfig } from "../api/auth.ts";
+import { assertSharedWithKnown, checkShareConfig, DEFAULT_SHARE } from "../auth/scopes.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
+import type { Transaction } from "../storage/transaction.ts";
 
 export type SeedAgent = z.infer<typeof CreateAgentBody>;
 
@@ -25,7 +28,11 @@ export async function readAgentsFile(
   return { agents: parsed.data, isDefault: false };
 }
 
-/** Puts agents in place by slug; the defaults only where there is no agent at all. */
+/**
+ * Puts agents in place by slug; the defaults only where there is no agent at all.
+ *
+ * @throws where one is shared with departments or users that are not there: an id that is not would be given to someone else one day
+ */
 export async function putAgents(
   storage: Storage,
   { agents, isDefault }: { agents: readonly SeedAgent[]; isDefault: boolean },
@@ -33,6 +40,7 @@ export async function putAgents(
   await storage.transaction(async (trx) => {
     if (isDefault && (await trx.selectFrom("agent").select("id").limit(1).executeTakeFirst()) !== undefined) return;
     for (const agent of agents) {
+      const share = await readShare(trx, agent);
       const columns = {
         name: agent.name,
         description: agent.description ?? "",
@@ -44,7 +52,7 @@ export async function putAgents(
         permissions: json({ ...agent.permissions }),
         limits: json({ ...agent.limits }),
         knowledge_bases: [...(agent.knowledge_bases ?? [])],
-        share_config: json(checkShareConfig(agent.share_config ?? DEFAULT_SHARE)),
+        share_config: json(share),
         is_enabled: agent.is_enabled ?? true,
       };
       await trx
@@ -57,4 +65,17 @@ export async function putAgents(
         .execute();
     }
   });
+}
+
+/** What an agent had before may stay, as a department or user may be gone since. */
+async function readShare(trx: Transaction, { slug, share_config: given }: SeedAgent): Promise<ShareConfig> {
+  const before = await trx.selectFrom("agent").select("share_config").where("slug", "=", slug).executeTakeFirst();
+  try {
+    const share = checkShareConfig(given ?? DEFAULT_SHARE);
+    await assertSharedWithKnown(trx, share, before?.share_config);
+    return share;
+  } catch (error) {
+    if (!(error instanceof InputProblem)) throw error;
+    throw new Error(`SERVICE_AGENTS_FILE: the agent ${slug}: share_config: ${error.message}`, { cause: error });
+  }
 }

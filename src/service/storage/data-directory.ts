@@ -167,8 +167,13 @@ async function make(directory: string): Promise<void> {
   await chmod(directory, PASSABLE);
 }
 
-/** A volume may be wider, and may be root's where the service is not: then root decides. */
-async function restrict(directory: string): Promise<void> {
+/**
+ * Keeps others from listing the directory and from writing into it. A volume may be wider, and may be root's where the service is
+ * not: then root decides.
+ *
+ * @throws {DataDirectoryExposed} where another user owns it, or where all users share it
+ */
+export async function restrict(directory: string): Promise<void> {
   const { mode } = await stat(directory);
   if ((mode & 0o1002) === 0o1002) {
     throw new DataDirectoryExposed(`${directory} is a directory that all users share: name one in it`);

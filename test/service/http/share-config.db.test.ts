@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { putAgents } from "../../../src/service/agents/seed.ts";
+import type { ShareConfig } from "../../../src/service/api/auth.ts";
 import { call } from "../harness/app.ts";
 import { makeDepartment } from "../harness/auth.ts";
 import { appWithPeople } from "../harness/people.ts";
@@ -9,6 +11,35 @@ const departments = (...department_ids: number[]) => ({ access_level: "departmen
 const EVERYONE = { access_level: "global" };
 
 describe.each(ENGINES)("%s", (kind) => {
+  test("agents of a file are shared with departments and users that are there, and no others", async () => {
+    const storage = await freshStorage(kind);
+    const departmentId = await makeDepartment(storage);
+    const put = (read_scope: ShareConfig["read_scope"]) =>
+      putAgents(storage, {
+        isDefault: false,
+        agents: [
+          {
+            slug: "of-a-file",
+            name: "n",
+            executor: "cli-b",
+            share_config: { version: 2, read_scope, manage_scope: null },
+          },
+        ],
+      });
+    const scope: ShareConfig["read_scope"] = {
+      access_level: "department",
+      department_ids: [departmentId],
+      user_uids: [],
+    };
+    await put(scope);
+    await expect(put({ access_level: "user", department_ids: [], user_uids: [77] })).rejects.toThrow(
+      "SERVICE_AGENTS_FILE: the agent of-a-file: share_config: read_scope: there is no user 77",
+    );
+    // What it was shared with before may be gone: the service starts all the same.
+    await storage.db.deleteFrom("department").where("id", "=", departmentId).execute();
+    await put(scope);
+  });
+
   test.each([
     ["agents", "agent", (n: number) => ({ slug: `a-${n}`, name: "n", executor: "cli-b" })],
     ["knowledge/databases", "database", (n: number) => ({ name: `kb ${n}` })],
