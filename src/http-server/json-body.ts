@@ -1,7 +1,8 @@
-import { isAscii, isUtf8 } from "node:buffer";
+import { isUtf8 } from "node:buffer";
 import type { FastifyInstance } from "fastify";
 import { bodyLimitOf, MAX_BODY_DEPTH } from "./body-limits.ts";
-import { findExcess } from "./json-size.ts";
+import { scanJson } from "./json-size.ts";
+import { shortenJson } from "./long-strings.ts";
 
 /** Makes the problem for a refused body. */
 export type RefuseBody = (code: "body_too_large" | "invalid_json" | "unsupported_media_type", message: string) => Error;
@@ -26,13 +27,14 @@ export function registerJsonBody(app: FastifyInstance, refuse: RefuseBody): void
     }
     // Before it is parsed: a few megabytes can be a million values, and parsing them seconds in which nothing is answered.
     const { values } = bodyLimitOf(request);
-    const excess = findExcess(body, { values, depth: MAX_BODY_DEPTH });
+    const { excess, longStrings } = scanJson(body, { values, depth: MAX_BODY_DEPTH });
     if (excess !== undefined) {
       done(refuse("body_too_large", describeExcess(excess, values)));
       return;
     }
     // The parser answers through `done`; the types alone allow it to return a promise.
-    void parseJson(request, body.toString(isAscii(body) ? "latin1" : "utf8"), done);
+    const { text, restore } = shortenJson(body, longStrings);
+    void parseJson(request, text, (error, value) => done(error, restore(value)));
   });
 }
 

@@ -1,4 +1,6 @@
 const QUOTE = 0x22;
+const COLON = 0x3a;
+const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
 const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
@@ -12,31 +14,63 @@ export interface JsonLimits {
   readonly depth: number;
 }
 
+/** The content of a string of a JSON text, without its quotes. */
+export interface StringSpan {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** What a JSON text is made of. */
+export interface JsonScan {
+  /** What is beyond a limit. */
+  readonly excess: keyof JsonLimits | undefined;
+  /** Strings that are values, long, and have no escapes, in order. */
+  readonly longStrings: readonly StringSpan[];
+}
+
+const LONG_STRING_BYTES = 65_536;
+
 /**
- * Finds what is beyond a limit in a JSON text, before it is parsed: what parsing and validating cost grows with it, not with
- * bytes alone. A text that is no JSON may pass; parsing it stops where it is wrong.
+ * Reads a JSON text before it is parsed: what parsing and validating cost grows with its values and levels, not with bytes
+ * alone. A text that is no JSON may pass; parsing it stops where it is wrong.
+ *
+ * @param longBytes - bytes from which on a string is long
  */
-export function findExcess(text: Uint8Array, limits: JsonLimits): keyof JsonLimits | undefined {
+export function scanJson(text: Uint8Array, limits: JsonLimits, longBytes: number = LONG_STRING_BYTES): JsonScan {
+  const longStrings: StringSpan[] = [];
   let values = 0;
   let depth = 0;
   let at = 0;
   for (;;) {
     at = skipSpace(text, at);
     const byte = text[at];
-    if (byte === undefined) return undefined;
+    if (byte === undefined) return { excess: undefined, longStrings };
     if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
       depth -= 1;
       at += 1;
       continue;
     }
     values += 1;
-    if (values > limits.values) return "values";
+    if (values > limits.values) return { excess: "values", longStrings };
     if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       depth += 1;
-      if (depth > limits.depth) return "depth";
+      if (depth > limits.depth) return { excess: "depth", longStrings };
       at += 1;
-    } else at = byte === QUOTE ? skipString(text, at) : skipWord(text, at);
+    } else if (byte === QUOTE) {
+      const begin = at + 1;
+      at = skipString(text, at);
+      const span = { begin, end: at - 1 };
+      if (span.end - begin >= longBytes && isPlainValue(text, span)) longStrings.push(span);
+    } else at = skipWord(text, at);
   }
+}
+
+/** Whether a string is closed, has no escapes, and is not a name. */
+function isPlainValue(text: Uint8Array, { begin, end }: StringSpan): boolean {
+  if (text[end] !== QUOTE || text.subarray(begin, end).includes(BACKSLASH)) return false;
+  let after = end + 1;
+  while (text[after] !== COLON && isSpace(text[after]) && text[after] !== COMMA) after += 1;
+  return text[after] !== COLON;
 }
 
 function skipSpace(text: Uint8Array, begin: number): number {

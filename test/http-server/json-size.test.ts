@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { findExcess } from "../../src/http-server/json-size.ts";
+import { scanJson } from "../../src/http-server/json-size.ts";
 
 const NO_LIMIT = { values: Infinity, depth: Infinity };
 const bytes = (text: string) => Buffer.from(text);
@@ -22,9 +22,9 @@ test("a text has as many values, and is as deep, as what is parsed from it", () 
       // Names that are there twice are parsed once.
       const text = bytes(JSON.stringify(value, undefined, indent));
       const { values, depth } = measure(value);
-      expect(findExcess(text, { values, depth })).toBeUndefined();
-      expect(findExcess(text, { ...NO_LIMIT, values: values - 1 })).toBe("values");
-      if (depth > 0) expect(findExcess(text, { ...NO_LIMIT, depth: depth - 1 })).toBe("depth");
+      expect(scanJson(text, { values, depth }).excess).toBeUndefined();
+      expect(scanJson(text, { ...NO_LIMIT, values: values - 1 }).excess).toBe("values");
+      if (depth > 0) expect(scanJson(text, { ...NO_LIMIT, depth: depth - 1 }).excess).toBe("depth");
     }),
   );
 });
@@ -36,12 +36,12 @@ test.each([
   ["blanks of every kind", "\r\n\t [ 1 ,\n2 ] ", 3],
   ["names that are there twice", '{"a":1,"a":1}', 5],
 ])("%s are counted for what they are", (_what, text, values) => {
-  expect(findExcess(bytes(text), { ...NO_LIMIT, values })).toBeUndefined();
-  expect(findExcess(bytes(text), { ...NO_LIMIT, values: values - 1 })).toBe("values");
+  expect(scanJson(bytes(text), { ...NO_LIMIT, values }).excess).toBeUndefined();
+  expect(scanJson(bytes(text), { ...NO_LIMIT, values: values - 1 }).excess).toBe("values");
 });
 
 test("what is no JSON is looked at to its end, or to the limit", () => {
   for (const text of ['"', '"\\', '{"a', "]]]]", "", '"\\"', "\u0000"])
-    expect(findExcess(bytes(text), { values: 10, depth: 10 })).toBeUndefined();
-  expect(findExcess(bytes('"'.repeat(100)), { values: 10, depth: 10 })).toBe("values");
+    expect(scanJson(bytes(text), { values: 10, depth: 10 }).excess).toBeUndefined();
+  expect(scanJson(bytes('"'.repeat(100)), { values: 10, depth: 10 }).excess).toBe("values");
 });
