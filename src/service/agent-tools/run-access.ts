@@ -25,7 +25,8 @@ const POLL_MS = 100;
 /**
  * Finds the run behind a token, as the rows are at this moment.
  *
- * @returns undefined for a token that is none of ours, a run that is not `running`, and a user who is disabled or gone
+ * @returns undefined for a token that is none of ours, a run that is not `running` or that no worker has had for a lease, and
+ *   a user who is disabled or gone
  */
 export async function readAccess(
   options: AccessOptions,
@@ -59,7 +60,8 @@ async function isRunning({ storage, closing }: AccessOptions, runId: string): Pr
   const until = performance.now() + START_MS;
   for (;;) {
     const run = await storage.db.selectFrom("run").select("status").where("id", "=", runId).executeTakeFirst();
-    if (run?.status === "running") return true;
+    // A restored backup has runs that were `running` when it was made.
+    if (run?.status === "running") return storage.jobs.isWorkedOn("run", runId);
     const mayStart = run === undefined || run.status === "pending";
     if (!mayStart || closing.aborted || performance.now() > until) return false;
     await delay(POLL_MS, undefined, { signal: closing }).catch(() => undefined);

@@ -45,6 +45,11 @@ export interface Jobs {
   requestSweep(): Promise<void>;
   /** Takes jobs until `stop`. The signal aborts when the claim is lost, the job is too old, or the process stops. */
   work(queue: QueueName, concurrency: number, handler: JobHandler, sharing?: Sharing): Promise<void>;
+  /**
+   * Whether a worker has the job and renews it, or less than a lease has passed since one had it or since it waits for one.
+   * A job that was restored from a backup is none until a worker has it.
+   */
+  isWorkedOn(queue: QueueName, id: string): Promise<boolean>;
   /** What waits in each queue of the whole cluster, and how long its oldest job has been due. */
   load(): Promise<readonly QueueLoad[]>;
   /** Takes no more jobs, aborts the running ones and gives them back, so that another process has them at once. */
@@ -142,6 +147,14 @@ export async function startJobs(options: JobsOptions): Promise<Jobs> {
         onFault,
       });
       workers.set(queue, worker);
+    },
+    async isWorkedOn(queue, id) {
+      scope.assertOutside();
+      const { rows } = await sql`
+        select 1 from ${sql.id(SCHEMA, "job")}, lateral (select heartbeat_seconds * interval '1 second' as lease) as held
+        where name = ${queue} and id = ${id} and state <= 'active'
+          and coalesce(heartbeat_on + lease, start_after) > now() - lease`.execute(engine.db);
+      return rows.length > 0;
     },
     async load() {
       scope.assertOutside();
