@@ -7,7 +7,8 @@ export interface PgliteEnd {
 
 /**
  * Notices that PGlite has ended: where its write-ahead log cannot be written, as on a full disk, it ends with a PANIC, and the next
- * query would hold the event loop for ever. From then on each query fails with that error, at once (law 11).
+ * query would hold the event loop for ever. From then on each query fails with that error, at once.
+ * Law: every wait is bounded.
  */
 export function watchForEnd(pglite: PGlite, onEnd: (fault: Error) => void): PgliteEnd {
   let fault: Error | undefined;
