@@ -12,7 +12,6 @@ export * from "./permissions.ts";
 export * from "./problems.ts";
 export * from "./raw-records.ts";
 export * from "./recordings.ts";
-export * from "./requests.ts";
 export * from "./responses.ts";
 export * from "./sandbox.ts";
 export * from "./session-servers.ts";

@@ -1,6 +1,6 @@
 import { access, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { TurnPath } from "../../protocol/index.ts";
+import { TurnPath } from "../../protocol/requests.ts";
 import { RecordingError } from "../replay/recording-error.ts";
 import { writeRecording } from "../replay/write-recording.ts";
 import { redactTurns } from "../turns/store/read-turn-secrets.ts";

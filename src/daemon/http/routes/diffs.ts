@@ -1,7 +1,7 @@
 import type { FastifyReply } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { TurnPath } from "../../../protocol/index.ts";
+import { TurnPath } from "../../../protocol/requests.ts";
 import type { TurnDiff, TurnService } from "../../turns/turn-service.ts";
 import { refusals } from "../refusals.ts";
 

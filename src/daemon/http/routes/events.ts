@@ -1,15 +1,7 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import {
-  EventsHeaders,
-  EventsQuery,
-  LoggedEvent,
-  ProblemError,
-  SessionEventsQuery,
-  SessionPath,
-  SlimEvent,
-  TurnPath,
-} from "../../../protocol/index.ts";
+import { LoggedEvent, ProblemError, SlimEvent } from "../../../protocol/index.ts";
+import { EventsHeaders, EventsQuery, SessionEventsQuery, SessionPath, TurnPath } from "../../../protocol/requests.ts";
 import type { LoggedLine, SessionEventsEnd, TurnService } from "../../turns/turn-service.ts";
 import { readCursor, readSessionCursor } from "../streaming/cursor.ts";
 import type { Metrics } from "./metrics.ts";

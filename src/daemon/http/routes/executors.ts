@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { ExecutorInfo, ExecutorList, ExecutorPath } from "../../../protocol/index.ts";
+import { ExecutorInfo, ExecutorList } from "../../../protocol/index.ts";
+import { ExecutorPath } from "../../../protocol/requests.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 import { refusals } from "../refusals.ts";
 

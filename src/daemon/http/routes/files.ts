@@ -3,16 +3,14 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import {
   FileChangeHeaders,
-  FileEntry,
-  FileList,
   FilePath,
   FileReadHeaders,
   FileRemovalQuery,
   FilesQuery,
   FileWriteQuery,
-  ProblemError,
-  SessionPath,
-} from "../../../protocol/index.ts";
+} from "../../../protocol/file-requests.ts";
+import { FileEntry, FileList, ProblemError } from "../../../protocol/index.ts";
+import { SessionPath } from "../../../protocol/requests.ts";
 import { readPath } from "../../files/file-path.ts";
 import type { FileService, Workspace } from "../../files/file-service.ts";
 import type { TurnService } from "../../turns/turn-service.ts";

@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { RecordingDocument, TicketQuery, TurnPath } from "../../../protocol/index.ts";
+import { RecordingDocument, TicketQuery } from "../../../protocol/index.ts";
+import { TurnPath } from "../../../protocol/requests.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 import type { OpenStream, OpenStreams } from "../streaming/open-streams.ts";
 import { refusals } from "../refusals.ts";

@@ -1,13 +1,7 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import {
-  AdmitHeaders,
-  AdmitQuery,
-  ReplayRequest,
-  TurnAdmission,
-  TurnResult,
-  TurnSnapshot,
-} from "../../../protocol/index.ts";
+import { ReplayRequest, TurnAdmission, TurnResult, TurnSnapshot } from "../../../protocol/index.ts";
+import { AdmitHeaders, AdmitQuery } from "../../../protocol/requests.ts";
 import { answerAdmission, type AdmissionOptions } from "./answer-admission.ts";
 import { refusals } from "../refusals.ts";
 import { readTraceparent } from "../../../http-server/traceparent.ts";

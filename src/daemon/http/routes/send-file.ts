@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type { z } from "zod";
-import { ProblemError, type FilesQuery } from "../../../protocol/index.ts";
+import { type FilesQuery } from "../../../protocol/file-requests.ts";
+import { ProblemError } from "../../../protocol/index.ts";
 import type { FoundFile } from "../../files/file-service.ts";
 import { namesEtag, readRange } from "../file-conditions.ts";
 

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { Session, SessionList, SessionPath, SessionRequest, SessionsQuery } from "../../../protocol/index.ts";
+import { Session, SessionList, SessionRequest } from "../../../protocol/index.ts";
+import { SessionPath, SessionsQuery } from "../../../protocol/requests.ts";
 import type { FileService } from "../../files/file-service.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 import { refusals } from "../refusals.ts";

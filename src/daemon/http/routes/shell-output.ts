@@ -1,7 +1,8 @@
 import type { FastifyReply } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { SessionPath, ShellOutput, ShellOutputHeaders, ShellOutputQuery } from "../../../protocol/index.ts";
+import { ShellOutput, ShellOutputHeaders, ShellOutputQuery } from "../../../protocol/index.ts";
+import { SessionPath } from "../../../protocol/requests.ts";
 import type { OutputSlice, TerminalService } from "../../terminal/service.ts";
 import { shellLabel } from "../../terminal/shell-label.ts";
 import type { LoggedLine } from "../../turns/turn-service.ts";

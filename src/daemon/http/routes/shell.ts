@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import {
-  SessionPath,
   ShellInput,
   ShellInputReceipt,
   ShellList,
@@ -11,6 +10,7 @@ import {
   TerminalUrlEnvelope,
   TerminalUrlQuery,
 } from "../../../protocol/index.ts";
+import { SessionPath } from "../../../protocol/requests.ts";
 import { readHostName } from "../../../http-server/host-name.ts";
 import type { TerminalService } from "../../terminal/service.ts";
 import { refusals } from "../refusals.ts";

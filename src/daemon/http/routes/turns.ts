@@ -1,22 +1,24 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import {
-  AdmitHeaders,
-  AdmitQuery,
   CancelReceipt,
   RawRecords,
-  RecordsQuery,
-  RequestPath,
-  ResultQuery,
   TurnAdmission,
   TurnInputText,
   TurnList,
-  TurnPath,
   TurnRequest,
   TurnResult,
   TurnSnapshot,
-  TurnsQuery,
 } from "../../../protocol/index.ts";
+import {
+  AdmitHeaders,
+  AdmitQuery,
+  RecordsQuery,
+  RequestPath,
+  ResultQuery,
+  TurnPath,
+  TurnsQuery,
+} from "../../../protocol/requests.ts";
 import { answerAdmission, type AdmissionOptions } from "./answer-admission.ts";
 import { refusals } from "../refusals.ts";
 import { readTraceparent } from "../../../http-server/traceparent.ts";
@@ -111,7 +113,8 @@ export const turnRoutes: FastifyPluginAsyncZod<AdmissionOptions> = async (app, o
     tags,
     operationId: "getTurnInput",
     summary: "Get a turn's input",
-    description: "The text that the turn was asked, whole, secrets taken out.",
+    description:
+      "The text that the turn was asked, whole, secrets taken out, and what else the request asked for that its snapshot does not have.",
     params: TurnPath,
     response: { 200: TurnInputText, ...refusals("turn_not_found") },
   };
