@@ -3,6 +3,7 @@ import { FileEntry, FileList, type Tolerant } from "../protocol/index.ts";
 import { eachItem } from "./each-item.ts";
 import { toBody, watchForStall, type FileContent } from "./file-content.ts";
 import { exchange, read, readAnswer, refusal, within, type Call, type Endpoint } from "./exchange.ts";
+import { sessionPath, turnPath } from "./paths.ts";
 import { chunksOf, type Incoming } from "./transport.ts";
 
 /** A path below a session's workspace, such as `data/in.csv`, or an entry of a list, whatever bytes its name has. */
@@ -141,7 +142,7 @@ export function createFilesClient(endpoint: Endpoint): FilesClient {
       await once({ method: "DELETE", path, signal });
     },
     diff(turnId, { signal } = {}) {
-      const path = `/v1/turns/${encodeURIComponent(turnId)}/diff`;
+      const path = `${turnPath(turnId)}/diff`;
       return open({ path, signal }, async ({ status, headers, body }) => {
         const bytes = await readBytes(body);
         const named = decodeURIComponent(headers.get("x-turnd-left-out") ?? "[]");
@@ -179,5 +180,5 @@ function pathOf(sessionId: string, file: FileAt): string {
   const encoded = typeof file === "string" ? file.split("/").map(encodeURIComponent).join("/") : file.path;
   // A URL would be read without these parts.
   if (/(^|\/)(\.|%2e){1,2}(\/|$)/i.test(encoded)) throw new TypeError("`.` and `..` name no file of a workspace");
-  return `/v1/sessions/${encodeURIComponent(sessionId)}/files/${encoded}`;
+  return `${sessionPath(sessionId)}/files/${encoded}`;
 }

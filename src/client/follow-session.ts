@@ -2,6 +2,7 @@ import { ProblemError } from "../protocol/index.ts";
 import { TurndHistoryError, TurndProtocolError } from "./errors.ts";
 import type { Endpoint } from "./exchange.ts";
 import { addToDigest } from "./follow.ts";
+import { sessionPath } from "./paths.ts";
 import { parseEvent, parseJson, type ReadEvent, type SentLine } from "./parse-event.ts";
 import { readFollowed, type Followed, type FollowingOptions } from "./read-followed.ts";
 import { beginTurn, readSessionPosition, writeSessionPosition, type SessionPosition } from "./session-cursor.ts";
@@ -44,7 +45,7 @@ export function followSession(
   let isProved = false;
 
   const followed: Followed = {
-    path: `/v1/sessions/${encodeURIComponent(sessionId)}/events`,
+    path: `${sessionPath(sessionId)}/events`,
     lastEventId: () => (position === undefined ? undefined : `${position.turnId}:${position.seq}`),
     read(sent, isLastTry) {
       const { turnId, seq } = nameOf(sent, position);

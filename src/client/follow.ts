@@ -2,6 +2,7 @@ import { ProblemError } from "../protocol/index.ts";
 import { readPosition, writePosition } from "./cursor.ts";
 import { TurndHistoryError } from "./errors.ts";
 import type { Endpoint } from "./exchange.ts";
+import { turnPath } from "./paths.ts";
 import { parseEvent, type ReadEvent } from "./parse-event.ts";
 import { readFollowed, type Followed, type FollowingOptions } from "./read-followed.ts";
 import type { Sha256 } from "./sha256.ts";
@@ -49,7 +50,7 @@ export function followTurn(
   let position = readPosition(options.after, isVerified);
   let isProved = false;
   const followed: Followed = {
-    path: `/v1/turns/${encodeURIComponent(turnId)}/events${options.isSlim === true ? "?verbose=false" : ""}`,
+    path: `${turnPath(turnId)}/events${options.isSlim === true ? "?verbose=false" : ""}`,
     lastEventId: () => (position.seq === 0 ? undefined : String(position.seq)),
     read(sent) {
       const event = parseEvent(sent, position.seq + 1);

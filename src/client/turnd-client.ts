@@ -29,6 +29,7 @@ import { exchange, read, refusal, type Answer, type Call, type Endpoint } from "
 import { createFilesClient, type FilesClient } from "./files.ts";
 import { followTurn, type Following, type FollowOptions } from "./follow.ts";
 import { followSession, type SessionFollowing, type SessionFollowOptions } from "./follow-session.ts";
+import { idSegment, sessionPath, turnPath } from "./paths.ts";
 import { newRequestId } from "./request-id.ts";
 import { repeatedly, type RetryOptions } from "./retry.ts";
 import { createFetchTransport, type Transport } from "./transport.ts";
@@ -213,7 +214,7 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
       }),
     async turnOfRequest(id, how) {
       try {
-        return await get(TurnSnapshot, `/v1/requests/${encodeURIComponent(id)}`, how);
+        return await get(TurnSnapshot, `/v1/requests/${idSegment(id, "request id")}`, how);
       } catch (error) {
         if (error instanceof ProblemError && error.code === "request_not_found") return undefined;
         throw error;
@@ -242,7 +243,7 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
       ask(RecordingDocument, { method: "GET", path: `${turnPath(id)}/recording`, timeoutMs: LONG_ANSWER_MS, signal }),
     replay: (body, how) => admit("/v1/replays", body, how),
     executors: async (how) => (await get(ExecutorList, "/v1/executors", how)).executors,
-    executor: (id, how) => get(ExecutorInfo, `/v1/executors/${encodeURIComponent(id)}`, how),
+    executor: (id, how) => get(ExecutorInfo, `/v1/executors/${idSegment(id, "executor")}`, how),
     async ready({ signal } = {}) {
       const call = { method: "GET", path: "/v1/ready", signal } as const;
       return repeatedly(options, signal, async () => {
@@ -256,14 +257,6 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
     sandbox: async (how) => (await get(SandboxEnvelope, "/v1/sandbox", how)).data,
   };
   return client;
-}
-
-function turnPath(turnId: string): string {
-  return `/v1/turns/${encodeURIComponent(turnId)}`;
-}
-
-function sessionPath(sessionId: string): string {
-  return `/v1/sessions/${encodeURIComponent(sessionId)}`;
 }
 
 function toQuery(values: Readonly<Record<string, string | number | undefined>>): string {

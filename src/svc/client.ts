@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
-import { EXIT, exitCodeOf, SvcError } from "./exit-codes.ts";
+import { EXIT, exitCodeOf, SvcError, usageError } from "./exit-codes.ts";
 import { safeLine } from "../command-line/text.ts";
 
 /** Asks the service. */
@@ -82,6 +82,9 @@ export function createClient({ url, apiKey, signal }: ClientOptions): Client {
   return {
     url,
     async call(call) {
+      const empty = call.path.split("/").find((part, at) => at > 0 && /^\.{0,2}$/.test(part));
+      // As a part of a URL it would be another route's.
+      if (empty !== undefined) throw usageError(`${JSON.stringify(empty)} is no id`);
       const isRepeatable = call.isRepeatable ?? call.method !== "POST";
       for (let tried = 1; ; tried += 1) {
         const last = tried === TRIES;

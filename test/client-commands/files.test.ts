@@ -93,6 +93,10 @@ test("what cannot be done to a file is refused in one line, and leaves nothing h
     [["delete", session, "."], 2, /workspace itself/],
     [["delete", session, "absent"], 5, /nothing at this path/],
     [["lst", session], 2, /unknown command/],
+    // The session was forgotten.
+    [["get", ".", "out"], 2, /^turnd: "\." is no session id$/],
+    [["put", "..", join(here, "local")], 2, /^turnd: "\.\." is no session id$/],
+    [["list", "."], 2, /^turnd: "\." is no session id$/],
   ];
   for (const [args, exitCode, message] of cases) {
     const ended = await cli("files", ...args);

@@ -67,6 +67,11 @@ test("sessions are made, listed and deleted", async () => {
 test.each([
   [["show", "01a20404-29a5-7533-b0cd-a0460fb0ca2d"], 5, /^turnd: .*01a20404/],
   [["tail", "../x"], 2, /turn_id/],
+  [["show", "."], 2, /^turnd: "\." is no turn id$/],
+  [["show", "--diff", ".."], 2, /^turnd: "\.\." is no turn id$/],
+  [["tail", "."], 2, /^turnd: "\." is no turn id$/],
+  [["cancel", ""], 2, /^turnd: "" is no turn id$/],
+  [["sessions", "delete", "."], 2, /^turnd: "\." is no session id$/],
   [["run"], 2, /prompt/],
   [["run", "--mode", "everything", "x"], 2, /execute, plan, review/],
   [["run", "--executor", "no-such-cli", "x"], 2, /must be one of/],

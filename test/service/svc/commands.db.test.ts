@@ -138,3 +138,17 @@ test("the shell completes commands, options, their values and knowledge bases", 
   const { stdout: zsh } = await execa("svc", ["completion", "zsh"], { env, extendEnv: false });
   expect(zsh).toMatch(/^#compdef svc\n/);
 });
+
+test("what a URL would read as another route is no id", async () => {
+  const svc = createSvcCli({ SVC_URL: service.url, SVC_API_KEY: key });
+  for (const [args, id] of [
+    [["kb", "status", "--kb-id", "."], "."],
+    [["kb", "open", "--kb-id", "..", "--file-id", "file_1"], ".."],
+    [["task", "show", "."], "."],
+  ] as const) {
+    expect([args, await svc.run([...args])]).toMatchObject([
+      args,
+      { code: 2, stderr: `svc: ${JSON.stringify(id)} is no id (usage)\n` },
+    ]);
+  }
+});
