@@ -279,6 +279,14 @@ export const TurnInputText = z
     turn_id: IDS.turn_id,
     text: z.string().meta({ description: "The texts of the input, a blank line between two of them." }),
     images: z.int().nonnegative().meta({ description: "How many images the input has; they are not shown." }),
+    agent: word.optional().describe("The CLI's own agent that was asked for."),
+    effort: word.optional().describe("How much the model was to reason."),
+    permissions: Permissions.optional().describe("What the request denied, besides its session."),
+    diff: z.boolean().optional().describe("True where what the turn changes is kept as a diff."),
+    not_shown: z
+      .array(z.string())
+      .optional()
+      .describe("Fields that the request has as well: of `mcp_servers`, `instructions`, `output_schema`."),
   })
   .meta({ id: "TurnInputText", description: "What a turn was asked, as it was given to the CLI." });
 export type TurnInputText = z.infer<typeof TurnInputText>;

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { HAS_CHROMIUM } from "../harness/browser.ts";
 import { faultsOf, logIn, shareInspector, show, TOKEN } from "../harness/inspector-stage.ts";
 import { join } from "node:path";
+import { execa } from "execa";
 import { REPOSITORY } from "../harness/temporary.ts";
 
 const Scrolled = z.object({
@@ -164,7 +165,8 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
   });
 
   test("an export is a recording that can be opened again, and a command asks for the same", async () => {
-    const turnId = await stage().run({ input: 'it\'s "so" $HOME' });
+    const asked = { permissions: { network: "deny" }, diff: true, effort: "high", instructions: "Be brief." };
+    const turnId = await stage().run({ input: 'it\'s "so" $HOME', ...asked });
     const { page } = await stage().openTurn(turnId);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.locator("summary", { hasText: "Export" }).click();
@@ -182,6 +184,19 @@ describe.skipIf(!HAS_CHROMIUM)("the inspector", { timeout: 180_000 }, () => {
     expect(command).toContain('"authorization: Bearer $TURND_TOKEN"');
     expect(command).toContain(`it'\\''s \\"so\\" $HOME`);
     expect(command).not.toContain(TOKEN);
+    // What it does not repeat is said.
+    await page.getByText("This turn had instructions, which the command has not.").waitFor();
+    const { instructions, ...repeated } = asked;
+    expect(command).not.toContain(instructions);
+    const ran = await execa("bash", { input: command, env: { TURND_TOKEN: TOKEN } });
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const { body } = await stage().turnd.request("GET", `/v1/turns/${turnId}`, undefined, headers);
+    const { turn_id: again } = JSON.parse(ran.stdout);
+    const second = await stage().turnd.request("GET", `/v1/turns/${again}/input`, undefined, headers);
+    expect(second.body).toEqual({ turn_id: again, text: 'it\'s "so" $HOME', images: 0, ...repeated });
+    const { executor, session_id, workspace, mode } = body;
+    const { body: snapshot } = await stage().turnd.request("GET", `/v1/turns/${again}`, undefined, headers);
+    expect(snapshot).toMatchObject({ executor, session_id, workspace, mode });
     await page.keyboard.press("o");
     await page
       .locator("#recording")

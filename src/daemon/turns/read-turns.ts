@@ -7,6 +7,7 @@ import { readRecordedInput } from "../replay/recording.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import { openDiff } from "./changes/read-diff.ts";
 import type { Finder } from "./find-turns.ts";
+import { readTurnFile } from "./lifecycle/turn-file.ts";
 import { hasEnded } from "./lifecycle/turn.ts";
 import type { Executors } from "./readiness/executors.ts";
 import { identifyLines } from "./replay/identify-output.ts";
@@ -54,6 +55,9 @@ export type TurnReads = Pick<
   | "getSession"
 >;
 
+/** What is long, or may hold secrets. */
+const NOT_SHOWN = ["output_schema", "mcp_servers", "instructions"] as const;
+
 export function createTurnReads(parts: ReadParts): TurnReads {
   const { sessions, store, secrets, tidying } = parts;
   const { find, findEnded, findRequest, findSession, snapshot, toSession } = parts.finder;
@@ -67,9 +71,22 @@ export function createTurnReads(parts: ReadParts): TurnReads {
       }
     },
     async readInput(turnId) {
-      const { directory, file } = find(turnId);
+      const { directory, file: known } = find(turnId);
       const text = (await readRecordedInput(directory)) ?? "";
-      return { turn_id: turnId, text: secrets.redactorOf(file.session_id)(text), images: file.images.length };
+      // Of an ended turn, memory may hold less.
+      const file = (await readTurnFile(directory)) ?? known;
+      const { agent, effort, permissions, diff } = file;
+      const notShown = NOT_SHOWN.filter((name) => file[name] !== undefined);
+      return {
+        turn_id: turnId,
+        text: secrets.redactorOf(file.session_id)(text),
+        images: file.images.length,
+        ...(agent === undefined ? {} : { agent }),
+        ...(effort === undefined ? {} : { effort }),
+        ...(permissions === undefined ? {} : { permissions }),
+        ...(diff === undefined ? {} : { diff }),
+        ...(notShown.length === 0 ? {} : { not_shown: notShown }),
+      };
     },
     async readRecords(turnId, { source, ...range }) {
       const { directory, file } = find(turnId);

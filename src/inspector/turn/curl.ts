@@ -1,5 +1,5 @@
 import type { Tolerant } from "../../protocol/newer-words.ts";
-import type { TurnSnapshot } from "../../protocol/turns.ts";
+import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
 import { BASE_URL, login } from "../connection.ts";
 
 /** What a command asks of turnd. */
@@ -10,9 +10,13 @@ const LONGEST_ARGUMENT = 100_000;
 /**
  * A command that asks the same of turnd as this page; the token comes from the shell's own variable.
  *
- * @param input - what the turn was asked: it begins such a turn
+ * @param input - what the turn was asked: `start` begins such a turn
  */
-export function curlOf(call: CurlCall, turn: Tolerant<TurnSnapshot>, input: string): string {
+export function curlOf(
+  call: CurlCall,
+  turn: Tolerant<TurnSnapshot>,
+  input: Tolerant<TurnInputText> | undefined,
+): string {
   const url = `${BASE_URL}/v1/turns`;
   const own = `${url}/${encodeURIComponent(turn.turn_id)}`;
   if (call === "events") return command("-sSN", `${own}/events`, "-H 'accept: text/event-stream'");
@@ -22,8 +26,14 @@ export function curlOf(call: CurlCall, turn: Tolerant<TurnSnapshot>, input: stri
     executor: turn.executor,
     session_id: turn.session_id,
     ...(turn.mode === "execute" ? {} : { mode: turn.mode }),
-    ...(turn.model === undefined ? {} : { model: turn.model }),
-    input,
+    workspace: turn.workspace,
+    // What is undefined is no part of JSON.
+    model: turn.model,
+    agent: input?.agent,
+    effort: input?.effort,
+    permissions: input?.permissions,
+    diff: input?.diff,
+    input: input?.text ?? "",
   });
   const head = command("-sS", url, "-H 'content-type: application/json'");
   // The kernel takes no longer argument than 128 KiB; what is read from the shell has no such limit. JSON is one line.

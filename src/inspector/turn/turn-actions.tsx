@@ -12,7 +12,7 @@ import { saveAs } from "./save-as.ts";
 
 export interface TurnActionsProps {
   readonly turn: Tolerant<TurnSnapshot>;
-  readonly input: TurnInputText | undefined;
+  readonly input: Tolerant<TurnInputText> | undefined;
 }
 
 /** What can be done with a turn. */
@@ -35,7 +35,7 @@ export function TurnActions({ turn, input }: TurnActionsProps) {
       </Menu>
       <Menu label="Copy as curl">
         {callsOf(turn, input).map((call) => (
-          <MenuItem key={call} onClick={() => void copyCurl(call, turn, input?.text ?? "")}>
+          <MenuItem key={call} onClick={() => void copyCurl(call, turn, input)}>
             {CALL_NAMES[call]}
           </MenuItem>
         ))}
@@ -45,7 +45,10 @@ export function TurnActions({ turn, input }: TurnActionsProps) {
 }
 
 /** A replay was started by its recording, which no command has room for, and no one is shown the images of a prompt. */
-function callsOf({ executor }: Tolerant<TurnSnapshot>, input: TurnInputText | undefined): readonly CurlCall[] {
+function callsOf(
+  { executor }: Tolerant<TurnSnapshot>,
+  input: Tolerant<TurnInputText> | undefined,
+): readonly CurlCall[] {
   const others = ["events", "result", "cancel"] as const;
   return executor === "replay" || input === undefined || input.images > 0 ? others : ["start", ...others];
 }
@@ -135,11 +138,21 @@ async function save({ turn_id: id }: Tolerant<TurnSnapshot>, what: keyof typeof 
   }
 }
 
-async function copyCurl(call: CurlCall, turn: Tolerant<TurnSnapshot>, input: string): Promise<void> {
+async function copyCurl(
+  call: CurlCall,
+  turn: Tolerant<TurnSnapshot>,
+  input: Tolerant<TurnInputText> | undefined,
+): Promise<void> {
   const command = curlOf(call, turn, input);
-  if (!(await copyText(command))) isDialogOpen.value = { command };
-  else if (login.value === "open") showNotice("Copied.");
-  else showNotice("Copied. It reads the token from the variable TURND_TOKEN.");
+  const missing = call === "start" ? (input?.not_shown ?? []) : [];
+  // Law: never pretend.
+  const without = missing.length === 0 ? "" : ` This turn had ${missing.join(" and ")}, which the command has not.`;
+  const token = login.value === "open" ? "" : " It reads the token from the variable TURND_TOKEN.";
+  if (await copyText(command)) showNotice(`Copied.${token}${without}`);
+  else {
+    isDialogOpen.value = { command };
+    if (without !== "") showNotice(without.trim());
+  }
 }
 
 function Menu({ label, children }: { readonly label: string; readonly children: preact.ComponentChildren }) {

@@ -79,7 +79,7 @@ function Prompt({
   input,
   excerpt,
 }: {
-  readonly input: TurnInputText | undefined;
+  readonly input: Tolerant<TurnInputText> | undefined;
   readonly excerpt: string | undefined;
 }) {
   const [isOpen, setOpen] = useState(false);
@@ -99,8 +99,8 @@ function Prompt({
   );
 }
 
-function useInput(turnId: string): TurnInputText | undefined {
-  const [input, setInput] = useState<TurnInputText | undefined>(undefined);
+function useInput(turnId: string): Tolerant<TurnInputText> | undefined {
+  const [input, setInput] = useState<Tolerant<TurnInputText> | undefined>(undefined);
   const renewed = renewals.value;
   useEffect(() => {
     const controller = new AbortController();
