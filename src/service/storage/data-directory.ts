@@ -191,7 +191,12 @@ async function narrow(directory: string): Promise<void> {
   if (found === undefined) return;
   assertOwner(directory, found);
   if (found.uid !== process.getuid?.()) return;
-  if ((found.mode & ~PASSABLE & 0o777) !== 0) await chmod(directory, found.mode & PASSABLE);
+  if ((found.mode & ~PASSABLE & 0o777) === 0) return;
+  try {
+    await chmod(directory, found.mode & PASSABLE);
+  } catch (error) {
+    throw asUnusable(directory, error);
+  }
 }
 
 function ifMissing(error: unknown): undefined {
