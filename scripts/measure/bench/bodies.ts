@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { request } from "undici";
 import type { Figure } from "./figures.ts";
 import { cpuSeconds } from "./service/cpu-time.ts";
@@ -10,6 +11,8 @@ interface Hostile {
   readonly path: string;
   readonly body: string;
   readonly type?: string;
+  /** How it is refused; absent: 422. */
+  readonly status?: number;
 }
 
 const TIMES = 20;
@@ -27,9 +30,13 @@ const named = (count: number): string => Array.from({ length: count }, (_, at) =
 const nested = (unit: string, count: number): string => list(`${unit.repeat(60)}${"]".repeat(60)}`, count);
 
 const TOKEN = "/api/auth/token";
+const RUNS = "/api/agent/runs";
+const TOOLS = "/api/agent-tools/mcp";
+/** The longest is all that a request may have. */
+const IMAGES_MIB = [1, 5, 10];
 const PARSE = (kbId: string): string => `/api/knowledge/databases/${kbId}/documents/parse`;
 
-/** Processor time that the service takes for one body. A body of an image has no target: it is as much as it is long. */
+/** Processor time that the service takes for one body. One that may be long has no target: it is as much as it is long. */
 export async function benchServiceBodies({ engine, stage, caller }: ServiceStage): Promise<Figure[]> {
   const made = await caller.call("POST", "/api/knowledge/databases", { name: "bodies" });
   const kbId = /kb_[0-9a-f]{32}/.exec(JSON.stringify(made.body))?.[0] ?? "";
@@ -57,10 +64,25 @@ export async function benchServiceBodies({ engine, stage, caller }: ServiceStage
       body: `{"items":${list("1", VALUES)}}`,
     },
   ];
-  const image = { what: "a run, an image of 20 MiB", path: "/api/agent/runs", body: runWith("A") };
-  const escaped = { what: "a run, 20 MiB of escapes", path: "/api/agent/runs", body: runWith("\\n") };
+  const long: Hostile[] = [
+    ...IMAGES_MIB.map((mebibytes) => ({
+      what: `a run, an image of ${mebibytes} MiB`,
+      path: RUNS,
+      // Read, checked and hashed; there is no thread to keep it in.
+      body: JSON.stringify({ agent_slug: "none", thread_id: "none", query: "q", image_content: image(mebibytes) }),
+      status: 404,
+    })),
+    { what: "a run, 20 MiB of a text that is no image", path: RUNS, body: runWith("A") },
+    { what: "a run, 20 MiB of escapes", path: RUNS, body: runWith("\\n") },
+  ];
   const ask = { url: stage.urls[0], pid: stage.service.pid(), headers: caller.headers, of: `${engine}: ` };
-  return [...(await measureAll(ask, hostile, TARGET_MS)), ...(await measureAll(ask, [image, escaped], undefined))];
+  const stranger = { ...ask, headers: {} };
+  const tools = { what: "a call of a tool, unknown names", path: TOOLS, body: `{${named(6_000)}}`, status: 401 };
+  return [
+    ...(await measureAll(ask, hostile, targetOf)),
+    ...(await measureAll(stranger, [tools], targetOf)),
+    ...(await measureAll(ask, long, parsedAlone)),
+  ];
 }
 
 /** The same for turnd's own port. */
@@ -77,14 +99,42 @@ export async function benchTurndBodies({ turnd }: Stage): Promise<Figure[]> {
       body: `{"mcp_servers":{${named(TURND_VALUES / 2 - 2)}}}`,
     },
   ];
+  const long: Hostile[] = [
+    ...IMAGES_MIB.map((mebibytes) => ({
+      what: `a turn, an image of ${mebibytes} MiB`,
+      path: "/v1/turns",
+      // Read, checked and hashed; there is no CLI that would run it.
+      body: turnWith(image(mebibytes)),
+    })),
+    {
+      what: "a recording, 20 MiB of empty lines",
+      path: "/v1/replays",
+      body: `{"recording":${list('""     ', LONG / 8)}}`,
+    },
+  ];
   const ask = { url: turnd.url, pid: turnd.pid, headers: {}, of: "turnd: " };
-  return measureAll(ask, hostile, TARGET_MS);
+  return [...(await measureAll(ask, hostile, targetOf)), ...(await measureAll(ask, long, parsedAlone))];
 }
 
 const FORM = "application/x-www-form-urlencoded";
 
 function message(content: string): string {
   return `{"messages":[{"role":"user","content":${content}}]}`;
+}
+
+/** As base64, which differs everywhere. */
+function image(mebibytes: number): string {
+  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+  const content = Buffer.concat([signature, randomBytes(mebibytes * 1_048_576 - signature.length)]);
+  return `data:image/png;base64,${content.toString("base64")}`;
+}
+
+function turnWith(data_url: string): string {
+  const input = [
+    { type: "text", text: "q" },
+    { type: "image", data_url },
+  ];
+  return JSON.stringify({ request_id: "none", executor: "none", input });
 }
 
 function runWith(unit: string): string {
@@ -98,31 +148,62 @@ interface Asked {
   readonly of: string;
 }
 
-async function measureAll(asked: Asked, bodies: readonly Hostile[], targetMs: number | undefined): Promise<Figure[]> {
+/** What a figure is compared with, in milliseconds. */
+interface Yardstick {
+  readonly eachMs: number;
+  readonly name: string;
+  readonly target?: string;
+}
+
+function targetOf(): Yardstick {
+  return { eachMs: TARGET_MS, name: `${TARGET_MS} ms`, target: "<= 1" };
+}
+
+/** A program that only decodes and parses the same bytes. */
+function parsedAlone({ body }: Hostile): Yardstick {
+  const bytes = Buffer.from(body);
+  const parse = (): unknown => JSON.parse(bytes.toString("latin1"));
+  for (let time = 0; time < TIMES; time += 1) parse();
+  const before = process.cpuUsage();
+  for (let time = 0; time < TIMES; time += 1) parse();
+  const { user, system } = process.cpuUsage(before);
+  const eachMs = (user + system) / 1_000 / TIMES;
+  return { eachMs, name: `${eachMs.toFixed(1)} ms JSON.parse alone` };
+}
+
+async function measureAll(
+  asked: Asked,
+  bodies: readonly Hostile[],
+  yardstickOf: (hostile: Hostile) => Yardstick,
+): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const hostile of bodies) {
     for (let time = 0; time < TIMES; time += 1) await send(asked, hostile);
     const before = cpuSeconds(asked.pid);
     for (let time = 0; time < TIMES; time += 1) await send(asked, hostile);
     const each = (1_000 * (cpuSeconds(asked.pid) - before)) / TIMES;
+    const { eachMs, name, target } = yardstickOf(hostile);
     figures.push({
       measure: `${asked.of}${hostile.what}, processor time`,
       turnd: `${each.toFixed(1)} ms`,
-      yardstick: `${TARGET_MS} ms`,
-      ratio: each / TARGET_MS,
-      ...(targetMs === undefined ? {} : { target: "<= 1" }),
+      yardstick: name,
+      ratio: each / eachMs,
+      ...(target === undefined ? {} : { target }),
     });
   }
   return figures;
 }
 
 /** Each is refused for what it is made of: one that a limit refuses, or that is taken, measures nothing. */
-async function send({ url, headers }: Asked, { path, body, type = "application/json", what }: Hostile): Promise<void> {
+async function send(
+  { url, headers }: Asked,
+  { path, body, type = "application/json", what, status = 422 }: Hostile,
+): Promise<void> {
   const answer = await request(`${url}${path}`, {
     method: "POST",
     headers: { ...headers, "content-type": type },
     body,
   });
   const text = await answer.body.text();
-  if (answer.statusCode !== 422) throw new Error(`${what}: ${answer.statusCode} ${text.slice(0, 300)}`);
+  if (answer.statusCode !== status) throw new Error(`${what}: ${answer.statusCode} ${text.slice(0, 300)}`);
 }
