@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { runCommandLine } from "../src/daemon/commands/command-line.ts";
 import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+import { expectPrinted, shownBehind } from "./harness/shown-block.ts";
 import { REPOSITORY } from "./harness/temporary.ts";
 import { replayNamed } from "./replay/replay-named.ts";
 import { runCommand } from "./client-commands/commands.ts";
@@ -96,27 +97,6 @@ test("every variable that a document names is read somewhere", () => {
   );
   expect(unknown).toEqual([]);
 });
-
-/** The block that a document shows behind a command, `…` standing for what is left out. */
-function shownBehind(text: string, command: string): string[] {
-  const at = text.indexOf(command);
-  const [, shown = ""] = /```\n([^]*?)```/.exec(text.slice(at).replace(/^[^]*?```\n/, "\n")) ?? [];
-  expect([command, at > 0, shown.length > 0]).toEqual([command, true, true]);
-  return shown.trimEnd().split("\n");
-}
-
-/** That each shown line is printed, in that order; widths of columns follow from all rows, of which some are shown. */
-function expectPrinted(shown: readonly string[], printed: string): void {
-  const plain = (line: string): string => line.trim().replaceAll(/ +/g, " ");
-  const lines = printed.split("\n").map(plain);
-  let from = 0;
-  for (const line of shown.map(plain)) {
-    if (line === "…") continue;
-    const at = lines.indexOf(line, from);
-    expect([line, at >= from]).toEqual([line, true]);
-    from = at + 1;
-  }
-}
 
 test("what docs/replaying.md shows of an explanation and of a difference is what is printed", async () => {
   const explained = /bin\/turnd replay --rules (fixtures\/cli-a\S+)/.exec(REPLAYING)?.[1] ?? "";
