@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { pino, type Logger } from "pino";
+import { pino, type DestinationStream, type Logger } from "pino";
 import { createSandboxes } from "../serve/sandbox-wiring.ts";
 import { addProcessMetrics, createMetrics } from "../http/metrics.ts";
 import { startService, type Service } from "../service.ts";
@@ -26,12 +26,7 @@ export async function runService(
   const stopped = Promise.withResolvers<NodeJS.Signals | Error>();
   // For good, not once: a second signal must not cut short what the first one began.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, stopped.resolve);
-  const logger = pino({
-    name: "svc",
-    level: read.values.SERVICE_LOG_LEVEL,
-    // What users have sent: PGlite's errors have the values of the query that failed.
-    redact: { paths: ["err.params"], remove: true },
-  });
+  const logger = createLogger(read.values.SERVICE_LOG_LEVEL);
   const uid = process.getuid?.() ?? 0;
   const sandboxes = await createSandboxes({ settings: read, logger, turndCommand: TURND, uid });
   const metrics = createMetrics();
@@ -59,6 +54,16 @@ export async function runService(
   }
   logger.info({ signal: reason }, "stopping");
   return stopWithin(service, read, logger);
+}
+
+/**
+ * The log of the service.
+ *
+ * @param destination - absent: standard output
+ */
+export function createLogger(level: string, destination: DestinationStream = pino.destination(1)): Logger {
+  // What users have sent: PGlite's errors have the values of the query that failed.
+  return pino({ name: "svc", level, redact: { paths: ["err.params"], remove: true } }, destination);
 }
 
 async function stopWithin(service: Service, { values }: Settings, logger: Logger): Promise<0 | 1> {

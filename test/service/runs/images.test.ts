@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { canonicalJson } from "../../../src/service/agents/manifest.ts";
-import { readImage } from "../../../src/service/runs/submit/images.ts";
+import { assertImagesFit, readImage } from "../../../src/service/runs/submit/images.ts";
 import { intentHash } from "../../../src/service/runs/submit/intake.ts";
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -36,6 +36,13 @@ test.each([
   const base64 = png(100_000);
   expect(() => readImage(change(base64))).toThrow("the image is not base64");
   expect(() => readImage(URL_HEAD + change(base64))).toThrow("the image is not base64");
+});
+
+test("10 MiB of images fit, and not a byte more", () => {
+  const most = 10 * 1_048_576 - PNG.length;
+  expect(() => assertImagesFit([readImage(png(most))])).not.toThrow();
+  expect(() => assertImagesFit([readImage(png(most + 1))])).toThrow("at most 10485760 bytes of images");
+  expect(() => assertImagesFit([readImage(png(most)), readImage(png(0))])).toThrow("at most 10485760 bytes of images");
 });
 
 test("a request is the SHA-256 of its canonical JSON, with its images", () => {

@@ -57,6 +57,9 @@ function tooLarge(loc: FieldError["loc"]): InputProblem {
 
 /** @throws {InputProblem} image_invalid for more than 10 MiB of images in all */
 export function assertImagesFit(images: readonly string[], loc: FieldError["loc"] = IMAGE_CONTENT): void {
-  const bytes = images.reduce((sum, image) => sum + Math.floor(((image.length - image.indexOf(",") - 1) * 3) / 4), 0);
+  const bytes = images.reduce(
+    (sum, image) => sum + Buffer.byteLength(image.slice(image.indexOf(",") + 1), "base64"),
+    0,
+  );
   if (bytes > MAX_IMAGE_BYTES) throw tooLarge(loc);
 }
