@@ -148,7 +148,7 @@ test.runIf(!CLI_USER.isSelf)(
     const held = startAsUser(task, { runAs: CLI_USER });
     // By their arguments: the name of a program that has no path is a number, or that of its file in memory.
     const gits = (): number[] => processesNaming(`core.excludesFile=${join(home, "held")}`);
-    await waitFor("git", () => gits().some((pid) => readlinkSync(`/proc/${pid}/exe`).startsWith("/memfd:git")));
+    await waitFor("git", () => gits().some((pid) => programOf(pid)?.startsWith("/memfd:git") === true));
     const later = startAsUser(["run", "/bin/sleep", "3601"], { runAs: CLI_USER });
     await waitFor("a look at all", () => seen.includes("trace /bin/sleep 3601"));
     for (const process of [held, later]) process.end();
@@ -205,3 +205,13 @@ case ${kind} in link) ln -s ${workspace}/evil-index store/index;; pipe) mkfifo s
     expect(existsSync(join(workspace, "ran"))).toBe(false);
   },
 );
+
+/** What a process runs; undefined where it has ended meanwhile. */
+function programOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
