@@ -1,8 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { ZipFile } from "yazl";
 import { extractZip } from "../../src/daemon/replay/extract-zip.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
@@ -29,14 +29,15 @@ const recording = readdirSync(CLI_B).map((name) => ({
   name: `mailed/${name}`,
   content: readFileSync(join(CLI_B, name)),
 }));
-const leftOver = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith("turnd-replay-"));
 
 test("a zip archive of recordings is read as the directory that was packed, also from standard input", async () => {
   const directory = temporaryDirectory(onTestFinished);
   const file = join(directory, "mailed.zip");
   const archive = await zipOf([...recording, { name: "mailed/link", content: Buffer.from("/etc/passwd"), mode: LINK }]);
   writeFileSync(file, archive);
-  const before = leftOver();
+  // Of this test's own: others replay at the same time.
+  vi.stubEnv("TMPDIR", mkdtempSync(join(directory, "tmp-")));
+  onTestFinished(() => void vi.unstubAllEnvs());
   const options = { show: "summary", isJson: true } as const;
   const packed = await replayNamed([file], options);
   expect([packed.code, packed.stderr]).toEqual([0, ""]);
@@ -46,7 +47,7 @@ test("a zip archive of recordings is read as the directory that was packed, also
   expect([one?.ended.status, one?.ended.failure]).toEqual(["failed", plain?.ended.failure]);
   expect(one?.ended.counts).toEqual(plain?.ended.counts);
   expect((await replayNamed(["-"], { ...options, input: [archive] })).document.recordings).toHaveLength(1);
-  expect(leftOver()).toEqual(before);
+  expect(readdirSync(tmpdir())).toEqual([]);
 });
 
 /** The same archive with another name of the same length in both of its places. */
