@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { pack } from "tar-stream";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { exportText } from "../harness/recordings.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { replayNamed } from "./replay-named.ts";
@@ -231,6 +231,9 @@ test("a recording without stdout is a fault; one of a turn that never ran is not
 });
 
 test("an archive is read below one directory, whatever it holds, and nothing of it is left", async () => {
+  // Of this test's own: others replay at the same time.
+  vi.stubEnv("TMPDIR", temporaryDirectory(onTestFinished));
+  onTestFinished(() => void vi.unstubAllEnvs());
   const before = unpacked();
   const good = await tarOf([
     { name: "run/turn.json", content: readFileSync(join(CLI_B, "turn.json")) },
