@@ -3,6 +3,7 @@ import { access, constants, lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { SettingsError } from "../src/daemon/settings.ts";
 import { readAccounts, type Account } from "../src/daemon/process/accounts.ts";
 
 /** Whom the CLIs run as on a machine that is no image. */
@@ -40,6 +41,7 @@ const PAUSE_MS = 500;
  * Chooses the user of the CLIs where nobody has: for a state that is there the one it was made with, whose homes it has; for
  * a new one a user who logs in nowhere and owns nothing else. Not root: this very user.
  *
+ * @throws {SettingsError} where a state is there and cannot be looked at
  * @param mayMake - false for what leaves nothing on the machine, such as the demo: it uses one that is there
  */
 export async function chooseCliUser(traces: CliUserTraces, mayMake: boolean): Promise<CliUserChoice> {
@@ -67,7 +69,7 @@ export async function chooseCliUser(traces: CliUserTraces, mayMake: boolean): Pr
 
 async function findOwner({ state, directories }: CliUserTraces): Promise<string | undefined> {
   for (const path of [await findHome(join(state, "sessions")), ...directories]) {
-    const found = path === undefined ? undefined : await lstat(path).catch(() => undefined);
+    const found = path === undefined ? undefined : await lstat(path).catch(unlessMissing);
     // What is root's says nothing: no CLI runs as root.
     if (found?.isDirectory() === true && found.uid !== 0) return `${found.uid}:${found.gid}`;
   }
@@ -76,14 +78,22 @@ async function findOwner({ state, directories }: CliUserTraces): Promise<string 
 
 /** The home of any session. */
 async function findHome(sessions: string): Promise<string | undefined> {
-  const directory = await opendir(sessions).catch(() => undefined);
+  const directory = await opendir(sessions).catch(unlessMissing);
   if (directory === undefined) return undefined;
   for await (const { name } of directory) {
     const home = join(sessions, name, "home");
-    const found = await lstat(home).catch(() => undefined);
+    const found = await lstat(home).catch(unlessMissing);
     if (found?.isDirectory() === true && found.uid !== 0) return home;
   }
   return undefined;
+}
+
+/** What is there and cannot be looked at may have any owner: another user must not be chosen for it. */
+function unlessMissing(error: unknown): undefined {
+  if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
+    return undefined;
+  const reason = error instanceof Error ? error.message : String(error);
+  throw new SettingsError([`TURND_RUN_AS is not set, and whose the state is cannot be seen (${reason}): set it`]);
 }
 
 async function findOwnUser(): Promise<Account | undefined> {

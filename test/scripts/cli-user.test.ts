@@ -55,6 +55,15 @@ describe.skipIf(!HAS_OWN_ACCOUNTS)("as root, with accounts of this test's own", 
     expect(note).not.toContain("\n");
   });
 
+  test("a state that cannot be looked at gets no other user: a sentence says what to set", async () => {
+    const machine = ownAccounts(onTestFinished);
+    const state = temporaryDirectory(onTestFinished);
+    symlinkSync("sessions", join(state, "sessions"));
+    const refused = choose(machine, { ...NEW, state });
+    await expect(refused).rejects.toThrow(/TURND_RUN_AS is not set, and whose the state is cannot be seen \(ELOOP/);
+    expect(machine.accounts().filter(({ name }) => name === OWN_USER)).toEqual([]);
+  });
+
   test("what leaves nothing on the machine makes none, and uses the one that is there", async () => {
     const machine = ownAccounts(onTestFinished);
     expect(await choose(machine, NEW, "find")).toEqual({ runAs: "1000:1000" });
