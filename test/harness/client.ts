@@ -13,7 +13,7 @@ export interface Client {
   readonly url: string;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   admit(body: Record<string, unknown>): Promise<TurnAdmission>;
-  /** Runs a turn to its end. */
+  /** Runs a turn to its end, and until what it left in its session's home is removed. */
   run(body: Record<string, unknown>): Promise<TurnResult>;
   events(turnId: string): Promise<LoggedEvent[]>;
   /** Follows a turn's events until its end, a break, or the signal. */
@@ -88,7 +88,10 @@ export function createClient(url: string, always: Readonly<Record<string, string
     async run(body) {
       const { turn_id } = await admit(body);
       for await (const frame of follow(turn_id)) if (frame.event === "end") break;
-      return (await request("GET", `/v1/turns/${turn_id}/result`)).body;
+      const { body: result } = await request("GET", `/v1/turns/${turn_id}/result`);
+      // Answered only then, with or without a diff.
+      await request("GET", `/v1/turns/${turn_id}/diff`);
+      return result;
     },
     async events(turnId) {
       const { text } = await request("GET", `/v1/turns/${turnId}/events`);
