@@ -6,23 +6,23 @@ import { SkipReporter } from "./test/harness/report-skips.ts";
  * memory, or try every fixture or rule in every way: `npm run check` stays below two minutes without them.
  */
 const DAEMON_TESTS = [
-  "test/turns/**/*.test.ts",
-  "test/terminal/**/*.test.ts",
-  "test/inspector/**/page*.test.ts",
-  "test/doctor/**/*.test.ts",
-  "test/client/**/*.test.ts",
-  "test/client-commands/**/*.test.ts",
+  "test/turnd/daemon/turns/**/*.test.ts",
+  "test/turnd/daemon/terminal/**/*.test.ts",
+  "test/turnd/inspector/**/page*.test.ts",
+  "test/turnd/daemon/doctor/**/*.test.ts",
+  "test/turnd/client/**/*.test.ts",
+  "test/turnd/commands/client/**/*.test.ts",
   "test/packages/**/*.test.ts",
-  "test/executors/changed-fields.test.ts",
-  "test/executors/long-texts.test.ts",
-  "test/replay/documents.test.ts",
-  "test/replay/flat.test.ts",
-  "test/replay/command-stops.test.ts",
-  "test/commands/completion.test.ts",
-  "test/http/browser.test.ts",
-  "test/openapi/lint.test.ts",
+  "test/turnd/daemon/executors/changed-fields.test.ts",
+  "test/turnd/daemon/executors/long-texts.test.ts",
+  "test/turnd/daemon/replay/documents.test.ts",
+  "test/turnd/daemon/replay/flat.test.ts",
+  "test/turnd/daemon/replay/command-stops.test.ts",
+  "test/turnd/commands/completion.test.ts",
+  "test/turnd/daemon/http/browser.test.ts",
+  "test/turnd/daemon/openapi/lint.test.ts",
   "test/scripts/own-user.test.ts",
-  "test/scripts/soak.test.ts",
+  "test/lab/soak.test.ts",
 ];
 
 /** Tests that start the programs that read documents. */

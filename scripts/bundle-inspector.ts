@@ -17,7 +17,7 @@ export async function bundleInspector(target: string): Promise<void> {
   try {
     await build({
       configFile: false,
-      root: join(ROOT, "src/inspector"),
+      root: join(ROOT, "src/turnd/inspector"),
       // Below whatever path a proxy serves turnd at.
       base: "./",
       publicDir: false,

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { transform, type Plugin } from "esbuild";
 
-/** How the parameters of a part are called; src/daemon/loading/load-part.ts gives them. */
+/** How the parameters of a part are called; src/turnd/loading/load-part.ts gives them. */
 const PARAMETERS = ["exports", "require", "module", "partUrl", "partDirectory"];
-const LOADER = "src/daemon/loading/load-part.ts";
+const LOADER = "src/turnd/loading/load-part.ts";
 
 /**
  * Makes a part of a module that esbuild has made: a script that is one function, in ASCII.

@@ -7,15 +7,15 @@ import { partsOf, toAscii, toPart, type NamedPart } from "./bundle-parts.ts";
 
 const ROOT = dirname(import.meta.dirname);
 
-/** As deep as src/daemon/main.ts, so that it finds `sandbox/` by the same way up. */
-export const BUNDLE = "dist/daemon/main.mjs";
+/** As deep as src/turnd/main.ts, so that it finds `sandbox/` by the same way up. */
+export const BUNDLE = "dist/turnd/main.mjs";
 
 /** A main file, and the module that it loads once V8 is prepared. */
 interface Program {
   readonly main: string;
   readonly loads: string;
 }
-const TURND: Program = { main: "src/daemon/main.ts", loads: "src/daemon/program.ts" };
+const TURND: Program = { main: "src/turnd/main.ts", loads: "src/turnd/program.ts" };
 /** What `npm start` runs; a machine that has only the bundle is prepared otherwise. */
 export const STARTED_HERE: Readonly<Record<string, Program>> = {
   start: { main: "scripts/start/main.ts", loads: "scripts/start/start.ts" },
@@ -23,7 +23,7 @@ export const STARTED_HERE: Readonly<Record<string, Program>> = {
 
 /** What it loads, beside it: only what is needed is read and compiled. */
 const PARTS = "parts";
-/** V8's compiled code; src/daemon/loading/compiled-code.ts says when it is used. */
+/** V8's compiled code; src/turnd/loading/compiled-code.ts says when it is used. */
 const CACHE = "cache";
 /** The SDK that sends spans is loaded where spans are sent, so that it costs nothing elsewhere. */
 const TRACING = "otlp-tracing.cjs";
@@ -51,8 +51,8 @@ const OPTIONS = {
  * Makes turnd a few files of JavaScript, which start faster than its source and are what the image runs; `bin/turnd` runs
  * them while they are newer than the source.
  *
- * @param target - the directory that gets `dist/daemon/`. What cannot be part of it is looked for in `node_modules/` there
- * @param others - what starts turnd in other ways, beside `main`; their main files as deep as src/daemon/main.ts
+ * @param target - the directory that gets `dist/turnd/`. What cannot be part of it is looked for in `node_modules/` there
+ * @param others - what starts turnd in other ways, beside `main`; their main files as deep as src/turnd/main.ts
  * @returns what it is made of, below the repository's root
  */
 export async function bundleTurnd(target: string, others: Readonly<Record<string, Program>> = {}): Promise<string[]> {
@@ -60,7 +60,11 @@ export async function bundleTurnd(target: string, others: Readonly<Record<string
   const directory = join(target, dirname(BUNDLE));
   const builtBefore = await stat(join(target, BUNDLE)).catch(() => undefined);
   const programs = { main: TURND, ...others };
-  const tracing = await build({ ...OPTIONS, entryPoints: ["src/daemon/tracing/otlp-tracing.ts"], outfile: TRACING });
+  const tracing = await build({
+    ...OPTIONS,
+    entryPoints: ["src/turnd/daemon/tracing/otlp-tracing.ts"],
+    outfile: TRACING,
+  });
   const parts = await build({
     ...OPTIONS,
     entryPoints: Object.values(programs).map(({ loads }) => loads),

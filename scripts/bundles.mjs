@@ -7,16 +7,19 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** turnd, and what `npm start` runs: scripts/start.mjs asks whether it is new enough. */
 export const TURND = {
-  file: "dist/daemon/main.mjs",
+  file: "dist/turnd/main.mjs",
   script: "scripts/bundle-turnd.ts",
   sources: [
-    "src/daemon",
-    "src/client-commands",
-    "src/command-line",
-    "src/protocol",
-    "src/http-server",
+    "src/turnd/main.ts",
+    "src/turnd/program.ts",
+    "src/turnd/turnd.ts",
+    "src/turnd/commands",
+    "src/turnd/daemon",
+    "src/turnd/loading",
+    "src/turnd/protocol",
+    "src/kit",
     "src/scripted-model",
-    "src/client",
+    "src/turnd/client",
     "scripts/start",
     "scripts/bundle-builtins.ts",
     "scripts/bundle-parts.ts",
@@ -30,12 +33,16 @@ export const TURND = {
 
 /** What is built: what makes each, and its sources. `bin/` runs programs in one file; turnd serves its page. */
 export const BUNDLES = [
-  { file: "dist/svc/main.mjs", script: "scripts/bundle-svc.ts", sources: ["src/svc", "src/command-line"] },
+  {
+    file: "dist/service/svc/main.mjs",
+    script: "scripts/bundle-svc.ts",
+    sources: ["src/service/svc", "src/kit/command-line"],
+  },
   TURND,
   {
     file: "dist/inspector/index.html",
     script: "scripts/bundle-inspector.ts",
-    sources: ["src/inspector", "src/client", "src/protocol"],
+    sources: ["src/turnd/inspector", "src/turnd/client", "src/turnd/protocol"],
   },
 ];
 

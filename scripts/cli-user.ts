@@ -3,8 +3,8 @@ import { access, constants, lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { SettingsError } from "../src/daemon/settings.ts";
-import { readAccounts, type Account } from "../src/daemon/process/accounts.ts";
+import { SettingsError } from "../src/turnd/daemon/settings.ts";
+import { readAccounts, type Account } from "../src/turnd/daemon/process/accounts.ts";
 
 /** Whom the CLIs run as on a machine that is no image. */
 export interface CliUserChoice {

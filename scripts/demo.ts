@@ -1,9 +1,9 @@
 import { chmod, mkdtemp, readdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import type { CliName } from "../src/protocol/index.ts";
-import { removeDirectory } from "../src/daemon/process/user-files/remove-directory.ts";
-import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
+import type { CliName } from "../src/turnd/protocol/index.ts";
+import { removeDirectory } from "../src/turnd/daemon/process/user-files/remove-directory.ts";
+import { makeUserDirectory } from "../src/turnd/daemon/process/user-files/user-directory.ts";
 import { startScriptedModel, type ScriptedModel } from "../src/scripted-model/server.ts";
 import { CheckFailed, expectThat } from "./demo/expect-that.ts";
 import { lookAtCliB } from "./demo/look-at-cli-b.ts";

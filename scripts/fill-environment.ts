@@ -1,12 +1,12 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { SettingsError } from "../src/daemon/settings.ts";
-import { describeFault } from "../src/daemon/storage/describe-fault.ts";
-import { makeDirectories } from "../src/daemon/storage/directories.ts";
-import { toRunAs, type RunAs } from "../src/daemon/process/run-as.ts";
-import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
-import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+import { SettingsError } from "../src/turnd/daemon/settings.ts";
+import { describeFault } from "../src/turnd/daemon/storage/describe-fault.ts";
+import { makeDirectories } from "../src/turnd/daemon/storage/directories.ts";
+import { toRunAs, type RunAs } from "../src/turnd/daemon/process/run-as.ts";
+import { makeUserDirectory } from "../src/turnd/daemon/process/user-files/user-directory.ts";
+import { EXECUTORS } from "../src/turnd/daemon/executors/registry.ts";
 import { chooseCliUser, type CliUserChoice } from "./cli-user.ts";
 import { provideClis } from "./clis.ts";
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { readScriptedUrl, scriptedEnv } from "../src/daemon/commands/scripted-provider.ts";
-import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+import { readScriptedUrl, scriptedEnv } from "../src/turnd/commands/scripted-provider.ts";
+import { EXECUTORS } from "../src/turnd/daemon/executors/registry.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

@@ -5,7 +5,7 @@ import { describeFault, runService } from "../src/service/commands/run.ts";
 import { readSettings } from "../src/service/settings/settings.ts";
 import { makePassable, restrict } from "../src/service/storage/data-directory.ts";
 import { DataDirectoryHeld, holdDataDirectory } from "../src/service/storage/lock.ts";
-import { makeUserDirectory } from "../src/daemon/process/user-files/user-directory.ts";
+import { makeUserDirectory } from "../src/turnd/daemon/process/user-files/user-directory.ts";
 import { chooseCliUser } from "./cli-user.ts";
 import { readOwner, runAsOf } from "./fill-environment.ts";
 import { anywhereVariables, configuredClis, scriptableClis, scriptedVariables } from "./generate/provider-variables.ts";

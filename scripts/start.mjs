@@ -22,7 +22,7 @@ else {
   const found = isNpm ? await installMissing({ isForTests: false }) : undefined;
   // Another Node may have come with the packages, in the place of this one.
   if (found?.hasInstalled && existsSync(NODE)) process.execve?.(NODE, ["node", ...process.argv.slice(1)], process.env);
-  const built = new URL("../dist/daemon/start.mjs", import.meta.url);
+  const built = new URL("../dist/turnd/start.mjs", import.meta.url);
   if (!isNewEnough())
     refuse(describeTooOld("start it with bin/turnd or npm start, which find the repository's own"), 1);
   else await import(existsSync(built) && (found?.wasBuilt || !isStale(TURND)) ? built.href : "./start/main.ts");

@@ -3,8 +3,8 @@ import { chmod, mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { cliA } from "../src/daemon/executors/cli-a/adapter.ts";
-import { cliB } from "../src/daemon/executors/cli-b/adapter.ts";
+import { cliA } from "../src/turnd/daemon/executors/cli-a/adapter.ts";
+import { cliB } from "../src/turnd/daemon/executors/cli-b/adapter.ts";
 import { provideClis, provideVersion } from "./clis.ts";
 import {
   findUpgradable,
@@ -23,7 +23,7 @@ import { runMatrix, runProbe, runScenes, runTests, type StepResult, type Trial }
 const ROOT = join(import.meta.dirname, "..");
 const EXECUTORS = { "cli-a": cliA, "cli-b": cliB } as const;
 /** What a step plays, besides the version and the options; the pins change with the version. */
-const SOURCE = ["src", "scripts", "test"];
+const SOURCE = ["src", "scripts", "lab", "test"];
 const isRoot = process.getuid?.() === 0;
 /** The user that turns run as where turnd is root. */
 const CLI_USER = { uid: 1000, gid: 1000 };

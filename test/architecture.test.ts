@@ -4,81 +4,85 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 
 /** Rooms that only `turns` joins. */
-const JOINED = ["executors", "process", "storage", "state-index", "event-log", "sessions", "replay"];
+const JOINED = ["executors", "process", "storage", "state-index", "event-log", "sessions", "replay"].map(
+  (room) => `turnd/daemon/${room}`,
+);
+/** The rooms of the daemon, by their short names. */
+const daemon = (...rooms: readonly string[]): string[] => rooms.map((room) => `turnd/daemon/${room}`);
 
 /** What each room may import besides itself. A new edge is its own commit, with the reason. Source: ARCHITECTURE.md. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  protocol: [],
   // What an app of turnd and one of the agent service do alike.
-  "http-server": [],
+  "kit/http": [],
   // What the command lines of turnd, of the agent service and of its client do alike.
-  "command-line": [],
-  executors: ["protocol"],
-  // Files and directories that survive a crash; imports no other room.
-  storage: [],
-  process: ["protocol", "storage"],
-  // What a slow disk must not hold up.
-  "event-log": ["protocol", "storage"],
-  // What sessions and turns are known without reading their directories: rows by key, nothing of what they mean.
-  "state-index": [],
-  sessions: ["protocol", "storage", "state-index"],
-  replay: ["protocol", "event-log", "storage"],
-  turns: ["protocol", ...JOINED],
-  // Beside turns: a shell is a kept process as a turn's CLI is, and no turn.
-  terminal: ["protocol", "process", "storage"],
-  // Beside turns: the workspace of a session is a path, and what works in it is a process of the CLIs' user.
-  files: ["protocol", "process"],
-  http: ["http-server", "protocol", "turns", "terminal", "files"],
-  // Looks at what the daemon would use, by the daemon's own means: the same search, the same homes, the same keeper.
-  doctor: ["protocol", "executors", "process", "storage", "turns"],
-  // Plays turns as a client of the service does, and looks at the records they left; the model is set up for it.
-  probe: ["protocol", "executors", "turns"],
-  settings: [],
-  version: [],
-  // Makes spans of what the turns report and have logged.
-  tracing: ["protocol", "event-log", "turns", "settings"],
-  // Starts the daemon, stops it, and wires the rooms it is made of.
-  serve: ["protocol", ...JOINED, "turns", "terminal", "files", "http", "tracing", "commands", "settings", "version"],
+  "kit/command-line": [],
+  "turnd/protocol": [],
+  "turnd/client": ["turnd/protocol"],
+  // A page in a browser: it asks turnd as every client does.
+  "turnd/inspector": ["turnd/protocol", "turnd/client"],
+  ...daemonRooms(),
+  // `turnd run`, `turns`, `show`, … : a person's use of a turnd, here or elsewhere, through what any client has.
+  "turnd/commands/client": ["kit/command-line", "turnd/client", "turnd/protocol"],
   // What `turnd <command>` does, a file a command.
-  commands: [
-    "command-line",
-    // Lists the commands that ask a turnd beside its own.
-    "client-commands",
-    "protocol",
+  "turnd/commands": [
+    "kit/command-line",
+    "turnd/commands/client",
+    "turnd/protocol",
     ...JOINED,
-    "turns",
-    "doctor",
-    "probe",
-    "serve",
+    // What its variables hold that must not be printed is tracing's.
+    ...daemon("turns", "doctor", "probe", "serve", "tracing", "settings", "version"),
     "scripted-model",
-    // What its variables hold that must not be printed.
-    "tracing",
-    "settings",
-    "version",
   ],
   // How V8 gets turnd's own code; of the commands what it tells them.
-  loading: ["commands"],
+  "turnd/loading": ["turnd/commands"],
   // main.ts, program.ts and turnd.ts alone.
-  daemon: [
-    "command-line",
-    "protocol",
-    "executors",
-    "event-log",
-    "turns",
-    "serve",
-    "commands",
-    "loading",
-    "settings",
-    "version",
+  turnd: [
+    "kit/command-line",
+    "turnd/protocol",
+    ...daemon("executors", "event-log", "turns", "serve", "settings", "version"),
+    "turnd/commands",
+    "turnd/loading",
   ],
-  "scripted-model": ["protocol"],
-  client: ["protocol"],
-  // A page in a browser: it asks turnd as every client does.
-  inspector: ["protocol", "client"],
-  // `turnd run`, `turns`, `show`, … : a person's use of a turnd, here or elsewhere, through what any client has.
-  "client-commands": ["command-line", "client", "protocol"],
+  "scripted-model": ["turnd/protocol"],
   ...serviceRooms(),
 };
+
+function daemonRooms(): Record<string, readonly string[]> {
+  const protocol = "turnd/protocol";
+  return {
+    "turnd/daemon/executors": [protocol],
+    // Files and directories that survive a crash; imports no other room.
+    "turnd/daemon/storage": [],
+    "turnd/daemon/process": [protocol, ...daemon("storage")],
+    // What a slow disk must not hold up.
+    "turnd/daemon/event-log": [protocol, ...daemon("storage")],
+    // What sessions and turns are known without reading their directories: rows by key, nothing of what they mean.
+    "turnd/daemon/state-index": [],
+    "turnd/daemon/sessions": [protocol, ...daemon("storage", "state-index")],
+    "turnd/daemon/replay": [protocol, ...daemon("event-log", "storage")],
+    "turnd/daemon/turns": [protocol, ...JOINED],
+    // Beside turns: a shell is a kept process as a turn's CLI is, and no turn.
+    "turnd/daemon/terminal": [protocol, ...daemon("process", "storage")],
+    // Beside turns: the workspace of a session is a path, and what works in it is a process of the CLIs' user.
+    "turnd/daemon/files": [protocol, ...daemon("process")],
+    "turnd/daemon/http": ["kit/http", protocol, ...daemon("turns", "terminal", "files")],
+    // Looks at what the daemon would use, by the daemon's own means: the same search, the same homes, the same keeper.
+    "turnd/daemon/doctor": [protocol, ...daemon("executors", "process", "storage", "turns")],
+    // Plays turns as a client of the service does, and looks at the records they left; the model is set up for it.
+    "turnd/daemon/probe": [protocol, ...daemon("executors", "turns")],
+    "turnd/daemon/settings": [],
+    "turnd/daemon/version": [],
+    // Makes spans of what the turns report and have logged.
+    "turnd/daemon/tracing": [protocol, ...daemon("event-log", "turns", "settings")],
+    // Starts the daemon, stops it, and wires the rooms it is made of.
+    "turnd/daemon/serve": [
+      protocol,
+      ...JOINED,
+      ...daemon("turns", "terminal", "files", "http", "tracing", "settings", "version"),
+      "turnd/commands",
+    ],
+  };
+}
 
 /** The agent service: each row may import itself and what stands behind it; rooms in one row do not see one another. */
 function serviceRooms(): Record<string, readonly string[]> {
@@ -92,13 +96,13 @@ function serviceRooms(): Record<string, readonly string[]> {
     ["service/agents"],
     ["service/auth", "service/tasks", "service/outbound"],
     ["service/storage"],
-    ["service/api"],
-    ["protocol"],
+    ["service/protocol"],
+    ["turnd/protocol"],
   ];
   const also: Readonly<Record<string, readonly string[]>> = {
-    "service/http": ["http-server"],
-    "service/runs": ["client"],
-    "service/sandboxes": ["client"],
+    "service/http": ["kit/http"],
+    "service/runs": ["turnd/client"],
+    "service/sandboxes": ["turnd/client"],
   };
   const rooms = rows.slice(0, -1).flatMap((row, index) => {
     const behind = rows.slice(index + 1).flat();
@@ -106,16 +110,16 @@ function serviceRooms(): Record<string, readonly string[]> {
   });
   return {
     ...Object.fromEntries(rooms),
-    "service/settings": ["service/api"],
+    "service/settings": ["service/protocol"],
     "service/version": [],
-    service: ["command-line", "service/settings", "service/version", "client", ...rows.slice(1).flat()],
-    svc: ["command-line", "service/api"],
+    service: ["kit/command-line", "service/settings", "service/version", "turnd/client", ...rows.slice(1).flat()],
+    "service/svc": ["kit/command-line", "service/protocol"],
   };
 }
 
 /** Folders and files within a room, each of which may import those before it in its list, and none behind it. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
-  "src/daemon/turns/": [
+  "src/turnd/daemon/turns/": [
     // What all others are given.
     "contract/",
     // Where a turn stands, and the one writer of it.
@@ -165,7 +169,7 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "work/",
     "",
   ],
-  "src/daemon/process/": [
+  "src/turnd/daemon/process/": [
     "exhausted.ts",
     "run-as.ts",
     "accounts.ts",
@@ -187,10 +191,10 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
   "@electric-sql/pglite-pgvector": ["src/service/storage/"],
   "@electric-sql/pglite-pg_textsearch": ["src/service/storage/"],
   pg: ["src/service/storage/"],
-  "@opentelemetry/api": ["src/daemon/tracing/"],
-  "@opentelemetry/core": ["src/daemon/tracing/"],
-  "@opentelemetry/resources": ["src/daemon/tracing/"],
-  "@opentelemetry/sdk-trace-base": ["src/daemon/tracing/"],
+  "@opentelemetry/api": ["src/turnd/daemon/tracing/"],
+  "@opentelemetry/core": ["src/turnd/daemon/tracing/"],
+  "@opentelemetry/resources": ["src/turnd/daemon/tracing/"],
+  "@opentelemetry/sdk-trace-base": ["src/turnd/daemon/tracing/"],
   dockerode: ["src/service/sandboxes/docker/"],
   "@modelcontextprotocol/server": ["src/service/agent-tools/"],
   "@kubernetes/client-node": ["src/service/sandboxes/kubernetes/"],
@@ -198,9 +202,9 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages and built-in modules of the rooms that must stay free of effects. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
-  protocol: ["zod"],
-  executors: ["zod", "@iarna/toml", "jsonc-parser", "node:path"],
-  "service/api": ["zod"],
+  "turnd/protocol": ["zod"],
+  "turnd/daemon/executors": ["zod", "@iarna/toml", "jsonc-parser", "node:path"],
+  "service/protocol": ["zod"],
 };
 
 interface Edge {
@@ -298,7 +302,7 @@ test("executors read no clock, no chance, no process and no network", () => {
   expect(
     findWritten(
       /\b(Date\.now|new Date\(\)|Math\.random|performance\.|randomUUID|set(Timeout|Interval|Immediate)|process\.|fetch\()/,
-      "executors",
+      "turnd/daemon/executors",
     ),
   ).toEqual([]);
 });
@@ -323,21 +327,23 @@ const EXECUTOR_ORDER = [
 
 test("the sub-rooms of executors import one another one way", () => {
   const placeOf = (path: string): number => {
-    const [folder = "", ...rest] = path.replace("src/daemon/executors/", "").split("/");
-    const isCli = files.includes(`src/daemon/executors/${folder}/adapter.ts`);
+    const [folder = "", ...rest] = path.replace("src/turnd/daemon/executors/", "").split("/");
+    const isCli = files.includes(`src/turnd/daemon/executors/${folder}/adapter.ts`);
     const room = rest.length === 0 ? "registry" : !isCli ? folder : rest.length === 1 ? "cli" : `cli/${rest[0]}`;
     return EXECUTOR_ORDER.indexOf(room);
   };
-  const within = edges.filter(({ from, to }) => [from, to].every((path) => roomOf(path) === "executors"));
+  const within = edges.filter(({ from, to }) => [from, to].every((path) => roomOf(path) === "turnd/daemon/executors"));
   expect(within.length).toBeGreaterThan(100);
   expect(within.filter(({ from, to }) => placeOf(from) < 0 || placeOf(to) < placeOf(from))).toEqual([]);
 });
 
 test("one executor's folder never imports another's", () => {
-  const own = new Set(files.flatMap((file) => /^src\/daemon\/executors\/([^/]+)\/adapter\.ts$/.exec(file)?.[1] ?? []));
+  const own = new Set(
+    files.flatMap((file) => /^src\/turnd\/daemon\/executors\/([^/]+)\/adapter\.ts$/.exec(file)?.[1] ?? []),
+  );
   expect(own.size).toBeGreaterThan(1);
   const folderOf = (path: string): string | undefined => {
-    const folder = /^src\/daemon\/executors\/([^/]+)\//.exec(path)?.[1];
+    const folder = /^src\/turnd\/daemon\/executors\/([^/]+)\//.exec(path)?.[1];
     return folder !== undefined && own.has(folder) ? folder : undefined;
   };
   const forbidden = edges.filter(({ from, to }) => {
@@ -348,38 +354,43 @@ test("one executor's folder never imports another's", () => {
 });
 
 test("only the main files touch process.env and process.exit", () => {
-  const mains = ["src/daemon/program.ts", "src/scripted-model/main.ts", "src/service/main.ts", "src/svc/main.ts"];
+  const mains = [
+    "src/scripted-model/main.ts",
+    "src/service/main.ts",
+    "src/service/svc/main.ts",
+    "src/turnd/program.ts",
+  ];
   expect(findWritten(/\bprocess\.(env|exit)\b/).toSorted()).toEqual(mains);
 });
 
 /** Every file of turnd that starts a process, and as whom. Whatever else is done as the CLIs' user is a task of `startAsUser`. */
 const STARTERS = [
   // As turnd's own user: what takes away orphans.
-  "src/daemon/doctor/processes.ts",
+  "src/turnd/daemon/doctor/processes.ts",
   // A keeper, as turnd's own user; what it runs as the CLIs' ends with it.
-  "src/daemon/process/keeper/keeper.ts",
-  "src/daemon/process/keeper/piped-keeper.ts",
+  "src/turnd/daemon/process/keeper/keeper.ts",
+  "src/turnd/daemon/process/keeper/piped-keeper.ts",
   // The starter, as turnd's own user.
-  "src/daemon/process/starter/starter.ts",
+  "src/turnd/daemon/process/starter/starter.ts",
   // `sandbox/helper`.
-  "src/daemon/process/user-process.ts",
+  "src/turnd/daemon/process/user-process.ts",
   // flock, as turnd's own user.
-  "src/daemon/storage/lock.ts",
+  "src/turnd/daemon/storage/lock.ts",
 ];
 
 test("turnd starts processes in known places only, and one of them does all as the CLIs' user besides keepers", () => {
   const started = edges.filter(
-    ({ from, to }) => from.startsWith("src/daemon/") && /^(node:child_process|node:cluster|execa)$/.test(to),
+    ({ from, to }) => from.startsWith("src/turnd/daemon/") && /^(node:child_process|node:cluster|execa)$/.test(to),
   );
   expect([...new Set(started.map(({ from }) => from))].toSorted()).toEqual(STARTERS);
   // Commands of keepers: they switch users by themselves.
   const switching = files.filter(
-    (file) => file.startsWith("src/daemon/") && /\basUser\(/.test(sources.get(file) ?? ""),
+    (file) => file.startsWith("src/turnd/daemon/") && /\basUser\(/.test(sources.get(file) ?? ""),
   );
   expect(switching.toSorted()).toEqual([
-    "src/daemon/process/keeper/keeper.ts",
-    "src/daemon/process/run-as.ts",
-    "src/daemon/terminal/relay.ts",
+    "src/turnd/daemon/process/keeper/keeper.ts",
+    "src/turnd/daemon/process/run-as.ts",
+    "src/turnd/daemon/terminal/relay.ts",
   ]);
 });
 
@@ -391,14 +402,14 @@ test("what is done as the CLIs' user and not in a CLI's place starts no program:
 });
 
 test("turn.json is written at a turn's admission and by the turn's owner only", () => {
-  const writers = findWritten(/\b(write|draft)TurnFile\b/).map((file) => file.replace("src/daemon/turns/", ""));
+  const writers = findWritten(/\b(write|draft)TurnFile\b/).map((file) => file.replace("src/turnd/daemon/turns/", ""));
   expect(writers.toSorted()).toEqual(["lifecycle/turn-file.ts", "lifecycle/turn.ts", "store/turn-store.ts"]);
 });
 
 test("the only index.ts are that of protocol and that of the client's package, which no file imports", () => {
   const indexes = files.filter((file) => file.endsWith("/index.ts"));
-  expect(indexes.toSorted()).toEqual(["src/client/index.ts", "src/protocol/index.ts"]);
-  expect(edges.filter(({ to }) => to === "src/client/index.ts")).toEqual([]);
+  expect(indexes.toSorted()).toEqual(["src/turnd/client/index.ts", "src/turnd/protocol/index.ts"]);
+  expect(edges.filter(({ to }) => to === "src/turnd/client/index.ts")).toEqual([]);
 });
 
 /** dependency-cruiser reads TypeScript through swc: typescript 7 has no API in JavaScript. */
@@ -428,17 +439,22 @@ function edgesOf({ source, dependencies }: ICruiseResult["modules"][number]): Ed
 }
 
 function roomOf(path: string): string {
-  const [, program = "", room = "", ...rest] = path.split("/");
-  const name = room.replace(/\.ts$/, "");
+  const [, program = "", room = "", inner = "", ...rest] = path.split("/");
+  const isFile = inner === "";
+  if (program === "kit") return `kit/${room}`;
   if (program === "service") {
     // They wire the rooms, as main.ts and service.ts do.
-    if (name === "serve" || name === "commands") return program;
-    return rest.length > 0 || name === "version" ? `service/${name}` : program;
+    if (room === "serve" || room === "commands") return program;
+    if (isFile) return room === "version.ts" ? "service/version" : program;
+    return `service/${room}`;
   }
-  if (program !== "daemon") return program;
-  if (rest.length > 0) return room;
-  if (name === "settings-schema" || name === "passed-variables") return "settings";
-  return name === "settings" || name === "version" ? name : "daemon";
+  if (program !== "turnd") return program;
+  if (isFile) return program;
+  if (room === "commands" && inner === "client") return "turnd/commands/client";
+  if (room !== "daemon") return `turnd/${room}`;
+  const name = inner.replace(/\.ts$/, "");
+  if (rest.length > 0) return `turnd/daemon/${name}`;
+  return `turnd/daemon/${name === "settings-schema" || name === "passed-variables" ? "settings" : name}`;
 }
 
 function findWritten(pattern: RegExp, room?: string): string[] {

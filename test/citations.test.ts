@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+import { EXECUTORS } from "../src/turnd/daemon/executors/registry.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const SELF = relative(ROOT, import.meta.filename);
@@ -20,7 +20,7 @@ const FOREIGN =
 const texts = new Map<string, string>();
 
 beforeAll(() => {
-  for (const folder of ["src", "test", "scripts", "sandbox", "docs", "bin", "examples"]) walk(folder);
+  for (const folder of ["src", "test", "scripts", "lab", "sandbox", "docs", "bin", "examples"]) walk(folder);
   for (const file of readdirSync(ROOT, { withFileTypes: true })) if (file.isFile()) take(file.name);
 });
 
@@ -149,7 +149,7 @@ test("every path that ARCHITECTURE.md names is there", () => {
     return pathsOf(line).map((path) => ({ path, places: rooms.map((room) => join(room, path)) }));
   });
   expect(named.length).toBeGreaterThan(150);
-  const bases = ["", "src", "src/daemon", "src/service"];
+  const bases = ["", "src", "src/turnd", "src/turnd/daemon", "src/service"];
   const missing = named.filter(
     ({ places }) => !places.some((place) => bases.some((base) => isThere(join(base, place)))),
   );
@@ -161,7 +161,7 @@ function isThere(path: string): boolean {
 }
 
 test("what a document runs of the repository's TypeScript runs with the repository's Node", () => {
-  const bare = /(?<!npm exec -- )(?<![-/\w.])node (?:-\S+ )*(?:src|scripts|test|examples)\/\S+\.ts/;
+  const bare = /(?<!npm exec -- )(?<![-/\w.])node (?:-\S+ )*(?:src|scripts|lab|test|examples)\/\S+\.ts/;
   const own = "export PATH=$PWD/node_modules/.bin:$PATH";
   const found = [...texts].flatMap(([file, text]) =>
     file.endsWith(".md") && !text.includes(own)

@@ -2,12 +2,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { runCommandLine } from "../src/daemon/commands/command-line.ts";
-import { EXECUTORS } from "../src/daemon/executors/registry.ts";
+import { runCommandLine } from "../src/turnd/commands/command-line.ts";
+import { EXECUTORS } from "../src/turnd/daemon/executors/registry.ts";
 import { expectPrinted, shownBehind } from "./harness/shown-block.ts";
 import { REPOSITORY } from "./harness/temporary.ts";
-import { replayNamed } from "./replay/replay-named.ts";
-import { runCommand } from "./client-commands/commands.ts";
+import { replayNamed } from "./turnd/daemon/replay/replay-named.ts";
+import { runCommand } from "./turnd/commands/client/commands.ts";
 
 const listed = (...patterns: string[]): string[] =>
   execFileSync("git", ["ls-files", "--", ...patterns], { cwd: REPOSITORY, encoding: "utf8" })
@@ -76,6 +76,7 @@ test("every variable that a document names is read somewhere", () => {
   const sources = listed(
     "src",
     "scripts",
+    "lab",
     "sandbox",
     "test/harness",
     "test/image",

@@ -2,7 +2,7 @@
 
 import { loginHeaders } from "./login.js";
 
-/** Close codes of the data plane; see src/daemon/terminal/viewer.ts. */
+/** Close codes of the data plane; see src/turnd/daemon/terminal/viewer.ts. */
 const NORMAL = 1000;
 const REFUSED = 4002;
 

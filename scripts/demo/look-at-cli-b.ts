@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ExecutorInfo } from "../../src/protocol/index.ts";
+import { ExecutorInfo } from "../../src/turnd/protocol/index.ts";
 
 /** What a turnd knows of CLI B once it has asked all it asks, which a loaded machine does not answer at once. */
 export async function lookAtCliB(url: string, signal: AbortSignal): Promise<ExecutorInfo> {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { LoggedEvent, TurnAdmission, TurnResult } from "../../src/protocol/index.ts";
+import { LoggedEvent, TurnAdmission, TurnResult } from "../../src/turnd/protocol/index.ts";
 import { expectThat } from "./expect-that.ts";
 import { showEvent } from "./show-event.ts";
 

@@ -1,4 +1,4 @@
-import type { LoggedEvent } from "../../src/protocol/index.ts";
+import type { LoggedEvent } from "../../src/turnd/protocol/index.ts";
 
 /** One line for a person about one event. */
 export function showEvent(event: LoggedEvent): string {

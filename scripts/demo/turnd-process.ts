@@ -13,7 +13,7 @@ export interface TurndProcess {
   stop(): Promise<number | null>;
 }
 
-const MAIN = join(import.meta.dirname, "../../src/daemon/main.ts");
+const MAIN = join(import.meta.dirname, "../../src/turnd/main.ts");
 const MAX_LOG_LINES = 40;
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 15_000;

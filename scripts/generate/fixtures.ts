@@ -1,6 +1,6 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { replayLines } from "../../test/replay/replay-lines.ts";
+import { replayLines } from "../../test/turnd/daemon/replay/replay-lines.ts";
 
 /**
  * Writes `events.jsonl` beside every fixture, or those named on the command line. A change in them is the API changing:

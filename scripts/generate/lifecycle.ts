@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { EFFECTS, TRANSITIONS, type Transition } from "../../src/daemon/turns/lifecycle/table.ts";
-import { INPUTS, type InputType } from "../../src/daemon/turns/lifecycle/inputs.ts";
-import { PHASES } from "../../src/daemon/turns/lifecycle/life.ts";
+import { EFFECTS, TRANSITIONS, type Transition } from "../../src/turnd/daemon/turns/lifecycle/table.ts";
+import { INPUTS, type InputType } from "../../src/turnd/daemon/turns/lifecycle/inputs.ts";
+import { PHASES } from "../../src/turnd/daemon/turns/lifecycle/life.ts";
 import { table } from "./reference-tables.ts";
 
 /** The document that shows the life of a turn, between two marks. */

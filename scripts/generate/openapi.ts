@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { pino } from "pino";
-import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
-import { createApp } from "../../src/daemon/http/app.ts";
-import { createMetrics } from "../../src/daemon/http/routes/metrics.ts";
-import { aliasesOf } from "../../src/daemon/turns/readiness/executor-names.ts";
+import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
+import { createApp } from "../../src/turnd/daemon/http/app.ts";
+import { createMetrics } from "../../src/turnd/daemon/http/routes/metrics.ts";
+import { aliasesOf } from "../../src/turnd/daemon/turns/readiness/executor-names.ts";
 import { createTestFiles } from "../../test/harness/file-service.ts";
-import { createFakeService } from "../../test/http/fake-service.ts";
-import { createFakeTerminal } from "../../test/http/fake-terminal.ts";
+import { createFakeService } from "../../test/turnd/daemon/http/fake-service.ts";
+import { createFakeTerminal } from "../../test/turnd/daemon/http/fake-terminal.ts";
 
 /** Where the description of the API is kept. */
 export const OPENAPI_PATH = new URL("../../openapi.json", import.meta.url);

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { withProbeStage } from "../../src/daemon/commands/probe.ts";
-import { lookAtCli } from "../../src/daemon/probe/look.ts";
-import type { Baseline } from "../../src/daemon/probe/observation.ts";
-import { observeScenarios } from "../../src/daemon/probe/probe.ts";
-import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
+import { withProbeStage } from "../../src/turnd/commands/probe.ts";
+import { lookAtCli } from "../../src/turnd/daemon/probe/look.ts";
+import type { Baseline } from "../../src/turnd/daemon/probe/observation.ts";
+import { observeScenarios } from "../../src/turnd/daemon/probe/probe.ts";
+import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
 import { fillEnvironment } from "../fill-environment.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -38,7 +38,7 @@ async function main(named: readonly string[]): Promise<void> {
         if (version === undefined) throw new Error(`${id} is not installed: run \`node scripts/setup.mjs\``);
         const baseline: Baseline = { version, scenarios: await observeScenarios(stage, executor) };
         await writeFile(
-          join(ROOT, `src/daemon/executors/${id}/probe-baseline.json`),
+          join(ROOT, `src/turnd/daemon/executors/${id}/probe-baseline.json`),
           `${JSON.stringify(baseline, null, 2)}\n`,
         );
       }

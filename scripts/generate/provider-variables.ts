@@ -1,5 +1,5 @@
-import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
-import type { CliName } from "../../src/protocol/index.ts";
+import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
+import type { CliName } from "../../src/turnd/protocol/index.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 

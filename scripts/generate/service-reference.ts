@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
-import { PROBLEM_STATUS } from "../../src/service/api/problems.ts";
-import { FailureType } from "../../src/service/api/runs.ts";
+import { PROBLEM_STATUS } from "../../src/service/protocol/problems.ts";
+import { FailureType } from "../../src/service/protocol/runs.ts";
 import { createMetrics } from "../../src/service/http/metrics.ts";
 import { SettingsSchema } from "../../src/service/settings/settings.ts";
 import { metricTable, problemTable, routeTable, settingTable } from "./reference-tables.ts";

@@ -1,18 +1,18 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Executor } from "../../src/daemon/executors/contract/executor.ts";
-import { readJsonLine } from "../../src/daemon/executors/contract/json-line.ts";
-import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
-import { collectFields, isObject, kindOf, type Fields } from "../../src/daemon/executors/drift/shapes.ts";
-import type { KnownShapes } from "../../src/daemon/executors/contract/records.ts";
+import type { Executor } from "../../src/turnd/daemon/executors/contract/executor.ts";
+import { readJsonLine } from "../../src/turnd/daemon/executors/contract/json-line.ts";
+import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
+import { collectFields, isObject, kindOf, type Fields } from "../../src/turnd/daemon/executors/drift/shapes.ts";
+import type { KnownShapes } from "../../src/turnd/daemon/executors/contract/records.ts";
 import { listReadFields, type ReadFields } from "./shapes/read-fields.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
 /** Where the shapes of a CLI are kept. */
 export function shapesPath(id: string): string {
-  return join(ROOT, `src/daemon/executors/${id}/shapes.json`);
+  return join(ROOT, `src/turnd/daemon/executors/${id}/shapes.json`);
 }
 
 /** The text of `shapes.json` as the record schema and the recordings of the contract's version and later ones have it now. */

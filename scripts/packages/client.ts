@@ -11,7 +11,7 @@ const COMPILER_OPTIONS = {
   target: "es2023",
   lib: "es2024,dom,dom.asynciterable",
   types: "",
-  rootDir: join(ROOT, "src"),
+  rootDir: join(ROOT, "src/turnd"),
 };
 const COMPILER_FLAGS = [
   "--ignoreConfig",
@@ -24,12 +24,12 @@ const COMPILER_FLAGS = [
   "--skipLibCheck",
 ];
 
-/** Makes the client's package: `src/client` and the protocol, as JavaScript with its types. */
+/** Makes the client's package: `src/turnd/client` and the protocol, as JavaScript with its types. */
 export async function packClient(stage: string, target: string): Promise<string> {
   const { version, license, dependencies } = await readManifest();
   await compile(join(stage, "dist"));
-  await copyFiles(["CHANGELOG.md", "LICENSE", "src/client/README.md"], stage);
-  await rename(join(stage, "src/client/README.md"), join(stage, "README.md"));
+  await copyFiles(["CHANGELOG.md", "LICENSE", "src/turnd/client/README.md"], stage);
+  await rename(join(stage, "src/turnd/client/README.md"), join(stage, "README.md"));
   const manifest = {
     name: "turnd-client",
     version,
@@ -51,7 +51,7 @@ export async function packClient(stage: string, target: string): Promise<string>
 
 async function compile(outDir: string): Promise<void> {
   const options = Object.entries({ ...COMPILER_OPTIONS, outDir }).flatMap(([name, value]) => [`--${name}`, value]);
-  const entry = join(ROOT, "src/client/index.ts");
+  const entry = join(ROOT, "src/turnd/client/index.ts");
   await execa(join(ROOT, "node_modules/.bin/tsc"), [entry, ...options, ...COMPILER_FLAGS]);
   for (const path of await readdir(outDir, { recursive: true })) {
     // The compiler rewrites what imports JavaScript, not what imports types.

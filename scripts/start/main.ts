@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
-import { prepareV8 } from "../../src/daemon/loading/prepare.ts";
+import { prepareV8 } from "../../src/turnd/loading/prepare.ts";
 
-// As src/daemon/main.ts does it.
+// As src/turnd/main.ts does it.
 const prepared = prepareV8(process.argv.slice(2), import.meta.dirname);
 const { start } = await import("./start.ts");
 

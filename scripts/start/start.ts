@@ -2,10 +2,10 @@ import { rmSync } from "node:fs";
 import { chmod, mkdtemp, stat } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { runCommandLine } from "../../src/daemon/commands/command-line.ts";
-import { describeError, exitCodeOf } from "../../src/daemon/commands/host.ts";
-import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
-import type { ProgramOptions } from "../../src/daemon/program.ts";
+import { runCommandLine } from "../../src/turnd/commands/command-line.ts";
+import { describeError, exitCodeOf } from "../../src/turnd/commands/host.ts";
+import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
+import type { ProgramOptions } from "../../src/turnd/program.ts";
 import { fillEnvironment } from "../fill-environment.ts";
 import { findRunningTurnd } from "../running-turnd.ts";
 
@@ -33,7 +33,7 @@ export async function start(options: ProgramOptions): Promise<void> {
   }
 
   // In this process, so that SIGTERM arrives.
-  const { runProgram } = await import("../../src/daemon/program.ts");
+  const { runProgram } = await import("../../src/turnd/program.ts");
   await runProgram({
     ...options,
     onListening(onNotKept, url) {

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { compareVersions } from "../../src/daemon/doctor/clis.ts";
+import { compareVersions } from "../../src/turnd/daemon/doctor/clis.ts";
 import type { StepResult, Trial } from "./steps.ts";
 
 /** What is said of one version when everything has run. */
@@ -127,7 +127,7 @@ function decisions({ cli, version }: Tried, pin: Pin, [oldest, newest]: readonly
     `- what docs/contracts/${executor}.md says of ${version}`,
     "- whether it stays pinned: commit sandbox/versions, or `git checkout sandbox/versions` takes it out",
     ...(isNewer || isOlder
-      ? [`- measuredVersions in src/daemon/executors/${executor}/adapter.ts: ${range}, once the above is done`]
+      ? [`- measuredVersions in src/turnd/daemon/executors/${executor}/adapter.ts: ${range}, once the above is done`]
       : []),
     ...(isNewer
       ? [

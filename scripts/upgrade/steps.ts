@@ -44,7 +44,7 @@ export async function runProbe(trial: Trial): Promise<StepResult> {
     TURND_RUN_AS: runAs,
     PATH: `${process.env["PATH"] ?? "/usr/bin:/bin"}:${tools}`,
   };
-  return run("probe", trial, ["src/daemon/main.ts", "probe", "--keep", kept, cli.executor], env);
+  return run("probe", trial, ["src/turnd/main.ts", "probe", "--keep", kept, cli.executor], env);
 }
 
 /** Plays every way in which a provider may fail; the recordings are left in `matrix/`, and one that is there stays. */
@@ -60,7 +60,7 @@ export function runMatrix(trial: Trial, cases: readonly string[]): Promise<StepR
     join(directory, "matrix"),
     ...cases,
   ];
-  return run("matrix", trial, ["scripts/generate/matrix.ts", ...args]);
+  return run("matrix", trial, ["lab/matrix.ts", ...args]);
 }
 
 /** Plays every scene, a run whose end is known beforehand; the labelled recordings are left in `scenes/`. Needs root, for scenes of full disks. */
@@ -69,8 +69,8 @@ export function runScenes(trial: Trial): Promise<StepResult> {
   const of = ["--version", version, "--binary", binary];
   const args =
     cli.executor === "cli-a"
-      ? ["scripts/generate/matrix.ts", "--executor", cli.executor, ...of, "--tools", tools, "--scenes"]
-      : ["scripts/generate/matrix-cli-b.ts", ...of];
+      ? ["lab/matrix.ts", "--executor", cli.executor, ...of, "--tools", tools, "--scenes"]
+      : ["lab/matrix-cli-b.ts", ...of];
   return run("scenes", trial, [...args, join(directory, "scenes")]);
 }
 

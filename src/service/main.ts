@@ -1,5 +1,5 @@
 import { text } from "node:stream/consumers";
-import { keepCertificatesChecked } from "../command-line/checked-certificates.ts";
+import { keepCertificatesChecked } from "../kit/command-line/checked-certificates.ts";
 import { runCommandLine, type ExitCode } from "./commands/command-line.ts";
 import { runDoctor } from "./commands/doctor.ts";
 import { endCredentialsOf } from "./commands/end-credentials.ts";

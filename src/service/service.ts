@@ -22,7 +22,7 @@ import { holdDataDirectory, type Lock } from "./storage/lock.ts";
 import { openStorage } from "./storage/storage.ts";
 import { createTaskControls } from "./tasks/task-controls.ts";
 import { startApi, startWorkerHttp, type HttpWiring } from "./serve/start-api.ts";
-import { describeIgnoredSwitch } from "../command-line/checked-certificates.ts";
+import { describeIgnoredSwitch } from "../kit/command-line/checked-certificates.ts";
 import { describeUnknownSettings } from "./settings/unknown.ts";
 import { startWorkers } from "./serve/start-workers.ts";
 import { createToolsAddress } from "./serve/tools-address.ts";

@@ -2,7 +2,7 @@ import { execa } from "execa";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { runCommand } from "../client-commands/commands.ts";
+import { runCommand } from "../turnd/commands/client/commands.ts";
 import { PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,7 +1,7 @@
 import { execa } from "execa";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { asUser } from "../../src/daemon/process/run-as.ts";
+import { asUser } from "../../src/turnd/daemon/process/run-as.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { callTool, type Action } from "../../src/scripted-model/tools.ts";

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { cliA } from "../../src/daemon/executors/cli-a/adapter.ts";
-import { CONFIG_MADE, DATA_LEFT } from "../../src/daemon/executors/cli-a/config/home.ts";
-import { openSqlite } from "../../src/daemon/state-index/sqlite.ts";
+import { cliA } from "../../src/turnd/daemon/executors/cli-a/adapter.ts";
+import { CONFIG_MADE, DATA_LEFT } from "../../src/turnd/daemon/executors/cli-a/config/home.ts";
+import { openSqlite } from "../../src/turnd/daemon/state-index/sqlite.ts";
 import { startScriptedModel } from "../../src/scripted-model/server.ts";
 import { binaryOf, CLIS_A, KEY, type RealCli } from "../harness/real-daemon.ts";
 import { hasStrace, layOut, namesBelow, traceRun } from "../harness/traced-cli.ts";

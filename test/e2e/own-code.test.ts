@@ -1,7 +1,7 @@
 import { execa } from "execa";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { CODE_GUARD, guardEnv } from "../../src/daemon/executors/cli-a/config/own-code.ts";
-import { asUser } from "../../src/daemon/process/run-as.ts";
+import { CODE_GUARD, guardEnv } from "../../src/turnd/daemon/executors/cli-a/config/own-code.ts";
+import { asUser } from "../../src/turnd/daemon/process/run-as.ts";
 import { CLIS_A } from "../harness/real-daemon.ts";
 import { CLI_USER, temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { join } from "node:path";

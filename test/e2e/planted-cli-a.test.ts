@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { asUser } from "../../src/daemon/process/run-as.ts";
+import { asUser } from "../../src/turnd/daemon/process/run-as.ts";
 import { CLIS_A, shareStage, type Stage } from "../harness/real-daemon.ts";
 import { CLI_USER, userDirectory } from "../harness/temporary.ts";
 

@@ -2,14 +2,14 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, inject, onTestFinished, test } from "vitest";
-import type { Finding } from "../../src/daemon/probe/probe.ts";
-import { scenariosOf } from "../../src/daemon/probe/scenarios.ts";
+import type { Finding } from "../../src/turnd/daemon/probe/probe.ts";
+import { scenariosOf } from "../../src/turnd/daemon/probe/scenarios.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { CLI_A, CLI_B, realEnv, type RealCli } from "../harness/real-daemon.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
-import { PROBE as A } from "../../src/daemon/executors/cli-a/probe-plan.ts";
-import { PROBE as B } from "../../src/daemon/executors/cli-b/probe-plan.ts";
+import { PROBE as A } from "../../src/turnd/daemon/executors/cli-a/probe-plan.ts";
+import { PROBE as B } from "../../src/turnd/daemon/executors/cli-b/probe-plan.ts";
 
 /** Fifty turns of real CLIs, a few at a time. */
 const LIMIT_MS = 600_000;

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openSqlite } from "../../src/daemon/state-index/sqlite.ts";
+import { openSqlite } from "../../src/turnd/daemon/state-index/sqlite.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";

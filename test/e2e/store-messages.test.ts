@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { openSqlite } from "../../src/daemon/state-index/sqlite.ts";
+import { openSqlite } from "../../src/turnd/daemon/state-index/sqlite.ts";
 import { CLIS_A, NEWEST_CLI_A, shareStage, type Stage } from "../harness/real-daemon.ts";
 import { giveToUser } from "../harness/temporary.ts";
 

@@ -5,7 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { openSqlite } from "../../src/daemon/state-index/sqlite.ts";
+import { openSqlite } from "../../src/turnd/daemon/state-index/sqlite.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";

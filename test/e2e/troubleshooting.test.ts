@@ -31,7 +31,9 @@ test("turns that hang, a slow start and what was used are shown as docs/troubles
   }
   const shown = await waitFor("both turns wait", async () => {
     const printed = await paste("--status running");
-    return /\(tool\.started\)\nwaits for +sleep 600,[^]*\(session\.bound\)\nwaits for +the model,/.test(printed) ? printed : undefined;
+    return /\(tool\.started\)\nwaits for +sleep 600,[^]*\(session\.bound\)\nwaits for +the model,/.test(printed)
+      ? printed
+      : undefined;
   });
   expectPrinted(shownBehind(TEXT, "--status running"), shown);
   for (const turn of turns)

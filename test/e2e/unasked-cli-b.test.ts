@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { afterAll, describe, expect, test } from "vitest";
-import { asUser } from "../../src/daemon/process/run-as.ts";
+import { asUser } from "../../src/turnd/daemon/process/run-as.ts";
 import { act } from "../../src/scripted-model/scenarios/act.ts";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { cliB } from "../../src/daemon/executors/cli-b/adapter.ts";
+import { cliB } from "../../src/turnd/daemon/executors/cli-b/adapter.ts";
 import { startScriptedModel } from "../../src/scripted-model/server.ts";
 import { startDaemon } from "../harness/daemon.ts";
 import { binaryOf, CLIS_B, realEnv, type RealCli } from "../harness/real-daemon.ts";

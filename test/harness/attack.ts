@@ -3,7 +3,7 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
-import { asUser } from "../../src/daemon/process/run-as.ts";
+import { asUser } from "../../src/turnd/daemon/process/run-as.ts";
 import { CLI_USER, REPOSITORY } from "./temporary.ts";
 
 /** A program that attacks turnd as the CLIs' user would. */

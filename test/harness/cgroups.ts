@@ -2,7 +2,7 @@ import {
   findGroupPlaces,
   GroupsUnusableError,
   type GroupPlace,
-} from "../../src/daemon/process/cgroup/cgroup-places.ts";
+} from "../../src/turnd/daemon/process/cgroup/cgroup-places.ts";
 
 /**
  * Where this machine lets the tests make control groups; undefined where it does not, which is said loudly.

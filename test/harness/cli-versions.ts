@@ -1,6 +1,6 @@
 import image from "../../sandbox/package.json" with { type: "json" };
 import others from "../../sandbox/versions/package.json" with { type: "json" };
-import { compareVersions } from "../../src/daemon/doctor/clis.ts";
+import { compareVersions } from "../../src/turnd/daemon/doctor/clis.ts";
 
 /** The versions of a CLI that are pinned, oldest first. */
 export interface CliVersions {

@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import type { LoggedEvent, TurnAdmission, TurnResult } from "../../src/protocol/index.ts";
+import type { LoggedEvent, TurnAdmission, TurnResult } from "../../src/turnd/protocol/index.ts";
 
 /** One frame of an event stream. */
 export interface Frame {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { OPENAPI_PATH } from "../../scripts/generate/openapi.ts";
-import { Document, type JsonSchema, type Media } from "../../src/http-server/openapi/document.ts";
-import * as protocol from "../../src/protocol/index.ts";
+import { Document, type JsonSchema, type Media } from "../../src/kit/http/openapi/document.ts";
+import * as protocol from "../../src/turnd/protocol/index.ts";
 
 /** turnd's own description, as it is committed. */
 export const DESCRIPTION = Document.parse(JSON.parse(readFileSync(OPENAPI_PATH, "utf8")));
@@ -17,7 +17,7 @@ export const OPERATIONS = Object.entries(DESCRIPTION.paths).flatMap(([path, meth
   Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, ...operation })),
 );
 
-/** The schemas of `src/protocol` by the names of their components. */
+/** The schemas of `src/turnd/protocol` by the names of their components. */
 const SCHEMAS = new Map<string, z.ZodType>(
   Object.values(protocol).flatMap((value) => {
     const id = value instanceof z.ZodType ? z.globalRegistry.get(value)?.id : undefined;
@@ -25,12 +25,12 @@ const SCHEMAS = new Map<string, z.ZodType>(
   }),
 );
 
-/** The schema of `src/protocol` that a body is described by. */
+/** The schema of `src/turnd/protocol` that a body is described by. */
 export function schemaOf({ $ref, anyOf }: JsonSchema): z.ZodType {
   if (anyOf !== undefined) return z.union(anyOf.map(schemaOf));
   const name = $ref?.split("/").at(-1) ?? "";
   const found = SCHEMAS.get(name);
-  if (found === undefined) throw new Error(`src/protocol has no schema of the id ${name}`);
+  if (found === undefined) throw new Error(`src/turnd/protocol has no schema of the id ${name}`);
   return found;
 }
 

@@ -1,6 +1,6 @@
 import { pino, type Logger } from "pino";
-import { createFileService, type FileServiceOptions } from "../../src/daemon/files/create-file-service.ts";
-import type { FileService } from "../../src/daemon/files/file-service.ts";
+import { createFileService, type FileServiceOptions } from "../../src/turnd/daemon/files/create-file-service.ts";
+import type { FileService } from "../../src/turnd/daemon/files/file-service.ts";
 import { CLI_USER } from "./temporary.ts";
 
 /** The real service of files, with its real workers. */

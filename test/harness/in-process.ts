@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
-import { readConfigurations } from "../../src/daemon/commands/render.ts";
-import { EXECUTORS } from "../../src/daemon/executors/registry.ts";
-import { startDaemon } from "../../src/daemon/serve/daemon.ts";
-import { readSettings } from "../../src/daemon/settings.ts";
-import { createSecretBook } from "../../src/daemon/turns/store/secret-book.ts";
+import { readConfigurations } from "../../src/turnd/commands/render.ts";
+import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
+import { startDaemon } from "../../src/turnd/daemon/serve/daemon.ts";
+import { readSettings } from "../../src/turnd/daemon/settings.ts";
+import { createSecretBook } from "../../src/turnd/daemon/turns/store/secret-book.ts";
 import { createClient, type Client } from "./client.ts";
 import { CLI_USER, REPOSITORY, temporaryDirectory, userDirectory } from "./temporary.ts";
 

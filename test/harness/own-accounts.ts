@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execaSync } from "execa";
-import { parseAccounts, type Account } from "../../src/daemon/process/accounts.ts";
+import { parseAccounts, type Account } from "../../src/turnd/daemon/process/accounts.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
 /** A machine's accounts, for programs of one test alone: what they change in /etc is seen by no other. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { listProcesses } from "../../src/daemon/process/keeper/process-table.ts";
+import { listProcesses } from "../../src/turnd/daemon/process/keeper/process-table.ts";
 
 /** Living processes that name a text in their arguments, or anywhere: in those or in their environment. */
 export function processesNaming(text: string, where: "arguments" | "anywhere" = "arguments"): number[] {

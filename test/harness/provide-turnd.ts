@@ -19,6 +19,6 @@ export default async function provide(project: TestProject): Promise<() => void>
   const bundler = join(REPOSITORY, "scripts/bundle.ts");
   await execa(process.execPath, [bundler, basename(directory)], { cwd: dirname(directory) });
   symlinkSync(join(REPOSITORY, "sandbox"), join(directory, "sandbox"));
-  project.provide("turnd", join(directory, "dist/daemon/main.mjs"));
+  project.provide("turnd", join(directory, "dist/turnd/main.mjs"));
   return () => rmSync(directory, { recursive: true, force: true });
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { RecordingDocument } from "../../src/protocol/index.ts";
-import { exportRecording } from "../../src/daemon/replay/export.ts";
+import { RecordingDocument } from "../../src/turnd/protocol/index.ts";
+import { exportRecording } from "../../src/turnd/daemon/replay/export.ts";
 
 /** A recording directory as the text of its document. */
 export async function exportText(directory: string, redact = (text: string): string => text): Promise<string> {

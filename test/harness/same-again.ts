@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import { expect, inject } from "vitest";
-import { RecordingDocument } from "../../src/protocol/index.ts";
+import { RecordingDocument } from "../../src/turnd/protocol/index.ts";
 import type { Client } from "./client.ts";
 import { withoutTimeAndIds } from "./recordings.ts";
 

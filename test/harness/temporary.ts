@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { toRunAs } from "../../src/daemon/process/run-as.ts";
+import { toRunAs } from "../../src/turnd/daemon/process/run-as.ts";
 
 /** Absolute path of the repository. */
 export const REPOSITORY = join(import.meta.dirname, "../..");

@@ -1,5 +1,5 @@
 import { WebSocket } from "ws";
-import type { ShellSession, TerminalMessage, TerminalSize } from "../../src/protocol/index.ts";
+import type { ShellSession, TerminalMessage, TerminalSize } from "../../src/turnd/protocol/index.ts";
 import type { TestDaemon } from "./daemon.ts";
 import { fakeDaemon } from "./fake-daemon.ts";
 import { waitFor } from "./wait-for.ts";

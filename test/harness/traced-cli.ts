@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
-import type { HomePlan } from "../../src/daemon/executors/contract/invocation.ts";
-import { asUser } from "../../src/daemon/process/run-as.ts";
+import type { HomePlan } from "../../src/turnd/daemon/executors/contract/invocation.ts";
+import { asUser } from "../../src/turnd/daemon/process/run-as.ts";
 import { CLI_USER, userDirectory } from "./temporary.ts";
 
 const STRACE = "/usr/bin/strace";

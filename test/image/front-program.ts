@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect } from "vitest";
-import { Problem, PROBLEM_STATUS } from "../../src/protocol/index.ts";
+import { Problem, PROBLEM_STATUS } from "../../src/turnd/protocol/index.ts";
 import type { Answer } from "../harness/client.ts";
 import { type Sandbox } from "../harness/sandbox.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,6 +1,6 @@
 import { execa } from "execa";
 import { expect, inject, test } from "vitest";
-import { VERSION } from "../../src/daemon/version.ts";
+import { VERSION } from "../../src/turnd/daemon/version.ts";
 import { describeImage, runSandbox, shareSandbox } from "../harness/sandbox.ts";
 import sandboxPackage from "../../sandbox/package.json" with { type: "json" };
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeImage, shareSandbox } from "../harness/sandbox.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
-import { paced } from "../turns/replay/paced-recording.ts";
+import { paced } from "../turnd/daemon/turns/replay/paced-recording.ts";
 
 const PROGRAM = "/opt/compare-arrival.mjs";
 

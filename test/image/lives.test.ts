@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { TurnAdmission } from "../../src/protocol/index.ts";
+import type { TurnAdmission } from "../../src/turnd/protocol/index.ts";
 import { createVolume, describeImage, startModel, startSandbox, type Sandbox } from "../harness/sandbox.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { Problem } from "../../src/protocol/index.ts";
+import { Problem } from "../../src/turnd/protocol/index.ts";
 import { describeImage, shareSandbox, TOKEN } from "../harness/sandbox.ts";
 import { expectProblem, sendRaw, startProgram } from "./front-program.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { LoggedEvent } from "../../src/protocol/index.ts";
+import type { LoggedEvent } from "../../src/turnd/protocol/index.ts";
 import {
   createVolume,
   describeImage,

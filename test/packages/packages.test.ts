@@ -4,7 +4,7 @@ import { build } from "esbuild";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { createTurndClient } from "../../src/client/turnd-client.ts";
+import { createTurndClient } from "../../src/turnd/client/turnd-client.ts";
 import { fakeDaemonIn } from "../harness/fake-daemon.ts";
 import { fakeEnv } from "../harness/fake-env.ts";
 import { HAS_CHROMIUM, launchBrowser, visit } from "../harness/browser.ts";
@@ -155,11 +155,14 @@ test("a runtime that is killed goes on with the same turn at its cursor", async 
   expect(said.length).toBeLessThanOrEqual(21);
 });
 
-test.each(["docs/calling-turnd.md", "src/client/README.md"])("%s begins with the runtime that is run here", (path) => {
-  const example = readFileSync(join(REPOSITORY, "examples/runtime.ts"), "utf8");
-  const [, block] = /```ts\n(.*?)```/s.exec(readFileSync(join(REPOSITORY, path), "utf8")) ?? [];
-  expect(block).toBe(example.slice(example.indexOf("\n") + 1));
-});
+test.each(["docs/calling-turnd.md", "src/turnd/client/README.md"])(
+  "%s begins with the runtime that is run here",
+  (path) => {
+    const example = readFileSync(join(REPOSITORY, "examples/runtime.ts"), "utf8");
+    const [, block] = /```ts\n(.*?)```/s.exec(readFileSync(join(REPOSITORY, path), "utf8")) ?? [];
+    expect(block).toBe(example.slice(example.indexOf("\n") + 1));
+  },
+);
 
 test("a replay check writes what it finds, agrees with it, and fails where it is otherwise", async () => {
   const daemon = await fakeDaemonIn(temporaryDirectory(onTestFinished));

@@ -2,9 +2,9 @@
 //   node open-groups.ts <directory> <controller>
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openCommandGroups } from "../../src/daemon/process/cgroup/cgroup-open.ts";
-import { startKept } from "../../src/daemon/process/keeper/keeper.ts";
-import { sweepTree } from "../../src/daemon/process/keeper/tree.ts";
+import { openCommandGroups } from "../../src/turnd/daemon/process/cgroup/cgroup-open.ts";
+import { startKept } from "../../src/turnd/daemon/process/keeper/keeper.ts";
+import { sweepTree } from "../../src/turnd/daemon/process/keeper/tree.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 
 const [stateDirectory = "", controller = ""] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { addProcessMetrics, createMetrics } from "../../src/daemon/http/routes/metrics.ts";
+import { addProcessMetrics, createMetrics } from "../../src/turnd/daemon/http/routes/metrics.ts";
 
 const Panel = z.looseObject({
   id: z.int(),

@@ -8,7 +8,7 @@ import { execaSync } from "execa";
 import { expect, onTestFinished, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { renderKubernetesProfile } from "../../scripts/generate/seccomp.ts";
-import { readSettings } from "../../src/daemon/settings.ts";
+import { readSettings } from "../../src/turnd/daemon/settings.ts";
 
 const DEPLOY = "sandbox/deploy";
 

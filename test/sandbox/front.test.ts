@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
-import { Problem, PROBLEM_STATUS } from "../../src/protocol/index.ts";
+import { Problem, PROBLEM_STATUS } from "../../src/turnd/protocol/index.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 
 const CONF = readFileSync(join(REPOSITORY, "sandbox/nginx.conf"), "utf8");
@@ -63,7 +63,7 @@ test("origins are compared as turnd compares them: as browsers write them, in fu
 });
 
 test("the front lets pages read and send what turnd lets them", () => {
-  const turnd = readFileSync(join(REPOSITORY, "src/daemon/http/cors.ts"), "utf8");
+  const turnd = readFileSync(join(REPOSITORY, "src/turnd/daemon/http/cors.ts"), "utf8");
   const listed = (name: string): string[] =>
     [...(new RegExp(`const ${name} = \\[([^]*?)\\]`).exec(turnd)?.[1] ?? "").matchAll(/"([^"]+)"/g)].map(
       ([, each]) => each ?? "",

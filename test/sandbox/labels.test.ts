@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { VERSION } from "../../src/daemon/version.ts";
+import { VERSION } from "../../src/turnd/daemon/version.ts";
 import { REPOSITORY } from "../harness/temporary.ts";
 
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), "utf8");

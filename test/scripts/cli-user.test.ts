@@ -4,7 +4,7 @@ import { execa } from "execa";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { chooseCliUser, OWN_USER, type CliUserTraces } from "../../scripts/cli-user.ts";
-import { hasLogin } from "../../src/daemon/process/accounts.ts";
+import { hasLogin } from "../../src/turnd/daemon/process/accounts.ts";
 import { HAS_OWN_ACCOUNTS, ownAccounts, type OwnAccounts } from "../harness/own-accounts.ts";
 import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 

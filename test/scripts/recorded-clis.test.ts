@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
-import { endingWithParent } from "../../scripts/generate/matrix/await-exit.ts";
-import { asUser } from "../../src/daemon/process/run-as.ts";
+import { endingWithParent } from "../../lab/matrix/await-exit.ts";
+import { asUser } from "../../src/turnd/daemon/process/run-as.ts";
 import { CLI_USER, REPOSITORY } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 

@@ -28,8 +28,8 @@ function tree() {
   for (const path of files) put(path, "");
   for (const path of COPIED) cpSync(join(REPOSITORY, path), join(root, path));
   put("scripts/start/main.ts", 'console.log("the source", ...process.argv.slice(2));');
-  put("dist/daemon/start.mjs", 'console.log("the bundle", ...process.argv.slice(2));');
-  put("dist/daemon/main.mjs", "");
+  put("dist/turnd/start.mjs", 'console.log("the bundle", ...process.argv.slice(2));');
+  put("dist/turnd/main.mjs", "");
   const directories = files.flatMap((path) => [dirname(path), dirname(dirname(path))]);
   for (const path of [...files, ...COPIED, "scripts/start/main.ts", ...directories, ...TURND.sources])
     utimesSync(join(root, path), 1, 1);
@@ -48,11 +48,11 @@ test("npm start runs the bundle, with its arguments", async () => {
 });
 
 test.each([
-  ["a source is newer", (root: string) => utimesSync(join(root, "src/protocol/deep/er.ts"), 3, 3)],
-  ["a source was removed", (root: string) => rmSync(join(root, "src/daemon/deep/er.ts"))],
+  ["a source is newer", (root: string) => utimesSync(join(root, "src/turnd/protocol/deep/er.ts"), 3, 3)],
+  ["a source was removed", (root: string) => rmSync(join(root, "src/turnd/daemon/deep/er.ts"))],
   ["other packages are installed", (root: string) => utimesSync(join(root, "package-lock.json"), 3, 3)],
   ["there is no bundle", (root: string) => rmSync(join(root, "dist"), { recursive: true })],
-  ["the bundle was made without it", (root: string) => rmSync(join(root, "dist/daemon/start.mjs"))],
+  ["the bundle was made without it", (root: string) => rmSync(join(root, "dist/turnd/start.mjs"))],
 ])("npm start runs the source where %s", async (_, change) => {
   const { root, start } = tree();
   change(root);
@@ -122,7 +122,7 @@ test("every file that the bundle is made of makes it old", async () => {
 test("a turnd that keeps code and another build disturb no build", async () => {
   const target = temporaryDirectory(onTestFinished);
   symlinkSync(join(REPOSITORY, "node_modules"), join(target, "node_modules"));
-  const cache = join(target, "dist/daemon/cache");
+  const cache = join(target, "dist/turnd/cache");
   mkdirSync(cache, { recursive: true });
   const keep = `const fs = require("node:fs"), directory = ${JSON.stringify(join(cache, "node"))};
     for (;;) try {
@@ -140,7 +140,7 @@ test("a turnd that keeps code and another build disturb no build", async () => {
     await bundleTurnd(${JSON.stringify(target)});`;
   const build = () => execa(process.execPath, ["--input-type=module", "--eval", program]);
   await Promise.all([build(), build()]);
-  expect(readdirSync(join(target, "dist/daemon")).toSorted()).toEqual(["cache", "main.mjs", "parts"]);
+  expect(readdirSync(join(target, "dist/turnd")).toSorted()).toEqual(["cache", "main.mjs", "parts"]);
 });
 
 /** A script and what it imports, in the repository: what makes the bundle. */

@@ -1,4 +1,4 @@
-import type { Executor } from "../../src/daemon/executors/contract/executor.ts";
+import type { Executor } from "../../src/turnd/daemon/executors/contract/executor.ts";
 import { buildArgs, configure, CONFIGURATION_CHECK, planHome, VARIABLES } from "./config.ts";
 import { FAILURE_RULES } from "./failures.ts";
 import shapes from "./shapes.json" with { type: "json" };

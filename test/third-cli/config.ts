@@ -5,8 +5,8 @@ import type {
   ConfigureInput,
   ConfigureResult,
   Variable,
-} from "../../src/daemon/executors/contract/configuration.ts";
-import type { HomeInput, HomePlan, Invocation } from "../../src/daemon/executors/contract/invocation.ts";
+} from "../../src/turnd/daemon/executors/contract/configuration.ts";
+import type { HomeInput, HomePlan, Invocation } from "../../src/turnd/daemon/executors/contract/invocation.ts";
 
 /** The variables of Toy's configuration, for people. */
 export const VARIABLES: readonly Variable[] = [

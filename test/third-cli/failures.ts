@@ -1,5 +1,15 @@
-import { decideFailure, describeRules, UNCLASSIFIED, quote } from "../../src/daemon/executors/classification/rules.ts";
-import type { Fact, FailureRule, DescribedRule, FailureDraft } from "../../src/daemon/executors/contract/failures.ts";
+import {
+  decideFailure,
+  describeRules,
+  UNCLASSIFIED,
+  quote,
+} from "../../src/turnd/daemon/executors/classification/rules.ts";
+import type {
+  Fact,
+  FailureRule,
+  DescribedRule,
+  FailureDraft,
+} from "../../src/turnd/daemon/executors/contract/failures.ts";
 
 const RULES: readonly FailureRule[] = [
   {
@@ -16,7 +26,7 @@ const RULES: readonly FailureRule[] = [
     pattern: /^no session /,
     code: "resume_degraded",
     message: (fact) => `Toy does not know the session: ${quote(fact)}`,
-    seenIn: "test/turns/third-cli.test.ts",
+    seenIn: "test/turnd/daemon/turns/third-cli.test.ts",
   },
   {
     id: "config-invalid",
@@ -24,14 +34,14 @@ const RULES: readonly FailureRule[] = [
     pattern: /toy\.conf/,
     code: "config_invalid",
     message: (fact) => `Toy refuses its configuration: ${quote(fact)}`,
-    seenIn: "test/turns/third-cli.test.ts",
+    seenIn: "test/turnd/daemon/turns/third-cli.test.ts",
   },
   {
     id: "unexplained-exit",
     on: "exit",
     code: "crashed",
     message: (fact) => `Toy ended abnormally (${fact.text}).`,
-    seenIn: "test/turns/third-cli.test.ts",
+    seenIn: "test/turnd/daemon/turns/third-cli.test.ts",
     isProven: false,
   },
 ];

@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { toEvidence, toExitFacts } from "../../src/daemon/executors/classification/rules.ts";
-import type { Fact } from "../../src/daemon/executors/contract/failures.ts";
+import { toEvidence, toExitFacts } from "../../src/turnd/daemon/executors/classification/rules.ts";
+import type { Fact } from "../../src/turnd/daemon/executors/contract/failures.ts";
 import type {
   Ending,
   OutputLine,
   TranslatedEvent,
   Translator,
   TranslatorInput,
-} from "../../src/daemon/executors/contract/translator.ts";
-import { readJsonLine } from "../../src/daemon/executors/contract/json-line.ts";
+} from "../../src/turnd/daemon/executors/contract/translator.ts";
+import { readJsonLine } from "../../src/turnd/daemon/executors/contract/json-line.ts";
 import { classify } from "./failures.ts";
 
 /** The records of `toy run`. Loose: only the fields we read. */

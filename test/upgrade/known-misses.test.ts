@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { judge, KNOWN_MISSES } from "../../scripts/generate/matrix/known-misses.ts";
-import { ANSWERS } from "../executors/answers/answers.ts";
+import { judge, KNOWN_MISSES } from "../../lab/matrix/known-misses.ts";
+import { ANSWERS } from "../turnd/daemon/executors/answers/answers.ts";
 
 const KNOWN = { quota: "rate_limited" };
 const allowed = ["quota_exceeded"];

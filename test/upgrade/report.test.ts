@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findUpgradable } from "../../scripts/upgrade/candidate.ts";
-import { describeProgress } from "../../scripts/generate/matrix/time-left.ts";
+import { describeProgress } from "../../lab/matrix/time-left.ts";
 import { describeDuration, writeReport } from "../../scripts/upgrade/report.ts";
 import type { StepResult } from "../../scripts/upgrade/steps.ts";
 
@@ -111,7 +111,7 @@ test.each([
   ["1.5.0", "1.5.0 to 9.0.0"],
 ])("what was measured is widened to %s, never narrowed", (version, range) => {
   const { text } = writeReport({ ...TRIAL, version }, [MATRIX], "beside", MEASURED);
-  expect(text).toContain(`measuredVersions in src/daemon/executors/cli-b/adapter.ts: ${range}`);
+  expect(text).toContain(`measuredVersions in src/turnd/daemon/executors/cli-b/adapter.ts: ${range}`);
 });
 
 test("a version between those that were measured changes neither them nor the default", () => {

@@ -1,6 +1,6 @@
 import { EventSourceParserStream } from "eventsource-parser/stream";
-import { RunEvent } from "../../../src/service/api/events.ts";
-import { RunResult } from "../../../src/service/api/runs.ts";
+import { RunEvent } from "../../../src/service/protocol/events.ts";
+import { RunResult } from "../../../src/service/protocol/runs.ts";
 import { expectThat } from "../expect-that.ts";
 import { oneLine } from "../show-event.ts";
 import type { ServiceClient } from "./service-client.ts";

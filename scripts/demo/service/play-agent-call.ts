@@ -1,4 +1,4 @@
-import { AgentCall } from "../../../src/service/api/calls.ts";
+import { AgentCall } from "../../../src/service/protocol/calls.ts";
 import { expectThat } from "../expect-that.ts";
 import type { ServiceClient } from "./service-client.ts";
 

@@ -1,4 +1,4 @@
-import { KeyCreated, Token } from "../../../src/service/api/auth.ts";
+import { KeyCreated, Token } from "../../../src/service/protocol/auth.ts";
 import { expectThat } from "../expect-that.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 import type { ServiceProcess } from "./service-process.ts";

@@ -2,8 +2,8 @@ import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { z } from "zod";
-import { KnowledgeBaseAnswer } from "../../../src/service/api/knowledge-bases.ts";
-import { Opened, Retrieved } from "../../../src/service/api/knowledge-queries.ts";
+import { KnowledgeBaseAnswer } from "../../../src/service/protocol/knowledge-bases.ts";
+import { Opened, Retrieved } from "../../../src/service/protocol/knowledge-queries.ts";
 import { expectThat } from "../expect-that.ts";
 import type { ServiceClient } from "./service-client.ts";
 
@@ -27,7 +27,7 @@ export async function playKnowledge(
   /** Runs a command as a person would, in a home of the demo's own; an exit code that is not 0 is a fault. */
   async function svc(args: readonly string[], input = ""): Promise<string> {
     console.log(`  $ svc ${args.map((word) => (word.includes(" ") ? `"${word}"` : word)).join(" ")}`);
-    const { stdout } = await execa(process.execPath, [join(ROOT, "src/svc/main.ts"), ...args], {
+    const { stdout } = await execa(process.execPath, [join(ROOT, "src/service/svc/main.ts"), ...args], {
       env: { PATH: process.env["PATH"] ?? "", HOME: join(base, "svc-home") },
       extendEnv: false,
       input,

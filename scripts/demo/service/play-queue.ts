@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Continued, RequestAnswer, RunAnswer, Submission, type Run } from "../../../src/service/api/runs.ts";
+import { Continued, RequestAnswer, RunAnswer, Submission, type Run } from "../../../src/service/protocol/runs.ts";
 import { expectThat } from "../expect-that.ts";
 import { followRun } from "./follow-run.ts";
 import type { ServiceClient } from "./service-client.ts";

@@ -1,6 +1,6 @@
-import { Submission } from "../../../src/service/api/runs.ts";
-import { Thread } from "../../../src/service/api/threads.ts";
-import type { CliName } from "../../../src/protocol/index.ts";
+import { Submission } from "../../../src/service/protocol/runs.ts";
+import { Thread } from "../../../src/service/protocol/threads.ts";
+import type { CliName } from "../../../src/turnd/protocol/index.ts";
 import { expectThat } from "../expect-that.ts";
 import { followRun } from "./follow-run.ts";
 import type { ServiceClient } from "./service-client.ts";

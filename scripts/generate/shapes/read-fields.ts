@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { joinPath } from "../../../src/daemon/executors/drift/shapes.ts";
-import type { KindFields } from "../../../src/daemon/executors/contract/records.ts";
+import { joinPath } from "../../../src/turnd/daemon/executors/drift/shapes.ts";
+import type { KindFields } from "../../../src/turnd/daemon/executors/contract/records.ts";
 
 type Schema = z.core.JSONSchema.BaseSchema;
 

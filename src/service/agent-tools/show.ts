@@ -1,4 +1,4 @@
-import type { ExternalFiles, Found, Opened, Retrieved } from "../api/knowledge-queries.ts";
+import type { ExternalFiles, Found, Opened, Retrieved } from "../protocol/knowledge-queries.ts";
 import type { BaseRow } from "../knowledge/state/access.ts";
 
 /** Answers as a model reads them best: short lines of text, with the ids that the next call needs. */

@@ -1,7 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { ApiProblem } from "../api/problems.ts";
-import { FindBody } from "../api/knowledge-queries.ts";
+import { ApiProblem } from "../protocol/problems.ts";
+import { FindBody } from "../protocol/knowledge-queries.ts";
 import type { BaseRow } from "../knowledge/state/access.ts";
 import type { Knowledge } from "../knowledge/knowledge.ts";
 import { showFiles, showFound, showHits, showOpened } from "./show.ts";

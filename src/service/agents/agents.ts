@@ -1,6 +1,6 @@
 import { sql, type Selectable } from "kysely";
-import { Agent, type CreateAgentBody, type UpdateAgentBody } from "../api/agents.ts";
-import { ApiProblem, InputProblem } from "../api/problems.ts";
+import { Agent, type CreateAgentBody, type UpdateAgentBody } from "../protocol/agents.ts";
+import { ApiProblem, InputProblem } from "../protocol/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import { writeAudit } from "../auth/audit.ts";
 import { requireRole, type Caller } from "../auth/caller.ts";

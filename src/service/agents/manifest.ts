@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Transaction } from "../storage/transaction.ts";
-import { Instructions, Permissions } from "../../protocol/index.ts";
-import { Executor, ToolApprovalMode } from "../api/agents.ts";
+import { Instructions, Permissions } from "../../turnd/protocol/index.ts";
+import { Executor, ToolApprovalMode } from "../protocol/agents.ts";
 import { json } from "../storage/storable.ts";
 
 /** Everything a run needs of its agent, as it was at dispatch. */

@@ -1,5 +1,5 @@
-import { ModelSpec } from "../api/agents.ts";
-import { InputProblem } from "../api/problems.ts";
+import { ModelSpec } from "../protocol/agents.ts";
+import { InputProblem } from "../protocol/problems.ts";
 
 const LOC = ["body", "model_spec"];
 

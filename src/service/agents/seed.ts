@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { CreateAgentBody } from "../api/agents.ts";
-import { InputProblem } from "../api/problems.ts";
-import type { ShareConfig } from "../api/auth.ts";
+import { CreateAgentBody } from "../protocol/agents.ts";
+import { InputProblem } from "../protocol/problems.ts";
+import type { ShareConfig } from "../protocol/auth.ts";
 import { assertSharedWithKnown, checkShareConfig, DEFAULT_SHARE } from "../auth/scopes.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";

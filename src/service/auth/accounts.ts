@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import type { CreateUserBody, UpdateUserBody, User } from "../api/auth.ts";
-import { ApiProblem } from "../api/problems.ts";
+import type { CreateUserBody, UpdateUserBody, User } from "../protocol/auth.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import { lockName } from "../storage/advisory-lock.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -1,4 +1,4 @@
-import type { AuditEntry } from "../api/auth.ts";
+import type { AuditEntry } from "../protocol/auth.ts";
 import { json } from "../storage/storable.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
 import { describeCredential, type Caller } from "./caller.ts";

@@ -1,5 +1,5 @@
-import { ApiProblem } from "../api/problems.ts";
-import type { Role } from "../api/auth.ts";
+import { ApiProblem } from "../protocol/problems.ts";
+import type { Role } from "../protocol/auth.ts";
 
 /** Who calls, as the rows are at this moment. A key's caller is its user: it grants nothing beyond. */
 export interface Caller {

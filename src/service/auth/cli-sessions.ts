@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomInt } from "node:crypto";
 import { sql, type Selectable } from "kysely";
-import type { ApiKey, CliSession } from "../api/auth.ts";
-import { ApiProblem } from "../api/problems.ts";
+import type { ApiKey, CliSession } from "../protocol/auth.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { CliSessionTable } from "../storage/tables.ts";
 import { violatedConstraint, type Transaction } from "../storage/transaction.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Caller } from "./caller.ts";
 import { sha256 } from "./derive.ts";

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from "kysely";
-import type { Department } from "../api/auth.ts";
-import { ApiProblem } from "../api/problems.ts";
+import type { Department } from "../protocol/auth.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Database } from "../storage/tables.ts";
 import { sqlState, violatedConstraint } from "../storage/transaction.ts";

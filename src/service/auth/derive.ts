@@ -1,5 +1,5 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
-import type { Quota } from "../api/common.ts";
+import type { Quota } from "../protocol/common.ts";
 
 /** A key for one purpose, out of a secret of the environment. */
 export function deriveKey(secret: string, purpose: string): Buffer {

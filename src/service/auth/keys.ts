@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { sql, type Selectable } from "kysely";
-import type { ApiKey, UpdateKeyBody } from "../api/auth.ts";
-import { Quota } from "../api/common.ts";
-import { ApiProblem, ValidationProblem } from "../api/problems.ts";
+import type { ApiKey, UpdateKeyBody } from "../protocol/auth.ts";
+import { Quota } from "../protocol/common.ts";
+import { ApiProblem, ValidationProblem } from "../protocol/problems.ts";
 import { lockName } from "../storage/advisory-lock.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";

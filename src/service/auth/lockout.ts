@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { sql, type RawBuilder, type SqlBool } from "kysely";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
 import { addressGroup } from "./address-group.ts";

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
-import type { User } from "../api/auth.ts";
-import { ApiProblem } from "../api/problems.ts";
+import type { User } from "../protocol/auth.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import { lockName } from "../storage/advisory-lock.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { KnownActor } from "./accounts.ts";

@@ -1,6 +1,6 @@
 import { hash, verify } from "@node-rs/argon2";
 import PQueue from "p-queue";
-import { ApiProblem, InputProblem } from "../api/problems.ts";
+import { ApiProblem, InputProblem } from "../protocol/problems.ts";
 
 /** Hashes and checks passwords: argon2id, PHC strings. */
 export interface Passwords {

@@ -1,4 +1,4 @@
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import type { Storage } from "../storage/storage.ts";
 import { writeAudit } from "./audit.ts";
 import { endLogins } from "./end-logins.ts";

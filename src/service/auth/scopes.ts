@@ -1,5 +1,5 @@
-import { ShareConfig, type Scope } from "../api/auth.ts";
-import { InputProblem } from "../api/problems.ts";
+import { ShareConfig, type Scope } from "../protocol/auth.ts";
+import { InputProblem } from "../protocol/problems.ts";
 import type { Transaction } from "../storage/transaction.ts";
 import type { Caller } from "./caller.ts";
 

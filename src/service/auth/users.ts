@@ -1,7 +1,7 @@
 import { sql, type Selectable } from "kysely";
-import { Quota } from "../api/common.ts";
-import type { User } from "../api/auth.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { Quota } from "../protocol/common.ts";
+import type { User } from "../protocol/auth.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import type { AccountTable } from "../storage/tables.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
 import { managesUser, type Caller } from "./caller.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { v7 as uuid7 } from "uuid";
-import type { AgentCall, AgentCallBody, EvaluationBody, TrajectorySummary } from "../api/calls.ts";
-import type { RunEvent } from "../api/events.ts";
-import { ApiProblem, InputProblem } from "../api/problems.ts";
-import type { RunResult } from "../api/runs.ts";
+import type { AgentCall, AgentCallBody, EvaluationBody, TrajectorySummary } from "../protocol/calls.ts";
+import type { RunEvent } from "../protocol/events.ts";
+import { ApiProblem, InputProblem } from "../protocol/problems.ts";
+import type { RunResult } from "../protocol/runs.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { RunEvents } from "../runs/read/events.ts";
 import { assertImagesFit, readImage } from "../runs/submit/images.ts";

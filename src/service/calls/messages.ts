@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { InputProblem, type FieldError } from "../api/problems.ts";
-import type { AgentCallBody } from "../api/calls.ts";
+import { InputProblem, type FieldError } from "../protocol/problems.ts";
+import type { AgentCallBody } from "../protocol/calls.ts";
 import { assertImagesFit, readImage } from "../runs/submit/images.ts";
 import type { RequestInput } from "../runs/state/rows.ts";
-import { MAX_INPUT_TEXT_BYTES } from "../../protocol/index.ts";
+import { MAX_INPUT_TEXT_BYTES } from "../../turnd/protocol/index.ts";
 
 // Other fields of a part, such as `detail`, are ignored.
 const TextPart = z.looseObject({ type: z.literal("text"), text: z.string() });

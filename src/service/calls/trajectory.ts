@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { RunEvent } from "../api/events.ts";
-import type { TrajectorySummary } from "../api/calls.ts";
+import type { RunEvent } from "../protocol/events.ts";
+import type { TrajectorySummary } from "../protocol/calls.ts";
 
 /** Events that a summary is made of. */
 export const SUMMARY_EVENTS = 500;

@@ -1,4 +1,4 @@
-import { createServerProgram } from "../../command-line/server-program.ts";
+import { createServerProgram } from "../../kit/command-line/server-program.ts";
 import { VERSION } from "../version.ts";
 
 /** 0 done, 1 a fault that the message names, 2 wrong arguments. */

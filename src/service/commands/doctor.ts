@@ -1,6 +1,6 @@
 import { access, constants } from "node:fs/promises";
 import { join } from "node:path";
-import { describeIgnoredSwitch } from "../../command-line/checked-certificates.ts";
+import { describeIgnoredSwitch } from "../../kit/command-line/checked-certificates.ts";
 import { connectTurnd } from "../sandboxes/connect-turnd.ts";
 import { engineChoice } from "./migrate.ts";
 import type { Settings } from "../settings/settings.ts";

@@ -1,4 +1,4 @@
-import { NewPassword } from "../api/auth.ts";
+import { NewPassword } from "../protocol/auth.ts";
 import { resetPassword } from "../auth/reset-password.ts";
 import { withTransactions } from "./migrate.ts";
 import type { Settings } from "../settings/settings.ts";

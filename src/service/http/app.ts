@@ -1,6 +1,6 @@
 import cors from "@fastify/cors";
 import type { FastifyInstance } from "fastify";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import type { AgentTools } from "../agent-tools/agent-tools.ts";
 import type { Agents } from "../agents/agents.ts";
 import type { Auth } from "../auth/auth.ts";

@@ -1,17 +1,17 @@
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { serializerCompiler } from "fastify-type-provider-zod";
-import { limitBodies } from "../../http-server/body-limits.ts";
-import { createConnectionRefusal } from "../../http-server/client-error.ts";
-import { CONNECTION_OPTIONS, endConnectionsOnClose } from "../../http-server/connections.ts";
-import { registerJsonBody } from "../../http-server/json-body.ts";
-import { requireOneHost } from "../../http-server/one-host.ts";
-import { RequestLog } from "../../http-server/request-log.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { limitBodies } from "../../kit/http/body-limits.ts";
+import { createConnectionRefusal } from "../../kit/http/client-error.ts";
+import { CONNECTION_OPTIONS, endConnectionsOnClose } from "../../kit/http/connections.ts";
+import { registerJsonBody } from "../../kit/http/json-body.ts";
+import { requireOneHost } from "../../kit/http/one-host.ts";
+import { RequestLog } from "../../kit/http/request-log.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import { createBodyLimits, type BodyLimits } from "./body-limits.ts";
 import { registerFormBody } from "./form-body.ts";
 import { registerProblems, sendRoutingError } from "./problem.ts";
 import { traceFields } from "../runs/state/trace-id.ts";
-import { readTraceparent } from "../../http-server/traceparent.ts";
+import { readTraceparent } from "../../kit/http/traceparent.ts";
 import { compileValidator } from "./validation.ts";
 
 export interface BareAppOptions {

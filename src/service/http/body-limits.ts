@@ -1,5 +1,5 @@
 import type { RouteOptions } from "fastify";
-import { MAX_PUBLIC_BODY_VALUES, type BodyLimit } from "../../http-server/body-limits.ts";
+import { MAX_PUBLIC_BODY_VALUES, type BodyLimit } from "../../kit/http/body-limits.ts";
 import { TOOLS_PATH } from "../agent-tools/agent-tools.ts";
 
 /** Limits of bodies. Source: the settings `SERVICE_MAX_*BODY_*`. */

@@ -1,6 +1,6 @@
 import rateLimit from "@fastify/rate-limit";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import { addressGroup } from "../auth/address-group.ts";
 import type { Caller } from "../auth/caller.ts";

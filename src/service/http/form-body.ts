@@ -1,7 +1,7 @@
 import { parse } from "node:querystring";
 import type { FastifyInstance } from "fastify";
-import { bodyLimitOf } from "../../http-server/body-limits.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { bodyLimitOf } from "../../kit/http/body-limits.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 
 const AMPERSAND = 0x26;
 

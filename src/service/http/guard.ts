@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import { isAddress, isLoopback, isSameHost, quoteHeader, readHostName } from "../../http-server/host-name.ts";
-import { ApiProblem } from "../api/problems.ts";
+import { isAddress, isLoopback, isSameHost, quoteHeader, readHostName } from "../../kit/http/host-name.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 
 /** Where requests may be sent to, and which pages may send them. */
 export interface GuardOptions {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from "fastify";
-import { Id } from "../api/common.ts";
-import { InputProblem, ValidationProblem } from "../api/problems.ts";
+import { Id } from "../protocol/common.ts";
+import { InputProblem, ValidationProblem } from "../protocol/problems.ts";
 
 const LOC = ["header", "idempotency-key"];
 

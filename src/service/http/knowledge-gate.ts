@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Role } from "../api/auth.ts";
+import type { Role } from "../protocol/auth.ts";
 import { requireRole } from "../auth/caller.ts";
 import type { BaseRow, Need } from "../knowledge/state/access.ts";
 import type { Knowledge } from "../knowledge/knowledge.ts";

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { QueueLoad } from "../storage/jobs.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { RunTable, SandboxTable } from "../storage/tables.ts";
-import { OPEN_RUN_STATUSES } from "../api/runs.ts";
+import { OPEN_RUN_STATUSES } from "../protocol/runs.ts";
 
 /** How much there is to do in the whole cluster, as the rows are at this moment. */
 export interface Load {

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
-import { bodyLimitOf } from "../../http-server/body-limits.ts";
-import { readFastifyRefusal } from "../../http-server/fastify-refusals.ts";
-import { ApiProblem, PROBLEM_STATUS, ValidationProblem } from "../api/problems.ts";
+import { bodyLimitOf } from "../../kit/http/body-limits.ts";
+import { readFastifyRefusal } from "../../kit/http/fastify-refusals.ts";
+import { ApiProblem, PROBLEM_STATUS, ValidationProblem } from "../protocol/problems.ts";
 import { isDatabaseAway, sqlState } from "../storage/transaction.ts";
 
 const RETRY_AFTER_SECONDS = 5;

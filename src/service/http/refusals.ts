@@ -1,5 +1,5 @@
-import { Problem, ValidationError } from "../api/common.ts";
-import { PROBLEM_STATUS, type ProblemCode } from "../api/problems.ts";
+import { Problem, ValidationError } from "../protocol/common.ts";
+import { PROBLEM_STATUS, type ProblemCode } from "../protocol/problems.ts";
 import { z } from "zod";
 
 type StatusOf<C extends ProblemCode> = (typeof PROBLEM_STATUS)[C];

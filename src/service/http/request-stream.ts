@@ -1,6 +1,6 @@
 import type { RunEvents } from "../runs/read/events.ts";
 import { showRequest } from "../runs/read/request-view.ts";
-import type { RunRequest } from "../api/runs.ts";
+import type { RunRequest } from "../protocol/runs.ts";
 import type { Storage } from "../storage/storage.ts";
 import { viewQueue } from "../threads/queue-view.ts";
 import type { Frame } from "./streams.ts";

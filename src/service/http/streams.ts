@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { createShares } from "../api/shares.ts";
+import { createShares } from "../protocol/shares.ts";
 
 /** One frame of an event stream. */
 export interface Frame {

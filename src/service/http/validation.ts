@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from "fastify";
 import type { core, z } from "zod";
-import { ValidationProblem, type FieldError } from "../api/problems.ts";
-import { findOtherForm } from "../../http-server/number-form.ts";
+import { ValidationProblem, type FieldError } from "../protocol/problems.ts";
+import { findOtherForm } from "../../kit/http/number-form.ts";
 import { isStorable, storableText } from "../storage/storable.ts";
 
 const PARTS: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { ApiProblem } from "../api/problems.ts";
+import { ApiProblem } from "../protocol/problems.ts";
 
 /** @returns aborts when the caller has gone, or the service closes: what is done for this answer alone ends then */
 export function whileWanted(reply: FastifyReply, closing: AbortSignal): AbortSignal {

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import type { Continued, Run, RunRequest, RunResult, RunStatus, Submission, SubmitRunBody } from "../api/runs.ts";
-import type { History, QueueView } from "../api/threads.ts";
+import type { Continued, Run, RunRequest, RunResult, RunStatus, Submission, SubmitRunBody } from "../protocol/runs.ts";
+import type { History, QueueView } from "../protocol/threads.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Storage } from "../storage/storage.ts";

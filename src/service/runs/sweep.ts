@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { OPEN_RUN_STATUSES } from "../api/runs.ts";
+import { OPEN_RUN_STATUSES } from "../protocol/runs.ts";
 import type { Storage } from "../storage/storage.ts";
 
 /** Runs of one pass, so that no statement holds the table for long. */

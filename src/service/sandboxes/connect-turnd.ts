@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { Agent, request } from "undici";
-import type { OutgoingBody, Transport } from "../../client/transport.ts";
-import { createTurndClient, type TurndClient, type TurndClientOptions } from "../../client/turnd-client.ts";
+import type { OutgoingBody, Transport } from "../../turnd/client/transport.ts";
+import { createTurndClient, type TurndClient, type TurndClientOptions } from "../../turnd/client/turnd-client.ts";
 
 /**
  * Connections are kept and used again. Not Node's own `fetch`: the undici of Node 22 waits for a timer of 1 ms before each use of a

@@ -1,5 +1,5 @@
-import { ProblemError } from "../../protocol/index.ts";
-import type { TurndClient } from "../../client/turnd-client.ts";
+import { ProblemError } from "../../turnd/protocol/index.ts";
+import type { TurndClient } from "../../turnd/client/turnd-client.ts";
 
 /** Ends a session's turns and removes it; one that turnd does not have is removed already. */
 export async function deleteSession(client: TurndClient, sessionId: string, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
-import type { Incoming, Transport } from "../../client/transport.ts";
-import type { TurndClient } from "../../client/turnd-client.ts";
+import type { Incoming, Transport } from "../../turnd/client/transport.ts";
+import type { TurndClient } from "../../turnd/client/turnd-client.ts";
 import { connectTurnd, sendOverHttp } from "./connect-turnd.ts";
 
 /** Where a generation of a sandbox answers. */

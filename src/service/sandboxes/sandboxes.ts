@@ -1,4 +1,4 @@
-import type { TurndClient } from "../../client/turnd-client.ts";
+import type { TurndClient } from "../../turnd/client/turnd-client.ts";
 
 /** The kinds of sandboxes that there are. */
 export const SANDBOX_KINDS = ["embedded", "static", "docker", "kubernetes"] as const;

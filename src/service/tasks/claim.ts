@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { TaskError } from "../api/tasks.ts";
+import type { TaskError } from "../protocol/tasks.ts";
 import { json, storableText } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Transaction } from "../storage/transaction.ts";

@@ -1,4 +1,4 @@
-import type { TaskError } from "../api/tasks.ts";
+import type { TaskError } from "../protocol/tasks.ts";
 
 /** Ends a task as failed; thrown by handlers that have a reason. Every other fault is one more attempt. */
 export class TaskFailure extends Error {

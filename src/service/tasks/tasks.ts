@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { ApiProblem } from "../api/problems.ts";
-import { TaskError, type Task, type TaskStatus } from "../api/tasks.ts";
+import { ApiProblem } from "../protocol/problems.ts";
+import { TaskError, type Task, type TaskStatus } from "../protocol/tasks.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
 import type { TaskRow } from "./start-task.ts";

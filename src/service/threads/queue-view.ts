@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { QueueView } from "../api/threads.ts";
+import type { QueueView } from "../protocol/threads.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
 import { OPEN_RUNS } from "../storage/open-runs.ts";
 

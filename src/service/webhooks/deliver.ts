@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Logger } from "pino";
 import { Webhook as Signer } from "standardwebhooks";
 import { webhookSecret } from "../auth/derive.ts";
-import { WebhookEvent, type WebhookMessage } from "../api/webhooks.ts";
+import { WebhookEvent, type WebhookMessage } from "../protocol/webhooks.ts";
 import { OutboundFailed, OutboundRefused } from "../outbound/errors.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { listRuns } from "../runs/read/find-runs.ts";

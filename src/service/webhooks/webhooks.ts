@@ -1,6 +1,6 @@
 import { sql, type Selectable } from "kysely";
 import { v7 as uuid7 } from "uuid";
-import { ApiProblem, InputProblem } from "../api/problems.ts";
+import { ApiProblem, InputProblem } from "../protocol/problems.ts";
 import {
   WebhookEvent,
   type CreateWebhookBody,
@@ -8,7 +8,7 @@ import {
   type UpdateWebhookBody,
   type Webhook,
   type WebhookAnswer,
-} from "../api/webhooks.ts";
+} from "../protocol/webhooks.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import { anotherNumber } from "../auth/another-number.ts";
 import { writeAudit } from "../auth/audit.ts";

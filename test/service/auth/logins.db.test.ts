@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
-import { ApiProblem } from "../../../src/service/api/problems.ts";
+import { ApiProblem } from "../../../src/service/protocol/problems.ts";
 import { listAudit } from "../../../src/service/auth/audit.ts";
 import { resetPassword } from "../../../src/service/auth/reset-password.ts";
 import { makeUser, PASSWORD, testAuth } from "../harness/auth.ts";

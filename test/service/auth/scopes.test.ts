@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Scope, ShareConfig } from "../../../src/service/api/auth.ts";
+import type { Scope, ShareConfig } from "../../../src/service/protocol/auth.ts";
 import type { Caller } from "../../../src/service/auth/caller.ts";
 import { canManage, canRead, checkShareConfig, DEFAULT_SHARE } from "../../../src/service/auth/scopes.ts";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
 import type { KnownActor } from "../../../src/service/auth/accounts.ts";
-import type { QueuePolicy } from "../../../src/service/api/runs.ts";
+import type { QueuePolicy } from "../../../src/service/protocol/runs.ts";
 import { claim, handOver } from "../../../src/service/runs/state/claim.ts";
 import { finish, type FinishOptions, type Outcome } from "../../../src/service/runs/state/finish.ts";
 import type { Ownership } from "../../../src/service/runs/state/rows.ts";

@@ -33,7 +33,7 @@ export interface RunningSvc {
   readonly ended: Promise<SvcResult>;
 }
 
-export const SVC = [process.execPath, join(REPOSITORY, "src/svc/main.ts")] as const;
+export const SVC = [process.execPath, join(REPOSITORY, "src/service/svc/main.ts")] as const;
 
 /** @param env - such as `SVC_URL` and `SVC_API_KEY` */
 export function createSvcCli(env: Readonly<Record<string, string>> = {}): SvcCli {

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { putAgents, readAgentsFile } from "../../../src/service/agents/seed.ts";
-import type { Quota } from "../../../src/service/api/common.ts";
+import type { Quota } from "../../../src/service/protocol/common.ts";
 import { call, type AppOverrides } from "../harness/app.ts";
 import { appWithPeople } from "../harness/people.ts";
 import type { Person } from "../harness/person.ts";

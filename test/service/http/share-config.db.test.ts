@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { putAgents } from "../../../src/service/agents/seed.ts";
-import type { ShareConfig } from "../../../src/service/api/auth.ts";
+import type { ShareConfig } from "../../../src/service/protocol/auth.ts";
 import { call } from "../harness/app.ts";
 import { makeDepartment } from "../harness/auth.ts";
 import { appWithPeople } from "../harness/people.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createTurndClient } from "../../../src/client/turnd-client.ts";
-import { readTraceparent } from "../../../src/http-server/traceparent.ts";
+import { createTurndClient } from "../../../src/turnd/client/turnd-client.ts";
+import { readTraceparent } from "../../../src/kit/http/traceparent.ts";
 import { fakeDaemon } from "../../harness/fake-daemon.ts";
 import { startOtlpReceiver } from "../../harness/otlp-receiver.ts";
 import { waitFor } from "../../harness/wait-for.ts";

@@ -1,4 +1,4 @@
-import type { Document, JsonSchema } from "../../../http-server/openapi/document.ts";
+import type { Document, JsonSchema } from "../../../kit/http/openapi/document.ts";
 import { FIELD_WORDS } from "./field-words.ts";
 import { SCHEMA_WORDS } from "./schema-words.ts";
 

@@ -1,11 +1,11 @@
-import { PROBLEM_STATUS, type ProblemCode } from "../../api/problems.ts";
+import { PROBLEM_STATUS, type ProblemCode } from "../../protocol/problems.ts";
 import { describeCodes, readCodes } from "../refusals.ts";
-import { nameOnce } from "../../../http-server/openapi/components.ts";
-import { describeDefaults } from "../../../http-server/openapi/defaults.ts";
-import { addDiscriminators } from "../../../http-server/openapi/discriminators.ts";
-import { Document, type Operation } from "../../../http-server/openapi/document.ts";
-import { createExamples, type ExampleOf } from "../../../http-server/openapi/examples.ts";
-import { mapOperations } from "../../../http-server/openapi/map-document.ts";
+import { nameOnce } from "../../../kit/http/openapi/components.ts";
+import { describeDefaults } from "../../../kit/http/openapi/defaults.ts";
+import { addDiscriminators } from "../../../kit/http/openapi/discriminators.ts";
+import { Document, type Operation } from "../../../kit/http/openapi/document.ts";
+import { createExamples, type ExampleOf } from "../../../kit/http/openapi/examples.ts";
+import { mapOperations } from "../../../kit/http/openapi/map-document.ts";
 import { describeFields } from "./describe-fields.ts";
 import { EXAMPLE_VALUES } from "./example-values.ts";
 import { IDEMPOTENT, OPERATIONS } from "./operations.ts";

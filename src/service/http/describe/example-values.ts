@@ -1,4 +1,4 @@
-import type { ExampleValues } from "../../../http-server/openapi/examples.ts";
+import type { ExampleValues } from "../../../kit/http/openapi/examples.ts";
 
 const RUN = "01938b5e-7d3c-7000-8000-000000000001";
 

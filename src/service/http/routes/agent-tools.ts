@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from "fastify";
 import { TOOLS_PATH, type AgentTools } from "../../agent-tools/agent-tools.ts";
 import type { RunAccess } from "../../agent-tools/run-access.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import { createCallLimit } from "../call-limit.ts";
 
 declare module "fastify" {

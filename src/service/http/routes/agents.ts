@@ -7,8 +7,8 @@ import {
   AgentPath,
   CreateAgentBody,
   UpdateAgentBody,
-} from "../../api/agents.ts";
-import { Success } from "../../api/common.ts";
+} from "../../protocol/agents.ts";
+import { Success } from "../../protocol/common.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { refusals } from "../refusals.ts";
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { InitializeBody, Me, PasswordBody, Token, TokenBody } from "../../api/auth.ts";
-import { Success } from "../../api/common.ts";
+import { InitializeBody, Me, PasswordBody, Token, TokenBody } from "../../protocol/auth.ts";
+import { Success } from "../../protocol/common.ts";
 import type { Auth } from "../../auth/auth.ts";
 import type { IssuedToken } from "../../auth/logins.ts";
 import { actorOf, callerOf } from "../callers.ts";

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { AgentCall, AgentCallBody, CallResultBody, EvaluationBody, EvaluationResult } from "../../api/calls.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import { AgentCall, AgentCallBody, CallResultBody, EvaluationBody, EvaluationResult } from "../../protocol/calls.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { CallContext, Calls } from "../../calls/calls.ts";
 import { callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
-import { readTraceparent } from "../../../http-server/traceparent.ts";
+import { readTraceparent } from "../../../kit/http/traceparent.ts";
 import { whileWanted } from "../while-wanted.ts";
 
 const tags = ["agent-calls"];

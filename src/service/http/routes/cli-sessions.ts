@@ -6,7 +6,7 @@ import {
   CliSessionStarted,
   CliTokenBody,
   KeyCreated,
-} from "../../api/auth.ts";
+} from "../../protocol/auth.ts";
 import type { Auth } from "../../auth/auth.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { refusals } from "../refusals.ts";

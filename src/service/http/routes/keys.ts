@@ -8,9 +8,9 @@ import {
   KeyPath,
   KeyRequestId,
   UpdateKeyBody,
-} from "../../api/auth.ts";
-import { Success } from "../../api/common.ts";
-import { ValidationProblem } from "../../api/problems.ts";
+} from "../../protocol/auth.ts";
+import { Success } from "../../protocol/common.ts";
+import { ValidationProblem } from "../../protocol/problems.ts";
 import type { Auth } from "../../auth/auth.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";

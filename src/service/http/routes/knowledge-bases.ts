@@ -8,7 +8,7 @@ import {
   KnowledgeBaseList,
   KnowledgeBaseUpdated,
   UpdateKnowledgeBaseBody,
-} from "../../api/knowledge-bases.ts";
+} from "../../protocol/knowledge-bases.ts";
 import type { Knowledge } from "../../knowledge/knowledge.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { baseGate, baseOf, roleGate } from "../knowledge-gate.ts";

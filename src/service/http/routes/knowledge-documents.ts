@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { Success } from "../../api/common.ts";
-import { KbPath } from "../../api/knowledge-bases.ts";
+import { Success } from "../../protocol/common.ts";
+import { KbPath } from "../../protocol/knowledge-bases.ts";
 import {
   AddDocumentsBody,
   ChunkList,
@@ -21,8 +21,8 @@ import {
   ParsePendingBody,
   PendingQueued,
   Queued,
-} from "../../api/knowledge-files.ts";
-import { ApiProblem } from "../../api/problems.ts";
+} from "../../protocol/knowledge-files.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Knowledge } from "../../knowledge/knowledge.ts";
 import { callerOf } from "../callers.ts";
 import { baseGate, baseOf } from "../knowledge-gate.ts";

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { KbPath } from "../../api/knowledge-bases.ts";
-import { FilePath } from "../../api/knowledge-files.ts";
+import { KbPath } from "../../protocol/knowledge-bases.ts";
+import { FilePath } from "../../protocol/knowledge-files.ts";
 import {
   ExternalFiles,
   ExternalFilesQuery,
@@ -12,7 +12,7 @@ import {
   OpenQuery,
   RetrieveBody,
   Retrieved,
-} from "../../api/knowledge-queries.ts";
+} from "../../protocol/knowledge-queries.ts";
 import type { Knowledge } from "../../knowledge/knowledge.ts";
 import { callerOf } from "../callers.ts";
 import { baseGate, baseOf } from "../knowledge-gate.ts";

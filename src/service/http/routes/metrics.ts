@@ -3,7 +3,7 @@ import { BlockList, isIPv6 } from "node:net";
 import type { FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { readLoad } from "../load.ts";
 import type { Metrics } from "../metrics.ts";

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { EventPage, type RunEvent } from "../../api/events.ts";
-import { ApiProblem, InputProblem } from "../../api/problems.ts";
+import { EventPage, type RunEvent } from "../../protocol/events.ts";
+import { ApiProblem, InputProblem } from "../../protocol/problems.ts";
 import type { Auth } from "../../auth/auth.ts";
 import {
   EventsQuery,
@@ -16,7 +16,7 @@ import {
   RunResult,
   Submission,
   SubmitRunBody,
-} from "../../api/runs.ts";
+} from "../../protocol/runs.ts";
 import type { RunEvents } from "../../runs/read/events.ts";
 import type { EventPageResult } from "../../runs/read/read-page.ts";
 import { requestIdInMeta } from "../../runs/submit/read-intent.ts";
@@ -27,7 +27,7 @@ import { idempotencyKey } from "../idempotency.ts";
 import { refusals } from "../refusals.ts";
 import type { Frame, Streams, StreamSource } from "../streams.ts";
 import { followRequest } from "../request-stream.ts";
-import { readTraceparent } from "../../../http-server/traceparent.ts";
+import { readTraceparent } from "../../../kit/http/traceparent.ts";
 import type { Storage } from "../../storage/storage.ts";
 
 export interface RunRoutesOptions {

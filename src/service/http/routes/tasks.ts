@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { Success } from "../../api/common.ts";
-import { TaskAnswer, TaskList, TaskListQuery, TaskPath } from "../../api/tasks.ts";
+import { Success } from "../../protocol/common.ts";
+import { TaskAnswer, TaskList, TaskListQuery, TaskPath } from "../../protocol/tasks.ts";
 import { writeAudit } from "../../auth/audit.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Knowledge } from "../../knowledge/knowledge.ts";

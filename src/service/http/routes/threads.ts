@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { Success } from "../../api/common.ts";
-import { ActiveRun, Continued, Run, RunRequest } from "../../api/runs.ts";
+import { Success } from "../../protocol/common.ts";
+import { ActiveRun, Continued, Run, RunRequest } from "../../protocol/runs.ts";
 import {
   CreateThreadBody,
   History,
@@ -12,7 +12,7 @@ import {
   ThreadListQuery,
   ThreadPath,
   UpdateThreadBody,
-} from "../../api/threads.ts";
+} from "../../protocol/threads.ts";
 import type { Runs } from "../../runs/runs.ts";
 import type { Threads } from "../../threads/threads.ts";
 import { actorOf, callerOf } from "../callers.ts";

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
-import { UsageQuery, UsageReport } from "../../api/usage.ts";
+import { UsageQuery, UsageReport } from "../../protocol/usage.ts";
 import { reportUsage } from "../../runs/read/usage-report.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { callerOf } from "../callers.ts";

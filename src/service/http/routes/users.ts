@@ -12,8 +12,8 @@ import {
   UserAnswer,
   UserList,
   UserPath,
-} from "../../api/auth.ts";
-import { Success } from "../../api/common.ts";
+} from "../../protocol/auth.ts";
+import { Success } from "../../protocol/common.ts";
 import { listAudit } from "../../auth/audit.ts";
 import type { Auth } from "../../auth/auth.ts";
 import { requireRole } from "../../auth/caller.ts";

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { Page, Success } from "../../api/common.ts";
+import { Page, Success } from "../../protocol/common.ts";
 import {
   CreateWebhookBody,
   DeliveryList,
@@ -8,7 +8,7 @@ import {
   WebhookAnswer,
   WebhookList,
   WebhookPath,
-} from "../../api/webhooks.ts";
+} from "../../protocol/webhooks.ts";
 import type { Webhooks } from "../../webhooks/webhooks.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { refusals } from "../refusals.ts";

@@ -4,8 +4,8 @@ import type {
   KbType,
   KnowledgeBase,
   UpdateKnowledgeBaseBody,
-} from "../../api/knowledge-bases.ts";
-import { ApiProblem, InputProblem } from "../../api/problems.ts";
+} from "../../protocol/knowledge-bases.ts";
+import { ApiProblem, InputProblem } from "../../protocol/problems.ts";
 import type { KnownActor } from "../../auth/accounts.ts";
 import { writeAudit } from "../../auth/audit.ts";
 import { requireRole, type Caller } from "../../auth/caller.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { ExternalFiles, ExternalFilesQuery, ExternalList } from "../../api/knowledge-queries.ts";
+import type { ExternalFiles, ExternalFilesQuery, ExternalList } from "../../protocol/knowledge-queries.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { canManage, canRead } from "../../auth/scopes.ts";
 import type { Storage } from "../../storage/storage.ts";

@@ -1,4 +1,4 @@
-import type { SearchMode } from "../../api/knowledge-bases.ts";
+import type { SearchMode } from "../../protocol/knowledge-bases.ts";
 
 /** A question for a system that keeps the content itself. */
 export interface ConnectorQuery {

@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
 import type { z } from "zod";
-import type { KbType } from "../../api/knowledge-bases.ts";
-import type { RetrieveBody, Retrieved } from "../../api/knowledge-queries.ts";
-import { ApiProblem, InputProblem } from "../../api/problems.ts";
+import type { KbType } from "../../protocol/knowledge-bases.ts";
+import type { RetrieveBody, Retrieved } from "../../protocol/knowledge-queries.ts";
+import { ApiProblem, InputProblem } from "../../protocol/problems.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { BaseRow } from "../state/access.ts";
 import { readQueryParams } from "../state/base-view.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SearchMode } from "../../api/knowledge-bases.ts";
+import type { SearchMode } from "../../protocol/knowledge-bases.ts";
 import type { Connector, ConnectorAnswer } from "./connector.ts";
 import type { Remote } from "./remote.ts";
 

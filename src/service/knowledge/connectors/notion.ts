@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import { chunkMarkdown, DEFAULT_CHUNKING } from "../indexing/chunk.ts";
 import { tokenize } from "../indexing/tokens.ts";
 import type { Connector, ConnectorAnswer, ConnectorHit } from "./connector.ts";

@@ -1,7 +1,7 @@
 import PQueue from "p-queue";
 import type { Logger } from "pino";
 import type { z } from "zod";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import { OutboundFailed, OutboundRefused } from "../../outbound/errors.ts";
 import type { Outbound, OutboundAnswer } from "../../outbound/outbound.ts";
 import type { Credential } from "./credentials.ts";

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { sql } from "kysely";
-import type { ChunkList, FileList, FileListQuery, KnowledgeFile } from "../../api/knowledge-files.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import type { ChunkList, FileList, FileListQuery, KnowledgeFile } from "../../protocol/knowledge-files.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";

@@ -1,4 +1,4 @@
-import type { Opened, OpenQuery } from "../../api/knowledge-queries.ts";
+import type { Opened, OpenQuery } from "../../protocol/knowledge-queries.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { BaseRow } from "../state/access.ts";

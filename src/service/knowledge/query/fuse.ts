@@ -1,4 +1,4 @@
-import type { SearchMode } from "../../api/knowledge-bases.ts";
+import type { SearchMode } from "../../protocol/knowledge-bases.ts";
 import type { LexicalHit } from "../lexical/lexical.ts";
 import type { VectorHit } from "../vectors/vector-query.ts";
 

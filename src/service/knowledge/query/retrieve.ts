@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Logger } from "pino";
-import type { RetrieveOptions, SearchMode } from "../../api/knowledge-bases.ts";
-import type { RetrieveBody, Retrieved } from "../../api/knowledge-queries.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import type { RetrieveOptions, SearchMode } from "../../protocol/knowledge-bases.ts";
+import type { RetrieveBody, Retrieved } from "../../protocol/knowledge-queries.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { BaseRow } from "../state/access.ts";
 import { readQueryParams } from "../state/base-view.ts";

@@ -1,5 +1,5 @@
 import type { Selectable } from "kysely";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import { requireRole, type Caller } from "../../auth/caller.ts";
 import { canManage, canRead } from "../../auth/scopes.ts";
 import type { KnowledgeBaseTable } from "../../storage/knowledge-tables.ts";

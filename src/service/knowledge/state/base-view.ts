@@ -1,7 +1,7 @@
 import { sql } from "kysely";
-import type { FileStatus } from "../../api/knowledge-files.ts";
-import { Chunking, RetrieveOptions, type KnowledgeBase, type KnowledgeCounts } from "../../api/knowledge-bases.ts";
-import { ShareConfig } from "../../api/auth.ts";
+import type { FileStatus } from "../../protocol/knowledge-files.ts";
+import { Chunking, RetrieveOptions, type KnowledgeBase, type KnowledgeCounts } from "../../protocol/knowledge-bases.ts";
+import { ShareConfig } from "../../protocol/auth.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { canManage, DEFAULT_SHARE } from "../../auth/scopes.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";

@@ -1,5 +1,5 @@
 import type { Selectable } from "kysely";
-import type { KnowledgeFile } from "../../api/knowledge-files.ts";
+import type { KnowledgeFile } from "../../protocol/knowledge-files.ts";
 import type { KnowledgeFileTable } from "../../storage/knowledge-tables.ts";
 
 export type FileRow = Selectable<KnowledgeFileTable>;

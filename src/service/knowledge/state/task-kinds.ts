@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Chunking } from "../../api/knowledge-bases.ts";
-import { ParseParams } from "../../api/knowledge-files.ts";
+import { Chunking } from "../../protocol/knowledge-bases.ts";
+import { ParseParams } from "../../protocol/knowledge-files.ts";
 
 const FileIds = z.array(z.string()).max(1_000);
 

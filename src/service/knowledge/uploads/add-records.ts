@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import type { InsertObject } from "kysely";
-import type { AddDocumentsBody } from "../../api/knowledge-files.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import type { AddDocumentsBody } from "../../protocol/knowledge-files.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { json } from "../../storage/storable.ts";
 import type { Database } from "../../storage/tables.ts";

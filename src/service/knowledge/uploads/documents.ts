@@ -3,8 +3,8 @@ import type {
   DocumentsAdded,
   DocumentsImported,
   ImportDocumentsBody,
-} from "../../api/knowledge-files.ts";
-import { ApiProblem } from "../../api/problems.ts";
+} from "../../protocol/knowledge-files.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { startTask } from "../../tasks/start-task.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
-import type { UrlFetched } from "../../api/knowledge-files.ts";
-import { ApiProblem, InputProblem } from "../../api/problems.ts";
+import type { UrlFetched } from "../../protocol/knowledge-files.ts";
+import { ApiProblem, InputProblem } from "../../protocol/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { OutboundFailed, OutboundRefused } from "../../outbound/errors.ts";
 import type { Outbound, OutboundAnswer } from "../../outbound/outbound.ts";

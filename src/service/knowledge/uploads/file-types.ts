@@ -1,5 +1,5 @@
-import { ApiProblem } from "../../api/problems.ts";
-import type { SupportedTypes } from "../../api/knowledge-files.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
+import type { SupportedTypes } from "../../protocol/knowledge-files.ts";
 import { isStorable } from "../../storage/storable.ts";
 import type { SupportedType } from "../parse/parser.ts";
 

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import type { Uploaded } from "../../api/knowledge-files.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import type { Uploaded } from "../../protocol/knowledge-files.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { StoredObject } from "../../storage/objects.ts";
 import type { Transaction } from "../../storage/transaction.ts";

@@ -1,9 +1,9 @@
 import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import type { Logger } from "pino";
-import type { Uploaded } from "../../api/knowledge-files.ts";
-import { ApiProblem, ValidationProblem } from "../../api/problems.ts";
-import { createShares } from "../../api/shares.ts";
+import type { Uploaded } from "../../protocol/knowledge-files.ts";
+import { ApiProblem, ValidationProblem } from "../../protocol/problems.ts";
+import { createShares } from "../../protocol/shares.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { ObjectTooLarge, type Objects, type StoredObject } from "../../storage/objects.ts";
 import type { Storage } from "../../storage/storage.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Chunking } from "../../api/knowledge-bases.ts";
+import type { Chunking } from "../../protocol/knowledge-bases.ts";
 import { ObjectMissing } from "../../storage/objects.ts";
 import { json, storableText } from "../../storage/storable.ts";
 import type { KnowledgeFileError } from "../../storage/knowledge-tables.ts";

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import type { ParseParams } from "../../api/knowledge-files.ts";
+import type { ParseParams } from "../../protocol/knowledge-files.ts";
 import { ObjectMissing } from "../../storage/objects.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import type { FileRow } from "../state/file-view.ts";

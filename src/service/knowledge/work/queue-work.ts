@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import type { IndexParams, ParseParams, PendingQueued, Queued } from "../../api/knowledge-files.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import type { IndexParams, ParseParams, PendingQueued, Queued } from "../../protocol/knowledge-files.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { KnowledgeFileStatus } from "../../storage/knowledge-tables.ts";
 import type { Storage } from "../../storage/storage.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { z } from "zod";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import { writeAudit } from "../../auth/audit.ts";
 import type { KnownActor } from "../../auth/accounts.ts";
 import type { Sandboxes } from "../../sandboxes/sandboxes.ts";

@@ -1,5 +1,5 @@
-import { ApiProblem } from "../../api/problems.ts";
-import type { Continued } from "../../api/runs.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
+import type { Continued } from "../../protocol/runs.ts";
 import { writeAudit } from "../../auth/audit.ts";
 import type { KnownActor } from "../../auth/accounts.ts";
 import type { Storage } from "../../storage/storage.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { RunEvent } from "../../api/events.ts";
+import type { RunEvent } from "../../protocol/events.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { deleted, readPage, type EventPageResult, type EventSource } from "./read-page.ts";
 

@@ -1,6 +1,6 @@
 import { Manifest } from "../../agents/manifest.ts";
-import { ApiProblem } from "../../api/problems.ts";
-import type { RunStatus } from "../../api/runs.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
+import type { RunStatus } from "../../protocol/runs.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 import type { RequestRow, RunRow } from "../state/rows.ts";
 

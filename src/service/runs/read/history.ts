@@ -1,4 +1,4 @@
-import type { History } from "../../api/threads.ts";
+import type { History } from "../../protocol/threads.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Queries } from "../../storage/transaction.ts";
 import { findThread } from "../../threads/threads.ts";

@@ -1,5 +1,5 @@
-import { RunEvent } from "../../api/events.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import { RunEvent } from "../../protocol/events.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Storage } from "../../storage/storage.ts";
 
 /** Which run's events, with what every event carries. */

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { RunRequest, Submission } from "../../api/runs.ts";
+import type { RunRequest, Submission } from "../../protocol/runs.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 import type { ThreadRow } from "../../threads/threads.ts";
 import { RequestInput, type RequestRow, type RunRow } from "../state/rows.ts";

@@ -1,4 +1,4 @@
-import { Evaluation, Interrupt, RunError, type Run, type RunResult } from "../../api/runs.ts";
+import { Evaluation, Interrupt, RunError, type Run, type RunResult } from "../../protocol/runs.ts";
 import { showUsage } from "../state/usage.ts";
 import type { RunDetails } from "./find-runs.ts";
 

@@ -1,4 +1,4 @@
-import type { RunEvent } from "../../api/events.ts";
+import type { RunEvent } from "../../protocol/events.ts";
 
 /** Longest string of a slim event, in bytes of UTF-8. */
 const MAX_STRING_BYTES = 16_384;

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from "kysely";
-import { Quota } from "../../api/common.ts";
-import type { UsageItem, UsageQuery, UsageReport } from "../../api/usage.ts";
+import { Quota } from "../../protocol/common.ts";
+import type { UsageItem, UsageQuery, UsageReport } from "../../protocol/usage.ts";
 import { managesUser, type Caller } from "../../auth/caller.ts";
 import { findUser, missingUser } from "../../auth/users.ts";
 import type { Storage } from "../../storage/storage.ts";

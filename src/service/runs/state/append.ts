@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { NewRunEvent } from "../../api/events.ts";
+import type { NewRunEvent } from "../../protocol/events.ts";
 import { json } from "../../storage/storable.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { OwnershipLost } from "./failures.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import { writeAudit } from "../../auth/audit.ts";
 import type { KnownActor } from "../../auth/accounts.ts";
 import type { Storage } from "../../storage/storage.ts";

@@ -1,5 +1,5 @@
-import { FAILURE_ADVICE, FailureCode, UserAction, type Failure, type Tolerant } from "../../../protocol/index.ts";
-import type { FailureType, RunError } from "../../api/runs.ts";
+import { FAILURE_ADVICE, FailureCode, UserAction, type Failure, type Tolerant } from "../../../turnd/protocol/index.ts";
+import type { FailureType, RunError } from "../../protocol/runs.ts";
 
 /** Which of the service's own failures may go away by themselves. */
 const RETRYABLE: ReadonlySet<FailureType> = new Set(["executor_unreachable", "sandbox_limit", "sandbox_start_failed"]);

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import type { NewRunEvent } from "../../api/events.ts";
-import { OPEN_RUN_STATUSES, type Interrupt, type RunError } from "../../api/runs.ts";
+import type { NewRunEvent } from "../../protocol/events.ts";
+import { OPEN_RUN_STATUSES, type Interrupt, type RunError } from "../../protocol/runs.ts";
 import { json, storableText } from "../../storage/storable.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Transaction } from "../../storage/transaction.ts";

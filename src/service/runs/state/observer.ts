@@ -1,4 +1,4 @@
-import type { FailureType, RunStatus } from "../../api/runs.ts";
+import type { FailureType, RunStatus } from "../../protocol/runs.ts";
 import type { RequestRow } from "./rows.ts";
 import type { StoredUsage } from "./usage.ts";
 

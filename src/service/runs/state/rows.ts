@@ -1,9 +1,9 @@
 import { sql, type RawBuilder, type Selectable } from "kysely";
 import { z } from "zod";
-import type { NewRunEvent } from "../../api/events.ts";
+import type { NewRunEvent } from "../../protocol/events.ts";
 import { Manifest } from "../../agents/manifest.ts";
-import { Evaluation, OPEN_RUN_STATUSES } from "../../api/runs.ts";
-import { ToolApprovalMode } from "../../api/agents.ts";
+import { Evaluation, OPEN_RUN_STATUSES } from "../../protocol/runs.ts";
+import { ToolApprovalMode } from "../../protocol/agents.ts";
 import { json } from "../../storage/storable.ts";
 import type { RunRequestTable, RunTable } from "../../storage/tables.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { z } from "zod";
-import { Usage as TurnUsage, type TurnEndedData } from "../../../protocol/index.ts";
-import type { Usage } from "../../api/runs.ts";
+import { Usage as TurnUsage, type TurnEndedData } from "../../../turnd/protocol/index.ts";
+import type { Usage } from "../../protocol/runs.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import type { RunRow } from "./rows.ts";
 

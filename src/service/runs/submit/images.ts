@@ -1,4 +1,4 @@
-import { InputProblem, type FieldError } from "../../api/problems.ts";
+import { InputProblem, type FieldError } from "../../protocol/problems.ts";
 
 /** Bytes of all images of one request. */
 const MAX_IMAGE_BYTES = 10 * 1_048_576;

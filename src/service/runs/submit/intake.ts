@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { assertVisible } from "../../agents/agents.ts";
 import { canonicalJson } from "../../agents/manifest.ts";
 import { modelOf } from "../../agents/models.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { violatedConstraint, type Transaction } from "../../storage/transaction.ts";

@@ -1,4 +1,4 @@
-import type { QueuePolicy } from "../../api/runs.ts";
+import type { QueuePolicy } from "../../protocol/runs.ts";
 import type { ThreadRow } from "../../threads/threads.ts";
 import type { RequestInput, RequestOptions, RequestRow, RunRow } from "../state/rows.ts";
 

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { Quota } from "../../api/common.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import { Quota } from "../../protocol/common.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { lockName } from "../../storage/advisory-lock.ts";
 import type { Transaction } from "../../storage/transaction.ts";

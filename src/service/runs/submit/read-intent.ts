@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { v5 as uuid5, v7 as uuid7 } from "uuid";
 import { canonicalJson } from "../../agents/manifest.ts";
-import { Id } from "../../api/common.ts";
-import { InputProblem, ValidationProblem } from "../../api/problems.ts";
-import type { SubmitRunBody } from "../../api/runs.ts";
+import { Id } from "../../protocol/common.ts";
+import { InputProblem, ValidationProblem } from "../../protocol/problems.ts";
+import type { SubmitRunBody } from "../../protocol/runs.ts";
 import { assertImagesFit, readImage } from "./images.ts";
 import type { Intent } from "./intent.ts";
 

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { keepManifest } from "../../agents/manifest.ts";
-import { ApiProblem } from "../../api/problems.ts";
+import { ApiProblem } from "../../protocol/problems.ts";
 import type { Transaction } from "../../storage/transaction.ts";
 import { complete, insert, type Decided, type Decision } from "./decision.ts";
 import { manifestOf } from "../state/dispatch.ts";

@@ -1,6 +1,6 @@
 import { keepManifest, type Manifest } from "../../agents/manifest.ts";
-import { ApiProblem, InputProblem, ValidationProblem } from "../../api/problems.ts";
-import { HumanDecisions, Interrupt } from "../../api/runs.ts";
+import { ApiProblem, InputProblem, ValidationProblem } from "../../protocol/problems.ts";
+import { HumanDecisions, Interrupt } from "../../protocol/runs.ts";
 import { complete, insert, type Decided, type Decision } from "./decision.ts";
 import { manifestOf } from "../state/dispatch.ts";
 import { releaseRun } from "../state/requests.ts";

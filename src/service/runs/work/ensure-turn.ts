@@ -1,6 +1,6 @@
-import { TurndProtocolError, TurndUnreachable } from "../../../client/errors.ts";
-import { ProblemError, type Session, type Tolerant } from "../../../protocol/index.ts";
-import type { TurndClient } from "../../../client/turnd-client.ts";
+import { TurndProtocolError, TurndUnreachable } from "../../../turnd/client/errors.ts";
+import { ProblemError, type Session, type Tolerant } from "../../../turnd/protocol/index.ts";
+import type { TurndClient } from "../../../turnd/client/turnd-client.ts";
 import type { Sandbox } from "../../sandboxes/sandboxes.ts";
 import { append } from "../state/append.ts";
 import type { AttemptContext } from "./attempt-context.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ProblemError } from "../../../protocol/index.ts";
-import type { TurndClient } from "../../../client/turnd-client.ts";
+import { ProblemError } from "../../../turnd/protocol/index.ts";
+import type { TurndClient } from "../../../turnd/client/turnd-client.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { noteMoved } from "../state/claim.ts";
 import { pump, type TurnEnded } from "./pump.ts";

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import { ProblemError } from "../../../protocol/index.ts";
-import type { TurndClient } from "../../../client/turnd-client.ts";
+import { ProblemError } from "../../../turnd/protocol/index.ts";
+import type { TurndClient } from "../../../turnd/client/turnd-client.ts";
 import type { AttemptOptions } from "./attempt-context.ts";
 import type { RunRow } from "../state/rows.ts";
 import { accountLate, usageOfTurn, type StoredUsage } from "../state/usage.ts";

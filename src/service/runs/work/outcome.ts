@@ -1,4 +1,4 @@
-import type { Tolerant, TurnEndedData } from "../../../protocol/index.ts";
+import type { Tolerant, TurnEndedData } from "../../../turnd/protocol/index.ts";
 import { fromTurnd, runError } from "../state/failures.ts";
 import type { Outcome } from "../state/finish.ts";
 import type { Work } from "./turn-body.ts";

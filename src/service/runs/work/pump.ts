@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { ReadEvent } from "../../../client/parse-event.ts";
-import type { NewRunEvent } from "../../api/events.ts";
+import type { ReadEvent } from "../../../turnd/client/parse-event.ts";
+import type { NewRunEvent } from "../../protocol/events.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { isDatabaseAway } from "../../storage/transaction.ts";
 import { append } from "../state/append.ts";

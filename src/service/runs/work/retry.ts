@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { TurndProtocolError, TurndUnreachable } from "../../../client/errors.ts";
-import { ProblemError } from "../../../protocol/index.ts";
+import { TurndProtocolError, TurndUnreachable } from "../../../turnd/client/errors.ts";
+import { ProblemError } from "../../../turnd/protocol/index.ts";
 import { SandboxUnavailable } from "../../sandboxes/sandboxes.ts";
 import { RunFailure } from "../state/failures.ts";
 

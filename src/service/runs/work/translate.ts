@@ -1,5 +1,5 @@
-import type { ReadEvent } from "../../../client/parse-event.ts";
-import type { NewRunEvent, Payload } from "../../api/events.ts";
+import type { ReadEvent } from "../../../turnd/client/parse-event.ts";
+import type { NewRunEvent, Payload } from "../../protocol/events.ts";
 
 /** Of an event that nothing is known about. */
 const MOST_LINE = 8_192;

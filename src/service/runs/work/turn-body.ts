@@ -1,8 +1,8 @@
-import type { McpServers } from "../../../protocol/index.ts";
-import type { TurnRequestBody } from "../../../client/turnd-client.ts";
+import type { McpServers } from "../../../turnd/protocol/index.ts";
+import type { TurnRequestBody } from "../../../turnd/client/turnd-client.ts";
 import { turndModel } from "../../agents/models.ts";
 import type { Manifest } from "../../agents/manifest.ts";
-import { HumanDecisions } from "../../api/runs.ts";
+import { HumanDecisions } from "../../protocol/runs.ts";
 import type { RequestInput, RequestOptions } from "../state/rows.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FindBody } from "../../../../src/service/api/knowledge-queries.ts";
+import { FindBody } from "../../../../src/service/protocol/knowledge-queries.ts";
 import { waitFor } from "../../../harness/wait-for.ts";
 import { makePerson, openDesk } from "../../harness/knowledge.ts";
 import { freshStorage } from "../../harness/storage.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { RunEvent } from "../../../../src/service/api/events.ts";
+import type { RunEvent } from "../../../../src/service/protocol/events.ts";
 import { slim } from "../../../../src/service/runs/read/slim.ts";
 
 const event = (type: RunEvent["event"], payload: Record<string, unknown>): RunEvent => ({

@@ -1,4 +1,4 @@
-import type { QueuePolicy } from "../../../../src/service/api/runs.ts";
+import type { QueuePolicy } from "../../../../src/service/protocol/runs.ts";
 
 export type ModelPolicy = QueuePolicy;
 type Ending = "completed" | "failed" | "cancelled" | "interrupted";

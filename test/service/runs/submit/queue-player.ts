@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { ApiProblem } from "../../../../src/service/api/problems.ts";
+import { ApiProblem } from "../../../../src/service/protocol/problems.ts";
 import { OwnershipLost } from "../../../../src/service/runs/state/failures.ts";
 import type { Ownership } from "../../../../src/service/runs/state/rows.ts";
 import type { RequestRow, RunRow } from "../../../../src/service/runs/state/rows.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ApiProblem } from "../../../../src/service/api/problems.ts";
+import { ApiProblem } from "../../../../src/service/protocol/problems.ts";
 import { OwnershipLost } from "../../../../src/service/runs/state/failures.ts";
 import { cancelAllOf } from "../../../../src/service/runs/state/cancel.ts";
 import type { Taken } from "../../../../src/service/runs/submit/intent.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { outcomeOf } from "../../../../src/service/runs/work/outcome.ts";
-import { TurnEndedData } from "../../../../src/protocol/index.ts";
+import { TurnEndedData } from "../../../../src/turnd/protocol/index.ts";
 
 const USAGE = {
   input_tokens: 900,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseEvent } from "../../../../src/client/parse-event.ts";
+import { parseEvent } from "../../../../src/turnd/client/parse-event.ts";
 import { translate } from "../../../../src/service/runs/work/translate.ts";
 
 const ENVELOPE = { v: 1, seq: 3, at: "2026-01-01T00:00:00Z", turn_id: "t", session_id: "s", executor: "cli-b" };

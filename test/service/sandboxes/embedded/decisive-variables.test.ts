@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { NETWORK_VARIABLES } from "../../../../src/daemon/passed-variables.ts";
+import { NETWORK_VARIABLES } from "../../../../src/turnd/daemon/passed-variables.ts";
 import { decisiveVariables } from "../../../../src/service/sandboxes/embedded/decisive-variables.ts";
 
 function isDecisive(name: string, others: Readonly<Record<string, string>> = {}): boolean {

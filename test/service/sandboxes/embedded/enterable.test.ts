@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { asUser } from "../../../../src/daemon/process/run-as.ts";
+import { asUser } from "../../../../src/turnd/daemon/process/run-as.ts";
 import { findClosedDirectory } from "../../../../src/service/sandboxes/embedded/enterable.ts";
 import { runUserTask } from "../../../../src/service/sandboxes/embedded/user-task.ts";
 import { CLI_USER, runnableProgram, temporaryDirectory } from "../../../harness/temporary.ts";

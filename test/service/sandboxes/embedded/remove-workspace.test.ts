@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, 
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { removeWorkspace } from "../../../../src/service/sandboxes/embedded/remove-workspace.ts";
-import { asUser } from "../../../../src/daemon/process/run-as.ts";
+import { asUser } from "../../../../src/turnd/daemon/process/run-as.ts";
 import { CLI_USER, runnableProgram, temporaryDirectory } from "../../../harness/temporary.ts";
 import { waitFor } from "../../../harness/wait-for.ts";
 

@@ -2,7 +2,7 @@ import { byId, inputById, showStatus, typedById } from "../page/elements.js";
 import { logInByForm } from "../page/log-in.js";
 import { call, describeFault, isLoggedOut, useToken } from "../page/service.js";
 
-/** @typedef {import("../../../../api/auth.ts").CliSession} CliSession */
+/** @typedef {import("../../../../protocol/auth.ts").CliSession} CliSession */
 
 const PARTS = ["login", "find", "decide"];
 let code = "";

@@ -4,8 +4,8 @@ import { button, replaceEntries } from "./attempt.js";
 import { external, link, managed, openBase, state } from "./state.js";
 
 /**
- * @typedef {import("../../../../api/knowledge-files.ts").KnowledgeFile} ManagedFile
- * @typedef {import("../../../../api/knowledge-queries.ts").ExternalFiles["files"][number]} ReadFile
+ * @typedef {import("../../../../protocol/knowledge-files.ts").KnowledgeFile} ManagedFile
+ * @typedef {import("../../../../protocol/knowledge-queries.ts").ExternalFiles["files"][number]} ReadFile
  * @typedef {{ files: readonly (ManagedFile | ReadFile)[], total: number }} FileList
  */
 

@@ -2,7 +2,7 @@ import { byId, element, inputById } from "../page/elements.js";
 import { call } from "../page/service.js";
 import { external, link, openBase, state } from "./state.js";
 
-/** @typedef {import("../../../../api/knowledge-queries.ts").Found} Found */
+/** @typedef {import("../../../../protocol/knowledge-queries.ts").Found} Found */
 
 /** Places of one call, and lines of each. */
 const PLACES = 20;

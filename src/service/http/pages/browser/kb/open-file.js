@@ -4,7 +4,7 @@ import { show } from "./attempt.js";
 import { findIn } from "./find.js";
 import { external, link, openBase, state } from "./state.js";
 
-/** @typedef {import("../../../../api/knowledge-queries.ts").Opened} Opened */
+/** @typedef {import("../../../../protocol/knowledge-queries.ts").Opened} Opened */
 
 /** Lines of one call. */
 const WINDOW = 200;

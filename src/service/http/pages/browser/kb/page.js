@@ -13,9 +13,9 @@ import { FILES, link, state } from "./state.js";
 import { uploadAll } from "./upload.js";
 
 /**
- * @typedef {import("../../../../api/knowledge-queries.ts").ExternalList} ExternalList
- * @typedef {import("zod").z.infer<typeof import("../../../../api/knowledge-bases.ts").KnowledgeBaseAnswer>} Created
- * @typedef {import("zod").z.infer<typeof import("../../../../api/auth.ts").Me>} Me
+ * @typedef {import("../../../../protocol/knowledge-queries.ts").ExternalList} ExternalList
+ * @typedef {import("zod").z.infer<typeof import("../../../../protocol/knowledge-bases.ts").KnowledgeBaseAnswer>} Created
+ * @typedef {import("zod").z.infer<typeof import("../../../../protocol/auth.ts").Me>} Me
  */
 
 /** Shows what the address names: #/<kb>, #/<kb>/<file>/<first>-<last>. */

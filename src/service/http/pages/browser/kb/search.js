@@ -2,7 +2,7 @@ import { byId, element, inputById, showStatus } from "../page/elements.js";
 import { call } from "../page/service.js";
 import { external, link, openBase, state } from "./state.js";
 
-/** @typedef {import("../../../../api/knowledge-queries.ts").Retrieved} Retrieved */
+/** @typedef {import("../../../../protocol/knowledge-queries.ts").Retrieved} Retrieved */
 
 /** Asks the open knowledge base, and shows the passages. */
 export async function search() {

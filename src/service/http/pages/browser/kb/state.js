@@ -1,4 +1,4 @@
-/** @typedef {import("../../../../api/knowledge-queries.ts").ExternalList["databases"][number]} ReadableBase */
+/** @typedef {import("../../../../protocol/knowledge-queries.ts").ExternalList["databases"][number]} ReadableBase */
 
 /** How many files are listed at first, and more at each "Show more files". */
 export const FILES = 50;

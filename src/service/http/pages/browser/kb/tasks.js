@@ -4,7 +4,7 @@ import { button, replaceEntries } from "./attempt.js";
 import { openBase, state } from "./state.js";
 
 /**
- * @typedef {import("../../../../api/tasks.ts").Task} Task
+ * @typedef {import("../../../../protocol/tasks.ts").Task} Task
  * @typedef {{ tasks: readonly Task[] }} TaskList
  */
 

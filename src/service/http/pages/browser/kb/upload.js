@@ -3,7 +3,7 @@ import { call, describeFault, headersOfCalls, isLoggedOut, readAnswer, Refusal }
 import { refreshView } from "./refresh.js";
 import { managed, openBase, state } from "./state.js";
 
-/** @typedef {import("../../../../api/knowledge-files.ts").Uploaded} Uploaded */
+/** @typedef {import("../../../../protocol/knowledge-files.ts").Uploaded} Uploaded */
 
 const UPLOADS_AT_ONCE = 3;
 /** Files of one call. */

@@ -1,7 +1,7 @@
 import { inputById } from "./elements.js";
 import { call, useToken } from "./service.js";
 
-/** @typedef {import("zod").z.infer<typeof import("../../../../api/auth.ts").Token>} Token */
+/** @typedef {import("zod").z.infer<typeof import("../../../../protocol/auth.ts").Token>} Token */
 
 /** Logs in with what the form holds, and empties its password. @returns the token, and who that is */
 export async function logInByForm() {

@@ -1,0 +1,15 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PROBLEM_STATUS } from "../../../src/service/protocol/problems.ts";
+import { REPOSITORY } from "../../harness/temporary.ts";
+
+const SOURCE = join(REPOSITORY, "src/service");
+
+test("a refusal of input has its place: a problem of status 422 is an InputProblem, which has a place", () => {
+  const codes = Object.entries(PROBLEM_STATUS).flatMap(([code, status]) => (status === 422 ? [code] : []));
+  expect(codes.length).toBeGreaterThan(10);
+  const withoutPlace = new RegExp(`new ApiProblem\\(\\s*"(?:${codes.join("|")})"`);
+  const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+  expect(files.filter((name) => withoutPlace.test(readFileSync(join(SOURCE, name), "utf8")))).toEqual([]);
+});
