@@ -36,13 +36,13 @@ export const BUNDLES = [
   {
     file: "dist/service/svc/main.mjs",
     script: "scripts/bundle-svc.ts",
-    sources: ["src/service/svc", "src/kit/command-line"],
+    sources: ["src/service/svc", "src/kit"],
   },
   TURND,
   {
     file: "dist/inspector/index.html",
     script: "scripts/bundle-inspector.ts",
-    sources: ["src/turnd/inspector", "src/turnd/client", "src/turnd/protocol"],
+    sources: ["src/turnd/inspector", "src/turnd/client", "src/turnd/protocol", "src/kit/defined.ts"],
   },
 ];
 
