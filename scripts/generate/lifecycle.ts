@@ -1,24 +1,22 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { EFFECTS, TRANSITIONS, type Transition } from "../../src/turnd/daemon/turns/lifecycle/table.ts";
 import { INPUTS, type InputType } from "../../src/turnd/daemon/turns/lifecycle/inputs.ts";
 import { PHASES } from "../../src/turnd/daemon/turns/lifecycle/life.ts";
-import { table } from "./reference-tables.ts";
+import { joinBlocks, table } from "./reference-tables.ts";
 
-/** The document that shows the life of a turn, between two marks. */
-export const ARCHITECTURE_PATH = new URL("../../ARCHITECTURE.md", import.meta.url);
+/** The path of the document. */
+export const LIFECYCLE_PATH = new URL("../../docs/lifecycle.md", import.meta.url);
 
-const BEGIN = "<!-- Made by `npm exec -- node scripts/generate/lifecycle.ts`; a test fails when it is stale. -->";
-const END = "<!-- End of what is made. -->";
+const HEAD = [
+  "# The life of a turn",
+  "Made by `npm exec -- node scripts/generate/lifecycle.ts` from `src/turnd/daemon/turns/lifecycle/table.ts`.",
+  'Only the owner of a turn, `src/turnd/daemon/turns/lifecycle/turn.ts`, changes the turn or its `turn.json`. All other code reads the turn, or sends it an input: `turn.send({ type: "watchdog_fired", reason })`. The first stop reason holds. It is on the disk before the process gets a signal, and a restart that finds it there ends the turn the same way. The shutdown of turnd is no stop reason yet for a turn of which nothing runs: that turn is left to the next start, and a cancel or the deletion of its session still ends it. Tests walk every state that can be reached and kill the daemon between any two steps (`test/turnd/daemon/turns/lifecycle`).',
+];
 
-/** A document with the life of a turn as the table has it now. @throws {Error} if it lacks the two marks */
-export function withLifecycle(document: string): string {
-  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (begin === -1 || end < begin) throw new Error(`the document has no "${BEGIN}" before "${END}"`);
-  return `${document.slice(0, begin + BEGIN.length)}\n\n${renderLifecycle()}\n\n${document.slice(end)}`;
-}
-
-function renderLifecycle(): string {
-  return [
+/** `docs/lifecycle.md`, from the table of a turn's phases. */
+export function describeLifecycle(): string {
+  return joinBlocks([
+    ...HEAD,
     [
       "```mermaid",
       "stateDiagram-v2",
@@ -42,7 +40,7 @@ function renderLifecycle(): string {
       ["effect", "what the owner does"],
       Object.entries(EFFECTS).map(([effect, meaning]) => [code(effect), meaning]),
     ),
-  ].join("\n\n");
+  ]);
 }
 
 /** One arrow between two phases, with all that leads along it. */
@@ -72,4 +70,4 @@ function code(name: string): string {
   return `\`${name}\``;
 }
 
-if (import.meta.main) writeFileSync(ARCHITECTURE_PATH, withLifecycle(readFileSync(ARCHITECTURE_PATH, "utf8")));
+if (import.meta.main) writeFileSync(LIFECYCLE_PATH, describeLifecycle());

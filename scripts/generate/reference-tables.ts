@@ -13,6 +13,25 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
+/** Blocks of Markdown as one document; lines of prose end at 120 characters. */
+export function joinBlocks(blocks: readonly string[]): string {
+  return `${blocks
+    .join("\n\n")
+    .split("\n")
+    .map((line) => (line.startsWith("|") || line.startsWith("#") ? line : wrap(line)))
+    .join("\n")}\n`;
+}
+
+function wrap(line: string): string {
+  const lines: string[] = [];
+  for (const word of line.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > 120) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.join("\n");
+}
+
 /** The settings of a schema: name, default, description. */
 export function settingTable({ shape }: z.ZodObject): string {
   const rows = Object.entries(shape).map(([name, schema]) => {

@@ -79,7 +79,7 @@ const LEAVE: readonly Effect[] = ["detach_process", "clear_steer_timer"];
  * The life of a turn: every step it can take. The first row that fits is taken; an input that no row names for the phase
  * changes nothing.
  *
- * ARCHITECTURE.md draws it (`node scripts/generate/lifecycle.ts`).
+ * docs/lifecycle.md draws it (`node scripts/generate/lifecycle.ts`).
  */
 export const TRANSITIONS: readonly Transition[] = [
   { from: ["queued"], on: ["dequeued"], to: "starting" },
