@@ -156,6 +156,35 @@ test("every path that ARCHITECTURE.md names is there", () => {
   expect(missing.map(({ path }) => path)).toEqual([]);
 });
 
+test("every path from the root that a document names is there", () => {
+  const named = documents().flatMap(({ file, lines }) =>
+    lines.flatMap((line) =>
+      [...line.matchAll(/`((?:src|test|scripts|lab|sandbox|docs|fixtures|examples)\/[\w./-]+)`/g)].map(
+        ([, path = ""]) => ({
+          file,
+          path,
+        }),
+      ),
+    ),
+  );
+  expect(named.length).toBeGreaterThan(300);
+  expect(named.filter(({ path }) => !isThere(path))).toEqual([]);
+});
+
+test("lines of prose end at 120 characters", () => {
+  const long = documents().flatMap(({ file, lines }) =>
+    lines.flatMap((line) => (/^ *(?:\||#)/.test(line) || line.length <= 120 ? [] : [`${file}: ${line}`])),
+  );
+  expect(long).toEqual([]);
+});
+
+/** The documents, line by line, without their blocks of code. */
+function documents(): { file: string; lines: string[] }[] {
+  return [...texts].flatMap(([file, text]) =>
+    file.endsWith(".md") ? [{ file, lines: text.replaceAll(/^ *```[^]*?^ *```$/gm, "").split("\n") }] : [],
+  );
+}
+
 function isThere(path: string): boolean {
   return existsSync(join(ROOT, path));
 }

@@ -5,14 +5,14 @@ import { listCandidates, type Candidate } from "../../src/turnd/daemon/turns/out
 import { KEEPER_LOST, OWN_FAILURES } from "../../src/turnd/daemon/turns/outcome/own-failure.ts";
 import { STOP_REASONS } from "../../src/turnd/daemon/turns/outcome/stop-reasons.ts";
 import { FAILURE_ADVICE, FailureCode } from "../../src/turnd/protocol/index.ts";
-import { table } from "./reference-tables.ts";
+import { joinBlocks, table } from "./reference-tables.ts";
 
 /** Where the failure table is kept. */
 export const FAILURES_PATH = new URL("../../docs/failures.md", import.meta.url);
 
 /** The failure table as the sources have it now: codes, the order of deciding, and every rule with where it was seen. */
 export function renderFailures(): string {
-  return `${[
+  return joinBlocks([
     "# Failures",
     "Made from the source by `npm exec -- node scripts/generate/failures.ts`; a test fails when it is stale.",
     "Every turn that does not complete has one code of a closed list. The code says whether a retry can help (`retryable`) and who has to act (`user_action`); `message` says in a sentence what happened and what to do; `evidence` quotes the lines that decided, with file and number.",
@@ -40,7 +40,7 @@ export function renderFailures(): string {
         ]),
       ),
     ]),
-  ].join("\n\n")}\n`;
+  ]);
 }
 
 function renderCode(code: FailureCode): string {

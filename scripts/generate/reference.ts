@@ -10,7 +10,7 @@ import { OTEL_VARIABLES } from "../../src/turnd/daemon/tracing/otel-variables.ts
 import { FAILURE_ADVICE, LoggedEvent, PROBLEM_STATUS, WARNINGS } from "../../src/turnd/protocol/index.ts";
 import { OPENAPI_PATH } from "./openapi.ts";
 import { bodyFields, eventFields } from "./reference-fields.ts";
-import { metricTable, problemTable, routeTable, settingTable, table } from "./reference-tables.ts";
+import { joinBlocks, metricTable, problemTable, routeTable, settingTable, table } from "./reference-tables.ts";
 
 /** Where the reference is kept. */
 export const REFERENCE_PATH = new URL("../../docs/reference.md", import.meta.url);
@@ -27,7 +27,7 @@ const JsonSchema = z.looseObject({
 
 /** The reference as the sources have it now: settings, routes, events, warnings, failures, problems, metrics, checks. */
 export function renderReference(): string {
-  return `${[
+  return joinBlocks([
     "# Reference",
     "Made from the source by `npm exec -- node scripts/generate/reference.ts`; a test fails when it is stale. Shapes of bodies: `openapi.json`.",
     "## Settings",
@@ -94,7 +94,7 @@ export function renderReference(): string {
       ["check", "looks at"],
       listChecks(EXECUTORS).map(({ name, about }) => [`\`${name}\``, about]),
     ),
-  ].join("\n\n")}\n`;
+  ]);
 }
 
 function eventRows(): string[][] {

@@ -3,7 +3,7 @@ import { PROBLEM_STATUS } from "../../src/service/protocol/problems.ts";
 import { FailureType } from "../../src/service/protocol/runs.ts";
 import { createMetrics } from "../../src/service/http/metrics.ts";
 import { SettingsSchema } from "../../src/service/settings/settings.ts";
-import { metricTable, problemTable, routeTable, settingTable } from "./reference-tables.ts";
+import { joinBlocks, metricTable, problemTable, routeTable, settingTable } from "./reference-tables.ts";
 
 /** Where the service's reference is kept. */
 export const SERVICE_REFERENCE_PATH = new URL("../../docs/service-reference.md", import.meta.url);
@@ -11,7 +11,7 @@ const OPENAPI_PATH = new URL("../../openapi.service.json", import.meta.url);
 
 /** The reference of the agent service as the sources have it now: settings, routes, problems, failures, metrics. */
 export function renderServiceReference(): string {
-  return `${[
+  return joinBlocks([
     "# Reference of the agent service",
     "Made from the source by `npm exec -- node scripts/generate/service-reference.ts`; a test fails when it is stale. Shapes of bodies and answers: `openapi.service.json`, and `/docs` of a running service.",
     "## Settings",
@@ -28,7 +28,7 @@ export function renderServiceReference(): string {
     "## Metrics",
     '`GET /metrics`, Prometheus text; besides these the process metrics of `prom-client`. With `SERVICE_METRICS_TOKEN` that token is needed as Bearer; without it only a service that listens on loopback answers, to this machine, and to nothing that a proxy passed on. Counters and histograms are of one process, values "in the whole cluster" come from the database and are the same from every process. A process of `worker` answers at `SERVICE_METRICS_PORT`. No label holds an id.',
     metricTable(createMetrics().registry),
-  ].join("\n\n")}\n`;
+  ]);
 }
 
 if (import.meta.main) writeFileSync(SERVICE_REFERENCE_PATH, renderServiceReference());
