@@ -126,19 +126,12 @@ function serviceRooms(): Record<string, readonly string[]> {
 /** Folders and files within a room, each of which may import those before it in its list, and none behind it. */
 const LAYERS: Readonly<Record<string, readonly string[]>> = {
   "src/turnd/daemon/turns/": [
-    // What all others are given.
-    "contract/",
-    // Where a turn stands, and the one writer of it.
+    // Where a turn stands, the one writer of it, and who is told of it.
     "lifecycle/",
     "store/",
     "outcome/",
-    "readiness/",
-    "scheduling/",
+    "executors/",
     "admission/",
-    "crash-recovery/",
-    "environment/",
-    "output-backfill/",
-    "changes/",
     "run/",
     "replay/",
     // The service itself, and what it is to the HTTP room.

@@ -45,10 +45,7 @@ export const STATE_MUTATIONS: readonly Mutation[] = [
     find: "if (read?.seq !== lines + 1) break;",
     replace: "if (read === undefined) break;",
     says: "after a power failure a log goes on behind a hole",
-    caughtBy: [
-      "test/turnd/daemon/turns/crash-recovery/restart.test.ts",
-      "test/turnd/daemon/event-log/event-log.test.ts",
-    ],
+    caughtBy: ["test/turnd/daemon/turns/run/restart.test.ts", "test/turnd/daemon/event-log/event-log.test.ts"],
   },
   {
     id: "cut-secret-shown",
@@ -116,19 +113,19 @@ export const STATE_MUTATIONS: readonly Mutation[] = [
   {
     id: "retention-of-used",
     room: "turnd/daemon/turns",
-    file: "src/turnd/daemon/turns/retention.ts",
+    file: "src/turnd/daemon/turns/store/retention.ts",
     find: "all.filter(({ id }) => isInUse(id)), all.filter(({ id }) => !isInUse(id))",
     replace: "all.filter(() => false), all",
     says: "a session in use does not count as one, and others are deleted for it",
-    caughtBy: ["test/turnd/daemon/turns/retention.test.ts"],
+    caughtBy: ["test/turnd/daemon/turns/store/retention.test.ts"],
   },
   {
     id: "jumped-clock-believed",
     room: "turnd/daemon/turns",
-    file: "src/turnd/daemon/turns/retention.ts",
+    file: "src/turnd/daemon/turns/store/retention.ts",
     find: "if (limits.days === 0 || isHeld()) return;",
     replace: "if (limits.days === 0) return;",
     says: "a clock set wrong for a minute deletes every session",
-    caughtBy: ["test/turnd/daemon/turns/retention.test.ts"],
+    caughtBy: ["test/turnd/daemon/turns/store/retention.test.ts"],
   },
 ];

@@ -23,11 +23,11 @@ export const TURN_MUTATIONS: readonly Mutation[] = [
   {
     id: "queue-last-first",
     room: "turnd/daemon/turns",
-    file: "src/turnd/daemon/turns/scheduling/queue.ts",
+    file: "src/turnd/daemon/turns/admission/queue.ts",
     find: "push: (turn) => enter(turn, (line) => line.push(turn)),",
     replace: "push: (turn) => enter(turn, (line) => line.unshift(turn)),",
     says: "turns of a session run in another order than they were sent",
-    caughtBy: ["test/turnd/daemon/turns/scheduling/queue.test.ts > first in first out"],
+    caughtBy: ["test/turnd/daemon/turns/admission/queue.test.ts > first in first out"],
   },
   {
     id: "silence-not-bounded",
@@ -68,11 +68,11 @@ export const TURN_MUTATIONS: readonly Mutation[] = [
   {
     id: "relogged-after-restart",
     room: "turnd/daemon/turns",
-    file: "src/turnd/daemon/turns/crash-recovery/reconcile.ts",
+    file: "src/turnd/daemon/turns/run/reconcile.ts",
     find: "if (isSameEvent(next.value, event, redact)) return false;",
     replace: "if (isSameEvent(next.value, event, redact)) return true;",
     says: "after a restart events are logged twice",
-    caughtBy: ["test/turnd/daemon/turns/crash-recovery/reconcile.test.ts"],
+    caughtBy: ["test/turnd/daemon/turns/run/reconcile.test.ts"],
   },
   {
     id: "held-events-dropped",

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { EXECUTORS } from "../../src/turnd/daemon/executors/registry.ts";
 import { createApp } from "../../src/turnd/daemon/http/app.ts";
 import { createMetrics } from "../../src/turnd/daemon/http/routes/metrics.ts";
-import { aliasesOf } from "../../src/turnd/daemon/turns/readiness/executor-names.ts";
+import { aliasesOf } from "../../src/turnd/daemon/turns/executors/executor-names.ts";
 import { createTestFiles } from "../../test/harness/file-service.ts";
 import { createFakeService } from "../../test/turnd/daemon/http/fake-service.ts";
 import { createFakeTerminal } from "../../test/turnd/daemon/http/fake-terminal.ts";

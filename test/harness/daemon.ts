@@ -35,7 +35,7 @@ export async function startDaemon(options: DaemonOptions): Promise<TestDaemon> {
     TURND_STATE_DIR: state,
     TURND_HOME: join(options.directory, "home"),
     TURND_WORKSPACE: workspace,
-    // Where a test looks for what its turns write; `test/turnd/daemon/turns/own-workspaces.test.ts` and programs take the default.
+    // Where a test looks for what its turns write; `test/turnd/daemon/turns/admission/own-workspaces.test.ts` and programs take the default.
     TURND_SESSION_WORKSPACE: "shared",
     // Groups that killed daemons leave would stay on this machine; the tests of them clean up.
     TURND_TURN_CGROUPS: "off",

@@ -18,7 +18,7 @@ import { resolveProtectedPath } from "../daemon/process/user-files/protected-pat
 import { protectSearchPath } from "../daemon/process/user-files/search-path.ts";
 import { removeDirectory } from "../daemon/process/user-files/remove-directory.ts";
 import { makeUserDirectory } from "../daemon/process/user-files/user-directory.ts";
-import { createExecutorRuntime } from "../daemon/turns/readiness/executor-runtime.ts";
+import { createExecutorRuntime } from "../daemon/turns/executors/executor-runtime.ts";
 import { limitsOf } from "../daemon/serve/turn-groups.ts";
 import { VERSION } from "../daemon/version.ts";
 

@@ -19,8 +19,8 @@ import { makeUserDirectory } from "../daemon/process/user-files/user-directory.t
 import { writeRecording } from "../daemon/replay/write-recording.ts";
 import { readSettings, type Identity, type Settings } from "../daemon/settings.ts";
 import { makeNewDirectory } from "../daemon/storage/directories.ts";
-import type { TurnObserver } from "../daemon/turns/contract/observer.ts";
-import { PASSING_ON } from "../daemon/turns/contract/tracer.ts";
+import type { TurnObserver } from "../daemon/turns/lifecycle/observer.ts";
+import { PASSING_ON } from "../daemon/turns/lifecycle/tracer.ts";
 import { createSecretBook } from "../daemon/turns/store/secret-book.ts";
 import { startTurnService } from "../daemon/turns/create-turn-service.ts";
 

@@ -1,6 +1,6 @@
 import type { GroupLimits } from "../process/cgroup/cgroup-files.ts";
 import type { RunAs } from "../process/run-as.ts";
-import type { ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
+import type { ExecutorRuntime } from "../turns/executors/executor-runtime.ts";
 
 /** What a check comes to. A warning leaves turnd working, less well or less safely. */
 export interface Verdict {

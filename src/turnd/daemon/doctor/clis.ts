@@ -4,8 +4,8 @@ import type { ConfigFile, ConfigurationFault } from "../executors/contract/confi
 import type { Executor } from "../executors/contract/executor.ts";
 import { PERL } from "../process/keeper/keeper.ts";
 import { runTool } from "../process/run-tool.ts";
-import type { ExecutorRuntime } from "../turns/readiness/executor-runtime.ts";
-import { describeUnguarded } from "../turns/readiness/unguarded.ts";
+import type { ExecutorRuntime } from "../turns/executors/executor-runtime.ts";
+import { describeUnguarded } from "../turns/executors/unguarded.ts";
 import { changeHome } from "../process/user-files/change-home.ts";
 import { fault, ok, warn, worst, type Check, type Subject, type Verdict } from "./check.ts";
 

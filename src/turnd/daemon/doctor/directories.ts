@@ -6,7 +6,7 @@ import { findClosed } from "../process/user-files/find-closed.ts";
 import { runTool } from "../process/run-tool.ts";
 import { describeFault } from "../storage/describe-fault.ts";
 import { listOpen } from "../storage/state-modes.ts";
-import { checkWorkspace } from "../turns/readiness/workspace.ts";
+import { checkWorkspace } from "../turns/executors/workspace.ts";
 import { describeOwner, fault, ok, warn, type Subject, type Verdict } from "./check.ts";
 
 const TOOL_TIMEOUT_MS = 30_000;

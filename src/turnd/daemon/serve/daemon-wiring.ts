@@ -10,7 +10,7 @@ import type { Starter } from "../process/starter/starter.ts";
 import type { Lock } from "../storage/lock.ts";
 import { startTracing } from "../tracing/start-tracing.ts";
 import { startTurnService } from "../turns/create-turn-service.ts";
-import { aliasesOf } from "../turns/readiness/executor-names.ts";
+import { aliasesOf } from "../turns/executors/executor-names.ts";
 import { VERSION } from "../version.ts";
 import { listenAt } from "./listen.ts";
 import { reportExecutors } from "./report-executors.ts";

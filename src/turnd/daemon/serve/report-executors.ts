@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Executors } from "../turns/readiness/executors.ts";
+import type { Executors } from "../turns/executors/executors.ts";
 
 /**
  * Logs which CLI can run turns, as far as configuration and installation show it, and what to set for the others.

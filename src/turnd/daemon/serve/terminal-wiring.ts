@@ -9,7 +9,7 @@ import type { Settings } from "../settings.ts";
 import { startTerminal, type RunningTerminal } from "../terminal/terminal.ts";
 import type { TurnServiceParts } from "../turns/create-turn-service.ts";
 import { VERSION } from "../version.ts";
-import { checkWorkspace } from "../turns/readiness/workspace.ts";
+import { checkWorkspace } from "../turns/executors/workspace.ts";
 
 /** The terminal of a daemon. */
 export interface WiredTerminal {

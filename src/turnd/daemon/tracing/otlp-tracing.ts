@@ -19,7 +19,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import PQueue from "p-queue";
 import type { Logger } from "pino";
-import type { TracedTurn, TurnTracer } from "../turns/contract/tracer.ts";
+import type { TracedTurn, TurnTracer } from "../turns/lifecycle/tracer.ts";
 import type { OtlpProtocol } from "./otel-variables.ts";
 import { createFaultLog, listenToSdk } from "./span-faults.ts";
 import type { Tracing } from "./tracing.ts";

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Settings } from "../settings.ts";
-import { PASSING_ON } from "../turns/contract/tracer.ts";
+import { PASSING_ON } from "../turns/lifecycle/tracer.ts";
 import { readSpanDestination } from "./otel-variables.ts";
 import type { Tracing } from "./tracing.ts";
 

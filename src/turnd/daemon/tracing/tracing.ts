@@ -1,4 +1,4 @@
-import type { TurnTracer } from "../turns/contract/tracer.ts";
+import type { TurnTracer } from "../turns/lifecycle/tracer.ts";
 
 /** What sends spans, or nothing. */
 export interface Tracing {

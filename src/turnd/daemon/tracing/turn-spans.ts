@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readEvents } from "../event-log/read-events.ts";
-import type { TracedEnd, TracedTurn } from "../turns/contract/tracer.ts";
+import type { TracedEnd, TracedTurn } from "../turns/lifecycle/tracer.ts";
 
 /** A span as turnd knows it. Times are milliseconds since 1970. */
 export interface SpanFacts {

@@ -3,7 +3,7 @@ import type { SessionFile } from "../sessions/session-file.ts";
 import type { SessionStore } from "../sessions/session-store.ts";
 import { unreadableSession } from "./admission/find-session.ts";
 import { hasEnded, type ListedTurn, type Turn } from "./lifecycle/turn.ts";
-import type { TurnQueue } from "./scheduling/queue.ts";
+import type { TurnQueue } from "./admission/queue.ts";
 import type { SecretBook } from "./store/secret-book.ts";
 import { toSnapshot } from "./store/snapshot.ts";
 import type { Tombstones } from "./store/tombstones.ts";

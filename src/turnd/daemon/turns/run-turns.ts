@@ -1,11 +1,11 @@
 import type { SessionStore } from "../sessions/session-store.ts";
-import type { TurnObserver } from "./contract/observer.ts";
+import type { TurnObserver } from "./lifecycle/observer.ts";
 import { hasEnded, type Turn } from "./lifecycle/turn.ts";
 import { endWithoutLog } from "./outcome/end.ts";
 import { playTurn, type PlayParts } from "./replay/play.ts";
 import type { CliParts, CliRunOptions } from "./run/cli-run.ts";
 import { runCliTurn } from "./run/run-cli.ts";
-import { runTurn, type RunParts } from "./run/run.ts";
+import { runTurn, type RunParts, type RunToEnd } from "./run/run.ts";
 import type { Tidying } from "./run/tidying.ts";
 import type { SecretBook } from "./store/secret-book.ts";
 import type { TurnStore } from "./store/turn-store.ts";
@@ -19,15 +19,12 @@ export interface RunTurnsParts extends CliParts, PlayParts, RunParts {
   readonly tidying: Tidying;
 }
 
-/** Runs a turn to its end. */
-export type RunTurn = (turn: Turn, options: { readonly hasHome: boolean }) => Promise<void>;
-
 /**
  * Makes what runs a turn to its end, of a CLI or of a recording, and leaves its home in order. It never throws.
  *
  * `hasHome` is false for a turn that ends while it waits in line: what is in the home belongs to another turn.
  */
-export function createRunner(parts: RunTurnsParts): RunTurn {
+export function createRunner(parts: RunTurnsParts): RunToEnd {
   const { secrets, store, tidying, logger } = parts;
 
   /** Its session's secrets are taken out of all that is logged and served of a turn. */

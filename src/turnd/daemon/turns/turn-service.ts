@@ -2,8 +2,6 @@ import type {
   CancelReceipt,
   CliName,
   RawRecords,
-  ExecutorInfo,
-  Readiness,
   ReplayRequest,
   SandboxInfo,
   Session,
@@ -14,16 +12,17 @@ import type {
   TurnResult,
   TurnSnapshot,
 } from "../../protocol/index.ts";
-import type { TurnDiff } from "./changes/read-diff.ts";
+import type { TurnDiff } from "./store/read-diff.ts";
 import type { LoggedLine } from "../event-log/logged-lines.ts";
 import type { TakeLines } from "../event-log/read-events.ts";
-import type { TurnLoad } from "./contract/observer.ts";
+import type { ExecutorLooks } from "./executors/look-at-executors.ts";
+import type { TurnLoad } from "./lifecycle/observer.ts";
 import type { SessionCursor, SessionEventsOptions, SessionLine } from "./store/session-events.ts";
 
 export type { LoggedLine, SessionCursor, TakeLines, TurnDiff };
 
 /** What the HTTP room may ask of the daemon. Refusals are thrown as `ProblemError`. */
-export interface TurnService {
+export interface TurnService extends Omit<ExecutorLooks, "stop"> {
   /**
    * While a large state is compared with its index after the start: resolves when it is known whether there is what a request
    * names.
@@ -90,11 +89,8 @@ export interface TurnService {
   /** Cancels, sweeps and removes. */
   deleteSession(sessionId: string): Promise<void>;
 
-  listExecutors(): Promise<ExecutorInfo[]>;
-  getExecutor(id: string): Promise<ExecutorInfo>;
   sandbox(): SandboxInfo;
   load(): TurnLoad;
-  readiness(): Promise<Readiness>;
 }
 
 /** What a request names, by the names of a path's parts. */

@@ -8,11 +8,11 @@ import { listRecordings } from "./recordings.ts";
 /** Codes that turnd alone decides, and the test that reaches each; no recording of a CLI ends with them. */
 const BY_TURND: Partial<Record<FailureCode, { readonly file: string; readonly title: string }>> = {
   sandbox_unavailable: {
-    file: "test/turnd/daemon/turns/readiness/sandbox.test.ts",
+    file: "test/turnd/daemon/turns/executors/sandbox.test.ts",
     title: "a mode that needs the CLI's sandbox where none can work ends before the CLI starts, with the remedy",
   },
   resources_exhausted: {
-    file: "test/turnd/daemon/turns/readiness/exhausted.test.ts",
+    file: "test/turnd/daemon/turns/executors/exhausted.test.ts",
     title: "a turn that cannot be started for want of a process fails with that, and can be sent again",
   },
   start_timeout: {
@@ -21,7 +21,7 @@ const BY_TURND: Partial<Record<FailureCode, { readonly file: string; readonly ti
   },
   turn_timeout: { file: "test/turnd/daemon/turns/run/watchdog.test.ts", title: "a busy turn ends by the turn timeout" },
   daemon_stopped: {
-    file: "test/turnd/daemon/turns/crash-recovery/restart.test.ts",
+    file: "test/turnd/daemon/turns/run/restart.test.ts",
     title: "a turn whose keeper is gone too ends as daemon_stopped, and its session is resumable",
   },
 };

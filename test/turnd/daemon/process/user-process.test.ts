@@ -8,7 +8,7 @@ import { asUser } from "../../../../src/turnd/daemon/process/run-as.ts";
 import { runTask, runTool } from "../../../../src/turnd/daemon/process/run-tool.ts";
 import { startAsUser } from "../../../../src/turnd/daemon/process/user-process.ts";
 import { startFileWorker } from "../../../../src/turnd/daemon/process/user-files/file-worker.ts";
-import { gitDirectoryIn, makeGitDirectory } from "../../../../src/turnd/daemon/turns/changes/git-directory.ts";
+import { gitDirectoryIn, makeGitDirectory } from "../../../../src/turnd/daemon/turns/store/git-directory.ts";
 import { processesNaming } from "../../../harness/processes.ts";
 import {
   CLI_USER,

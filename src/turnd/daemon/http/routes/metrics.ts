@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { z } from "zod";
-import type { TurnEnd, TurnObserver } from "../../turns/contract/observer.ts";
+import type { TurnEnd, TurnObserver } from "../../turns/lifecycle/observer.ts";
 import type { TurnService } from "../../turns/turn-service.ts";
 import { refusals } from "../refusals.ts";
 

@@ -6,30 +6,30 @@ import type { Helper } from "../../process/starter/starter.ts";
 import type { SessionFile } from "../../sessions/session-file.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
 import { assertNoPrograms, assertSupported } from "./capabilities.ts";
-import type { TurnLimits } from "../contract/limits.ts";
-import type { TurnTracer } from "../contract/tracer.ts";
-import type { Executors } from "../readiness/executors.ts";
+import type { TurnLimits } from "../lifecycle/limits.ts";
+import type { TurnTracer } from "../lifecycle/tracer.ts";
+import type { Executors } from "../executors/executors.ts";
 import { cliOf, findSession, unreadableSession } from "./find-session.ts";
 import { knownExecutor, sessionExecutor } from "./known-executor.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { draftReplay } from "./new-replay.ts";
 import { draftTurn, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import { createOwnWorkspaces } from "./own-workspaces.ts";
-import type { TurnQueue } from "../scheduling/queue.ts";
+import type { TurnQueue } from "./queue.ts";
 import { findKnown, refuseIfUncertain } from "./known-request.ts";
 import { createSessionResolver } from "./resolve-session.ts";
 import { assertSessionSupported, type SessionSecrets } from "./session-servers.ts";
 import { hashRequest } from "./request-hash.ts";
 import type { SecretBook } from "../store/secret-book.ts";
 import type { Tombstones } from "../store/tombstones.ts";
-import { findShortage } from "../readiness/state-disk.ts";
+import { findShortage } from "../executors/state-disk.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { permissionsOf } from "./turn-permissions.ts";
 import type { Concerned } from "../store/state-check.ts";
 import type { TurnStore } from "../store/turn-store.ts";
-import { withExecutorId } from "../readiness/executor-names.ts";
-import { createKnownWorkspaces } from "../readiness/known-workspaces.ts";
-import { checkWorkspace } from "../readiness/workspace.ts";
+import { withExecutorId } from "../executors/executor-names.ts";
+import { createKnownWorkspaces } from "../executors/known-workspaces.ts";
+import { checkWorkspace } from "../executors/workspace.ts";
 
 /** Lets requests in, each at most once. Law: at most once. */
 export interface Admission {

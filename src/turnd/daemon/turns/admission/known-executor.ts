@@ -1,6 +1,6 @@
 import { ProblemError } from "../../../protocol/index.ts";
-import type { ExecutorRuntime } from "../readiness/executor-runtime.ts";
-import { listIds, type Executors } from "../readiness/executors.ts";
+import type { ExecutorRuntime } from "../executors/executor-runtime.ts";
+import { listIds, type Executors } from "../executors/executors.ts";
 
 /**
  * The executor that a request names.

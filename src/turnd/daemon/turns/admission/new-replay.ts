@@ -3,7 +3,7 @@ import { bytesOf } from "../../replay/pieces.ts";
 import { hasRun } from "../../replay/recording.ts";
 import { schedule, spanMs, type ReadTime } from "../../replay/schedule.ts";
 import { TIMELINE_FILE } from "../../replay/timeline.ts";
-import type { TurnTrace } from "../contract/tracer.ts";
+import type { TurnTrace } from "../lifecycle/tracer.ts";
 import { beginTurnFile, excerptOf, type NewTurn, type TurnDraft } from "./new-turn.ts";
 import { OUTPUT, RECORDED } from "../store/output-files.ts";
 

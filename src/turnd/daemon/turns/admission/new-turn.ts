@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { CliName, TurnRequest } from "../../../protocol/index.ts";
-import type { TurnLimits } from "../contract/limits.ts";
-import type { TurnTrace } from "../contract/tracer.ts";
+import type { TurnLimits } from "../lifecycle/limits.ts";
+import type { TurnTrace } from "../lifecycle/tracer.ts";
 import type { TurnFile } from "../lifecycle/turn-file.ts";
 import type { NewFile } from "../store/turn-store.ts";
 

@@ -17,7 +17,7 @@ import {
 } from "../../../protocol/index.ts";
 import { replaceFileAtomic, writeBeside, writeFileAtomic, type Replacement } from "../../storage/atomic-file.ts";
 import { readRegular } from "../../storage/read-regular.ts";
-import { TurnTrace } from "../contract/tracer.ts";
+import { TurnTrace } from "./tracer.ts";
 
 /** What turnd itself did to end a turn; null when it did nothing. Source: docs/design.md §2. */
 export const EndedBy = TurnEndedBy.nullable();

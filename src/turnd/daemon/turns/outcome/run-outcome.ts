@@ -5,7 +5,7 @@ import { ResourcesExhaustedError } from "../../process/exhausted.ts";
 import { KeeperDiskError, KeeperError } from "../../process/keeper/keeper.ts";
 import { exhaustedFailure, ownFailure } from "./own-failure.ts";
 import type { TurnFacts } from "./classify.ts";
-import { MissingExecutorError } from "../contract/missing-executor.ts";
+import { MissingExecutorError } from "./missing-executor.ts";
 import type { Counts } from "./event-counts.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { HomeError } from "../../process/user-files/change-home.ts";

@@ -3,11 +3,11 @@ import { ProblemError, type Decision, type TurnResult } from "../../../protocol/
 import type { Redact } from "../../event-log/redact.ts";
 import { isExhaustedCode } from "../../process/exhausted.ts";
 import { openRecording } from "../../replay/recording.ts";
-import type { TurnLimits } from "../contract/limits.ts";
+import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { keepLogged } from "../outcome/decision.ts";
 import { readDecision, toResult, writeResult, type TurnEnd } from "../outcome/result-file.ts";
-import type { Executors } from "../readiness/executors.ts";
+import type { Executors } from "../executors/executors.ts";
 import { readEnd } from "../store/load-turn.ts";
 import { replayRecording } from "./replay.ts";
 

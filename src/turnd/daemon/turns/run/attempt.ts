@@ -6,15 +6,15 @@ import { describeTool, findToolProcess, type RunningCommand } from "../../proces
 import { isCliRunning, stopTree, SweepError, sweepTree, type ProcessTree } from "../../process/keeper/tree.ts";
 import { waitForExit, type KeptExit } from "../../process/keeper/wait-exit.ts";
 import { consumeOutput, type Consumed, type ConsumeOptions, type OutputReport } from "./consume.ts";
-import type { TurnLimits } from "../contract/limits.ts";
-import type { TurnObserver } from "../contract/observer.ts";
-import { executorOf } from "../readiness/executors.ts";
-import { recoverOutput, type BackfillParts } from "../output-backfill/backfill-output.ts";
+import type { TurnLimits } from "../lifecycle/limits.ts";
+import type { TurnObserver } from "../lifecycle/observer.ts";
+import { executorOf } from "../executors/executors.ts";
+import { recoverOutput, type BackfillParts } from "./backfill-output.ts";
 import { boundOutput } from "./output-bound.ts";
 import type { StopOrder } from "../lifecycle/inputs.ts";
 import { ranForMs } from "../lifecycle/ran-for.ts";
 import { LAST_LINES_MS, type Turn } from "../lifecycle/turn.ts";
-import { markOf } from "../environment/turn-group.ts";
+import { markOf } from "./turn-group.ts";
 import { startWatch, type WatchOptions } from "./watch.ts";
 
 export interface AttemptParts extends BackfillParts {

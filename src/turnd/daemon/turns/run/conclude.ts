@@ -1,10 +1,10 @@
 import type { TurnFacts } from "../outcome/classify.ts";
 import { neverRan, storageFault, type RunOutcome } from "../outcome/run-outcome.ts";
-import { findFullDisk } from "../readiness/state-disk.ts";
+import { findFullDisk } from "../executors/state-disk.ts";
 import type { AttemptResult } from "./attempt.ts";
 import { lostResume } from "./lost-session.ts";
 import { logDegraded, type CliRun } from "./cli-run.ts";
-import { findMemoryKill } from "../environment/turn-group.ts";
+import { findMemoryKill } from "./turn-group.ts";
 
 /** What a turn does first while it is `ending`: collects what decides how it ended. */
 export async function conclude(run: CliRun): Promise<RunOutcome> {

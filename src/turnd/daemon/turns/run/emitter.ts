@@ -4,8 +4,8 @@ import { warningEvent, type WarningCode } from "../../../protocol/index.ts";
 import type { Redact } from "../../event-log/redact.ts";
 import type { OutputLine, TranslatedEvent } from "../../executors/contract/translator.ts";
 import { countEvent, type EventCounts } from "../outcome/event-counts.ts";
-import type { Progress } from "../crash-recovery/progress.ts";
-import { createReconciler, type Difference } from "../crash-recovery/reconcile.ts";
+import type { Progress } from "./progress.ts";
+import { createReconciler, type Difference } from "./reconcile.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 
 /** Puts a turn's events into its log, past what an earlier daemon has logged of them; a promise where that takes time. */

@@ -1,10 +1,10 @@
 import { warningEvent } from "../../../protocol/index.ts";
 import type { TranslatedEvent } from "../../executors/contract/translator.ts";
-import { takenLines } from "../crash-recovery/progress.ts";
+import { takenLines } from "./progress.ts";
 import { followAttempt } from "./attempt.ts";
 import type { CliRun } from "./cli-run.ts";
 import type { StopReason } from "../lifecycle/life.ts";
-import { describeHits } from "../environment/turn-group.ts";
+import { describeHits } from "./turn-group.ts";
 
 /** What a turn does while its process runs or is being stopped: follows it to its end, and logs what it did. */
 export async function followProcess(run: CliRun, found: NonNullable<CliRun["found"]>): Promise<void> {

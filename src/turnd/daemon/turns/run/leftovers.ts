@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { CommandGroups } from "../../process/cgroup/cgroup.ts";
 import { sweepLeftovers, sweepMarked } from "../../process/keeper/leftovers.ts";
-import { markOf, type GroupParts } from "../environment/turn-group.ts";
+import { markOf, type GroupParts } from "./turn-group.ts";
 
 /** Longest that a start waits: what is stuck is ended beside everything else. */
 const WAIT_MS = 10_000;

@@ -1,6 +1,6 @@
 import type { SessionStore } from "../../sessions/session-store.ts";
 import type { AttemptResult } from "./attempt.ts";
-import { executorOf, type Executors } from "../readiness/executors.ts";
+import { executorOf, type Executors } from "../executors/executors.ts";
 import type { Degraded } from "../lifecycle/inputs.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { createIsoTime } from "../../event-log/iso-time.ts";
 import { openEventLog } from "../../event-log/event-log.ts";
-import { removeGroup, type GroupParts } from "../environment/turn-group.ts";
-import { noProgress, readProgress, type Progress } from "../crash-recovery/progress.ts";
-import { countedExecutor, type TurnObserver } from "../contract/observer.ts";
+import { removeGroup, type GroupParts } from "./turn-group.ts";
+import { noProgress, readProgress, type Progress } from "./progress.ts";
+import { countedExecutor, type TurnObserver } from "../lifecycle/observer.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { endTurn, type EndParts } from "../outcome/end.ts";
 import { neverRan, saveOwnPart, toFailureOfOurs, type RunOutcome } from "../outcome/run-outcome.ts";
@@ -15,6 +15,9 @@ export interface RunParts extends EndParts, GroupParts {
   readonly clock: () => number;
   readonly observer: Pick<TurnObserver, "eventsWritten" | "eventsSkipped" | "turnEnded">;
 }
+
+/** Runs a turn of either kind from its place in the queue to its end. */
+export type RunToEnd = (turn: Turn, options: { readonly hasHome: boolean }) => Promise<void>;
 
 /** A turn whose log can be written. */
 export interface OpenTurn {

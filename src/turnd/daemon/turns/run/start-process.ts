@@ -7,12 +7,12 @@ import { takeStart } from "../../process/keeper/take-start.ts";
 import type { Helper } from "../../process/starter/starter.ts";
 import { missingSecrets } from "../admission/session-servers.ts";
 import { permissionsOf } from "../admission/turn-permissions.ts";
-import { executorOf } from "../readiness/executors.ts";
+import { executorOf } from "../executors/executors.ts";
 import { FRESH } from "../../storage/atomic-file.ts";
 import { isStorageError } from "../../storage/storage-error.ts";
 import { ownFailure } from "../outcome/own-failure.ts";
-import { finishRecovery } from "../output-backfill/backfill-output.ts";
-import { waitUnlessAborted } from "../readiness/wait-unless-aborted.ts";
+import { finishRecovery } from "./backfill-output.ts";
+import { waitUnlessAborted } from "../executors/wait-unless-aborted.ts";
 import { readInput, withHistory } from "./history.ts";
 import { hasTracesOfStart } from "../store/turn-directory.ts";
 import { findLost, lostResume, requestedSession } from "./lost-session.ts";
@@ -20,7 +20,7 @@ import { startedEvent } from "./daemon-events.ts";
 import { prepareTurn, type PrepareOptions } from "./prepare.ts";
 import { logDegraded, type CliRun } from "./cli-run.ts";
 import { finishSetAside, setAsideResume, wasStarted } from "./set-aside.ts";
-import { markOf } from "../environment/turn-group.ts";
+import { markOf } from "./turn-group.ts";
 
 /**
  * What a turn does while it is `starting`: finds the process that an earlier daemon started, or starts one.

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openEventLog } from "../../../../../src/turnd/daemon/event-log/event-log.ts";
 import { createRedactor } from "../../../../../src/turnd/daemon/event-log/redact.ts";
 import { createTail } from "../../../../../src/turnd/daemon/event-log/tail.ts";
-import { readProgress } from "../../../../../src/turnd/daemon/turns/crash-recovery/progress.ts";
+import { readProgress } from "../../../../../src/turnd/daemon/turns/run/progress.ts";
 import { createTurn } from "../../../../../src/turnd/daemon/turns/lifecycle/turn.ts";
 import { playTurn } from "../../../../../src/turnd/daemon/turns/replay/play.ts";
 import { createEmitter } from "../../../../../src/turnd/daemon/turns/run/emitter.ts";

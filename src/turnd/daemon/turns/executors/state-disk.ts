@@ -3,7 +3,7 @@ import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { ownFailure } from "../outcome/own-failure.ts";
 import type { SessionStore } from "../../sessions/session-store.ts";
-import type { TurnLimits } from "../contract/limits.ts";
+import type { TurnLimits } from "../lifecycle/limits.ts";
 import type { TurnFacts } from "../outcome/classify.ts";
 
 export interface StateDiskParts {

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { z } from "zod";
-import type { StateIndex } from "../state-index/state-index.ts";
-import type { TurnObserver } from "./contract/observer.ts";
+import type { StateIndex } from "../../state-index/state-index.ts";
+import type { TurnObserver } from "../lifecycle/observer.ts";
 
 /** How long, and how much, is kept of ended sessions; a limit of 0 is none. */
 export interface RetentionLimits {

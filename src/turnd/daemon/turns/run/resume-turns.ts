@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
-import type { TurnTracer } from "./contract/tracer.ts";
-import { hasEnded, type Turn } from "./lifecycle/turn.ts";
-import { wasStarted } from "./run/set-aside.ts";
-import type { TurnQueue } from "./scheduling/queue.ts";
-import { isSteeredBy } from "./scheduling/steering.ts";
+import type { TurnTracer } from "../lifecycle/tracer.ts";
+import { hasEnded, type Turn } from "../lifecycle/turn.ts";
+import { wasStarted } from "./set-aside.ts";
+import type { TurnQueue } from "../admission/queue.ts";
+import { isSteeredBy } from "../admission/steering.ts";
 
 export interface ResumeParts {
   /** Newest first. */

@@ -1,5 +1,5 @@
 import type { Executor } from "../../executors/contract/executor.ts";
-import { MissingExecutorError } from "../contract/missing-executor.ts";
+import { MissingExecutorError } from "../outcome/missing-executor.ts";
 import type { ExecutorRuntime } from "./executor-runtime.ts";
 
 /** The executors of this sandbox, by their ids. */

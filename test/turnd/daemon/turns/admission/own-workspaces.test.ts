@@ -10,10 +10,10 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { TestDaemon } from "../../../harness/daemon.ts";
-import { fakeDaemon, fakeDaemonIn } from "../../../harness/fake-daemon.ts";
-import { CLI_USER, temporaryDirectory, userDirectory, userFile } from "../../../harness/temporary.ts";
-import { waitFor } from "../../../harness/wait-for.ts";
+import type { TestDaemon } from "../../../../harness/daemon.ts";
+import { fakeDaemon, fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { CLI_USER, temporaryDirectory, userDirectory, userFile } from "../../../../harness/temporary.ts";
+import { waitFor } from "../../../../harness/wait-for.ts";
 
 /** turnd's own default: `startDaemon` shares one. */
 const OWN = { TURND_SESSION_WORKSPACE: "own" };

@@ -8,7 +8,7 @@ import { cliB } from "../../../../../src/turnd/daemon/executors/cli-b/adapter.ts
 import {
   createProviderCheck,
   type ProviderState,
-} from "../../../../../src/turnd/daemon/turns/readiness/provider-check.ts";
+} from "../../../../../src/turnd/daemon/turns/executors/provider-check.ts";
 import { makeAuthority, serveTls } from "../../../../harness/private-authority.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Helper } from "../../../../../src/turnd/daemon/process/starter/starter.ts";
-import { createKnownWorkspaces } from "../../../../../src/turnd/daemon/turns/readiness/known-workspaces.ts";
-import { checkWorkspace } from "../../../../../src/turnd/daemon/turns/readiness/workspace.ts";
+import { createKnownWorkspaces } from "../../../../../src/turnd/daemon/turns/executors/known-workspaces.ts";
+import { checkWorkspace } from "../../../../../src/turnd/daemon/turns/executors/workspace.ts";
 import { fakeDaemon } from "../../../../harness/fake-daemon.ts";
 import { CLI_USER, temporaryDirectory, userDirectory } from "../../../../harness/temporary.ts";
 

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import {
   createProviderCheck,
   type ProviderCheck,
-} from "../../../../../src/turnd/daemon/turns/readiness/provider-check.ts";
+} from "../../../../../src/turnd/daemon/turns/executors/provider-check.ts";
 
 /** A server of this test's own. */
 async function serve(listener: RequestListener): Promise<{ url: string; asked: IncomingMessage[] }> {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { appendLines, finishAppending } from "../../../../../src/turnd/daemon/turns/output-backfill/pending-lines.ts";
+import { appendLines, finishAppending } from "../../../../../src/turnd/daemon/turns/run/pending-lines.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 
 const BEFORE = '{"type":"step_start"}\n';

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseProxy } from "../../../../../src/turnd/daemon/turns/readiness/provider-proxy.ts";
+import { chooseProxy } from "../../../../../src/turnd/daemon/turns/executors/provider-proxy.ts";
 
 const URL_HTTPS = "https://api.provider.test/v1";
 

@@ -1,15 +1,17 @@
-import { ProblemError, REPLAY, type ExecutorInfo } from "../../protocol/index.ts";
-import { createReadiness, type ReadinessParts } from "./readiness/describe.ts";
-import { executorIdOf } from "./readiness/executor-names.ts";
-import { listIds, type Executors } from "./readiness/executors.ts";
-import { createExecutorLook, type ExecutorLook } from "./readiness/look-at-executor.ts";
-import type { TurnService } from "./turn-service.ts";
+import { ProblemError, REPLAY, type ExecutorInfo, type Readiness } from "../../../protocol/index.ts";
+import { createReadiness, type ReadinessParts } from "./readiness.ts";
+import { executorIdOf } from "./executor-names.ts";
+import { listIds, type Executors } from "./executors.ts";
+import { createExecutorLook, type ExecutorLook } from "./look-at-executor.ts";
 
 /** How long a client that looks at an executor waits for an answer it has not given yet; CLI A alone takes 0.9 s for its version. */
 const LOOK_WAIT_MS = 2_000;
 
 /** What of the service says whether turns can run, and what ends it. */
-export interface ExecutorLooks extends Pick<TurnService, "listExecutors" | "getExecutor" | "readiness"> {
+export interface ExecutorLooks {
+  listExecutors(): Promise<ExecutorInfo[]>;
+  getExecutor(id: string): Promise<ExecutorInfo>;
+  readiness(): Promise<Readiness>;
   /** What is being looked at for a client is given up, processes and all; later looks are refused. */
   stop(): void;
 }

@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { expect, onTestFinished, test } from "vitest";
-import { gitDirectoryIn, makeGitDirectory } from "../../../../src/turnd/daemon/turns/changes/git-directory.ts";
-import { fakeDaemonIn } from "../../../harness/fake-daemon.ts";
-import { temporaryDirectory } from "../../../harness/temporary.ts";
+import { gitDirectoryIn, makeGitDirectory } from "../../../../../src/turnd/daemon/turns/store/git-directory.ts";
+import { fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { temporaryDirectory } from "../../../../harness/temporary.ts";
 
 test("a whole one stays as it is: a full disk has no room for another", async () => {
   const directory = gitDirectoryIn(temporaryDirectory(onTestFinished));

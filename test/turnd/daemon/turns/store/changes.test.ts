@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { asUser } from "../../../../src/turnd/daemon/process/run-as.ts";
-import { createTurndClient } from "../../../../src/turnd/client/turnd-client.ts";
-import { startDaemon, type TestDaemon } from "../../../harness/daemon.ts";
-import { fakeEnv } from "../../../harness/fake-env.ts";
-import { CLI_USER, temporaryDirectory, userDirectory } from "../../../harness/temporary.ts";
+import { asUser } from "../../../../../src/turnd/daemon/process/run-as.ts";
+import { createTurndClient } from "../../../../../src/turnd/client/turnd-client.ts";
+import { startDaemon, type TestDaemon } from "../../../../harness/daemon.ts";
+import { fakeEnv } from "../../../../harness/fake-env.ts";
+import { CLI_USER, temporaryDirectory, userDirectory } from "../../../../harness/temporary.ts";
 
 let turnd: TestDaemon;
 beforeAll(async () => {

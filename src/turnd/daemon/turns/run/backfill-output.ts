@@ -8,12 +8,12 @@ import { startKept } from "../../process/keeper/keeper.ts";
 import { readHead } from "../../storage/read-bounded.ts";
 import { sweepLeftovers } from "../../process/keeper/leftovers.ts";
 import { waitForExit } from "../../process/keeper/wait-exit.ts";
-import { environmentOf, type CliEnvironmentParts } from "../environment/cli-environment.ts";
-import { executorOf } from "../readiness/executors.ts";
+import { environmentOf, type CliEnvironmentParts } from "./cli-environment.ts";
+import { executorOf } from "../executors/executors.ts";
 import { appendLines, finishAppending } from "./pending-lines.ts";
 import type { Turn } from "../lifecycle/turn.ts";
 import { ranForMs } from "../lifecycle/ran-for.ts";
-import { makeGroup } from "../environment/turn-group.ts";
+import { makeGroup } from "./turn-group.ts";
 import { startTimeLimit } from "../../process/time-limit.ts";
 
 export interface BackfillParts extends CliEnvironmentParts {

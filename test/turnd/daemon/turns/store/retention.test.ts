@@ -2,12 +2,12 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, 
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test } from "vitest";
-import { measureDirectory } from "../../../../src/turnd/daemon/process/user-files/measure-directory.ts";
-import { createMemoryIndex, type StateIndex } from "../../../../src/turnd/daemon/state-index/state-index.ts";
-import { startRetention, type RetentionLimits } from "../../../../src/turnd/daemon/turns/retention.ts";
-import { fakeDaemonIn } from "../../../harness/fake-daemon.ts";
-import { CLI_USER, temporaryDirectory } from "../../../harness/temporary.ts";
-import { waitFor } from "../../../harness/wait-for.ts";
+import { measureDirectory } from "../../../../../src/turnd/daemon/process/user-files/measure-directory.ts";
+import { createMemoryIndex, type StateIndex } from "../../../../../src/turnd/daemon/state-index/state-index.ts";
+import { startRetention, type RetentionLimits } from "../../../../../src/turnd/daemon/turns/store/retention.ts";
+import { fakeDaemonIn } from "../../../../harness/fake-daemon.ts";
+import { CLI_USER, temporaryDirectory } from "../../../../harness/temporary.ts";
+import { waitFor } from "../../../../harness/wait-for.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = Date.parse("2026-11-22T12:00:00.000Z");

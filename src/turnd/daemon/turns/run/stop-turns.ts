@@ -1,23 +1,23 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { ProblemError, type CancelReceipt } from "../../protocol/index.ts";
-import type { SessionStore } from "../sessions/session-store.ts";
-import { isStorageError } from "../storage/storage-error.ts";
-import type { Admission } from "./admission/admission.ts";
-import type { RequestedStop } from "./lifecycle/inputs.ts";
-import { hasEnded, LAST_LINES_MS, type Turn } from "./lifecycle/turn.ts";
-import type { RunTurn } from "./run-turns.ts";
-import type { Tidying } from "./run/tidying.ts";
-import type { TurnQueue } from "./scheduling/queue.ts";
-import { dequeue } from "./scheduling/steering.ts";
-import type { Removal } from "./store/removal.ts";
-import type { TurnStore } from "./store/turn-store.ts";
+import { ProblemError, type CancelReceipt } from "../../../protocol/index.ts";
+import type { SessionStore } from "../../sessions/session-store.ts";
+import { isStorageError } from "../../storage/storage-error.ts";
+import type { Admission } from "../admission/admission.ts";
+import type { RequestedStop } from "../lifecycle/inputs.ts";
+import { hasEnded, LAST_LINES_MS, type Turn } from "../lifecycle/turn.ts";
+import type { RunToEnd } from "./run.ts";
+import type { Tidying } from "./tidying.ts";
+import type { TurnQueue } from "../admission/queue.ts";
+import { dequeue } from "../admission/steering.ts";
+import type { Removal } from "../store/removal.ts";
+import type { TurnStore } from "../store/turn-store.ts";
 
 export interface StopParts {
   readonly sessions: Pick<SessionStore, "get">;
   readonly store: Pick<TurnStore, "liveOfSession" | "isFollowed">;
   readonly queue: TurnQueue;
-  readonly run: RunTurn;
+  readonly run: RunToEnd;
   readonly admission: Pick<Admission, "settled">;
   readonly tidying: Pick<Tidying, "settled">;
   readonly removal: Pick<Removal, "remove">;

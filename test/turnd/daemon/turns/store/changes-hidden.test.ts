@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { asUser } from "../../../../src/turnd/daemon/process/run-as.ts";
-import { findAccessGroup } from "../../../../src/turnd/daemon/turns/changes/change-store.ts";
-import { startDaemon, type TestDaemon } from "../../../harness/daemon.ts";
-import { fakeEnv } from "../../../harness/fake-env.ts";
-import { CLI_USER, runnableProgram, temporaryDirectory, userDirectory } from "../../../harness/temporary.ts";
-import { waitFor } from "../../../harness/wait-for.ts";
+import { asUser } from "../../../../../src/turnd/daemon/process/run-as.ts";
+import { findAccessGroup } from "../../../../../src/turnd/daemon/turns/store/change-store.ts";
+import { startDaemon, type TestDaemon } from "../../../../harness/daemon.ts";
+import { fakeEnv } from "../../../../harness/fake-env.ts";
+import { CLI_USER, runnableProgram, temporaryDirectory, userDirectory } from "../../../../harness/temporary.ts";
+import { waitFor } from "../../../../harness/wait-for.ts";
 
 let turnd: TestDaemon;
 beforeAll(async () => {

@@ -13,7 +13,7 @@ import type {
 import { followOutput, joinRuns } from "../../../../../src/turnd/daemon/process/output/follow.ts";
 import { consumeOutput } from "../../../../../src/turnd/daemon/turns/run/consume.ts";
 import { createEmitter } from "../../../../../src/turnd/daemon/turns/run/emitter.ts";
-import { readProgress, takenLines } from "../../../../../src/turnd/daemon/turns/crash-recovery/progress.ts";
+import { readProgress, takenLines } from "../../../../../src/turnd/daemon/turns/run/progress.ts";
 import { LoggedEvent, type Native } from "../../../../../src/turnd/protocol/index.ts";
 import { temporaryDirectory } from "../../../../harness/temporary.ts";
 

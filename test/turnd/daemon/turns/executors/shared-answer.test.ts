@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shareAnswer } from "../../../../../src/turnd/daemon/turns/readiness/shared-answer.ts";
+import { shareAnswer } from "../../../../../src/turnd/daemon/turns/executors/shared-answer.ts";
 
 /** A question that is answered when the test says so, and a clock that the test sets. */
 function question(keptMs: (answer: string) => number = () => 1_000) {
