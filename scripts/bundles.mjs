@@ -42,7 +42,7 @@ export const BUNDLES = [
   {
     file: "dist/inspector/index.html",
     script: "scripts/bundle-inspector.ts",
-    sources: ["src/turnd/inspector", "src/turnd/client", "src/turnd/protocol", "src/kit/defined.ts"],
+    sources: ["src/turnd/inspector", "src/turnd/client", "src/turnd/protocol", "src/kit/defined.ts", "src/kit/retry"],
   },
 ];
 

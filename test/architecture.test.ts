@@ -22,8 +22,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "kit/http": [],
   // What the command lines of turnd, of the agent service and of its client do alike.
   "kit/command-line": [],
+  // How a call is made again: waits, `Retry-After`, which statuses pass. Free of Node: a browser has it too.
+  "kit/retry": [],
   "turnd/protocol": [],
-  "turnd/client": ["turnd/protocol"],
+  "turnd/client": ["turnd/protocol", "kit/retry"],
   // A page in a browser: it asks turnd as every client does.
   "turnd/inspector": ["turnd/protocol", "turnd/client"],
   ...daemonRooms(),
@@ -107,8 +109,10 @@ function serviceRooms(): Record<string, readonly string[]> {
   ];
   const also: Readonly<Record<string, readonly string[]>> = {
     "service/http": ["kit/http"],
-    "service/runs": ["turnd/client"],
-    "service/sandboxes": ["turnd/client"],
+    "service/runs": ["turnd/client", "kit/retry"],
+    "service/sandboxes": ["turnd/client", "kit/retry"],
+    "service/knowledge": ["kit/retry"],
+    "service/storage": ["kit/retry"],
   };
   const rooms = rows.slice(0, -1).flatMap((row, index) => {
     const behind = rows.slice(index + 1).flat();
@@ -119,7 +123,7 @@ function serviceRooms(): Record<string, readonly string[]> {
     "service/settings": ["service/protocol"],
     "service/version": [],
     service: ["kit/command-line", "service/settings", "service/version", "turnd/client", ...rows.slice(1).flat()],
-    "service/svc": ["kit/command-line", "service/protocol"],
+    "service/svc": ["kit/command-line", "kit/retry", "service/protocol"],
   };
 }
 
@@ -204,6 +208,8 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   "turnd/protocol": ["zod"],
   "turnd/daemon/executors": ["zod", "@iarna/toml", "jsonc-parser", "node:path"],
   "service/protocol": ["zod"],
+  "kit/retry": [],
+  "kit/defined": [],
 };
 
 interface Edge {

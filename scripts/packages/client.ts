@@ -1,5 +1,5 @@
-import { readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { execa } from "execa";
 import { copyFiles, packDirectory, readManifest, ROOT } from "./npm-pack.ts";
 
@@ -11,7 +11,7 @@ const COMPILER_OPTIONS = {
   target: "es2023",
   lib: "es2024,dom,dom.asynciterable",
   types: "",
-  rootDir: join(ROOT, "src/turnd"),
+  rootDir: join(ROOT, "src"),
 };
 const COMPILER_FLAGS = [
   "--ignoreConfig",
@@ -24,7 +24,7 @@ const COMPILER_FLAGS = [
   "--skipLibCheck",
 ];
 
-/** Makes the client's package: `src/turnd/client` and the protocol, as JavaScript with its types. */
+/** Makes the client's package: `src/turnd/client` and what it imports, as JavaScript with its types. */
 export async function packClient(stage: string, target: string): Promise<string> {
   const { version, license, dependencies } = await readManifest();
   await compile(join(stage, "dist"));
@@ -49,6 +49,9 @@ export async function packClient(stage: string, target: string): Promise<string>
   return packDirectory(stage, manifest, target);
 }
 
+/** Where the entry is within the package: pages name it in their import maps. */
+const ENTRY = "client/index";
+
 async function compile(outDir: string): Promise<void> {
   const options = Object.entries({ ...COMPILER_OPTIONS, outDir }).flatMap(([name, value]) => [`--${name}`, value]);
   const entry = join(ROOT, "src/turnd/client/index.ts");
@@ -56,6 +59,10 @@ async function compile(outDir: string): Promise<void> {
   for (const path of await readdir(outDir, { recursive: true })) {
     // The compiler rewrites what imports JavaScript, not what imports types.
     if (path.endsWith(".d.ts")) await rewriteImports(join(outDir, path));
+  }
+  await mkdir(join(outDir, dirname(ENTRY)));
+  for (const end of [".js", ".d.ts"]) {
+    await writeFile(join(outDir, `${ENTRY}${end}`), `export * from "../turnd/${ENTRY}.js";\n`);
   }
 }
 

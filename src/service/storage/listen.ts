@@ -1,5 +1,6 @@
 import type { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
+import { backoffMs } from "../../kit/retry/backoff.ts";
 
 /** What a room does with a notice. Notices are hints: each may be lost, doubled or late. Law: the row is the truth. */
 export interface Subscription {
@@ -15,8 +16,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 5_000;
+const WAITS = { firstMs: 100, longestMs: 5_000 };
 const PROBE_MS = 10_000;
 
 /** PGlite delivers in this process, so that nothing is ever missed. */
@@ -85,7 +85,7 @@ export function createPostgresListener(url: string, events: { onConnectionLost(e
   }
 
   function reconnectLater(): void {
-    const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.5 + Math.random() / 2);
+    const waitMs = backoffMs(WAITS, failures);
     failures += 1;
     timer = setTimeout(() => {
       connecting = reconnect();

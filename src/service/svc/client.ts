@@ -2,6 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { z } from "zod";
 import { EXIT, exitCodeOf, SvcError, usageError } from "./exit-codes.ts";
 import { safeLine } from "../../kit/command-line/text.ts";
+import { backoffMs } from "../../kit/retry/backoff.ts";
+import { isPassingStatus, readStatus } from "../../kit/retry/passing-status.ts";
+import { readRetryAfter } from "../../kit/retry/retry-after.ts";
 
 /** Asks the service. */
 export interface Client {
@@ -35,8 +38,7 @@ export interface ClientOptions {
 }
 
 const TRIES = 4;
-const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
+const PAUSES = { firstMs: 500, longestMs: 30_000 };
 /** An answer of the service waits for an embedding and a reranking service, 30 s each. */
 const ANSWER_MS = 120_000;
 
@@ -71,7 +73,7 @@ export function createClient({ url, apiKey, signal }: ClientOptions): Client {
         ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       });
       const text = await response.text();
-      return { status: response.status, retryAfterMs: readRetryAfter(response), body: parseJson(text) };
+      return { status: response.status, retryAfterMs: readRetryAfter(response.headers), body: parseJson(text) };
     } catch (error) {
       throw explainFault(error, url, { isStopped: signal.aborted, isLate: clock.signal.aborted });
     } finally {
@@ -88,13 +90,13 @@ export function createClient({ url, apiKey, signal }: ClientOptions): Client {
       const isRepeatable = call.isRepeatable ?? call.method !== "POST";
       for (let tried = 1; ; tried += 1) {
         const last = tried === TRIES;
-        let pauseMs = FIRST_PAUSE_MS * 2 ** (tried - 1) * (0.75 + Math.random() / 2);
+        let pauseMs = backoffMs(PAUSES, tried - 1);
         try {
           const answer = await send(call);
           if (answer.status < 300) return answer.body;
           const refusal = explainRefusal(answer);
           if (last || !mayAskAgain(answer.status, isRepeatable)) throw refusal;
-          pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(pauseMs, answer.retryAfterMs ?? 0));
+          pauseMs = Math.min(PAUSES.longestMs, Math.max(pauseMs, answer.retryAfterMs ?? 0));
         } catch (error) {
           const isUnreachable = error instanceof SvcError && error.status === null && error.code === "unreachable";
           if (last || !isRepeatable || !isUnreachable) throw error;
@@ -107,15 +109,9 @@ export function createClient({ url, apiKey, signal }: ClientOptions): Client {
   };
 }
 
-/** What came too late or is too much at once is refused before anything is done; any other fault of the service may have done its work. */
+/** A busy service has done nothing; one that failed may have done its work. */
 function mayAskAgain(status: number, isRepeatable: boolean): boolean {
-  if (status === 408 || status === 429 || status === 503) return true;
-  return isRepeatable && status >= 500 && status !== 501 && status !== 507;
-}
-
-function readRetryAfter(response: Response): number | undefined {
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-  return Number.isFinite(seconds) ? seconds * 1_000 : undefined;
+  return readStatus(status) === "busy" || (isRepeatable && isPassingStatus(status));
 }
 
 function parseJson(text: string): unknown {

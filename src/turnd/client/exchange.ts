@@ -1,8 +1,8 @@
 import type * as z from "zod";
+import { isServerSide } from "../../kit/retry/passing-status.ts";
+import { readRetryAfter } from "../../kit/retry/retry-after.ts";
 import { Problem, ProblemError, type Tolerant } from "../protocol/index.ts";
 import { AnsweredProblem, TurndProtocolError, TurndUnreachable } from "./errors.ts";
-import { isPassingStatus } from "./passing-status.ts";
-import { readRetryAfter } from "./retry-after.ts";
 import { parseTolerant } from "./tolerant.ts";
 import type { Incoming, OutgoingBody, Transport } from "./transport.ts";
 
@@ -112,7 +112,7 @@ export function refusal({ status, body, retryAfterMs }: Answer, call: CallName):
   }
   const quoted = JSON.stringify(body)?.slice(0, QUOTED) ?? "nothing";
   const message = `${describe(call)}: ${status} ${quoted}`;
-  return isPassingStatus(status)
+  return isServerSide(status)
     ? new TurndUnreachable(message, undefined, retryAfterMs)
     : new TurndProtocolError(message);
 }
@@ -130,7 +130,7 @@ export function readAnswer({ status, headers }: Incoming, text: string, call: Ca
     return { status, body: JSON.parse(text), retryAfterMs };
   } catch (error) {
     const message = `${describe(call)}: ${status} without JSON: ${text.slice(0, QUOTED)}`;
-    if (isPassingStatus(status)) throw new TurndUnreachable(message, error, retryAfterMs);
+    if (isServerSide(status)) throw new TurndUnreachable(message, error, retryAfterMs);
     throw new TurndProtocolError(message, error);
   }
 }

@@ -1,10 +1,11 @@
+import { backoffMs } from "../../kit/retry/backoff.ts";
+import { isServerSide } from "../../kit/retry/passing-status.ts";
 import { ProblemError } from "../protocol/index.ts";
 import { NOTHING_MORE, readConnection } from "./connection.ts";
 import { delay } from "./delay.ts";
 import { TurndProtocolError, TurndUnreachable } from "./errors.ts";
 import { describeCause, type Endpoint } from "./exchange.ts";
 import type { ReadEvent, SentLine } from "./parse-event.ts";
-import { isPassingStatus } from "./passing-status.ts";
 
 /** How events are followed. */
 export interface FollowingOptions {
@@ -43,8 +44,7 @@ export interface Followed {
 
 const LOST_MS = 120_000;
 const SILENT_MS = 45_000;
-const FIRST_WAIT_MS = 100;
-const LONGEST_WAIT_MS = 5_000;
+const WAITS = { firstMs: 100, longestMs: 5_000 };
 /** Longest wait that an answer may ask for. */
 const LONGEST_ASKED_MS = 30_000;
 const POLL_MS = 1_000;
@@ -120,8 +120,7 @@ export async function* readFollowed(
 
 /** How long to wait before the next connection: what the answer asks for, or longer and longer. */
 function waitBefore(lost: unknown, failures: number): number {
-  const ownMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (0.5 + Math.random() / 2);
-  return Math.max(ownMs, Math.min(askedWaitMs(lost) ?? 0, LONGEST_ASKED_MS));
+  return Math.max(backoffMs(WAITS, failures), Math.min(askedWaitMs(lost) ?? 0, LONGEST_ASKED_MS));
 }
 
 function askedWaitMs(error: unknown): number | undefined {
@@ -134,5 +133,5 @@ function askedWaitMs(error: unknown): number | undefined {
 function isFinal(error: unknown): boolean {
   if (error instanceof TurndProtocolError) return true;
   if (!(error instanceof ProblemError)) return false;
-  return !isPassingStatus(error.status);
+  return !isServerSide(error.status);
 }

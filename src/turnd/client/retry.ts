@@ -1,3 +1,5 @@
+import { backoffMs } from "../../kit/retry/backoff.ts";
+import { readStatus } from "../../kit/retry/passing-status.ts";
 import { ProblemError } from "../protocol/index.ts";
 import { delay } from "./delay.ts";
 import { TurndUnreachable } from "./errors.ts";
@@ -13,9 +15,6 @@ export interface RetryOptions {
 const RETRIES = 3;
 const LONGEST_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 200;
-
-/** What passes by itself: a request that came too late, no place just now, turnd stopping, a front without its turnd. A full disk and a fault of turnd's do not. */
-const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 
 /**
  * Asks until there is an answer, or no try is left. Only for what is safe to repeat.
@@ -33,8 +32,7 @@ export async function repeatedly<T>(
     } catch (error) {
       const askedMs = askedWaitMs(error);
       if (tries >= retries || askedMs === undefined || askedMs > longestWaitMs) throw error;
-      // Many clients that were refused at once must not come back at once.
-      const ownMs = FIRST_WAIT_MS * 2 ** tries * (0.5 + Math.random() / 2);
+      const ownMs = backoffMs({ firstMs: FIRST_WAIT_MS, longestMs: longestWaitMs }, tries);
       await delay(Math.min(longestWaitMs, Math.max(askedMs, ownMs)), signal);
     }
   }
@@ -43,6 +41,9 @@ export async function repeatedly<T>(
 /** How long a fault asks to wait; undefined for one that does not pass. */
 function askedWaitMs(error: unknown): number | undefined {
   if (error instanceof TurndUnreachable) return error.retryAfterMs ?? 0;
-  if (!(error instanceof ProblemError) || !PASSING.has(error.status)) return undefined;
+  if (!(error instanceof ProblemError)) return undefined;
+  // A fault of turnd's own would most likely come again: its caller is told at once.
+  const meaning = readStatus(error.status);
+  if (meaning !== "busy" && meaning !== "gateway") return undefined;
   return (error.retryAfterSeconds ?? 0) * 1_000;
 }

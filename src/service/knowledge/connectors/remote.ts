@@ -1,6 +1,7 @@
 import PQueue from "p-queue";
 import type { Logger } from "pino";
 import type { z } from "zod";
+import { readRetryAfter } from "../../../kit/retry/retry-after.ts";
 import { ApiProblem } from "../../protocol/problems.ts";
 import { OutboundFailed, OutboundRefused } from "../../outbound/errors.ts";
 import type { Outbound, OutboundAnswer } from "../../outbound/outbound.ts";
@@ -87,8 +88,8 @@ function assertAnswered({ status, headers }: OutboundAnswer): void {
   if (status === 404)
     throw new ApiProblem("connector_not_found", "the connector does not have what this knowledge base names");
   if (status === 429) {
-    const asked = Number(headers["retry-after"] ?? Number.NaN);
-    const seconds = Number.isFinite(asked) ? Math.min(LONGEST_RETRY_SECONDS, Math.max(1, asked)) : RETRY_SECONDS;
+    const askedMs = readRetryAfter({ get: (name) => headers[name] ?? null }) ?? RETRY_SECONDS * 1_000;
+    const seconds = Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(askedMs / 1_000)));
     throw new ApiProblem("connector_rate_limited", "the connector takes no more questions for now", {}, seconds);
   }
   throw new ApiProblem("connector_failed", `the connector answered HTTP ${status}`);

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, fetch } from "undici";
 import type { z } from "zod";
+import { backoffMs } from "../../../kit/retry/backoff.ts";
+import { isPassingStatus } from "../../../kit/retry/passing-status.ts";
+import { readRetryAfter } from "../../../kit/retry/retry-after.ts";
 
 /** A server of models that an operator has set: an embedding or reranking service with a JSON API. */
 export interface ModelServer {
@@ -21,13 +24,12 @@ export class ModelServerFailed extends Error {
 }
 
 const TRIES = 5;
-const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 10_000;
+const WAITS = { firstMs: 250, longestMs: 10_000 };
 const ANSWER_MS = 60_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Asks a model server, again after 429, 5xx and broken connections.
+ * Asks a model server, again after what passes (`kit/retry`) and after broken connections.
  *
  * @throws {ModelServerFailed}, or the signal's reason
  */
@@ -48,7 +50,7 @@ export async function askModelServer<T>(
       throw new ModelServerFailed(`the model server's answer has another shape: ${parsed.error.message}`);
     }
     if (attempt >= tries || waitMs === undefined) throw failure;
-    await sleep(Math.min(LONGEST_WAIT_MS, Math.max(waitMs, FIRST_WAIT_MS * 2 ** (attempt - 1))), undefined, { signal });
+    await sleep(Math.min(WAITS.longestMs, Math.max(waitMs, backoffMs(WAITS, attempt - 1))), undefined, { signal });
   }
 }
 
@@ -79,8 +81,8 @@ async function askOnce(server: ModelServer, path: string, body: unknown, signal:
     const failure = new ModelServerFailed(`the model server answered ${response.status}: ${text}`, {
       status: response.status,
     });
-    const mayHelp = response.status === 429 || response.status >= 500;
-    return mayHelp ? { failure, waitMs: retryAfterMs(response.headers.get("retry-after")) } : { failure };
+    if (!isPassingStatus(response.status)) return { failure };
+    return { failure, waitMs: readRetryAfter(response.headers) ?? 0 };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return { failure: new ModelServerFailed(`the model server was not reached: ${why}`, { cause: error }), waitMs: 0 };
@@ -94,12 +96,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function retryAfterMs(header: string | null): number {
-  if (header === null) return 0;
-  const seconds = Number(header);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000);
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? 0 : Math.max(0, at - Date.now());
 }

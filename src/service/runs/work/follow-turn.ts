@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { isServerSide } from "../../../kit/retry/passing-status.ts";
 import { ProblemError } from "../../../turnd/protocol/index.ts";
 import type { TurndClient } from "../../../turnd/client/turnd-client.ts";
 import type { AttemptContext } from "./attempt-context.ts";
@@ -116,7 +117,7 @@ async function repeat(signal: AbortSignal, ask: () => Promise<unknown>): Promise
       return;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ProblemError && error.status < 500 && error.code !== "queue_full") throw error;
+      if (error instanceof ProblemError && !isServerSide(error.status)) throw error;
     }
     await delay(RETRY_MS, undefined, { signal });
   }

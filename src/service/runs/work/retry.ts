@@ -1,4 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { backoffMs } from "../../../kit/retry/backoff.ts";
+import { isPassingStatus } from "../../../kit/retry/passing-status.ts";
 import { TurndProtocolError, TurndUnreachable } from "../../../turnd/client/errors.ts";
 import { ProblemError } from "../../../turnd/protocol/index.ts";
 import { SandboxUnavailable } from "../../sandboxes/sandboxes.ts";
@@ -15,8 +17,7 @@ export interface RetryOptions {
   readonly cancelled: AbortSignal;
 }
 
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 30_000;
+const WAITS = { firstMs: 1_000, longestMs: 30_000 };
 
 /**
  * Asks turnd until it does it, or refuses for good.
@@ -49,7 +50,7 @@ export async function retryUntilDone<T>(
       throw givenUp(fault, retry.lostAfterMs, mayBeAdmitted());
     }
     await retry.onWaiting(reason);
-    const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries) * (0.5 + Math.random() / 2);
+    const waitMs = backoffMs(WAITS, tries);
     // An abort ends the wait; the loop looks at what it means.
     await delay(Math.min(waitMs, retry.lostAfterMs), undefined, { signal: signalNow() }).catch(() => undefined);
   }
@@ -67,9 +68,7 @@ function waitingReason(fault: unknown, mayBeAdmitted: boolean): string | undefin
   // One answer that cannot be read does not end a turn that may be under way.
   if (fault instanceof TurndProtocolError) return mayBeAdmitted ? "executor_unreachable" : undefined;
   if (!(fault instanceof ProblemError)) return undefined;
-  if (fault.code === "queue_full" || fault.code === "shutting_down") return fault.code;
-  const status = fault.status;
-  return status >= 500 && status !== 507 ? fault.code : undefined;
+  return isPassingStatus(fault.status) ? fault.code : undefined;
 }
 
 /** What a refusal for good means to the run. */

@@ -2,6 +2,7 @@ import { lchown, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoffMs } from "../../../kit/retry/backoff.ts";
 import { sandboxToken } from "../../auth/derive.ts";
 import { makePassable } from "../../storage/data-directory.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -31,8 +32,7 @@ export interface EmbeddedOptions {
 
 const SCOPE = "embedded";
 const WATCH_MS = 1_000;
-const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 30_000;
+const WAITS = { firstMs: 1_000, longestMs: 30_000 };
 
 /** One turnd for all threads, started by the service and started again when it ends; it recovers its turns by itself. */
 export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
@@ -127,7 +127,7 @@ export function createEmbeddedSandboxes(options: EmbeddedOptions): Sandboxes {
     logger.error({ pid }, "turnd is gone; it is started again");
     while (!signal.aborted) {
       try {
-        await delay(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures), undefined, { signal });
+        await delay(backoffMs(WAITS, failures), undefined, { signal });
         await ensure();
         return;
       } catch (error) {

@@ -124,6 +124,14 @@ test("each fault of the other side has a code of its own, and no text of its ans
     forbidden: [502, "connector_auth_failed", 403],
     missing: [502, "connector_not_found", 404],
     busy: [503, "connector_rate_limited", 429],
+    "busy until a date": [
+      503,
+      "connector_rate_limited",
+      (response) =>
+        void response
+          .writeHead(429, { date: "Wed, 01 Jan 2025 00:00:00 GMT", "retry-after": "Wed, 01 Jan 2025 00:00:07 GMT" })
+          .end(),
+    ],
     broken: [502, "connector_failed", 500],
     wrong: [502, "connector_failed", 400],
     moved: [502, "connector_failed", 302],
