@@ -282,6 +282,22 @@ test("the status of a run or a request is written in one room only", () => {
   expect(writers.filter((file) => !file.startsWith("src/service/runs/state/"))).toEqual([]);
 });
 
+/** What knows a role of the service: where it is asked what one may do, and what else needs one. */
+const ROLE_READERS = [
+  // The table.
+  "src/service/auth/permissions.ts",
+  // The last superadmin stays.
+  "src/service/auth/users.ts",
+];
+
+test("what a role may do is asked of one table", () => {
+  const readers = findWritten(
+    // `serve`, `api` and `worker` are roles of a process.
+    /\brole\b[^\n]*[!=]== (?!"(?:serve|api|worker)")|[!=]== "(super)?admin"|\brole"?,? (?:"=",|=) ["']|\.includes\((\w+\.)?role\)/,
+  ).filter((file) => /^src\/service\/(?!svc|protocol|calls)/.test(file));
+  expect(readers.toSorted()).toEqual(ROLE_READERS);
+});
+
 test("protocol, executors and the service's api import nothing that has an effect", () => {
   const forbidden = edges.filter(({ from, to }) => {
     const pure = PURE[roomOf(from)];

@@ -3,8 +3,9 @@ import { Agent, type CreateAgentBody, type UpdateAgentBody } from "../protocol/a
 import { ApiProblem, InputProblem } from "../protocol/problems.ts";
 import type { KnownActor } from "../auth/accounts.ts";
 import { writeAudit } from "../auth/audit.ts";
-import { requireRole, type Caller } from "../auth/caller.ts";
-import { assertSharedWithKnown, canManage, canRead, checkShareConfig, DEFAULT_SHARE } from "../auth/scopes.ts";
+import type { Caller } from "../auth/caller.ts";
+import { assertMayAny, may, PERMISSIONS } from "../auth/permissions.ts";
+import { assertSharedWithKnown, checkShareConfig, DEFAULT_SHARE } from "../auth/scopes.ts";
 import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { AgentTable } from "../storage/tables.ts";
@@ -23,7 +24,7 @@ export function createAgents(storage: Storage) {
   ): Promise<{ agents: Agent[]; total: number }> {
     // Visibility is a rule over a document: there are as many agents as people make, not as runs.
     const rows = await storage.db.selectFrom("agent").selectAll().orderBy("slug").execute();
-    const visible = rows.filter((row) => canRead(caller, row));
+    const visible = rows.filter((row) => may(caller, PERMISSIONS.useAgent, row));
     return { agents: visible.slice(page.skip, page.skip + page.limit).map(showAgent), total: visible.length };
   }
 
@@ -32,7 +33,7 @@ export function createAgents(storage: Storage) {
   }
 
   async function create(actor: KnownActor, body: CreateAgentBody): Promise<Agent> {
-    requireRole(actor.caller, "admin", "superadmin");
+    assertMayAny(actor.caller, PERMISSIONS.makeAgent);
     const { slug, name, executor, ...given } = body;
     const share_config = checkShareConfig(given.share_config ?? DEFAULT_SHARE);
     assertRunnable(executor, given.mode ?? "execute");
@@ -130,16 +131,16 @@ export async function findVisible(db: Queries | Transaction, caller: Caller, slu
 
 /** The same for a row that was looked for. @throws {ApiProblem} agent_not_found */
 export function assertVisible(caller: Caller, row: AgentRow | undefined, slug: string): AgentRow {
-  if (row === undefined || !canRead(caller, row))
+  if (row === undefined || !may(caller, PERMISSIONS.useAgent, row))
     throw new ApiProblem("agent_not_found", `there is no agent ${JSON.stringify(slug)}`);
   return row;
 }
 
 async function findManaged(trx: Transaction, caller: Caller, slug: string): Promise<AgentRow> {
   const row = await trx.selectFrom("agent").selectAll().where("slug", "=", slug).forUpdate().executeTakeFirst();
-  if (row === undefined || !canRead(caller, row))
+  if (row === undefined || !may(caller, PERMISSIONS.useAgent, row))
     throw new ApiProblem("agent_not_found", `there is no agent ${JSON.stringify(slug)}`);
-  if (!canManage(caller, row)) throw new ApiProblem("forbidden", "you do not manage this agent");
+  if (!may(caller, PERMISSIONS.manageAgent, row)) throw new ApiProblem("forbidden", "you do not manage this agent");
   return row;
 }
 
@@ -152,7 +153,7 @@ async function assertReadable(trx: Transaction, caller: Caller, kbIds: readonly 
     .where("id", "in", kbIds)
     .where("deleted_at", "is", null)
     .execute();
-  const readable = new Set(rows.filter((row) => canRead(caller, row)).map(({ id }) => id));
+  const readable = new Set(rows.filter((row) => may(caller, PERMISSIONS.readBase, row)).map(({ id }) => id));
   const missing = kbIds.find((id) => !readable.has(id));
   if (missing !== undefined)
     throw new ApiProblem("kb_not_found", `there is no knowledge base ${JSON.stringify(missing)}`);

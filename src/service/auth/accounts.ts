@@ -6,12 +6,13 @@ import { json } from "../storage/storable.ts";
 import type { Storage } from "../storage/storage.ts";
 import { sqlState, violatedConstraint, type Transaction } from "../storage/transaction.ts";
 import { writeAudit, type Actor } from "./audit.ts";
-import { managesUser, requireLogin, requireRole, type Caller } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import { forgetFailures } from "./lockout.ts";
 import { forgetAddresses } from "./login-addresses.ts";
 import { endLogins } from "./end-logins.ts";
 import { assertGoodPassword, type Passwords } from "./passwords.ts";
-import { assertAnotherSuperadmin, findUser, lockUser, requireManages, showUser } from "./users.ts";
+import { assertMayAny, may, mayAll, PERMISSIONS, whereMay } from "./permissions.ts";
+import { assertSuperadminStays, findUser, lockUser, showUser } from "./users.ts";
 
 /** A caller with the address it calls from. */
 export type KnownActor = Actor & { readonly caller: Caller };
@@ -33,29 +34,28 @@ export function createAccounts(options: AccountsOptions) {
     { caller }: KnownActor,
     page: { skip: number; limit: number },
   ): Promise<{ users: User[]; total: number }> {
-    requireRole(caller, "admin", "superadmin");
-    let query = storage.db.selectFrom("account").where("deleted_at", "is", null);
-    if (caller.role === "admin") {
-      query = query.where("role", "=", "user").where("department_id", "=", caller.departmentId ?? -1);
-    }
+    assertMayAny(caller, PERMISSIONS.listUsers);
+    const query = storage.db
+      .selectFrom("account")
+      .where("deleted_at", "is", null)
+      .where(whereMay(caller, PERMISSIONS.listUsers));
     const rows = await query.selectAll().orderBy("id").offset(page.skip).limit(page.limit).execute();
     const { total } = await query.select(sql<number>`count(*)::int`.as("total")).executeTakeFirstOrThrow();
     return { users: rows.map(showUser), total };
   }
 
   async function get({ caller }: KnownActor, id: number): Promise<User> {
-    if (id !== caller.userId) requireRole(caller, "admin", "superadmin");
+    if (id !== caller.userId) assertMayAny(caller, PERMISSIONS.listUsers);
     const row = await findUser(storage.db, id);
-    if (id !== caller.userId) requireManages(caller, row);
+    if (!may(caller, PERMISSIONS.readUser, row)) throw notManaged();
     return showUser(row);
   }
 
   async function create(actor: KnownActor, body: CreateUserBody): Promise<User> {
     const { caller } = actor;
-    requireRole(caller, "admin", "superadmin");
-    requireLogin(caller);
-    const department_id = body.department_id ?? (caller.role === "admin" ? caller.departmentId : null);
-    if (!managesUser(caller, { id: 0, role: body.role, department_id })) {
+    assertMayAny(caller, PERMISSIONS.makeUser);
+    const department_id = body.department_id ?? (mayAll(caller, PERMISSIONS.makeUser) ? null : caller.departmentId);
+    if (!may(caller, PERMISSIONS.makeUser, { id: 0, role: body.role, department_id })) {
       throw new ApiProblem("forbidden", "an admin makes users of role user in the own department");
     }
     assertGoodPassword(body.password, body.username);
@@ -88,10 +88,9 @@ export function createAccounts(options: AccountsOptions) {
 
   async function update(actor: KnownActor, id: number, body: UpdateUserBody): Promise<User> {
     const { caller } = actor;
-    requireRole(caller, "admin", "superadmin");
-    requireLogin(caller);
+    assertMayAny(caller, PERMISSIONS.changeUser);
     const before = await findUser(storage.db, id);
-    requireManages(caller, before);
+    if (!may(caller, PERMISSIONS.changeUser, before)) throw notManaged();
     if (body.password !== undefined) assertGoodPassword(body.password, before.username);
     const hash = body.password === undefined ? undefined : await passwords.hash(body.password);
     return storage.transaction(async (trx) => {
@@ -103,11 +102,11 @@ export function createAccounts(options: AccountsOptions) {
         department_id: body.department_id === undefined ? row.department_id : body.department_id,
       };
       // What it was and what it becomes: an admin neither takes over nor gives away.
-      requireManages(caller, row);
-      if (!managesUser(caller, after)) throw new ApiProblem("forbidden", "you would not manage the user any more");
+      if (!may(caller, PERMISSIONS.changeUser, row)) throw notManaged();
+      if (!may(caller, PERMISSIONS.changeUser, after))
+        throw new ApiProblem("forbidden", "you would not manage the user any more");
       const isEnabled = body.is_enabled ?? row.is_enabled;
-      const isLosing = row.role === "superadmin" && row.is_enabled && (after.role !== "superadmin" || !isEnabled);
-      if (isLosing) await assertAnotherSuperadmin(trx, id);
+      await assertSuperadminStays(trx, row, { role: after.role, is_enabled: isEnabled });
       // Tokens given out before end with the password they came from, and with the account.
       const endsTokens = hash !== undefined || (row.is_enabled && !isEnabled);
       if (endsTokens) await endLogins(trx, id);
@@ -146,12 +145,12 @@ export function createAccounts(options: AccountsOptions) {
   }
 
   async function remove(actor: KnownActor, id: number): Promise<void> {
-    requireRole(actor.caller, "admin", "superadmin");
+    assertMayAny(actor.caller, PERMISSIONS.deleteUser);
     await storage.transaction(async (trx) => {
       await lockName(trx, "superadmins");
       const row = await lockUser(trx, id);
-      requireManages(actor.caller, row);
-      if (row.role === "superadmin") await assertAnotherSuperadmin(trx, id);
+      if (!may(actor.caller, PERMISSIONS.deleteUser, row)) throw notManaged();
+      await assertSuperadminStays(trx, row);
       await trx
         .updateTable("account")
         .set({
@@ -169,6 +168,10 @@ export function createAccounts(options: AccountsOptions) {
   }
 
   return { list, get, create, update, remove };
+}
+
+function notManaged(): ApiProblem {
+  return new ApiProblem("forbidden", "you do not manage this user");
 }
 
 function explainConflict(error: unknown, username: string): unknown {

@@ -1,4 +1,3 @@
-import { ApiProblem } from "../protocol/problems.ts";
 import type { Role } from "../protocol/auth.ts";
 
 /** Who calls, as the rows are at this moment. A key's caller is its user: it grants nothing beyond. */
@@ -18,38 +17,4 @@ export function credentialOf(apiKeyId: number | null): Caller["credential"] {
 /** How a caller is named in the audit. */
 export function describeCredential({ credential }: Caller): string {
   return credential.type === "jwt" ? "jwt" : `api_key:${credential.id}`;
-}
-
-/** @throws {ApiProblem} role_required */
-export function requireRole(caller: Caller, ...roles: readonly Role[]): void {
-  if (!roles.includes(caller.role)) throw new ApiProblem("role_required", `this needs the role ${roles.join(" or ")}`);
-}
-
-/**
- * What outlives a key is given by a person who has logged in: users, other keys, logins of clients, webhooks. A key could
- * otherwise give itself what it has not, and go on after its end.
- *
- * @throws {ApiProblem} login_required
- */
-export function requireLogin({ credential }: Caller): void {
-  if (credential.type === "jwt") return;
-  throw new ApiProblem("login_required", "no API key may do this: log in, and send the token instead of a key");
-}
-
-/** A user as far as rules look at one. */
-export interface Managed {
-  readonly id: number;
-  readonly role: Role;
-  readonly department_id: number | null;
-}
-
-/** Whether a caller manages a user: superadmins all, admins the `user`s of their own department. */
-export function managesUser(caller: Caller, user: Managed): boolean {
-  if (caller.role === "superadmin") return true;
-  return (
-    caller.role === "admin" &&
-    user.role === "user" &&
-    user.department_id !== null &&
-    user.department_id === caller.departmentId
-  );
 }

@@ -7,9 +7,10 @@ import type { CliSessionTable } from "../storage/tables.ts";
 import { violatedConstraint, type Transaction } from "../storage/transaction.ts";
 import type { KnownActor } from "./accounts.ts";
 import { writeAudit } from "./audit.ts";
-import { requireLogin, type Caller } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import type { Keys } from "./keys.ts";
 import { countedInWindow, countInWindow } from "./lockout.ts";
+import { assertMayAny, PERMISSIONS } from "./permissions.ts";
 
 /** A login of a command-line client that a person approves in a browser. Source: RFC 8628, without its form encoding. */
 export type CliSessions = ReturnType<typeof createCliSessions>;
@@ -60,7 +61,7 @@ export function createCliSessions(storage: Storage, keys: Keys) {
   }
 
   async function decide(actor: KnownActor, userCode: string, state: "approved" | "denied"): Promise<CliSession> {
-    requireLogin(actor.caller);
+    assertMayAny(actor.caller, PERMISSIONS.decideLogin);
     const found = await find(actor.caller, userCode);
     return storage.transaction(async (trx) => {
       const row = await trx
@@ -148,6 +149,7 @@ export function createCliSessions(storage: Storage, keys: Keys) {
       username: user.username,
       role: user.role,
       departmentId: user.department_id,
+      // The login that approved: no key does.
       credential: { type: "jwt" },
     };
     const made = await keys.createIn(

@@ -6,9 +6,9 @@ import type { Database } from "../storage/tables.ts";
 import { sqlState, violatedConstraint } from "../storage/transaction.ts";
 import type { KnownActor } from "./accounts.ts";
 import { writeAudit } from "./audit.ts";
-import { requireRole } from "./caller.ts";
+import { assertMayAny, PERMISSIONS } from "./permissions.ts";
 
-/** Departments; superadmins alone change them. */
+/** Departments; only superadmins change them. */
 export type Departments = ReturnType<typeof createDepartments>;
 
 export function createDepartments(storage: Storage) {
@@ -21,7 +21,7 @@ export function createDepartments(storage: Storage) {
     },
 
     async create(actor: KnownActor, name: string): Promise<Department> {
-      requireRole(actor.caller, "superadmin");
+      assertMayAny(actor.caller, PERMISSIONS.changeDepartments);
       return storage.transaction(async (trx) => {
         try {
           const row = await trx.insertInto("department").values({ name }).returningAll().executeTakeFirstOrThrow();
@@ -38,7 +38,7 @@ export function createDepartments(storage: Storage) {
     },
 
     async update(actor: KnownActor, id: number, name: string): Promise<Department> {
-      requireRole(actor.caller, "superadmin");
+      assertMayAny(actor.caller, PERMISSIONS.changeDepartments);
       return storage.transaction(async (trx) => {
         try {
           const row = await trx
@@ -61,7 +61,7 @@ export function createDepartments(storage: Storage) {
     },
 
     async remove(actor: KnownActor, id: number): Promise<void> {
-      requireRole(actor.caller, "superadmin");
+      assertMayAny(actor.caller, PERMISSIONS.changeDepartments);
       await storage.transaction(async (trx) => {
         try {
           const row = await trx.deleteFrom("department").where("id", "=", id).returning("id").executeTakeFirst();

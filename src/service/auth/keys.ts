@@ -10,8 +10,9 @@ import type { ApiKeyTable } from "../storage/tables.ts";
 import type { Transaction } from "../storage/transaction.ts";
 import type { KnownActor } from "./accounts.ts";
 import { writeAudit } from "./audit.ts";
-import { managesUser, requireLogin, type Caller } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import { keyIntentHash, keyIntentHashOfVersion1, sha256, type KeyDerivation } from "./derive.ts";
+import { assertMayAny, may, PERMISSIONS, whereMay } from "./permissions.ts";
 import { lockUser, missingUser } from "./users.ts";
 
 /** What a key is to be. */
@@ -41,10 +42,10 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
     actor: KnownActor,
     intent: KeyIntent,
   ): Promise<{ api_key: ApiKey; secret: string }> {
-    requireLogin(actor.caller);
+    assertMayAny(actor.caller, PERMISSIONS.makeKey);
     const user = await lockUser(trx, intent.userId);
     // Law: not yours is not there.
-    if (user.id !== actor.caller.userId && !managesUser(actor.caller, user)) throw missingUser(user.id);
+    if (!may(actor.caller, PERMISSIONS.makeKey, user)) throw missingUser(user.id);
     await lockName(trx, "api_key", intent.userId, intent.requestId);
     const known = await trx
       .selectFrom("api_key")
@@ -94,17 +95,8 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
       .selectFrom("api_key")
       .innerJoin("account", "account.id", "api_key.user_id")
       .where("api_key.revoked_at", "is", null)
-      .where("account.deleted_at", "is", null);
-    if (caller.role !== "superadmin") {
-      visible = visible.where((where) => {
-        const own = where("api_key.user_id", "=", caller.userId);
-        if (caller.role !== "admin" || caller.departmentId === null) return own;
-        return where.or([
-          own,
-          where.and([where("account.role", "=", "user"), where("account.department_id", "=", caller.departmentId)]),
-        ]);
-      });
-    }
+      .where("account.deleted_at", "is", null)
+      .where(whereMay(caller, PERMISSIONS.readKey));
     if (query.user_id !== undefined) visible = visible.where("api_key.user_id", "=", query.user_id);
     const rows = await visible
       .selectAll("api_key")
@@ -118,17 +110,17 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
 
   async function get(caller: Caller, id: number): Promise<ApiKey> {
     return storage.transaction(async (trx) => {
-      const row = await findManaged(trx, caller, id);
+      const row = await findKey(trx, caller, PERMISSIONS.readKey, id);
       if (row.revoked_at !== null) throw missing(id);
       return showKey(row);
     });
   }
 
   async function update(actor: KnownActor, id: number, body: UpdateKeyBody): Promise<ApiKey> {
-    requireLogin(actor.caller);
+    assertMayAny(actor.caller, PERMISSIONS.changeKey);
     assertInFuture(body.expires_at ?? null);
     return storage.transaction(async (trx) => {
-      const row = await findManaged(trx, actor.caller, id);
+      const row = await findKey(trx, actor.caller, PERMISSIONS.changeKey, id);
       if (row.revoked_at !== null) throw missing(id);
       const changed = await trx
         .updateTable("api_key")
@@ -151,7 +143,7 @@ export function createKeys(storage: Storage, derivation: KeyDerivation) {
 
   async function revoke(actor: KnownActor, id: number): Promise<void> {
     await storage.transaction(async (trx) => {
-      const row = await findManaged(trx, actor.caller, id);
+      const row = await findKey(trx, actor.caller, PERMISSIONS.revokeKey, id);
       if (row.revoked_at !== null) return;
       await trx
         .updateTable("api_key")
@@ -193,17 +185,21 @@ function repeat(derivation: KeyDerivation, known: KeyRow, intent: KeyIntent): st
 type KeyRow = Selectable<ApiKeyTable>;
 
 /** Locked, so that two changes at once do not undo each other. @throws {ApiProblem} key_not_found */
-async function findManaged(trx: Transaction, caller: Caller, id: number): Promise<KeyRow> {
+async function findKey(
+  trx: Transaction,
+  caller: Caller,
+  permission: (typeof PERMISSIONS)["readKey" | "changeKey" | "revokeKey"],
+  id: number,
+): Promise<KeyRow> {
   const row = await trx.selectFrom("api_key").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
   if (row === undefined) throw missing(id);
-  if (row.user_id === caller.userId) return row;
   const user = await trx
     .selectFrom("account")
     .select(["id", "role", "department_id"])
     .where("id", "=", row.user_id)
     .executeTakeFirstOrThrow();
   // Law: not yours is not there.
-  if (!managesUser(caller, user)) throw missing(id);
+  if (!may(caller, permission, user)) throw missing(id);
   return row;
 }
 

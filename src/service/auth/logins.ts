@@ -6,12 +6,12 @@ import type { Storage } from "../storage/storage.ts";
 import type { KnownActor } from "./accounts.ts";
 import { writeAudit, type Actor } from "./audit.ts";
 import { sha256 } from "./derive.ts";
-import { requireLogin } from "./caller.ts";
 import { endLogins } from "./end-logins.ts";
 import type { Lockout } from "./lockout.ts";
 import type { Tokens } from "./jwt.ts";
 import { forgetAddresses, rememberAddress } from "./login-addresses.ts";
 import { assertGoodPassword, type Passwords } from "./passwords.ts";
+import { assertMayAny, PERMISSIONS } from "./permissions.ts";
 import { findUser, lockUser, showUser, type AccountRow } from "./users.ts";
 
 export interface IssuedToken {
@@ -157,7 +157,7 @@ export function createLogins({ storage, passwords, tokens, lockout, initToken }:
 
   /** @throws {ApiProblem} login_required: a key is no login, and ends none */
   async function logOut(actor: KnownActor): Promise<void> {
-    requireLogin(actor.caller);
+    assertMayAny(actor.caller, PERMISSIONS.logOut);
     await storage.transaction(async (trx) => {
       await endLogins(trx, actor.caller.userId);
       await writeAudit(trx, actor, { action: "logout", subject: `user:${actor.caller.userId}` });

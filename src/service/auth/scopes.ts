@@ -3,12 +3,6 @@ import { InputProblem } from "../protocol/problems.ts";
 import type { Transaction } from "../storage/transaction.ts";
 import type { Caller } from "./caller.ts";
 
-/** Something shared: who made it, and the stored share config. */
-export interface Shared {
-  readonly created_by: number | null;
-  readonly share_config: unknown;
-}
-
 /** At creation, when none is given: every user reads, only the creator and superadmins manage. */
 export const DEFAULT_SHARE: ShareConfig = {
   version: 2,
@@ -69,27 +63,8 @@ function refuseMissing(
   if (missing !== undefined) refuse(name, `there is no ${kind} ${missing}`);
 }
 
-/** Whether a caller may see and use it. */
-export function canRead(caller: Caller, shared: Shared): boolean {
-  return isOwn(caller, shared) || matches(caller, readConfig(shared)?.read_scope);
-}
-
-/** Whether a caller may change it; a `user` who has not made it never may. */
-export function canManage(caller: Caller, shared: Shared): boolean {
-  if (isOwn(caller, shared)) return true;
-  return caller.role === "admin" && matches(caller, readConfig(shared)?.manage_scope ?? undefined);
-}
-
-function isOwn(caller: Caller, { created_by }: Shared): boolean {
-  return caller.role === "superadmin" || (created_by !== null && created_by === caller.userId);
-}
-
-/** Reading is tolerant: a scope that cannot be read grants no user anything. */
-function readConfig({ share_config }: Shared): ShareConfig | undefined {
-  return ShareConfig.safeParse(share_config).data;
-}
-
-function matches(caller: Caller, scope: Scope | undefined): boolean {
+/** Whether a scope names the caller. */
+export function isInScope(caller: Caller, scope: Scope | undefined): boolean {
   switch (scope?.access_level) {
     case undefined:
       return false;

@@ -4,7 +4,6 @@ import type { User } from "../protocol/auth.ts";
 import { ApiProblem } from "../protocol/problems.ts";
 import type { AccountTable } from "../storage/tables.ts";
 import type { Queries, Transaction } from "../storage/transaction.ts";
-import { managesUser, type Caller } from "./caller.ts";
 
 export type AccountRow = Selectable<AccountTable>;
 
@@ -51,15 +50,24 @@ export function missingUser(id: number): ApiProblem {
   return new ApiProblem("user_not_found", `there is no user ${id}`);
 }
 
-/** @throws {ApiProblem} forbidden */
-export function requireManages(caller: Caller, user: AccountRow): void {
-  if (!managesUser(caller, user)) throw new ApiProblem("forbidden", "you do not manage this user");
-}
-
-/** @throws {ApiProblem} last_superadmin unless another enabled one remains; the caller holds the name "superadmins" */
-export async function assertAnotherSuperadmin(trx: Transaction, id: number): Promise<void> {
+/**
+ * Refuses a change that leaves no enabled superadmin; the caller holds the name "superadmins".
+ *
+ * @param after - what the user becomes; absent where the user is deleted
+ * @throws {ApiProblem} last_superadmin
+ */
+export async function assertSuperadminStays(
+  trx: Transaction,
+  before: Pick<AccountRow, "id" | "role" | "is_enabled">,
+  after?: Pick<AccountRow, "role" | "is_enabled">,
+): Promise<void> {
+  if (!isActiveSuperadmin(before) || (after !== undefined && isActiveSuperadmin(after))) return;
   const { rows } = await sql<{ others: number }>`
     select count(*)::int as others from account
-    where role = 'superadmin' and is_enabled and deleted_at is null and id <> ${id}`.execute(trx);
+    where role = 'superadmin' and is_enabled and deleted_at is null and id <> ${before.id}`.execute(trx);
   if ((rows[0]?.others ?? 0) === 0) throw new ApiProblem("last_superadmin", "the last superadmin must stay");
+}
+
+function isActiveSuperadmin({ role, is_enabled }: Pick<AccountRow, "role" | "is_enabled">): boolean {
+  return role === "superadmin" && is_enabled;
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Role } from "../protocol/auth.ts";
-import { requireRole } from "../auth/caller.ts";
+import { assertMayAny, type Permission } from "../auth/permissions.ts";
 import type { BaseRow, Need } from "../knowledge/state/access.ts";
 import type { Knowledge } from "../knowledge/knowledge.ts";
 import { isStorable } from "../storage/storable.ts";
@@ -34,9 +33,9 @@ export function baseGate(knowledge: Knowledge, need: Need, operation?: string) {
   };
 }
 
-/** Decides by role alone, before the body is looked at. */
-export function roleGate(...roles: readonly Role[]) {
-  return async (request: FastifyRequest): Promise<void> => requireRole(callerOf(request), ...roles);
+/** Refuses who may do it to nothing, before the body is looked at. */
+export function permissionGate(permission: Permission<unknown>) {
+  return async (request: FastifyRequest): Promise<void> => assertMayAny(callerOf(request), permission);
 }
 
 /** What the gate of this route found. */

@@ -12,8 +12,9 @@ import {
 import type { KnownActor } from "../auth/accounts.ts";
 import { anotherNumber } from "../auth/another-number.ts";
 import { writeAudit } from "../auth/audit.ts";
-import { requireLogin, type Caller } from "../auth/caller.ts";
+import type { Caller } from "../auth/caller.ts";
 import { webhookSecret } from "../auth/derive.ts";
+import { assertMayAny, PERMISSIONS } from "../auth/permissions.ts";
 import { OutboundRefused } from "../outbound/errors.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { lockName } from "../storage/advisory-lock.ts";
@@ -60,7 +61,7 @@ export function createWebhooks({ storage, outbound, keySecret, most }: WebhooksO
     /** @throws {ApiProblem} url_refused, webhook_limit */
     async create(actor: KnownActor, { url, events }: CreateWebhookBody): Promise<WebhookAnswer> {
       const { userId } = actor.caller;
-      requireLogin(actor.caller);
+      assertMayAny(actor.caller, PERMISSIONS.changeWebhook);
       assertAcceptable(outbound, url);
       const row = await storage.transaction(async (trx) => {
         await lockName(trx, `webhooks:${userId}`);
@@ -83,7 +84,7 @@ export function createWebhooks({ storage, outbound, keySecret, most }: WebhooksO
 
     /** Enabling resets the count of failures. @throws {ApiProblem} */
     async update(actor: KnownActor, id: string, body: UpdateWebhookBody): Promise<WebhookAnswer> {
-      requireLogin(actor.caller);
+      assertMayAny(actor.caller, PERMISSIONS.changeWebhook);
       const { url, events, is_enabled: isEnabled, rotate_secret: isRotating = false } = body;
       if (url !== undefined) assertAcceptable(outbound, url);
       const row = await storage.transaction(async (trx) => {

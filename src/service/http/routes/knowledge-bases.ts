@@ -9,9 +9,10 @@ import {
   KnowledgeBaseUpdated,
   UpdateKnowledgeBaseBody,
 } from "../../protocol/knowledge-bases.ts";
+import { PERMISSIONS } from "../../auth/permissions.ts";
 import type { Knowledge } from "../../knowledge/knowledge.ts";
 import { actorOf, callerOf } from "../callers.ts";
-import { baseGate, baseOf, roleGate } from "../knowledge-gate.ts";
+import { baseGate, baseOf, permissionGate } from "../knowledge-gate.ts";
 import { refusals } from "../refusals.ts";
 
 const tags = ["knowledge-bases"];
@@ -46,7 +47,7 @@ export const knowledgeBaseRoutes: FastifyPluginAsyncZod<{ knowledge: Knowledge }
   };
   app.post(
     "/api/knowledge/databases",
-    { schema: create, onRequest: roleGate("admin", "superadmin") },
+    { schema: create, onRequest: permissionGate(PERMISSIONS.makeBase) },
     async (request) => ({ database: await bases.create(actorOf(request), request.body) }),
   );
 

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { KnowledgeEngines } from "../../knowledge/knowledge.ts";
 import type { Caller } from "../../auth/caller.ts";
+import { mayAll, PERMISSIONS } from "../../auth/permissions.ts";
 import { refusals } from "../refusals.ts";
 
 /** A part the service needs, and whether it works. */
@@ -97,9 +98,10 @@ export const systemRoutes: FastifyPluginAsyncZod<SystemOptions> = async (app, op
     const checks = await look();
     const isReady = checks.every(({ ok }) => ok);
     // Only where it makes a difference: a probe costs no look at a credential.
-    const isOperator =
-      checks.some(({ detail }) => detail !== undefined) &&
-      (await recognise?.(headers.authorization))?.role === "superadmin";
+    const caller = checks.some(({ detail }) => detail !== undefined)
+      ? await recognise?.(headers.authorization)
+      : undefined;
+    const isOperator = caller !== undefined && mayAll(caller, PERMISSIONS.readFaults);
     return reply.code(isReady ? 200 : 503).send({
       ready: isReady,
       checks: checks.map(({ detail, ...check }) =>

@@ -3,6 +3,7 @@ import { Success } from "../../protocol/common.ts";
 import { TaskAnswer, TaskList, TaskListQuery, TaskPath } from "../../protocol/tasks.ts";
 import { writeAudit } from "../../auth/audit.ts";
 import type { Caller } from "../../auth/caller.ts";
+import { mayAll, PERMISSIONS } from "../../auth/permissions.ts";
 import type { Knowledge } from "../../knowledge/knowledge.ts";
 import type { TaskReader, Tasks } from "../../tasks/tasks.ts";
 import { actorOf, callerOf } from "../callers.ts";
@@ -16,8 +17,8 @@ export const taskRoutes: FastifyPluginAsyncZod<{ tasks: Tasks; knowledge: Knowle
   { tasks, knowledge },
 ) => {
   async function readerOf(caller: Caller): Promise<TaskReader> {
-    const { userId, role } = caller;
-    if (role === "superadmin") return { userId, seesAll: true, knowledgeBaseIds: [] };
+    const { userId } = caller;
+    if (mayAll(caller, PERMISSIONS.manageTasks)) return { userId, seesAll: true, knowledgeBaseIds: [] };
     return { userId, seesAll: false, knowledgeBaseIds: await knowledge.managedIds(caller) };
   }
 

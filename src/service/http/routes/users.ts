@@ -16,7 +16,7 @@ import {
 import { Success } from "../../protocol/common.ts";
 import { listAudit } from "../../auth/audit.ts";
 import type { Auth } from "../../auth/auth.ts";
-import { requireRole } from "../../auth/caller.ts";
+import { assertMayAny, PERMISSIONS } from "../../auth/permissions.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { actorOf, callerOf } from "../callers.ts";
 import { refusals } from "../refusals.ts";
@@ -147,7 +147,7 @@ export const userRoutes: FastifyPluginAsyncZod<{ auth: Auth; storage: Storage }>
     response: { 200: AuditList, ...refusals("role_required") },
   };
   app.get("/api/audit", { schema: audit }, async (request) => {
-    requireRole(callerOf(request), "superadmin");
+    assertMayAny(callerOf(request), PERMISSIONS.readAudit);
     return { entries: await listAudit(storage.db, request.query) };
   });
 };

@@ -8,8 +8,9 @@ import type {
 import { ApiProblem, InputProblem } from "../../protocol/problems.ts";
 import type { KnownActor } from "../../auth/accounts.ts";
 import { writeAudit } from "../../auth/audit.ts";
-import { requireRole, type Caller } from "../../auth/caller.ts";
-import { assertSharedWithKnown, canManage, checkShareConfig, DEFAULT_SHARE } from "../../auth/scopes.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { assertMayAny, may, PERMISSIONS } from "../../auth/permissions.ts";
+import { assertSharedWithKnown, checkShareConfig, DEFAULT_SHARE } from "../../auth/scopes.ts";
 import { json } from "../../storage/storable.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { violatedConstraint, type Transaction } from "../../storage/transaction.ts";
@@ -55,7 +56,7 @@ export function createBases(options: BasesOptions) {
       .orderBy("name")
       .orderBy("id")
       .execute();
-    const managed = rows.filter((row) => canManage(caller, row));
+    const managed = rows.filter((row) => may(caller, PERMISSIONS.manageBase, row));
     const shown = managed.slice(page.skip, page.skip + page.limit);
     const counts = await countFiles(
       storage.db,
@@ -68,7 +69,7 @@ export function createBases(options: BasesOptions) {
   }
 
   async function create(actor: KnownActor, body: CreateKnowledgeBaseBody): Promise<KnowledgeBase> {
-    requireRole(actor.caller, "admin", "superadmin");
+    assertMayAny(actor.caller, PERMISSIONS.makeBase);
     const share = checkShareConfig(body.share_config ?? DEFAULT_SHARE);
     const model = resolveModel(options, body.embedding_model_spec ?? null);
     checkConnector(options, body.kb_type, body.connector ?? {});

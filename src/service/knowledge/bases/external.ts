@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { ExternalFiles, ExternalFilesQuery, ExternalList } from "../../protocol/knowledge-queries.ts";
 import type { Caller } from "../../auth/caller.ts";
-import { canManage, canRead } from "../../auth/scopes.ts";
+import { may, PERMISSIONS } from "../../auth/permissions.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { BaseRow } from "../state/access.ts";
 import { containsText } from "../../storage/contains-text.ts";
@@ -15,7 +15,9 @@ export async function listReadable(
   let query = db.selectFrom("knowledge_base").selectAll().where("deleted_at", "is", null);
   if (part !== undefined) query = query.where(containsText(sql.ref("name"), part));
   // Permission is a rule over a document: there are as many knowledge bases as people make, not as files.
-  const rows = (await query.orderBy("name").orderBy("id").execute()).filter((row) => canRead(caller, row));
+  const rows = (await query.orderBy("name").orderBy("id").execute()).filter((row) =>
+    may(caller, PERMISSIONS.readBase, row),
+  );
   const shown = rows.slice(skip, skip + limit);
   const counts = new Map<string, number>();
   if (shown.length > 0) {
@@ -38,7 +40,7 @@ export async function listReadable(
       description: row.description,
       kb_type: row.kb_type,
       supports_documents: row.kb_type === "local",
-      can_manage: canManage(caller, row),
+      can_manage: may(caller, PERMISSIONS.manageBase, row),
       file_count: counts.get(row.id) ?? 0,
     })),
     total: rows.length,

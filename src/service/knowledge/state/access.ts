@@ -1,17 +1,16 @@
 import type { Selectable } from "kysely";
 import { ApiProblem } from "../../protocol/problems.ts";
-import { requireRole, type Caller } from "../../auth/caller.ts";
-import { canManage, canRead } from "../../auth/scopes.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { assertMayAny, may, PERMISSIONS } from "../../auth/permissions.ts";
 import type { KnowledgeBaseTable } from "../../storage/knowledge-tables.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 
 export type BaseRow = Selectable<KnowledgeBaseTable>;
 
-/**
- * What an operation needs of its caller. `upload` is managing by an admin or superadmin.
- * Source: the specification's table of access by role.
- */
-export type Need = "read" | "manage" | "upload";
+const NEEDS = { read: PERMISSIONS.readBase, manage: PERMISSIONS.manageBase, upload: PERMISSIONS.addToBase };
+
+/** What an operation needs of its caller. */
+export type Need = keyof typeof NEEDS;
 
 /**
  * Finds a knowledge base for a caller, before anything of the request's body is looked at.
@@ -26,10 +25,12 @@ export async function openBase(
   { need, operation }: { need: Need; operation?: string | undefined },
 ): Promise<BaseRow> {
   const base = await findBase(db, kbId);
-  if (base === undefined || !canRead(caller, base)) throw notFound(kbId);
-  if (need !== "read" && !canManage(caller, base))
-    throw new ApiProblem("manage_required", "you may read this knowledge base, and not manage it");
-  if (need === "upload") requireRole(caller, "admin", "superadmin");
+  if (base === undefined || !may(caller, PERMISSIONS.readBase, base)) throw notFound(kbId);
+  if (need !== "read") {
+    if (!may(caller, PERMISSIONS.manageBase, base)) throw notManaged();
+    assertMayAny(caller, NEEDS[need]);
+    if (!may(caller, NEEDS[need], base)) throw notManaged();
+  }
   if (operation !== undefined && base.kb_type !== "local") {
     throw new ApiProblem(
       "retrieval_only",
@@ -56,6 +57,10 @@ export async function holdBase(trx: Transaction, kbId: string): Promise<BaseRow>
   return base;
 }
 
+function notManaged(): ApiProblem {
+  return new ApiProblem("manage_required", "you may read this knowledge base, and not manage it");
+}
+
 /** A knowledge base that may not be read is not there. */
 export function notFound(kbId: string): ApiProblem {
   return new ApiProblem("kb_not_found", `there is no knowledge base ${JSON.stringify(kbId)}`);
@@ -63,11 +68,12 @@ export function notFound(kbId: string): ApiProblem {
 
 /** The ids of all knowledge bases that a caller manages. */
 export async function listManagedIds(db: Queries, caller: Caller): Promise<string[]> {
-  // A caller of the role `user` manages what they have made, whatever the scopes are.
-  let query = db.selectFrom("knowledge_base").select(["id", "created_by", "share_config"]);
-  if (caller.role === "user") query = query.where("created_by", "=", caller.userId);
-  const rows = await query.where("deleted_at", "is", null).execute();
-  return rows.flatMap((row) => (canManage(caller, row) ? [row.id] : []));
+  const rows = await db
+    .selectFrom("knowledge_base")
+    .select(["id", "created_by", "share_config"])
+    .where("deleted_at", "is", null)
+    .execute();
+  return rows.flatMap((row) => (may(caller, PERMISSIONS.manageBase, row) ? [row.id] : []));
 }
 
 /** A knowledge base, for any caller; undefined once it was deleted. */

@@ -3,7 +3,8 @@ import type { FileStatus } from "../../protocol/knowledge-files.ts";
 import { Chunking, RetrieveOptions, type KnowledgeBase, type KnowledgeCounts } from "../../protocol/knowledge-bases.ts";
 import { ShareConfig } from "../../protocol/auth.ts";
 import type { Caller } from "../../auth/caller.ts";
-import { canManage, DEFAULT_SHARE } from "../../auth/scopes.ts";
+import { may, PERMISSIONS } from "../../auth/permissions.ts";
+import { DEFAULT_SHARE } from "../../auth/scopes.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 import type { BaseRow } from "./access.ts";
 
@@ -86,7 +87,7 @@ export function showBase(
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
     revision: row.revision,
-    can_manage: canManage(caller, row),
+    can_manage: may(caller, PERMISSIONS.manageBase, row),
     counts,
     index: indexOf(row, engines),
   };

@@ -1,7 +1,8 @@
 import { sql, type RawBuilder } from "kysely";
 import { Quota } from "../../protocol/common.ts";
 import type { UsageItem, UsageQuery, UsageReport } from "../../protocol/usage.ts";
-import { managesUser, type Caller } from "../../auth/caller.ts";
+import type { Caller } from "../../auth/caller.ts";
+import { may, PERMISSIONS, whereMay } from "../../auth/permissions.ts";
 import { findUser, missingUser } from "../../auth/users.ts";
 import type { Storage } from "../../storage/storage.ts";
 
@@ -26,11 +27,14 @@ const GROUPS: Readonly<Record<UsageQuery["group"], { columns: RawBuilder<unknown
 export async function reportUsage(storage: Storage, caller: Caller, query: UsageQuery): Promise<UsageReport> {
   const subject = await findUser(storage.db, query.user_id ?? caller.userId);
   // Law: not yours is not there.
-  if (subject.id !== caller.userId && !managesUser(caller, subject)) throw missingUser(subject.id);
-  const userIds = query.group === "user" && query.user_id === undefined ? await managed(storage, caller) : [subject.id];
+  if (!may(caller, PERMISSIONS.readUsage, subject)) throw missingUser(subject.id);
+  const ofUsers =
+    query.group === "user" && query.user_id === undefined
+      ? sql`(select id from account where ${whereMay(caller, PERMISSIONS.readUsage)})`
+      : sql`(${subject.id})`;
   const until = query.to === undefined ? sql`(now() at time zone 'UTC')::date` : sql`${query.to}::date`;
   const since = query.from === undefined ? sql`${until} - ${DAYS - 1}::int` : sql`${query.from}::date`;
-  const where = sql`where usage_day.user_id in (${sql.join(userIds)}) and day between ${since} and ${until}`;
+  const where = sql`where usage_day.user_id in ${ofUsers} and day between ${since} and ${until}`;
   const sums = sql`coalesce(sum(runs), 0)::int as runs, coalesce(sum(failed_runs), 0)::int as failed_runs,
     coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(cached_input_tokens), 0)::bigint as cached_input_tokens,
     coalesce(sum(output_tokens), 0)::bigint as output_tokens, coalesce(sum(reasoning_tokens), 0)::bigint as reasoning_tokens,
@@ -45,9 +49,4 @@ export async function reportUsage(storage: Storage, caller: Caller, query: Usage
   const [total] = totals.rows;
   if (total === undefined) throw new Error("a sum without groups is always one row");
   return { items: items.rows, totals: total, quota: Quota.parse(subject.quota) };
-}
-
-async function managed(storage: Storage, caller: Caller): Promise<number[]> {
-  const users = await storage.db.selectFrom("account").select(["id", "role", "department_id"]).execute();
-  return users.filter((user) => user.id === caller.userId || managesUser(caller, user)).map(({ id }) => id);
 }

@@ -6,7 +6,7 @@ import { Permissions } from "../../../turnd/protocol/index.ts";
 import { ApiProblem } from "../../protocol/problems.ts";
 import type { Payload } from "../../protocol/events.ts";
 import { credentialOf, type Caller } from "../../auth/caller.ts";
-import { canRead } from "../../auth/scopes.ts";
+import { may, PERMISSIONS } from "../../auth/permissions.ts";
 import { json } from "../../storage/storable.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Transaction } from "../../storage/transaction.ts";
@@ -171,7 +171,7 @@ async function findAgent(
     departmentId: user_department_id,
     credential: credentialOf(request.api_key_id),
   };
-  if (!agent.is_enabled || !canRead(caller, agent)) {
+  if (!agent.is_enabled || !may(caller, PERMISSIONS.useAgent, agent)) {
     throw new ApiProblem("agent_not_found", `the agent ${agent.slug} is disabled, or no longer shared with you`);
   }
   return agent;
