@@ -69,8 +69,9 @@ function commandOf(input: unknown): string | undefined {
   const { command } = input;
   if (Array.isArray(command)) return command.join(" ");
   if (typeof command !== "string") return undefined;
-  // The shell that a CLI puts around each command says nothing about it.
-  return /^\/bin\/(?:ba|z)?sh -l?c (["']?)([^]*)\1$/.exec(command)?.[2] ?? command;
+  // Without the shell around it, wherever that lies. A command that is quoted in parts stays as it is.
+  const [, single, double, bare] = /^\S*\/\w*sh -l?c (?:'([^']*)'|"([^"\\]*)"|([^'"\s]+))$/.exec(command) ?? [];
+  return single ?? double ?? bare ?? command;
 }
 
 /** The beginning of a long text, cut between lines where it has some, and what is missing. */
