@@ -1,10 +1,7 @@
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
-import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
-import { builtinsAsNeeded } from "./bundle-builtins.ts";
-import { partsOf, toAscii, toPart, type NamedPart } from "./bundle-parts.ts";
-
+import { build, type BuildOptions, type Plugin } from "esbuild";
 const ROOT = dirname(import.meta.dirname);
 
 /** As deep as src/turnd/main.ts, so that it finds `sandbox/` by the same way up. */
@@ -21,22 +18,23 @@ export const STARTED_HERE: Readonly<Record<string, Program>> = {
   start: { main: "scripts/start/main.ts", loads: "scripts/start/start.ts" },
 };
 
-/** What it loads, beside it: only what is needed is read and compiled. */
-const PARTS = "parts";
-/** V8's compiled code; src/turnd/loading/compiled-code.ts says when it is used. */
+/** Node's cache of compiled code; src/turnd/loading/prepare.ts says when it is used. */
 const CACHE = "cache";
 /** The SDK that sends spans is loaded where spans are sent, so that it costs nothing elsewhere. */
-const TRACING = "otlp-tracing.cjs";
-/** A file system may count its times in steps of two seconds. */
-const SAME_BUILD_MS = 2_000;
-
+const TRACING_SOURCE = "src/turnd/daemon/tracing/otlp-tracing.ts";
 const OPTIONS = {
   absWorkingDir: ROOT,
   bundle: true,
   write: false,
   platform: "node",
   target: "node22",
-  format: "esm",
+  // Of a script Node's cache has what ran too, of a module only what is compiled before it runs.
+  format: "cjs",
+  supported: { "dynamic-import": false },
+  define: { "import.meta.url": "bundleUrl", "import.meta.dirname": "__dirname" },
+  banner: { js: `const bundleUrl = require("node:url").pathToFileURL(__filename).href;` },
+  // ASCII takes half the memory.
+  charset: "ascii",
   // Names stay whole: a stack in a log is to be read.
   minifySyntax: true,
   minifyWhitespace: true,
@@ -44,7 +42,7 @@ const OPTIONS = {
   logLevel: "warning",
   // Its other form, for CommonJS, asks for its own parts in a way that cannot be bundled.
   alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
-  external: ["@xterm/*"],
+  external: ["@xterm/*", "@fastify/swagger-ui/package.json"],
 } satisfies BuildOptions;
 
 /**
@@ -58,96 +56,71 @@ const OPTIONS = {
 export async function bundleTurnd(target: string, others: Readonly<Record<string, Program>> = {}): Promise<string[]> {
   const startedAt = new Date();
   const directory = join(target, dirname(BUNDLE));
-  const builtBefore = await stat(join(target, BUNDLE)).catch(() => undefined);
   const programs = { main: TURND, ...others };
-  const tracing = await build({
+  const loaded = await build({
     ...OPTIONS,
-    entryPoints: ["src/turnd/daemon/tracing/otlp-tracing.ts"],
-    outfile: TRACING,
-  });
-  const parts = await build({
-    ...OPTIONS,
-    entryPoints: Object.values(programs).map(({ loads }) => loads),
-    outdir: PARTS,
+    entryPoints: [TRACING_SOURCE, ...Object.values(programs).map(({ loads }) => loads)],
+    entryNames: "[name]",
+    outdir: ".",
     outExtension: { ".js": ".cjs" },
-    entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
-    splitting: true,
     metafile: true,
     // Not swagger-ui: only its files are shipped, its code is bundled.
-    plugins: [
-      filesBesidePackage("@fastify/swagger-ui"),
-      tracingBeside(),
-      builtinsAsNeeded(),
-      englishOnly(),
-      withoutUnused(),
-    ],
+    plugins: [filesBesidePackage("@fastify/swagger-ui"), tracingBeside(), englishOnly(), withoutUnused()],
   });
   const mains = await build({
     ...OPTIONS,
+    format: "esm",
+    define: {},
+    // Node's cache is not asked for what a module imports of scripts.
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
     entryPoints: Object.fromEntries(Object.entries(programs).map(([name, { main }]) => [name, main])),
     outdir: ".",
     outExtension: { ".js": ".mjs" },
     metafile: true,
-    plugins: [partsOf(ROOT, namedIn(parts.metafile)), builtinsAsNeeded()],
+    plugins: [programBeside()],
   });
-  const code = [...tracing.outputFiles, ...parts.outputFiles].map(async ({ path, text }) => ({
-    path: join(directory, PARTS, basename(path)),
-    text: toAscii(await toPart(text)),
-  }));
-  await putFiles([
-    ...(await Promise.all(code)),
-    // Last: others may run turnd meanwhile.
-    ...mains.outputFiles.map(({ path, text }) => ({ path: join(directory, basename(path)), text })).toReversed(),
-  ]);
+  // Mains last: others may run turnd meanwhile.
+  await putFiles(directory, [...loaded.outputFiles, ...mains.outputFiles.toReversed()]);
   // What is edited while it is bundled is newer than the bundle.
   await utimes(join(target, BUNDLE), startedAt, startedAt);
   await emptyCache(directory);
-  if (builtBefore !== undefined) await removeParts(join(directory, PARTS), builtBefore.mtimeMs - SAME_BUILD_MS);
-  return [parts, mains].flatMap(({ metafile }) => Object.keys(metafile.inputs));
-}
-
-/** The parts that are loaded by name, by the absolute paths of their sources. */
-function namedIn({ outputs }: Metafile): Map<string, NamedPart> {
-  return new Map(
-    Object.entries(outputs).flatMap(([file, { entryPoint, exports }]) =>
-      entryPoint === undefined ? [] : [[join(ROOT, entryPoint), { file: join(PARTS, basename(file)), exports }]],
-    ),
-  );
+  return [loaded, mains].flatMap(({ metafile }) => Object.keys(metafile.inputs));
 }
 
 /** Each in one step, in their order. */
-async function putFiles(files: readonly { readonly path: string; readonly text: string }[]): Promise<void> {
+async function putFiles(
+  directory: string,
+  files: readonly { readonly path: string; readonly text: string }[],
+): Promise<void> {
+  // Whatever the umask: compiled code is taken only from where no other user can write.
+  await mkdir(directory, { recursive: true, mode: 0o755 });
   for (const { path, text } of files) {
-    const unfinished = join(dirname(path), `${process.pid}.unfinished`);
-    // Whatever the umask: code is taken only from where no other user can write.
-    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    const unfinished = join(directory, `${process.pid}.unfinished`);
     await writeFile(unfinished, text);
-    await rename(unfinished, path);
+    await rename(unfinished, join(directory, basename(path)));
   }
 }
 
 /** A turnd that runs may put code into it, and another build may do the same, at this moment. */
 async function emptyCache(directory: string): Promise<void> {
   const [cache, old] = [join(directory, CACHE), join(directory, `${CACHE}.${process.pid}`)];
-  await rename(cache, old).catch(acceptMissing);
-  await mkdir(cache, { recursive: true, mode: 0o755 });
+  await rename(cache, old).catch((error: unknown) => {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  });
+  await mkdir(cache, { recursive: true, mode: 0o700 });
   await rm(old, { recursive: true, force: true });
 }
 
-/** Those of the last build stay, for a turnd that runs and has not loaded all of them. */
-async function removeParts(directory: string, beforeMs: number): Promise<void> {
-  for (const name of await readdir(directory)) {
-    const path = join(directory, name);
-    // Another build may have removed it.
-    const found = await stat(path).catch(acceptMissing);
-    if (found !== undefined && found.mtimeMs < beforeMs) await rm(path, { force: true });
-  }
-}
-
-function acceptMissing(error: unknown): undefined {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-  throw error;
+/** Leaves the program in its own file, beside the main file that loads it. */
+function programBeside(): Plugin {
+  return {
+    name: "program-beside",
+    setup(building) {
+      building.onResolve({ filter: /^\.\/[\w-]+\.ts$/ }, ({ path, kind }) =>
+        kind === "dynamic-import" ? { path: path.replace(/\.ts$/, ".cjs"), external: true } : undefined,
+      );
+    },
+  };
 }
 
 /** Leaves the SDK that sends spans in its own file. */
@@ -155,7 +128,9 @@ function tracingBeside(): Plugin {
   return {
     name: "tracing-beside",
     setup(building) {
-      building.onResolve({ filter: /\/otlp-tracing\.ts$/ }, () => ({ path: `./${TRACING}`, external: true }));
+      building.onResolve({ filter: /\/otlp-tracing\.ts$/ }, ({ kind }) =>
+        kind === "entry-point" ? undefined : { path: "./otlp-tracing.cjs", external: true },
+      );
     },
   };
 }

@@ -21,8 +21,6 @@ export const TURND = {
     "src/scripted-model",
     "src/turnd/client",
     "scripts/start",
-    "scripts/bundle-builtins.ts",
-    "scripts/bundle-parts.ts",
     "scripts/bundle-turnd.ts",
     "scripts/cli-user.ts",
     "scripts/clis.ts",

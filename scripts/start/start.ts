@@ -36,8 +36,8 @@ export async function start(options: ProgramOptions): Promise<void> {
   const { runProgram } = await import("../../src/turnd/program.ts");
   await runProgram({
     ...options,
-    onListening(onNotKept, url) {
-      options.onListening?.(onNotKept, url);
+    onListening(url) {
+      options.onListening?.(url);
       console.error(`turnd: open ${url}/ in a browser`);
     },
   });

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { keepCertificatesChecked } from "../kit/command-line/checked-certificates.ts";
 import { runTurnd } from "./turnd.ts";
-import type { Prepared } from "./loading/prepare.ts";
+import type { Host } from "./commands/host.ts";
 
-export interface ProgramOptions extends Prepared {
+export interface ProgramOptions extends Pick<Host, "onListening" | "onWork" | "whyNoCompiledCode"> {
   /** Holds `sandbox/`. */
   readonly root: string;
 }

@@ -113,7 +113,7 @@ test("every file that the bundle is made of makes it old", async () => {
   const inputs = (await bundleTurnd(target, STARTED_HERE)).filter((path) => /^(src|scripts)\//.test(path));
   expect(inputs.length).toBeGreaterThan(300);
   inputs.push(...scriptsOf("scripts/bundle-turnd.ts"));
-  expect(inputs).toContain("scripts/bundle-parts.ts");
+  expect(inputs).toContain("scripts/bundle-turnd.ts");
   const isListed = (path: string): boolean =>
     TURND.sources.some((source) => path === source || path.startsWith(`${source}/`));
   expect(inputs.filter((path) => !isListed(path))).toEqual([]);
@@ -127,7 +127,7 @@ test("a turnd that keeps code and another build disturb no build", async () => {
   const keep = `const fs = require("node:fs"), directory = ${JSON.stringify(join(cache, "node"))};
     for (;;) try {
       fs.mkdirSync(directory, { recursive: true });
-      fs.writeFileSync(directory + "/part.cjs", "");
+      fs.writeFileSync(directory + "/code", "");
     } catch (error) {
       if (error.code !== "ENOENT") throw error;
     }`;
@@ -140,7 +140,12 @@ test("a turnd that keeps code and another build disturb no build", async () => {
     await bundleTurnd(${JSON.stringify(target)});`;
   const build = () => execa(process.execPath, ["--input-type=module", "--eval", program]);
   await Promise.all([build(), build()]);
-  expect(readdirSync(join(target, "dist/turnd")).toSorted()).toEqual(["cache", "main.mjs", "parts"]);
+  expect(readdirSync(join(target, "dist/turnd")).toSorted()).toEqual([
+    "cache",
+    "main.mjs",
+    "otlp-tracing.cjs",
+    "program.cjs",
+  ]);
 });
 
 /** A script and what it imports, in the repository: what makes the bundle. */

@@ -22,9 +22,8 @@ export interface Host {
    * Called when turnd listens; absent: nothing waits for it.
    *
    * @param url - where `/v1` and the page are
-   * @param onNotKept - told why compiled code could not be kept; the next start compiles it again, and nothing else differs
    */
-  readonly onListening?: (onNotKept: (error: unknown) => void, url: string) => void;
+  readonly onListening?: (url: string) => void;
   /** Called once there is more to do than to start and to answer probes, and maybe again; absent: nothing waits for it. */
   readonly onWork?: () => void;
   /** Why code is compiled anew and not taken from the disk; absent where it is taken, or that was not tried. */

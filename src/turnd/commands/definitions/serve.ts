@@ -64,7 +64,7 @@ async function serve(host: Host, isScripted: boolean): Promise<never> {
   });
   // A stop before the start is done: the next start resumes everything.
   if (daemon === undefined) host.exit(0);
-  host.onListening?.((error) => logger.debug({ err: error }, "compiled code is not kept"), daemon.url);
+  host.onListening?.(daemon.url);
   const signal = await stopped;
   logger.info({ signal }, "stopping");
   let exitCode: ExitCode = 1;
