@@ -91,8 +91,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "real",
-          // CLIs that take 300 MB each: more at once only makes every one of them slower (measured with three).
-          maxWorkers: 2,
+          // Beside the image's tests, which wait for containers more than they work.
           sequence: { groupOrder: 1 },
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: ["test/harness/provide-turnd.ts", "test/harness/provide-clis.ts"],
@@ -108,9 +107,8 @@ export default defineConfig({
           include: ["test/image/**/*.test.ts"],
           globalSetup: ["test/harness/provide-image.ts"],
           setupFiles: ["test/harness/await-image.ts"],
-          maxWorkers: 2,
-          // After all others: the image is built beside them.
-          sequence: { groupOrder: 2 },
+          // The image is built beside what is in no group.
+          sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

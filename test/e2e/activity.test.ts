@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { runCommand } from "../turnd/commands/client/commands.ts";
-import { PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { LIGHT_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { temporaryDirectory, userDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 const LIMIT = { timeout: 180_000 };
 
-describe.each(PINNED_CLIS)("$executor $version", ({ executor, version }) => {
+describe.each(LIGHT_CLIS)("$executor $version", ({ executor, version }) => {
   const stage = shareStage({ executor, version });
 
   test("a turn whose tool sleeps shows the command that it waits for", LIMIT, async () => {

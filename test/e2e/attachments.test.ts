@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { CLI_B, PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { CLI_B, LIGHT_CLIS, shareStage } from "../harness/real-daemon.ts";
 
 const PIXEL =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-describe.each(PINNED_CLIS)("$executor $version", (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
 
   test("an image reaches the provider", async () => {

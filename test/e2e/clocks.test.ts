@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { processesNaming } from "../harness/processes.ts";
-import { binaryOf, PINNED_CLIS, shareStage, type RealCli } from "../harness/real-daemon.ts";
+import { binaryOf, LIGHT_CLIS, shareStage, type RealCli } from "../harness/real-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
@@ -31,7 +31,7 @@ function stayingCli({ version }: RealCli, onDone: (cleanUp: () => void) => void)
   return path;
 }
 
-describe.each(PINNED_CLIS)("$executor $version", (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 
@@ -65,7 +65,7 @@ describe.each(PINNED_CLIS)("$executor $version", (cli) => {
   });
 });
 
-describe.each(PINNED_CLIS)("$executor $version that does not exit", (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version that does not exit", (cli) => {
   const name = cli.executor === "cli-a" ? "CLI_A_BIN" : "CLI_B_BIN";
   const cleanUps: (() => void)[] = [];
   afterAll(() => cleanUps.forEach((cleanUp) => cleanUp()));

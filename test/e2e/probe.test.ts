@@ -6,7 +6,7 @@ import type { Finding } from "../../src/turnd/daemon/probe/probe.ts";
 import { scenariosOf } from "../../src/turnd/daemon/probe/scenarios.ts";
 import { processesNaming } from "../harness/processes.ts";
 import { CLI_A, CLI_B, realEnv, type RealCli } from "../harness/real-daemon.ts";
-import { REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
+import { CLI_USER, REPOSITORY, temporaryDirectory } from "../harness/temporary.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { PROBE as A } from "../../src/turnd/daemon/executors/cli-a/probe-plan.ts";
 import { PROBE as B } from "../../src/turnd/daemon/executors/cli-b/probe-plan.ts";
@@ -27,7 +27,7 @@ async function probe(cli: RealCli, args: readonly string[], extra: Record<string
     env: {
       ...realEnv(cli, "http://127.0.0.1:9"),
       TURND_STATE_DIR: state,
-      TURND_RUN_AS: process.getuid?.() === 0 ? "1000:1000" : "self",
+      TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000",
       ...extra,
     },
     extendEnv: false,
@@ -107,7 +107,9 @@ test(
   async () => {
     const directory = temporaryDirectory(onTestFinished);
     const state = join(directory, "state");
-    const env = { ...realEnv(CLI_B, "http://127.0.0.1:9"), TURND_STATE_DIR: state, TURND_PORT: "0" };
+    // Where nothing names the user, a start by itself makes one on this machine.
+    const runAs = { TURND_RUN_AS: CLI_USER.isSelf ? "self" : "1000:1000" };
+    const env = { ...realEnv(CLI_B, "http://127.0.0.1:9"), ...runAs, TURND_STATE_DIR: state, TURND_PORT: "0" };
     const places = { TURND_HOME: join(directory, "home"), TURND_WORKSPACE: join(directory, "workspace") };
     for (const path of Object.values(places)) mkdirSync(path, { mode: 0o777 });
     const start = (...args: readonly string[]) =>

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startDaemon } from "../harness/daemon.ts";
-import { REAL_CLIS, realEnv, shareStage } from "../harness/real-daemon.ts";
+import { LIGHT_CLIS, realEnv, shareStage } from "../harness/real-daemon.ts";
 import { temporaryDirectory } from "../harness/temporary.ts";
 
-describe.each(REAL_CLIS)("$executor $version", (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 

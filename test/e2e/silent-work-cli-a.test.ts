@@ -1,6 +1,6 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { afterAll, describe, expect, inject, test } from "vitest";
+import { afterAll, describe, inject, test } from "vitest";
 import { currentTurn } from "../../src/scripted-model/conversation.ts";
 import { say, type Scenario } from "../../src/scripted-model/reply.ts";
 import { CLIS_A, realEnv, shareStage } from "../harness/real-daemon.ts";
@@ -56,12 +56,12 @@ describe.each(CLIS_A)("cli-a $version", (cli) => {
   });
   const { executor } = cli;
 
-  test("a subagent that only thinks is no silence", async () => {
+  test.concurrent("a subagent that only thinks is no silence", async ({ expect }) => {
     const result = await stage().turnd.run({ executor, input: "@@delegate@@", idle_timeout_ms: IDLE_MS });
     expect(result).toMatchObject({ status: "completed", output: "Done.", counts: { tools: 1 } });
   });
 
-  test("a search that is silent for longer than the idle timeout goes on", async () => {
+  test.concurrent("a search that is silent for longer than the idle timeout goes on", async ({ expect }) => {
     const result = await stage().turnd.run({ executor, input: "@@search@@", idle_timeout_ms: IDLE_MS });
     expect(result).toMatchObject({ status: "completed", output: "Done.", counts: { tools: 1 } });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { REAL_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { LIGHT_CLIS, shareStage } from "../harness/real-daemon.ts";
 
 /** Numbered lines of so many bytes, so that a gap shows. */
 function numberedLines(bytes: number): string {
@@ -7,7 +7,7 @@ function numberedLines(bytes: number): string {
   return lines.join("").slice(0, bytes - 1);
 }
 
-describe.each(REAL_CLIS)("$executor $version", (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 

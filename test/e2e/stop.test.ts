@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { processesNaming } from "../harness/processes.ts";
-import { PINNED_CLIS, shareStage } from "../harness/real-daemon.ts";
+import { LIGHT_CLIS, shareStage } from "../harness/real-daemon.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
 /** More than 300 seconds, and a number of this test only: found again in the arguments of processes. */
 const SECONDS = 300_000 + (process.pid % 100_000);
 
-describe.each(PINNED_CLIS)("$executor $version", (cli) => {
+describe.each(LIGHT_CLIS)("$executor $version", (cli) => {
   const stage = shareStage(cli);
   const { executor } = cli;
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { execa } from "execa";
@@ -20,5 +20,10 @@ export default async function provide(project: TestProject): Promise<() => void>
   await execa(process.execPath, [bundler, basename(directory)], { cwd: dirname(directory) });
   symlinkSync(join(REPOSITORY, "sandbox"), join(directory, "sandbox"));
   project.provide("turnd", join(directory, "dist/turnd/main.mjs"));
-  return () => rmSync(directory, { recursive: true, force: true });
+  const accounts = readFileSync("/etc/passwd", "utf8");
+  return () => {
+    rmSync(directory, { recursive: true, force: true });
+    const now = readFileSync("/etc/passwd", "utf8");
+    if (now !== accounts) throw new Error(`the tests changed the accounts of this machine: ${now}`);
+  };
 }

@@ -7,7 +7,6 @@ const PROGRAMS = "/opt/programs";
 const TARGET = "/srv/target";
 /** Variations of one attack: the one waits for its moment, the other never pauses. */
 const ATTACKS = ["swap-while-removed", "flip-while-removed"];
-const ROUNDS = 3;
 /** For a machine that others load. */
 const LIMIT_MS = 300_000;
 
@@ -31,27 +30,24 @@ describeImage("a tool that puts links in the way of a session's removal", { time
     await root(
       `rm -rf ${TARGET}; mkdir -m 700 ${TARGET}; mkdir ${TARGET}/deep; touch ${TARGET}/one ${TARGET}/deep/two`,
     );
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const session = `${name}-${round}`;
-      await sandbox().run({ executor: "cli-b", session_id: session, input: "hello" });
-      const own = `/workspace/${name}-${round}`;
-      const home = `/var/lib/turnd/sessions/${session}/home`;
-      const attack = await sandbox().admit({
-        executor: "cli-b",
-        input: `shell mkdir ${own}; perl ${PROGRAMS}/${name} ${home} ${TARGET} ${own}/own > ${own}/said 2>&1\nafter`,
-      });
-      await root(`until grep -q ready ${own}/said; do sleep 0.2; done`);
-      expect((await sandbox().request("DELETE", `/v1/sessions/${session}`)).status).toBe(204);
-      for await (const { event } of sandbox().follow(attack.turn_id)) if (event === "turn.ended") break;
-      const said = await root(`cat ${own}/said`);
-      // The attack came as far as it can: it saw the removal, and put its links in or found the directory gone.
-      expect(said.output).toMatch(/^ready\n(swapped \d+|too late|flipped [1-9].*)\n$/);
-      expect((await root(`find ${TARGET} | sort`)).output.split("\n").filter(Boolean)).toEqual([
-        TARGET,
-        `${TARGET}/deep`,
-        `${TARGET}/deep/two`,
-        `${TARGET}/one`,
-      ]);
-    }
+    await sandbox().run({ executor: "cli-b", session_id: name, input: "hello" });
+    const own = `/workspace/${name}`;
+    const home = `/var/lib/turnd/sessions/${name}/home`;
+    const attack = await sandbox().admit({
+      executor: "cli-b",
+      input: `shell mkdir ${own}; perl ${PROGRAMS}/${name} ${home} ${TARGET} ${own}/own > ${own}/said 2>&1\nafter`,
+    });
+    await root(`until grep -q ready ${own}/said; do sleep 0.2; done`);
+    expect((await sandbox().request("DELETE", `/v1/sessions/${name}`)).status).toBe(204);
+    for await (const { event } of sandbox().follow(attack.turn_id)) if (event === "turn.ended") break;
+    const said = await root(`cat ${own}/said`);
+    // The attack came as far as it can: it saw the removal, and put its links in or found the directory gone.
+    expect(said.output).toMatch(/^ready\n(swapped \d+|too late|flipped [1-9].*)\n$/);
+    expect((await root(`find ${TARGET} | sort`)).output.split("\n").filter(Boolean)).toEqual([
+      TARGET,
+      `${TARGET}/deep`,
+      `${TARGET}/deep/two`,
+      `${TARGET}/one`,
+    ]);
   });
 });

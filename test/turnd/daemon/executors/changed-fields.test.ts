@@ -37,6 +37,9 @@ describe.each(EXECUTORS)("$id", ({ id }) => {
   const executor = findExecutor(id);
   if (executor === undefined) throw new Error(`no executor ${id}`);
   const recordings = listRecordings(join(REPOSITORY, "fixtures"), id);
+  /** Where each change was made to all records of a kind: once for each version, status and place. */
+  const made = new Set<string>();
+  const isFirst = (key: string): boolean => made.size < made.add(key).size;
 
   test.each(recordings)(
     "$name keeps its status whatever fields a later version renames, drops, adds or gives another type",
@@ -48,19 +51,23 @@ describe.each(EXECUTORS)("$id", ({ id }) => {
       const errors = new Set(places.flatMap(({ kind, line }) => (kind === "error" ? [lines[line]?.number] : [])));
       const before = conclude(executor, recording, lines);
       expect(before.status).toBe(recording.expected.status);
-      const hold = (made: Change): void => {
-        const after = conclude(executor, recording, change(lines, made));
-        const what = JSON.stringify(made);
+      const hold = (later: Change): void => {
+        const after = conclude(executor, recording, change(lines, later));
+        const what = JSON.stringify(later);
         // Whatever is taken away, nothing becomes a success; and a success stays one while its proof stands.
-        if (before.status !== "completed" || !takesProof(executor, made)) {
+        if (before.status !== "completed" || !takesProof(executor, later)) {
           expect(after.status, `${what}: ${after.said}`).toBe(before.status);
         }
         const isLost = (line: number): boolean => line < after.haltedAt && !after.shown.has(line) && !errors.has(line);
         const lost = [...before.shown].filter(isLost);
         expect(lost, `${what}: lines without an event`).toEqual([]);
       };
+      const { turn, expected } = recording;
       const kinds = new Map(places.map((place) => [`${place.source} ${place.kind} ${place.path}`, place]));
-      for (const place of kinds.values()) for (const op of OPERATIONS) hold({ ...place, op, everywhere: true });
+      for (const [kind, place] of kinds) {
+        if (!isFirst(`${turn.cli_version} ${expected.status} ${expected.code} ${kind}`)) continue;
+        for (const op of OPERATIONS) hold({ ...place, op, everywhere: true });
+      }
       const single = fc.tuple(fc.constantFrom(...places), fc.constantFrom(...OPERATIONS));
       fc.assert(
         fc.property(single, ([place, op]) => hold({ ...place, op, everywhere: false })),

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type {
   Ending,
@@ -50,6 +50,27 @@ export function listRecordings(root: string, executor: string): Recording[] {
       };
     }),
   );
+}
+
+/**
+ * The first of all that one version ends alike, with the same files and fields: for what carries recordings, and does not
+ * read what a provider or a tool has said in them.
+ */
+export function oneOfEachEnd(recordings: readonly Recording[]): Recording[] {
+  const ends = Map.groupBy(recordings, ({ directory, turn, exit, expected: { status, code } }) => {
+    const printed = ["stdout.jsonl", "stderr.log"].map((file) => statSync(join(directory, file)).size > 0);
+    return JSON.stringify([
+      turn.executor,
+      turn.cli_version,
+      Object.keys(turn),
+      turn.ended_by,
+      exit,
+      status,
+      code,
+      printed,
+    ]);
+  });
+  return [...ends.values()].flatMap(([first]) => first ?? []);
 }
 
 /** Lines of a file, split on newline bytes alone; a missing final newline makes no difference. */

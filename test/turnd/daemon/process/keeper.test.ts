@@ -149,7 +149,7 @@ async function keepWithoutExit() {
 }
 
 test("a command that is ended at once, even before it was let go, is written down as such", async () => {
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < 5; round += 1) {
     const { directory, started } = await keep(["/bin/sleep", "300"]);
     process.kill(started.pid, "SIGKILL");
     expect(await waitForExit(directory, started, FOREVER)).toEqual({ code: null, signal: "SIGKILL" });
