@@ -1,5 +1,5 @@
 import { execa } from "execa";
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { z } from "zod";
 import type { TreeCopy } from "./tree-copy.ts";
@@ -23,39 +23,14 @@ export interface TestRun {
   readonly failed: readonly string[];
 }
 
-/** Runs tests, each a file or `file > part of a title`, one after the other, in a copy of the tree. */
-export async function runTests(copy: TreeCopy, tests: readonly string[]): Promise<TestRun> {
-  const wanted = tests.map((test) => {
-    const [file = "", title] = test.split(" > ");
-    return { file, title };
-  });
-  const whole = new Set(wanted.filter(({ title }) => title === undefined).map(({ file }) => file));
-  const titled = wanted.filter(({ file }) => !whole.has(file));
-  const runs = [
-    await runFiles(copy, [...whole], undefined),
-    await runFiles(
-      copy,
-      [...new Set(titled.map(({ file }) => file))],
-      titled.map(({ title = "" }) => title),
-    ),
-  ];
-  return {
-    passed: runs.reduce((sum, run) => sum + run.passed, 0),
-    failed: runs.flatMap((run) => run.failed),
-  };
-}
-
-async function runFiles(
-  { tree, temporary }: TreeCopy,
-  files: readonly string[],
-  titles: readonly string[] | undefined,
-): Promise<TestRun> {
-  if (files.length === 0) return { passed: 0, failed: [] };
+/** Runs tests in a copy of the tree, one after the other. @param wanted - a file, or `file > part of a title` */
+export async function runTests({ tree, temporary, tidy }: TreeCopy, wanted: string): Promise<TestRun> {
+  const [file = "", title] = wanted.split(" > ");
   const report = join(temporary, "report.json");
-  const only = titles === undefined ? [] : ["-t", titles.map((title) => escape(title)).join("|")];
+  const only = title === undefined ? [] : ["-t", escape(title)];
   const { all } = await execa(
     join(tree, "node_modules/.bin/vitest"),
-    ["run", "--maxWorkers=1", "--reporter=json", `--outputFile=${report}`, ...only, ...files],
+    ["run", "--maxWorkers=1", "--bail=1", "--reporter=json", `--outputFile=${report}`, ...only, file],
     { cwd: tree, env: { TMPDIR: temporary }, reject: false, all: true, timeout: LIMIT_MS },
   );
   let results;
@@ -64,13 +39,13 @@ async function runFiles(
   } catch (cause) {
     throw new Error(`the tests left no report: ${all}`, { cause });
   }
-  rmSync(report);
+  tidy();
   const ran = results.flatMap(({ name, assertionResults }) =>
-    assertionResults.map(({ fullName, status }) => ({ status, title: `${relative(tree, name)} > ${fullName}` })),
+    assertionResults.map(({ fullName, status }) => ({ status, test: `${relative(tree, name)} > ${fullName}` })),
   );
   return {
     passed: ran.filter(({ status }) => status === "passed").length,
-    failed: ran.filter(({ status }) => status === "failed").map(({ title }) => title),
+    failed: ran.filter(({ status }) => status === "failed").map((one) => one.test),
   };
 }
 

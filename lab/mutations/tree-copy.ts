@@ -22,10 +22,15 @@ export interface TreeCopy {
   readonly tree: string;
   /** Where programs that run in the copy keep temporary files. */
   readonly temporary: string;
-  /** Puts a fault into the copy. Throws if its text does not stand there exactly once. */
-  apply(mutation: Mutation): void;
-  /** Makes the file as it was, ends processes that the tests left, removes their temporary files. */
-  restore(mutation: Mutation): void;
+  /**
+   * Puts a fault into the copy.
+   *
+   * @returns makes the file as it was
+   * @throws if its text does not stand there exactly once
+   */
+  apply(mutation: Mutation): () => void;
+  /** Ends processes that tests left, and removes their temporary files. */
+  tidy(): void;
   remove(): void;
 }
 
@@ -49,16 +54,17 @@ export function copyTree(repository: string): TreeCopy {
     tree,
     temporary,
     apply({ file, find, replace }) {
-      const text = readFileSync(join(tree, file), "utf8");
+      const path = join(tree, file);
+      const text = readFileSync(path, "utf8");
       const times = text.split(find).length - 1;
       if (times !== 1) throw new Error(`stands ${times} times in ${file}: ${find}`);
       writeFileSync(
-        join(tree, file),
+        path,
         text.replace(find, () => replace),
       );
+      return () => writeFileSync(path, text);
     },
-    restore({ file }) {
-      copyFileSync(join(repository, file), join(tree, file));
+    tidy() {
       endProcesses(root);
       rmSync(temporary, { recursive: true, force: true });
       mkdirSync(temporary);

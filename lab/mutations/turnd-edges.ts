@@ -85,12 +85,12 @@ export const EDGE_MUTATIONS: readonly Mutation[] = [
   },
   {
     id: "retry-date-ignored",
-    room: "turnd/client",
-    file: "src/turnd/client/retry-after.ts",
+    room: "kit/retry",
+    file: "src/kit/retry/retry-after.ts",
     find: "const waitMs = at - (Number.isNaN(sentAt) ? Date.now() : sentAt);",
     replace: "const waitMs = at - Date.now();",
     says: "two clocks that differ have a client wait for hours",
-    caughtBy: ["test/turnd/client/calls.test.ts"],
+    caughtBy: ["test/kit/retry/retry.test.ts"],
   },
   {
     id: "terminal-steered",
