@@ -13,20 +13,33 @@ export interface Answer {
   readonly also: readonly FailureCode[];
 }
 
-/** A row of a table of answers: name, status, body, code, CLI B's code where it differs, other codes that are defensible. */
-export type Row = readonly [
-  name: string,
-  status: number,
-  body: unknown,
-  code: FailureCode,
-  cliB?: FailureCode,
-  also?: readonly FailureCode[],
-];
+/**
+ * Makes rows of what all means one code.
+ *
+ * @returns a function that makes the rows of one status: bodies by name, of which a string is OpenAI's error with that
+ * sentence and nothing else
+ */
+export const refusals =
+  (code: FailureCode) =>
+  (
+    status: number,
+    bodies: Readonly<Record<string, unknown>>,
+    { cliB = code, also = [] }: Partial<Pick<Answer, "cliB" | "also">> = {},
+  ): Answer[] =>
+    Object.entries(bodies).map(([name, given]) => {
+      const body = given instanceof AsIs ? given.text : typeof given === "string" ? error(given) : given;
+      return { name, status, body, code, cliB, also };
+    });
 
-/** Reads a table of answers. */
-export function toAnswers(rows: readonly Row[]): Answer[] {
-  return rows.map(([name, status, body, code, cliB = code, also = []]) => ({ name, status, body, code, cliB, also }));
+class AsIs {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
 }
+
+/** A body that is no JSON: a page, plain words, nothing. */
+export const asIs = (text: string): AsIs => new AsIs(text);
 
 /** The body as it goes over the wire. */
 export function toText({ body }: Pick<Answer, "body">): string {
@@ -37,3 +50,17 @@ export function toText({ body }: Pick<Answer, "body">): string {
 export function error(message: string, code: string | number | null = null, type = "invalid_request_error"): unknown {
   return { error: { message, type, param: null, code } };
 }
+
+export const anthropic = (type: string, message: string): unknown => ({ type: "error", error: { type, message } });
+
+export const google = (code: number, status: string, message: string, details?: unknown[]): unknown => ({
+  error: { code, message, status, ...(details === undefined ? {} : { details }) },
+});
+
+/** @param raw - what the maker behind it has answered */
+export const openRouter = (code: number | string, message: string, raw?: string): unknown => ({
+  error: { message, code, ...(raw === undefined ? {} : { metadata: { raw, provider_name: "Maker" } }) },
+});
+
+/** Azure, Volcengine and GitHub write it so. */
+export const coded = (code: string | number | null, message: string): unknown => ({ error: { code, message } });
