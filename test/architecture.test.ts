@@ -84,6 +84,8 @@ function daemonRooms(): Record<string, readonly string[]> {
     "turnd/daemon/tracing": [protocol, ...daemon("event-log", "turns", "settings")],
     // Starts the daemon, stops it, and wires the rooms it is made of.
     "turnd/daemon/serve": [
+      // The address at which it listens.
+      "kit/http",
       protocol,
       ...JOINED,
       ...daemon("turns", "terminal", "files", "http", "tracing", "settings", "version"),
@@ -122,7 +124,14 @@ function serviceRooms(): Record<string, readonly string[]> {
     ...Object.fromEntries(rooms),
     "service/settings": ["service/protocol"],
     "service/version": [],
-    service: ["kit/command-line", "service/settings", "service/version", "turnd/client", ...rows.slice(1).flat()],
+    service: [
+      "kit/http",
+      "kit/command-line",
+      "service/settings",
+      "service/version",
+      "turnd/client",
+      ...rows.slice(1).flat(),
+    ],
     "service/svc": ["kit/command-line", "kit/retry", "service/protocol"],
   };
 }

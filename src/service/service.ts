@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
 import { makeAdministrator } from "./serve/administrator.ts";
 import { createToolServers } from "./agent-tools/agent-tools.ts";
@@ -22,6 +21,7 @@ import { holdDataDirectory, type Lock } from "./storage/lock.ts";
 import { openStorage } from "./storage/storage.ts";
 import { createTaskControls } from "./tasks/task-controls.ts";
 import { startApi, startWorkerHttp, type HttpWiring } from "./serve/start-api.ts";
+import { describeAddress } from "../kit/http/address.ts";
 import { describeIgnoredSwitch } from "../kit/command-line/checked-certificates.ts";
 import { describeUnknownSettings } from "./settings/unknown.ts";
 import { startWorkers } from "./serve/start-workers.ts";
@@ -222,10 +222,4 @@ async function inOrder(logger: Logger, steps: readonly (() => Promise<unknown>)[
     });
   }
   if (faults.length > 0) throw new AggregateError(faults, "the service did not stop properly");
-}
-
-function describeAddress({ server }: FastifyInstance): string {
-  const bound = server.address();
-  if (bound === null || typeof bound === "string") throw new Error("the server listens on no port");
-  return `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
 }

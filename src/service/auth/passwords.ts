@@ -23,8 +23,7 @@ export function createPasswords(): Passwords {
   let dummy: Promise<string> | undefined;
 
   async function add<T>(work: () => Promise<T>): Promise<T> {
-    if (queue.size >= MOST_WAITING)
-      throw new ApiProblem("rate_limited", "too many password checks wait already", {}, 5);
+    if (queue.size >= MOST_WAITING) throw new ApiProblem("rate_limited", "too many password checks wait already");
     return queue.add(work);
   }
   async function check(stored: string | null | undefined, password: string): Promise<boolean> {

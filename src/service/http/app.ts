@@ -61,8 +61,6 @@ export interface AppOptions extends BareAppOptions, GuardOptions, SystemOptions,
   readonly isShuttingDown: () => boolean;
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
 /** Makes the HTTP app. The caller lets it listen, and closes it. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const app = createBareApp(options);
@@ -128,7 +126,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 function shuttingDown(): ApiProblem {
-  return new ApiProblem("shutting_down", "the service is shutting down; try again", {}, RETRY_AFTER_SECONDS);
+  return new ApiProblem("shutting_down", "the service is shutting down; try again");
 }
 
 /** Where callers reach the service. */

@@ -4,7 +4,6 @@ import { readFastifyRefusal } from "../../kit/http/fastify-refusals.ts";
 import { ApiProblem, PROBLEM_STATUS, ValidationProblem } from "../protocol/problems.ts";
 import { isDatabaseAway, sqlState } from "../storage/transaction.ts";
 
-const RETRY_AFTER_SECONDS = 5;
 const DISK_FULL = "53100";
 const METHODS: readonly HTTPMethods[] = ["GET", "POST", "PUT", "DELETE"];
 
@@ -49,8 +48,7 @@ function toProblem(error: unknown, request: FastifyRequest): ApiProblem | Valida
   if (error instanceof ApiProblem || error instanceof ValidationProblem) return error;
   // Before the database is asked about: a client's connection breaks with the same codes as the database's.
   if (hasBrokenOff(request)) return new ApiProblem("invalid_json", "the body broke off");
-  if (isDatabaseAway(error))
-    return new ApiProblem("not_ready", "the database is away; try again", {}, RETRY_AFTER_SECONDS);
+  if (isDatabaseAway(error)) return new ApiProblem("not_ready", "the database is away; try again");
   if (sqlState(error) === DISK_FULL) return new ApiProblem("storage_full", "the database's disk is full");
   if (isDiskFull(error)) return new ApiProblem("storage_full", "the service's disk is full");
   const refusal = readFastifyRefusal(error, bodyLimitOf(request).bytes);

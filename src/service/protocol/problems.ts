@@ -121,6 +121,27 @@ export const PROBLEM_STATUS = {
 
 export type ProblemCode = keyof typeof PROBLEM_STATUS;
 
+/** Whether a code is of the list. */
+export function isProblemCode(code: string): code is ProblemCode {
+  return Object.hasOwn(PROBLEM_STATUS, code);
+}
+
+/** Seconds after which a busy thread may take a request; a rejected submission asks for it too, with its 200. */
+export const BUSY_SECONDS = 5;
+
+/** Seconds after which what was refused may be tried again: the one table of `Retry-After`, where nothing else is known. */
+const RETRY_AFTER_SECONDS: Readonly<Partial<Record<ProblemCode, number>>> = {
+  thread_busy: BUSY_SECONDS,
+  rate_limited: 5,
+  queue_full: 5,
+  too_many_streams: 5,
+  too_many_uploads: 5,
+  too_many_searches: 5,
+  shutting_down: 5,
+  not_ready: 5,
+  connector_rate_limited: 10,
+};
+
 /** What a problem carries besides its code and message. */
 export type ProblemExtras = Readonly<Record<string, unknown>>;
 
@@ -136,7 +157,7 @@ export class ApiProblem extends Error {
     this.name = "ApiProblem";
     this.code = code;
     this.extras = extras;
-    this.retryAfterSeconds = retryAfterSeconds;
+    this.retryAfterSeconds = retryAfterSeconds ?? RETRY_AFTER_SECONDS[code];
   }
 }
 

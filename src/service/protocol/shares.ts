@@ -21,13 +21,11 @@ export interface SharesOptions {
   readonly what: string;
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
 export function createShares({ most, mostOfOne, code, what }: SharesOptions): Shares {
   const byUser = new Map<number, number>();
   let all = 0;
   const refuse = (count: number, whose: string): ApiProblem =>
-    new ApiProblem(code, `${what}${whose} under way already: ${count}`, {}, RETRY_AFTER_SECONDS);
+    new ApiProblem(code, `${what}${whose} under way already: ${count}`);
 
   return {
     take(userId) {

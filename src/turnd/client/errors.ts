@@ -55,6 +55,8 @@ export class TurndHistoryError extends TurndProtocolError {
 export class AnsweredProblem extends ProblemError {
   override readonly code: ProblemCode | NewerWord;
   override readonly status: number;
+  /** What the answer asks for; not what this version would. */
+  override readonly retryAfterSeconds: number | undefined;
 
   constructor(
     code: ProblemCode | NewerWord,
@@ -65,8 +67,9 @@ export class AnsweredProblem extends ProblemError {
       readonly retryAfterSeconds: number | undefined;
     },
   ) {
-    super(isProblemCode(code) ? code : "internal_error", message, answer.extras, answer.retryAfterSeconds);
+    super(isProblemCode(code) ? code : "internal_error", message, answer.extras);
     this.code = code;
+    this.retryAfterSeconds = answer.retryAfterSeconds;
     this.status = isProblemCode(code) ? PROBLEM_STATUS[code] : answer.status;
   }
 }

@@ -109,6 +109,19 @@ export const PROBLEM_STATUS = {
   terminal_unavailable: 503,
 } as const satisfies Readonly<Record<ProblemCode, number>>;
 
+/** Seconds after which what was refused may be tried again: the one table of `Retry-After`. */
+const RETRY_AFTER_SECONDS: Readonly<Partial<Record<ProblemCode, number>>> = {
+  too_many_transfers: 1,
+  transfer_failed: 5,
+  queue_full: 5,
+  too_many_streams: 5,
+  too_many_shells: 5,
+  too_many_viewers: 5,
+  shell_busy: 1,
+  shutting_down: 5,
+  resources_exhausted: 5,
+};
+
 /** Whether a code is of the list. */
 export function isProblemCode(code: string): code is ProblemCode {
   return Object.hasOwn(PROBLEM_STATUS, code);
@@ -157,12 +170,12 @@ export class ProblemError extends Error {
   /** Seconds, for `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ProblemCode, message: string, extras: Partial<ProblemExtras> = {}, retryAfterSeconds?: number) {
+  constructor(code: ProblemCode, message: string, extras: Partial<ProblemExtras> = {}) {
     super(message);
     this.name = "ProblemError";
     this.code = code;
     this.status = PROBLEM_STATUS[code];
     this.extras = extras;
-    this.retryAfterSeconds = retryAfterSeconds;
+    this.retryAfterSeconds = RETRY_AFTER_SECONDS[code];
   }
 }

@@ -113,6 +113,14 @@ test.each(["86400", "99999999999999999999", "Wed, 01 Jan 2098 00:00:00 GMT"])(
   },
 );
 
+test("a refusal asks for what its answer asks, not for what this version's table has", async () => {
+  const { baseUrl } = await refusing(1, SESSION);
+  const fault = await createTurndClient({ baseUrl, retries: 0 })
+    .session("session-1")
+    .catch((error: unknown) => error);
+  expect(fault).toMatchObject({ code: "shutting_down", retryAfterSeconds: undefined });
+});
+
 test("a proxy's 429 with a page waits as it asks, too", async () => {
   const times: number[] = [];
   const baseUrl = await answering((_request, response) => {

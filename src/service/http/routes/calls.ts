@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { AgentCall, AgentCallBody, CallResultBody, EvaluationBody, EvaluationResult } from "../../protocol/calls.ts";
-import { ApiProblem } from "../../protocol/problems.ts";
+import { ApiProblem, BUSY_SECONDS } from "../../protocol/problems.ts";
 import type { CallContext, Calls } from "../../calls/calls.ts";
 import { callerOf } from "../callers.ts";
 import { idempotencyKey } from "../idempotency.ts";
@@ -10,7 +10,6 @@ import { readTraceparent } from "../../../kit/http/traceparent.ts";
 import { whileWanted } from "../while-wanted.ts";
 
 const tags = ["agent-calls"];
-const BUSY_SECONDS = 5;
 const of = [
   ...(["agent_not_found", "thread_not_found", "agent_mismatch", "request_id_conflict", "run_interrupted"] as const),
   ...(["model_unknown", "image_invalid", "query_required", "queue_policy_inapplicable", "queue_full"] as const),

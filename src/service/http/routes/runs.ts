@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { EventPage, type RunEvent } from "../../protocol/events.ts";
-import { ApiProblem, InputProblem } from "../../protocol/problems.ts";
+import { ApiProblem, BUSY_SECONDS, InputProblem } from "../../protocol/problems.ts";
 import type { Auth } from "../../auth/auth.ts";
 import {
   EventsQuery,
@@ -39,7 +39,6 @@ export interface RunRoutesOptions {
 }
 
 const tags = ["runs"];
-const BUSY_SECONDS = 5;
 
 /** Runs, requests and their events. */
 export const runRoutes: FastifyPluginAsyncZod<RunRoutesOptions> = async (app, options) => {
@@ -203,7 +202,7 @@ async function readPage(events: RunEvents, ...of: Parameters<RunEvents["page"]>)
     return await events.page(...of);
   } catch (error) {
     if (error instanceof ApiProblem) throw error;
-    const problem = new ApiProblem("not_ready", "the events cannot be read now; try again", {}, BUSY_SECONDS);
+    const problem = new ApiProblem("not_ready", "the events cannot be read now; try again");
     throw Object.assign(problem, { cause: error });
   }
 }

@@ -32,7 +32,6 @@ export interface RemoteOptions {
 
 const MAX_BYTES = 5_000_000;
 const AT_ONCE = 2;
-const RETRY_SECONDS = 10;
 const LONGEST_RETRY_SECONDS = 3_600;
 
 /** Asks with one credential, two questions at once; no text of the other side's refusal is passed on. */
@@ -88,8 +87,9 @@ function assertAnswered({ status, headers }: OutboundAnswer): void {
   if (status === 404)
     throw new ApiProblem("connector_not_found", "the connector does not have what this knowledge base names");
   if (status === 429) {
-    const askedMs = readRetryAfter({ get: (name) => headers[name] ?? null }) ?? RETRY_SECONDS * 1_000;
-    const seconds = Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(askedMs / 1_000)));
+    const askedMs = readRetryAfter({ get: (name) => headers[name] ?? null });
+    const seconds =
+      askedMs === undefined ? undefined : Math.min(LONGEST_RETRY_SECONDS, Math.max(1, Math.ceil(askedMs / 1_000)));
     throw new ApiProblem("connector_rate_limited", "the connector takes no more questions for now", {}, seconds);
   }
   throw new ApiProblem("connector_failed", `the connector answered HTTP ${status}`);

@@ -25,7 +25,7 @@ export async function takeOrdinary(decision: Decision): Promise<Decided> {
     return { request: await insert(decision, { kind: "chat", status: "rejected", error }), run: undefined };
   }
   if (waiting >= decision.maxQueued) {
-    throw new ApiProblem("queue_full", `${waiting} requests wait in this thread already`, {}, 5);
+    throw new ApiProblem("queue_full", `${waiting} requests wait in this thread already`);
   }
   if (intent.queuePolicy === "steer") return takeSteer(decision, blocking, hasSteer);
   const request = await insert(decision, { kind: "chat", status: "queued", isNoticed: true });

@@ -3,8 +3,6 @@ import { ResourcesExhaustedError } from "../process/exhausted.ts";
 import { WorkerError } from "../process/user-files/file-worker.ts";
 import { showName } from "./file-path.ts";
 
-const RETRY_AFTER_SECONDS = 5;
-
 /** What each answer `error …` of a worker means to the client. */
 const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   ENOENT: ["file_not_found", "there is nothing at this path"],
@@ -43,11 +41,11 @@ export function refusalOf(answer: string): ProblemError {
   }
   const [name = "", path] = answer.split(" ");
   if (EXHAUSTED.has(name)) {
-    return new ProblemError("resources_exhausted", `the system has no room for it: ${name}`, {}, RETRY_AFTER_SECONDS);
+    return new ProblemError("resources_exhausted", `the system has no room for it: ${name}`);
   }
   const [code, reason] = REFUSALS[name] ?? failed(`it answered ${name}`);
   const message = path === undefined ? reason : `${reason}: ${showName(Buffer.from(path, "hex"))}`;
-  return new ProblemError(code, message, {}, code === "transfer_failed" ? RETRY_AFTER_SECONDS : undefined);
+  return new ProblemError(code, message);
 }
 
 function failed(reason: string): readonly [ProblemCode, string] {
@@ -57,9 +55,9 @@ function failed(reason: string): readonly [ProblemCode, string] {
 /** Makes a refusal of a worker that could not be started, was killed or made no progress; others pass as they are. */
 export function asRefusal(error: unknown): unknown {
   if (error instanceof ResourcesExhaustedError) {
-    return new ProblemError("resources_exhausted", error.message, {}, RETRY_AFTER_SECONDS);
+    return new ProblemError("resources_exhausted", error.message);
   }
   if (!(error instanceof WorkerError)) return error;
   const [code, message] = failed(error.message);
-  return new ProblemError(code, message, {}, RETRY_AFTER_SECONDS);
+  return new ProblemError(code, message);
 }

@@ -33,8 +33,6 @@ export interface Workers {
   end(sessionId: string, reason: Error): Promise<void>;
 }
 
-const RETRY_AFTER_SECONDS = 1;
-
 export function createWorkers({ runAs, maxTransfers, stallMs }: WorkerOptions): Workers {
   let open = 0;
   const working = new Map<FileWorker, string>();
@@ -42,7 +40,7 @@ export function createWorkers({ runAs, maxTransfers, stallMs }: WorkerOptions): 
   const start: StartWorker = async ({ sessionId, workspace, left }, path, task, options = []) => {
     if (open >= maxTransfers) {
       const message = `${maxTransfers} requests for files are being answered, the limit of TURND_MAX_TRANSFERS`;
-      throw new ProblemError("too_many_transfers", message, {}, RETRY_AFTER_SECONDS);
+      throw new ProblemError("too_many_transfers", message);
     }
     open += 1;
     let isOpen = true;

@@ -83,7 +83,6 @@ const PLACES_PER_FILE = 1 / 8;
 /** On shutdown, for the last events of turns that have ended. */
 const LAST_EVENTS_MS = 1_000;
 const TICKET_MS = 30_000;
-const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Makes the HTTP app. The caller lets it listen and closes it.
@@ -105,7 +104,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   registerTokenGuard(app, { token: options.token, tickets, isLoggedIn: sessions.isTrusted });
   const refuseWhenStopping = (): void => {
     if (!isShuttingDown() && !streams.closing.aborted) return;
-    throw new ProblemError("shutting_down", "turnd is shutting down; try again later", {}, RETRY_AFTER_SECONDS);
+    throw new ProblemError("shutting_down", "turnd is shutting down; try again later");
   };
 
   registerDocs(app, {

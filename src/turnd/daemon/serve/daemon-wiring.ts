@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { FastifyInstance } from "fastify";
+import { describeAddress } from "../../../kit/http/address.ts";
 import { createFileService } from "../files/create-file-service.ts";
 import { createApp } from "../http/app.ts";
 import { createBrowserSessions } from "../http/inspector/browser-sessions.ts";
@@ -168,10 +168,4 @@ export async function wireDaemon(options: DaemonOptions, unobserved: TurnParts, 
 async function readMaxFiles(): Promise<number> {
   const limits = await readFile("/proc/self/limits", "utf8");
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity);
-}
-
-function describeAddress({ server }: FastifyInstance): string {
-  const bound = server.address();
-  if (bound === null || typeof bound === "string") throw new Error("the server listens on no port");
-  return `http://${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
 }

@@ -29,7 +29,6 @@ export interface DataPlane {
 
 /** A page answers at once; a turnd that has to stop has one second for all of them. */
 const CLOSE_MS = 500;
-const RETRY_AFTER_SECONDS = 5;
 
 /**
  * The subprotocol. The ticket stands beside it: a header is not logged like a URL, and browsers can set no other
@@ -50,7 +49,7 @@ export function createDataPlane({ shells, access, limits, logger }: DataPlaneOpt
   return {
     upgrade(request, socket, head) {
       // The site waits for its viewers: one that came back now would keep turnd from stopping.
-      if (isClosing) throw new ProblemError("shutting_down", "turnd is shutting down", {}, RETRY_AFTER_SECONDS);
+      if (isClosing) throw new ProblemError("shutting_down", "turnd is shutting down");
       const ticket = /(?:^|[\s,])ticket\.([\w-]+)/.exec(request.headers["sec-websocket-protocol"] ?? "")?.[1];
       const id = ticket === undefined ? undefined : access.redeem(ticket);
       if (id === undefined) {

@@ -34,8 +34,6 @@ export interface Shells {
   shutDown(): Promise<void>;
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
 export function createShells(context: TerminalContext): Shells {
   const { maxShells } = context.limits;
   const shells = new Map<string, Shell>();
@@ -55,11 +53,11 @@ export function createShells(context: TerminalContext): Shells {
   }
 
   function refuseIfFull(): void {
-    if (isStopping) throw new ProblemError("shutting_down", "turnd is shutting down", {}, RETRY_AFTER_SECONDS);
+    if (isStopping) throw new ProblemError("shutting_down", "turnd is shutting down");
     const running = [...shells.values()].filter((shell) => shell.exit() === undefined);
     if (running.length + starting.size < maxShells) return;
     const message = `${maxShells} shells are running, the limit of TURND_MAX_SHELLS; close one`;
-    throw new ProblemError("too_many_shells", message, {}, RETRY_AFTER_SECONDS);
+    throw new ProblemError("too_many_shells", message);
   }
 
   async function startOne(id: string, { cwd, size }: OpenShellOptions): Promise<Shell> {
@@ -99,15 +97,10 @@ export function createShells(context: TerminalContext): Shells {
 function refuseStart(error: unknown): never {
   if (error instanceof ResourcesExhaustedError) {
     const message = `${error.message} End a turn or a shell that takes them, and try again.`;
-    throw new ProblemError("resources_exhausted", message, {}, RETRY_AFTER_SECONDS);
+    throw new ProblemError("resources_exhausted", message);
   }
   if (error instanceof GroupError) {
-    throw new ProblemError(
-      "resources_exhausted",
-      `The shell cannot have its limits: ${error.message}`,
-      {},
-      RETRY_AFTER_SECONDS,
-    );
+    throw new ProblemError("resources_exhausted", `The shell cannot have its limits: ${error.message}`);
   }
   if (error instanceof KeeperDiskError || isStorageError(error)) {
     throw new ProblemError("storage_full", `the state directory cannot be written: ${error.message}`);

@@ -18,7 +18,6 @@ export interface RunningTerminal extends TerminalService {
 
 /** Links stay valid unused as long as shells may be idle, and no longer than this where shells may be idle for ever. */
 const MAX_LINK_MS = 1_800_000;
-const BUSY_RETRY_SECONDS = 1;
 
 /** Ends the shells of an earlier turnd, and offers new ones. */
 export async function startTerminal(context: TerminalContext): Promise<RunningTerminal> {
@@ -79,7 +78,7 @@ export async function startTerminal(context: TerminalContext): Promise<RunningTe
       const shell = findRunning(id);
       if (shell.isBusy()) {
         const message = `the program in shell ${id} does not read what was typed before; try again later`;
-        throw new ProblemError("shell_busy", message, {}, BUSY_RETRY_SECONDS);
+        throw new ProblemError("shell_busy", message);
       }
       const before = shell.output.next();
       shell.write(Buffer.from(text, "utf8"));

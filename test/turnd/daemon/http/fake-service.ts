@@ -170,7 +170,7 @@ export function createFakeService(): FakeService {
       const known = request.request_id === undefined ? undefined : requests.get(request.request_id);
       if (known !== undefined) return { admission: admissionOf(known), isRepeat: true };
       if (request.queue_policy === "reject") throw new ProblemError("session_busy", "a turn runs", {});
-      if (request.queue_policy === "steer") throw new ProblemError("queue_full", "100 turns wait", {}, 7);
+      if (request.queue_policy === "steer") throw new ProblemError("queue_full", "100 turns wait");
       const turn = addTurn();
       if (request.request_id !== undefined) requests.set(request.request_id, turn.id);
       return { admission: admissionOf(turn.id), isRepeat: false };

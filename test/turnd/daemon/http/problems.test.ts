@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createBareApp } from "../../../../src/turnd/daemon/http/bare-app.ts";
-import { Problem } from "../../../../src/turnd/protocol/index.ts";
+import { Problem, PROBLEM_STATUS, ProblemCode, ProblemError } from "../../../../src/turnd/protocol/index.ts";
 import { createTestApp, listen, problemOf, TEST_SECRET } from "./test-app.ts";
 
 const json = { "content-type": "application/json" };
@@ -270,4 +270,14 @@ test("a path that is not there is answered with the description only where there
     bodies: { long: 8_192, plain: 8_192, values: 100 },
   });
   expect(problemOf(await terminal.inject("/v1/none")).message).toBe("there is no GET /v1/none");
+});
+
+test("every refusal that is for now has a Retry-After, wherever it is thrown, and no other has", () => {
+  // What the image's front answers does not pass through here.
+  const ofFront: readonly string[] = ["turnd_unavailable", "terminal_unavailable"];
+  const passing = ProblemCode.options.filter(
+    (code) => [429, 503].includes(PROBLEM_STATUS[code]) && !ofFront.includes(code),
+  );
+  const asking = ProblemCode.options.filter((code) => new ProblemError(code, "").retryAfterSeconds !== undefined);
+  expect(asking).toEqual(passing);
 });

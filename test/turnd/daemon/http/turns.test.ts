@@ -105,7 +105,7 @@ test("refusals of the service keep their status, extras and Retry-After", async 
   const full = await app.inject(post({ queue_policy: "steer" }));
   expect(full.statusCode).toBe(429);
   expect(problemOf(full).code).toBe("queue_full");
-  expect(full.headers["retry-after"]).toBe("7");
+  expect(full.headers["retry-after"]).toBe("5");
 });
 
 test("turns are listed, looked at and found by request", async () => {

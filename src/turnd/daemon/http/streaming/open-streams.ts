@@ -1,9 +1,6 @@
 import type { Duplex } from "node:stream";
 import { ProblemError } from "../../../protocol/index.ts";
 
-/** Seconds after which a client refused for lack of a place may try again. */
-const RETRY_AFTER_SECONDS = 5;
-
 /** One client reading one turn's events. */
 export interface OpenStream {
   /** Ends the reading: when the client has disconnected, or turnd is stopping. */
@@ -49,7 +46,7 @@ export function createOpenStreams(limit: number, isFromSocket: (connection: Dupl
       const wayIn = isFromSocket(connection) ? "socket" : "port";
       if (counts[wayIn] >= limit) {
         const message = `${limit} event streams are open, the limit of TURND_MAX_STREAMS`;
-        throw new ProblemError("too_many_streams", message, {}, RETRY_AFTER_SECONDS);
+        throw new ProblemError("too_many_streams", message);
       }
       const stream: OpenStream = {
         controller: new AbortController(),

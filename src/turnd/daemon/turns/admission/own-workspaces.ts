@@ -41,7 +41,6 @@ export interface OwnWorkspaces {
 }
 
 const WITHDRAW_LIMIT_MS = 5_000;
-const RETRY_AFTER_SECONDS = 5;
 const SUFFIX_BYTES = 4;
 const MAX_TRIES = 4;
 const IS_FULL = ["ENOSPC", "EDQUOT"];
@@ -95,7 +94,7 @@ async function isMissing(path: string): Promise<boolean> {
 
 function asProblem(error: unknown): unknown {
   if (error instanceof ResourcesExhaustedError) {
-    return new ProblemError("resources_exhausted", toMessage(exhaustedFailure(error)), {}, RETRY_AFTER_SECONDS);
+    return new ProblemError("resources_exhausted", toMessage(exhaustedFailure(error)));
   }
   if (!(error instanceof OwnDirectoryError)) return error;
   return new ProblemError(IS_FULL.includes(error.reason) ? "storage_full" : "workspace_unusable", error.message);

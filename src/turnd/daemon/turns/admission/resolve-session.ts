@@ -47,8 +47,6 @@ export interface NewSession extends Pick<SessionFile, "executor" | "permissions"
   readonly metadata?: SessionFile["metadata"];
 }
 
-const RETRY_AFTER_SECONDS = 5;
-
 export function createSessionResolver(parts: ResolveParts, workspaces: OwnWorkspaces): SessionResolver {
   const { sessions } = parts;
   /** The session that the request in the gate has made. */
@@ -161,8 +159,6 @@ function refuseIfFull({ queue, limits }: ResolveParts, sessionId: string | undef
     throw new ProblemError(
       "queue_full",
       `the turn would have to wait, and no more than ${maxQueued} may (TURND_MAX_QUEUED)`,
-      {},
-      RETRY_AFTER_SECONDS,
     );
   }
 }

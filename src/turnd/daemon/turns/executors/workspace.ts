@@ -25,7 +25,6 @@ export interface WorkspaceOptions {
 const MAX_CHECKS = 4;
 const checks = new PQueue({ concurrency: MAX_CHECKS });
 const CHECK_TIMEOUT_MS = 10_000;
-const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Checks that a directory can be a turn's workspace.
@@ -61,7 +60,7 @@ export async function checkWorkspace(
     )
     .catch((error: unknown) => {
       if (!(error instanceof ResourcesExhaustedError)) throw error;
-      throw new ProblemError("resources_exhausted", toMessage(exhaustedFailure(error)), {}, RETRY_AFTER_SECONDS);
+      throw new ProblemError("resources_exhausted", toMessage(exhaustedFailure(error)));
     });
   if (usable.code !== 0) {
     throw new ProblemError(
