@@ -23,7 +23,7 @@ export async function bundleInspector(target: string): Promise<void> {
       publicDir: false,
       logLevel: "warn",
       oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
-      // Node alone; a browser has the fetch of its own.
+      // Only for Node; a browser has its own fetch.
       build: {
         outDir: unfinished,
         emptyOutDir: true,

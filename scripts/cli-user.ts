@@ -10,7 +10,7 @@ import { readAccounts, type Account } from "../src/turnd/daemon/process/accounts
 export interface CliUserChoice {
   /** As `TURND_RUN_AS` has it. */
   readonly runAs: string;
-  /** What a person is told; absent where there is nothing to say. */
+  /** A message for the person; absent where there is none. */
   readonly note?: string;
 }
 
@@ -24,7 +24,7 @@ export interface CliUserTraces {
 
 /** The user that `npm start` and `npm run service` make. */
 export const OWN_USER = "turnd-cli";
-/** The image's, and everybody's where no user can be made. */
+/** The image's user, and the fallback where no user can be made. */
 const USUAL = "1000:1000";
 const PROGRAMS = ["/usr/sbin/useradd", "/sbin/useradd", "/usr/bin/useradd"];
 const SHELLS = ["/usr/sbin/nologin", "/sbin/nologin", "/bin/false"];
@@ -38,11 +38,11 @@ const TRIES = 5;
 const PAUSE_MS = 500;
 
 /**
- * Chooses the user of the CLIs where nobody has: for a state that is there the one it was made with, whose homes it has; for
- * a new one a user who logs in nowhere and owns nothing else. Not root: this very user.
+ * Chooses the user of the CLIs where none is set: for an existing state the one it was made with, whose homes it has; for
+ * a new one a user who logs in nowhere and owns nothing else. Without root: the user of this process.
  *
  * @throws {SettingsError} where a state is there and cannot be looked at
- * @param mayMake - false for what leaves nothing on the machine, such as the demo: it uses one that is there
+ * @param mayMake - false where nothing must stay on the machine, as of the demo: an existing user is used
  */
 export async function chooseCliUser(traces: CliUserTraces, mayMake: boolean): Promise<CliUserChoice> {
   const uid = process.getuid?.() ?? 0;
@@ -70,7 +70,7 @@ export async function chooseCliUser(traces: CliUserTraces, mayMake: boolean): Pr
 async function findOwner({ state, directories }: CliUserTraces): Promise<string | undefined> {
   for (const path of [await findHome(join(state, "sessions")), ...directories]) {
     const found = path === undefined ? undefined : await lstat(path).catch(unlessMissing);
-    // What is root's says nothing: no CLI runs as root.
+    // Directories of root's show nothing: no CLI runs as root.
     if (found?.isDirectory() === true && found.uid !== 0) return `${found.uid}:${found.gid}`;
   }
   return undefined;
@@ -88,7 +88,7 @@ async function findHome(sessions: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** What is there and cannot be looked at may have any owner: another user must not be chosen for it. */
+/** A path that cannot be read may have any owner: no other user must be chosen for it. */
 function unlessMissing(error: unknown): undefined {
   if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))
     return undefined;

@@ -156,7 +156,7 @@ async function cloneFile(source: string, target: string): Promise<void> {
 
 async function makeOpenDirectory(path: string): Promise<void> {
   await mkdir(path, { recursive: true });
-  // The umask has had its say in mkdir.
+  // mkdir has applied the umask.
   await chmod(path, 0o755);
 }
 

@@ -59,7 +59,7 @@ function expectCompleted({ events, result }: SeenTurn): void {
   expectThat(isWhole, "seq counts from 1 without a gap", events.map(({ seq }) => seq).join(" "));
 }
 
-/** Sets the stage, plays both CLIs and clears it again, whatever happens. */
+/** Starts what the demo needs, runs both CLIs and removes everything, whatever happens. */
 async function demo(signal: AbortSignal): Promise<void> {
   const base = await makeBase();
   let model: ScriptedModel | undefined;

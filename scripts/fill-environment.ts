@@ -12,7 +12,7 @@ import { provideClis } from "./clis.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Where things are that the environment names no place for. */
+/** Places for what the environment does not name. */
 interface Places {
   readonly state: string;
   /** Home and workspace go below it: below the state they could not be kept apart from that. */
@@ -23,9 +23,9 @@ interface Places {
   readonly isTemporary?: boolean;
 }
 
-/** What a machine lacks that is no sandbox image. */
+/** What a machine needs beyond the sandbox image's environment. */
 export interface FilledEnvironment {
-  /** To be laid over the given environment; holds no variable that was set there, but for a longer PATH. */
+  /** Overrides of the given environment; no variable that was set there, but for a longer PATH. */
   readonly env: Readonly<Record<string, string>>;
   /** The user of the CLIs. */
   readonly owner: { readonly uid: number; readonly gid: number };
@@ -79,7 +79,7 @@ export async function fillEnvironment(given: Env, places: Places): Promise<Fille
   return { env, owner, notes: note === undefined ? [] : [note] };
 }
 
-/** @throws {SettingsError} with the variable that names another place, where the disk is read-only, full or somebody else's */
+/** @throws {SettingsError} with the variable that names another place, where the disk is read-only, full or another user's */
 async function usePlace<T>(variable: string, path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -114,7 +114,7 @@ async function isOnPath(name: string, path: string): Promise<boolean> {
   return false;
 }
 
-/** How something is done as the CLIs' user. */
+/** Does something as the CLIs' user. */
 export function runAsOf({ uid, gid }: FilledEnvironment["owner"]): RunAs {
   return toRunAs({ uid, gid, isSelf: uid === process.getuid?.() }, join(import.meta.dirname, "../sandbox"));
 }

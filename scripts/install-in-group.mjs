@@ -11,7 +11,7 @@ import { npmCommand } from "./run-npm.mjs";
 const GRACE_MS = 2_000;
 const PROGRESS_MS = 5_000;
 const MAX_KEPT = 16_384;
-/** What npm says where something of an earlier installation is in its way. */
+/** npm's error codes where an earlier installation is in its way. */
 const IS_BROKEN = /\b(ENOTEMPTY|EEXIST|ENOTDIR|EISDIR)\b/;
 
 const [root = "", starter = "", ...folders] = process.argv.slice(2);
@@ -50,7 +50,7 @@ async function install(directory, folder) {
     const seconds = Math.round((Date.now() - startedAt) / 1000);
     console.error(`turnd: ${done} of ${wanted.length} packages of ${what}, after ${seconds} s`);
   }, PROGRESS_MS);
-  // Without them nobody takes what is half removed, or half there, for installed.
+  // Removed first, so that a partial installation does not count as installed.
   for (const file of [STAMP, HIDDEN_LOCK]) rmSync(join(directory, file), { force: true });
   const first = await runNpmCi(directory);
   let { code } = first;

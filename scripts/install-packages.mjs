@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const PROGRAM = fileURLToPath(new URL("install-in-group.mjs", import.meta.url));
-/** It stays: who waits for it holds the very file. Its text names the start that installs. */
+/** Never removed: waiting processes hold this very file. Its text names the process that installs. */
 const LOCK = ".turnd-install.lock";
 const FLOCK = "/usr/bin/flock";
 const IS_HELD = 75;
@@ -17,7 +17,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
  * Installs the packages of some folders of the repository, in a process group of its own that ends with this process, however
- * this one ends. One start at a time: a lock of the kernel's, which nobody who is gone holds. Ends the process where it fails.
+ * this one ends. One at a time, by a lock of the kernel's, which ends with its holder. Ends the process where it fails.
  *
  * @param {readonly string[]} folders
  * @param {string} root the repository
@@ -46,7 +46,7 @@ function run(folders, root, how) {
   const program = [process.execPath, PROGRAM, root, String(process.pid), ...folders];
   const lock = ["--exclusive", "--no-fork", "--conflict-exit-code", String(IS_HELD), ...how, LOCK];
   const [command, ...args] = existsSync(FLOCK) ? [FLOCK, ...lock, ...program] : program;
-  // In a session of its own: a signal of the terminal's reaches this process alone, which ends all of it.
+  // In a session of its own: a signal of the terminal reaches only this process, which ends all of it.
   const child = spawn(command, args, { cwd: root, detached: true, stdio: ["pipe", 2, 2] });
   // The end of its standard input is how it sees that this process is gone.
   child.stdin.on("error", () => undefined);
@@ -64,7 +64,7 @@ function run(folders, root, how) {
       resolve({ code: 1 });
     });
     child.once("exit", (code) => {
-      // Whatever it has left, also where it was killed itself.
+      // Also what it has left where it was killed itself.
       signalGroup(child, "SIGKILL");
       resolve({ code, stoppedBy });
     });

@@ -9,7 +9,7 @@ export function isNewEnough(version = process.versions.node) {
   return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);
 }
 
-/** One line, in the place of a SyntaxError or ERR_UNKNOWN_FILE_EXTENSION from somewhere within. */
+/** The message in place of a SyntaxError or ERR_UNKNOWN_FILE_EXTENSION. */
 export function describeTooOld(remedy, version = process.versions.node) {
   return `turnd: needs Node ${OLDEST.join(".")} or newer, and this is ${version}: ${remedy}`;
 }

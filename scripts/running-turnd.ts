@@ -15,7 +15,7 @@ export interface RunningTurnd {
 /**
  * Finds the turnd that holds a state directory.
  *
- * The lock's file names it, and what a file names may have ended long ago: it counts only while it has that file open.
+ * The lock's file names it, but that process may have ended long ago: it counts only while it has the file open.
  * @param state - the state directory
  */
 export async function findRunningTurnd(state: string): Promise<RunningTurnd | undefined> {

@@ -63,7 +63,6 @@ async function start(): Promise<0 | 1> {
   });
 }
 
-/** Not root: what it comes to is said above. */
 async function chooseUser(data: string): Promise<void> {
   if (uid !== 0 || isSet("TURND_RUN_AS")) return;
   const directories = [process.env["TURND_HOME"] ?? "", join(data, "home")].filter((path) => path !== "");

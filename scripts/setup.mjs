@@ -1,4 +1,4 @@
-// What every npm command runs first, but `npm start`, which does the same itself: scripts/start.mjs.
+// Runs before every npm command but `npm start`, which does the same itself: scripts/start.mjs.
 import { installMissing } from "./install-missing.mjs";
 
 await installMissing({ isForTests: process.argv.includes("--tests") });

@@ -18,7 +18,7 @@ const isNpm = process.env["npm_lifecycle_event"] === "start";
 if (isNpm && process.env["npm_config_scripted"] !== undefined)
   refuse("turnd: npm has taken --scripted for itself: npm start -- --scripted", 2);
 else {
-  // Not before, as npm would with two processes more: a fifth of the time that a start takes.
+  // Not before it, as npm would with two more processes: a fifth of the time of a start.
   const found = isNpm ? await installMissing({ isForTests: false }) : undefined;
   // Another Node may have come with the packages, in the place of this one.
   if (found?.hasInstalled && existsSync(NODE)) process.execve?.(NODE, ["node", ...process.argv.slice(1)], process.env);

@@ -22,7 +22,7 @@ import { runMatrix, runProbe, runScenes, runTests, type StepResult, type Trial }
 
 const ROOT = join(import.meta.dirname, "..");
 const EXECUTORS = { "cli-a": cliA, "cli-b": cliB } as const;
-/** What a step plays, besides the version and the options; the pins change with the version. */
+/** Sources that a step depends on, besides version and options; the pins change with the version. */
 const SOURCE = ["src", "scripts", "lab", "test"];
 const isRoot = process.getuid?.() === 0;
 /** The user that turns run as where turnd is root. */
@@ -62,7 +62,7 @@ async function main(): Promise<number> {
   const version = await resolveVersion(cli, wanted);
   const directory = resolve(values.directory ?? join(ROOT, ".turnd/upgrades", `${cli.executor}-${version}`));
   await mkdir(directory, { recursive: true });
-  // The CLIs' user has to reach the binary, which it may not in a clone of somebody's own.
+  // The CLIs' user has to reach the binary, which it may not in a person's clone.
   const reachable = await mkdtemp(join(tmpdir(), "turnd-upgrade-"));
   const remove = (): void => rmSync(reachable, { recursive: true, force: true });
   const { signal } = stop;
@@ -120,7 +120,7 @@ function print(text: string, exitCode: number): number {
   return exitCode;
 }
 
-/** What a signal ends: the step that runs, which ends its CLIs, and with it all. */
+/** Signals end the running step, which ends its CLIs. */
 const stop = new AbortController();
 let stoppedBy: "SIGINT" | "SIGTERM" | undefined;
 for (const name of ["SIGINT", "SIGTERM"] as const) {

@@ -46,7 +46,7 @@ const terminal = new Terminal({
 });
 const fit = new FitAddon();
 terminal.loadAddon(fit);
-// As wide as programs take emoji to be, which is two columns; xterm.js alone has the widths of Unicode 6.
+// Emoji are two columns wide, as programs count them; xterm.js by itself has the widths of Unicode 6.
 terminal.loadAddon(new Unicode11Addon());
 terminal.unicode.activeVersion = "11";
 terminal.open(place);
@@ -174,7 +174,7 @@ terminal.onBinary((keys) => {
   if (isLive) connection.type(Uint8Array.from(keys, (key) => key.charCodeAt(0)));
 });
 
-// Shown as text alone, so whatever a program sets is harmless.
+// Shown only as text, so whatever a program sets is harmless.
 terminal.onTitleChange((given) => {
   const title = given.replace(/[\p{Cc}\p{Cf}]/gu, "").trim();
   document.title = title === "" ? TITLE : `${title.slice(0, MAX_TITLE_CHARACTERS)} – ${TITLE}`;

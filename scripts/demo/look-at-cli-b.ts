@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ExecutorInfo } from "../../src/turnd/protocol/index.ts";
 
-/** What a turnd knows of CLI B once it has asked all it asks, which a loaded machine does not answer at once. */
+/** The state of CLI B at a turnd once its checks are done, which takes a while on a loaded machine. */
 export async function lookAtCliB(url: string, signal: AbortSignal): Promise<ExecutorInfo> {
   for (;;) {
     const info = ExecutorInfo.parse(await (await fetch(`${url}/v1/executors/cli-b`, { signal })).json());

@@ -3,7 +3,7 @@ import type { CliName } from "../../src/turnd/protocol/index.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** The CLIs that a provider is set for; one whose variables are incomplete is among them: turnd will say what is missing. */
+/** The CLIs that a provider is set for, incomplete ones included: turnd reports what is missing. */
 export function configuredClis(env: Env): CliName[] {
   return EXECUTORS.flatMap(({ id, configure, defaultName }) => {
     const result = configure({ env, cliName: defaultName });
@@ -16,12 +16,12 @@ export function scriptableClis(): CliName[] {
   return EXECUTORS.flatMap(({ id, probe }) => (probe === undefined ? [] : [id]));
 }
 
-/** What makes CLIs talk to a scripted model. */
+/** Variables that make CLIs ask a scripted model. */
 export function scriptedVariables(url: string, clis: readonly CliName[]): Record<string, string> {
   return Object.fromEntries(plansOf(clis).flatMap(({ provider }) => Object.entries(provider(url))));
 }
 
-/** What lets turns of a scripted model run on any machine. */
+/** Variables that let turns of a scripted model run on any machine. */
 export function anywhereVariables(clis: readonly CliName[]): Record<string, string> {
   return Object.fromEntries(plansOf(clis).flatMap(({ variables }) => Object.entries(variables)));
 }

@@ -50,7 +50,7 @@ export function renderReference(): string {
       ]),
     ),
     "### Spans",
-    "Standard variables of OpenTelemetry ([observability.md](observability.md)). Each `OTEL_EXPORTER_OTLP_…` has a form for traces alone, such as `OTEL_EXPORTER_OTLP_TRACES_HEADERS`, which goes before it. They are not passed to the CLIs.",
+    "Standard variables of OpenTelemetry ([observability.md](observability.md)). Each `OTEL_EXPORTER_OTLP_…` has a form only for traces, such as `OTEL_EXPORTER_OTLP_TRACES_HEADERS`, which goes before it. They are not passed to the CLIs.",
     table(
       ["variable", "meaning"],
       Object.entries(OTEL_VARIABLES).map(([name, meaning]) => [`\`${name}\``, meaning]),

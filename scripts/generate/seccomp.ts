@@ -36,7 +36,7 @@ const ARCHITECTURES = [
 /**
  * Writes Docker's profile as container runtimes of Kubernetes read it.
  *
- * containerd takes the runtime specification's form, which has no conditions: it would pass over `includes` and `excludes`, and allow
+ * containerd takes the runtime specification's form, which has no conditions: it would ignore `includes` and `excludes`, and allow
  * every system call that Docker ties to a capability. So the conditions are decided here, for the manifest's container.
  * @returns the profile as JSON
  */

@@ -6,7 +6,7 @@ import { copyFiles, packDirectory, readManifest, ROOT } from "./npm-pack.ts";
 
 const FILES = ["bin/turnd", "CHANGELOG.md", "LICENSE"] as const;
 
-/** What of `sandbox/` is for the image alone; turnd reads the rest. */
+/** The part of `sandbox/` that only the image needs; turnd reads the rest. */
 const OF_THE_IMAGE = new Set([
   "README.md",
   "cors-headers.conf",
@@ -34,7 +34,7 @@ export async function packTurnd(stage: string, target: string): Promise<string> 
   await bundle(stage);
   const programs = (await readdir(join(ROOT, "sandbox"))).filter((name) => !OF_THE_IMAGE.has(name));
   await copyFiles([...FILES, ...programs.map((name) => join("sandbox", name))], stage);
-  // The repository's own speaks of what only a clone has.
+  // The repository's own README describes a clone.
   await copyFile(join(import.meta.dirname, "turnd.md"), join(stage, "README.md"));
   const shipped = Object.keys(SHIPPED);
   for (const name of shipped) await dropDependencies(join(stage, "node_modules", name, "package.json"));
@@ -55,7 +55,7 @@ export async function packTurnd(stage: string, target: string): Promise<string> 
 
 const NEEDS = new Set(["dependencies", "devDependencies", "peerDependencies", "scripts"]);
 
-/** Only files of it are shipped, which need nothing. */
+/** Only its files are shipped, without its dependencies. */
 async function dropDependencies(path: string): Promise<void> {
   const manifest = z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(path, "utf8")));
   const kept = Object.fromEntries(Object.entries(manifest).filter(([name]) => !NEEDS.has(name)));

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, link, rm, writeFile } from "node:fs/promises";
 
 /**
- * Makes the administrator's password, once, in a file that its owner alone can read.
+ * Makes the administrator's password, once, in a file that only its owner can read.
  *
  * Whole or not at all: a start that is killed in the middle leaves no empty password to the next one.
  * @returns whether the file was made now
@@ -16,7 +16,7 @@ export async function makePassword(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (!(error instanceof Error) || !("code" in error) || error.code !== "EEXIST") throw error;
-    // One that is open to others is closed by the service, which says so.
+    // The service closes a file that is open to others, and logs it.
     return false;
   } finally {
     await rm(draft, { force: true });

@@ -12,7 +12,7 @@ const RESTART_MS = 1_000;
 export interface ModelOptions {
   /** Keeps the port, so that a turnd that outlived its service finds the model of the next one. */
   readonly directory: string;
-  /** Undefined: the port of the last time, else a free one. */
+  /** Undefined: the last port, otherwise a free one. */
   readonly port: number | undefined;
   readonly say: (text: string) => void;
 }
@@ -28,7 +28,7 @@ export async function keepScriptedModel({ directory, port, say }: ModelOptions):
   const known = port ?? (await readPort(file));
   const { child, url } = await startWithin(known).catch((error: unknown) => {
     if (port !== undefined) throw error;
-    // The port of the last time is in use by another program now.
+    // Another program uses the last port now.
     return start(0);
   });
   const bound = Number(new URL(url).port);
@@ -89,7 +89,7 @@ async function start(port: number): Promise<Started> {
       reject(new Error(`the scripted model did not start on port ${port}: ${reason}`));
     });
   });
-  // What it writes later is shown as it is; nothing is kept.
+  // Later output is passed through, not kept.
   child.stderr.removeAllListeners("data").pipe(process.stderr, { end: false });
   for (const handle of [child, child.stdin, child.stdout, child.stderr]) if ("unref" in handle) handle.unref();
   return { child, url };

@@ -1,4 +1,4 @@
-/** What a person does next, to be pasted into another terminal. */
+/** Commands to paste into another terminal. */
 export function nextSteps(base: string, passwordFile: string): string {
   return `
 Log in, make an API key and let an agent answer (paste it into another terminal):

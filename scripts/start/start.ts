@@ -103,7 +103,7 @@ async function provideWhatIsMissing(base: string, root: string): Promise<void> {
 }
 
 /**
- * Where none runs, what is set here is all there is.
+ * Without one, only what is set here counts.
  *
  * @param base - the state directory, unless the environment names one
  * @param otherwise - what is neither set here nor for the turnd that runs

@@ -29,7 +29,7 @@ export function findUpgradable(word: string): Upgradable | undefined {
   return UPGRADABLE.find(({ executor, name }) => executor === word || name === word);
 }
 
-/** What a person can act on, without where in the program it was found. */
+/** An error that a person can act on, shown without its stack. */
 export class UpgradeError extends Error {
   constructor(message: string) {
     super(message);
@@ -37,7 +37,7 @@ export class UpgradeError extends Error {
   }
 }
 
-/** Ctrl-C ends npm too, and while it runs nothing here hears of the signal. */
+/** Ctrl-C ends npm too; while npm runs, this process gets no signal. */
 export class NpmEnded extends Error {
   readonly signal: "SIGINT" | "SIGTERM";
 
@@ -80,9 +80,9 @@ export function readView(what: string, stdout: string, stderr = ""): string {
   throw new UpgradeError(`the registry cannot be asked for ${what}: ${code}: ${summary}`);
 }
 
-/** As much of a `package.json` as is changed. */
+/** The part of a `package.json` that is changed. */
 const Manifest = z.object({ optionalDependencies: z.record(z.string(), z.string()) });
-/** All of it, in the order in which it stands. */
+/** The whole file, in its order. */
 const Members = z.record(z.string(), z.unknown());
 
 /** Whether the image and `npm start` take a version by default, so that there is nothing to pin. */
@@ -150,9 +150,9 @@ export async function installElsewhere(cli: Upgradable, version: string, directo
 }
 
 /**
- * What is optional npm leaves out without a word where the registry does not have it.
+ * Checks optional packages: npm leaves them out silently where the registry does not have them.
  *
- * @throws {UpgradeError} if it has
+ * @throws {UpgradeError} if one is missing
  */
 export function assertInstalled(cli: Upgradable, version: string, directory: string): void {
   for (const [name, wanted] of Object.entries(packagesOf(cli, version))) {

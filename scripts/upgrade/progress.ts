@@ -11,10 +11,10 @@ const Result = z.object({
   exitCode: z.int(),
   output: z.string(),
 });
-/** Told from a later process of the same number by when it began. */
+/** A process; its start time tells it from a later one of the same number. */
 const Process = z.object({ pid: z.int(), began: z.string() });
 const Kept = z.object({
-  /** What the steps were of: they count for no other version, options or source. */
+  /** What the steps belong to: they count for no other version, options or source. */
   of: z.string(),
   steps: z.array(Result),
   temporary: z.string(),
@@ -23,22 +23,22 @@ const Kept = z.object({
   running: Process.optional(),
 });
 
-/** A step is given as long to end its CLIs, and to remove what it made. */
+/** How long a step may take to end its CLIs and remove what it made. */
 const END_MS = 30_000;
 const POLL_MS = 50;
 
-/** What of a run is done, kept after each step, so that the next run goes on. */
+/** The finished steps of a run, saved after each, so that the next run goes on. */
 export interface Progress {
   readonly steps: readonly StepResult[];
-  /** Notes the process of a step, which a run that is killed leaves. */
+  /** Records the process of a step, for the next run where this one is killed. */
   begin(pid: number): void;
   end(result: StepResult): void;
-  /** All is done: the next run begins anew. */
+  /** Finishes the run: the next one begins anew. */
   finish(): void;
 }
 
 /**
- * Takes up what a run before has kept in the directory, once it has ended what that run has left.
+ * Resumes an earlier run's progress in the directory, after ending the processes it left.
  *
  * @throws {UpgradeError} where that run is not over
  * @param of - differs where steps have to be played again

@@ -2,10 +2,10 @@ import { stripVTControlCharacters } from "node:util";
 import { compareVersions } from "../../src/turnd/daemon/doctor/clis.ts";
 import type { StepResult, Trial } from "./steps.ts";
 
-/** What is said of one version when everything has run. */
+/** The report of one version. */
 export interface Report {
   readonly text: string;
-  /** Whether something breaks, so that a person has to change something first. */
+  /** Whether something breaks, and a person has to act first. */
   readonly isBroken: boolean;
 }
 
@@ -23,10 +23,10 @@ export function describeDuration(names: readonly StepResult["name"][]): string {
   return `${parts.join(", ")}, with codex on two busy cores; opencode takes several times as long. Matrix and scenes print how far they are and how long the rest takes`;
 }
 
-/** Of a step that did not run to its end. */
+/** The finding of a step that did not run to its end. */
 const LAST_LINES = 5;
 
-/** How the lines are recognised that a person has to act on. */
+/** Patterns of lines that a person has to act on. */
 const FINDS: Readonly<Record<StepResult["name"], (output: string) => readonly string[]>> = {
   probe: (output) => between(output, /^ {2}BREAKS$/, /^$/),
   matrix: readWrong,
@@ -34,7 +34,7 @@ const FINDS: Readonly<Record<StepResult["name"], (output: string) => readonly st
   tests: readFailed,
 };
 
-/** What to do about them. The probe's lines have it already. */
+/** Advice for them; the probe's lines have their own. */
 const REMEDIES: Readonly<Record<StepResult["name"], (trial: Tried) => readonly string[]>> = {
   probe: () => [],
   matrix: (trial) => explain(trial, "matrix"),
@@ -61,10 +61,10 @@ function readFailed(output: string): readonly string[] {
   });
 }
 
-/** What a page is of. */
+/** The subject of a report. */
 type Tried = Pick<Trial, "cli" | "version" | "directory">;
 
-/** What turnd reads otherwise than it is labelled. */
+/** Recordings that turnd reads otherwise than labelled. */
 function readWrong(output: string): readonly string[] {
   return output.split("\n").filter((line) => line.startsWith("! "));
 }
@@ -105,7 +105,7 @@ function describeStep({ name, exitCode, output }: StepResult, trial: Tried): str
   const title = (verdict: string): string => `${name}: ${verdict} (${trial.directory}/${name}.txt)`;
   const found = FINDS[name](text).map((line) => `  ${line.trimEnd()}`);
   if (exitCode === 0) return [title("nothing breaks"), ...found, ""];
-  // What ended without a find has not run to its end: its last words are why.
+  // A step that failed without a finding did not run to its end: its last lines say why.
   if (found.length === 0) return [title(`did not run to its end (exit code ${exitCode})`), ...lastLines(text), ""];
   return [title(`exit code ${exitCode}`), ...found, ...REMEDIES[name](trial).map((line) => `      ${line}`), ""];
 }

@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, "../..");
 /** A step that is ended ends its CLIs, and unmounts and removes what it made. */
 const forceKillAfterDelay = 30_000;
 
-/** One part of the routine: what it printed, and whether it found anything that breaks. */
+/** The result of a step: its output, and whether it found anything that breaks. */
 export interface StepResult {
   readonly name: "probe" | "matrix" | "scenes" | "tests";
   readonly exitCode: number;
@@ -23,11 +23,11 @@ export interface Trial {
   readonly binary: string;
   /** Holds `rg`, which CLI A looks up on PATH. */
   readonly tools: string;
-  /** Gets everything that is recorded. */
+  /** The directory for recordings. */
   readonly directory: string;
   /** Ends the step that runs. */
   readonly signal: AbortSignal;
-  /** Told of the process of each step. */
+  /** Called with the process of each step. */
   readonly onStarted: (pid: number) => void;
 }
 

@@ -14,7 +14,7 @@ export interface Attack {
   end(): void;
 }
 
-/** Starts one of test/programs as the CLIs' user; resolves when it has said that it is ready. */
+/** Starts one of test/programs as the CLIs' user; resolves when it has printed `ready`. */
 export async function startAttack(name: string, ...args: readonly string[]): Promise<Attack> {
   const [file = "", ...rest] = asUser(CLI_USER, ["/usr/bin/perl", "-", ...args]);
   // By its descriptor: the repository may lie where that user cannot go.

@@ -1,4 +1,4 @@
-/** How what a repository brings shows that it ran, or was asked for. */
+/** How programs of a repository leave a mark that they ran, or were asked for. */
 export interface Marks {
   /** A shell command that leaves a name. */
   command(name: string): string;
@@ -8,12 +8,12 @@ export interface Marks {
   script(name: string): string;
   /** The same as a module for Bun or Node. */
   module(name: string): string;
-  /** Where no one is to ask for anything. */
+  /** The address that must not be asked. */
   readonly url: string;
 }
 
 /** Contents of files by path, below the repository's root. */
 export type Files = Readonly<Record<string, string>>;
 
-/** What its texts say to a model. */
+/** The marker in its texts for a model. */
 export const BROUGHT_TEXT = "This text came with the repository.";

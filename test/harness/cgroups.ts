@@ -5,7 +5,7 @@ import {
 } from "../../src/turnd/daemon/process/cgroup/cgroup-places.ts";
 
 /**
- * Where this machine lets the tests make control groups; undefined where it does not, which is said loudly.
+ * Where this machine lets the tests make control groups; undefined where it does not, which the end of the run lists.
  *
  * Tests set limits in groups that they, or daemons of theirs, have made, and nowhere else.
  */

@@ -13,11 +13,11 @@ export interface ReaderOptions {
   readonly signal: AbortSignal;
 }
 
-/** What a reader that got to the end has proved. */
+/** What a reader proved that got to the end. */
 export interface CheckedStream {
-  /** `seq` of `turn.ended`: all before it came, once and in order. */
+  /** `seq` of `turn.ended`; all before it came once and in order. */
   readonly lastSeq: number;
-  /** SHA-256 over all of them; `turn.ended` says the same. */
+  /** SHA-256 over all of them, equal to that of `turn.ended`. */
   readonly digest: string;
   readonly connections: number;
 }

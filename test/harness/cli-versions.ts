@@ -5,12 +5,12 @@ import { compareVersions } from "../../src/turnd/daemon/doctor/clis.ts";
 /** The versions of a CLI that are pinned, oldest first. */
 export interface CliVersions {
   readonly all: readonly string[];
-  /** What the image takes. */
+  /** The version of the image. */
   readonly image: string;
   readonly newest: string;
 }
 
-/** By what its packages are called in `sandbox/versions`. */
+/** Its packages' names in `sandbox/versions`. */
 export const CLI_VERSIONS: Readonly<Record<"opencode" | "codex", CliVersions>> = {
   opencode: list("opencode", image.optionalDependencies["opencode-linux-x64"]),
   codex: list("codex", image.optionalDependencies["codex-linux-x64"]),

@@ -7,11 +7,11 @@ import { CLI_USER, userDirectory } from "./temporary.ts";
 export interface DaemonOptions {
   /** Holds state, home and workspace; a second daemon on it goes on where the first stopped. */
   readonly directory: string;
-  /** Laid over what every daemon of a test has; says which CLIs there are. */
+  /** Overrides of the environment of every test's daemon; names its CLIs. */
   readonly env: Readonly<Record<string, string>>;
-  /** Its program; absent: what the tests were given. */
+  /** Its program; by default the one that the tests were given. */
   readonly program?: string;
-  /** What starts it, its own command line behind: for a machine that is otherwise than this one. Has to become it. */
+  /** A command before its own, for another kind of machine; has to become it (exec). */
   readonly through?: readonly string[];
 }
 

@@ -8,7 +8,7 @@ export function fakeEnv(directory: string): Record<string, string> {
   for (const name of ["fake-cli-b", "escapees"]) putProgram(bin, name);
   return {
     CLI_B_NAME: "fake-cli-b",
-    // Named outright: a script found on PATH would be taken for a Node wrapper.
+    // An explicit path: a script found on PATH would count as a Node wrapper.
     CLI_B_BIN: join(bin, "fake-cli-b"),
     PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`,
     CLI_B_API_KEY: "FAKE-KEY-FOR-TESTS",

@@ -21,7 +21,7 @@ export interface HostileRepository {
   takeRan(): string[];
 }
 
-/** What its instructions say to a model. */
+/** The marker in its instructions for a model. */
 export const HOSTILE_TEXT = "These are instructions of a hostile repository.";
 
 /** Makes one in a directory of the CLIs' user. */

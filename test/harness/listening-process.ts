@@ -1,10 +1,10 @@
 import { createInterface } from "node:readline";
 import { execa } from "execa";
 
-/** A program in a process of its own that has said where it listens. */
+/** A program in a process of its own that has printed its address. */
 export interface ListeningProcess {
   readonly pid: number;
-  /** Where it answers; empty for one that works and listens nowhere. */
+  /** Its address; empty for one that listens nowhere. */
   readonly url: string;
   /** Lines of its log so far, of both streams. */
   readonly log: readonly string[];
@@ -14,7 +14,7 @@ export interface ListeningProcess {
 }
 
 /**
- * Starts a program with this environment alone, and waits for its line `listening`.
+ * Starts a program with only this environment, and waits for its line `listening`.
  *
  * @param cwd - where it runs, if not where the tests do
  * @throws with its log when it ends before

@@ -51,7 +51,7 @@ export function runService(
   });
 }
 
-/** Starts it and waits until it has said what to do next. What it leaves behind is ended with the test. */
+/** Starts it and waits for its next steps. Processes that it leaves are ended with the test. */
 export async function startNpmService(
   directory: string,
   env: Readonly<Record<string, string>> = {},

@@ -4,7 +4,7 @@ import { execaSync } from "execa";
 import { parseAccounts, type Account } from "../../src/turnd/daemon/process/accounts.ts";
 import { temporaryDirectory } from "./temporary.ts";
 
-/** A machine's accounts, for programs of one test alone: what they change in /etc is seen by no other. */
+/** A machine's accounts, only for programs of one test: no other sees what they change in /etc. */
 export interface OwnAccounts {
   /** What starts a program there, its own command line behind. */
   readonly through: readonly [string, ...string[]];

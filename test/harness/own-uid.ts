@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 const FIRST = 1_900_000_000;
 
 /**
- * The number of a user that no other process of this machine is: a limit of processes counts this test's alone, and ending all
+ * The number of a user that no other process of this machine is: a limit of processes counts only this test's, and ending all
  * that user has ends nothing else, also where two runs of the tests go on side by side.
  */
 export function ownUid(): number {

@@ -14,7 +14,7 @@ export interface PrivateAuthority {
   readonly cert: Buffer;
 }
 
-/** Makes one; the keys stand in the directory alone. Needs `openssl`. */
+/** Makes one; the keys are only in the directory. Needs `openssl`. */
 export function makeAuthority(directory: string): PrivateAuthority {
   const openssl = (...args: readonly string[]): void =>
     void execFileSync("openssl", args, { cwd: directory, stdio: ["ignore", "ignore", "pipe"] });

@@ -15,7 +15,7 @@ declare module "vitest" {
 /** Makes the one file that the image runs, once for all tests: from source each start takes a second more. */
 export default async function provide(project: TestProject): Promise<() => void> {
   const directory = mkdtempSync(join(tmpdir(), "turnd-bundle-"));
-  // By its name alone, as a person names a directory.
+  // Only by its name, as a person names a directory.
   const bundler = join(REPOSITORY, "scripts/bundle.ts");
   await execa(process.execPath, [bundler, basename(directory)], { cwd: dirname(directory) });
   symlinkSync(join(REPOSITORY, "sandbox"), join(directory, "sandbox"));

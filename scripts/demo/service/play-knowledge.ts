@@ -13,7 +13,7 @@ const NOTE = "# A note\n\nPanels flutter in fast flow.\n";
 
 const Uploaded = z.object({ added: z.int(), already_there: z.int(), failed: z.array(z.unknown()) });
 
-/** A folder goes into a knowledge base with `svc`; a question is answered with lines of a file, and they are opened. */
+/** Uploads a folder to a knowledge base with `svc`, asks a question and opens the lines of its answer. */
 export async function playKnowledge(
   { client, key }: { readonly client: ServiceClient; readonly key: string },
   { url, base, signal }: { readonly url: string; readonly base: string; readonly signal: AbortSignal },

@@ -19,12 +19,12 @@ export interface Activity {
 
 /** Follows what a turn does. */
 export interface ActivityWatch {
-  /** Takes note of the next event. */
+  /** Notes the next event. */
   note(event: ReadEvent): void;
   now(): Activity;
 }
 
-/** Makes a watch that has seen no event. */
+/** A watch that has seen no event. */
 export function watchActivity(): ActivityWatch {
   const openTools = new Map<string, OpenTool>();
   let last: Activity["last"];

@@ -1,5 +1,5 @@
 /**
- * The address as requests are put behind it.
+ * Normalizes the address that paths of requests are appended to.
  *
  * @param baseUrl - `http://host:port`, with a path where a proxy has turnd below one; or, in a page, a path: `""`, `/turnd`
  * @throws {TypeError} for what requests cannot be sent to

@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   /** Longest wait for a byte. */
   readonly silentAfterMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Ends this connection alone. */
+  /** Ends only this connection. */
   readonly connection: AbortController;
 }
 

@@ -8,7 +8,7 @@ export interface Page<T> {
 }
 
 /**
- * All items of a list, one after the other. A page is asked for when the one before has been taken, so that to leave the
+ * All items of a list, one after the other. A page is asked for when the one before has been read, so leaving the
  * loop ends the reading.
  *
  * @throws what reading a page throws; {@link TurndProtocolError} for a page that leads to itself

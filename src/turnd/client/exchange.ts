@@ -27,7 +27,7 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What messages name of a call. */
+/** A call as messages name it. */
 export type CallName = Pick<Call, "method" | "path">;
 
 /** An answer, read whole. */
@@ -51,7 +51,7 @@ export function exchange(endpoint: Endpoint, call: Call): Promise<Answer> {
 }
 
 /**
- * Asks once, and takes of the answer what is wanted: what is still to be read of it then has no limit of time.
+ * Asks once, and reads the part of the answer that is wanted; reading the rest has no time limit.
  *
  * @throws as {@link exchange}
  */
@@ -94,14 +94,14 @@ export async function send(
   });
 }
 
-/** Reads the body of an answer that is as it should be. @throws {TurndProtocolError} for one of another shape */
+/** Reads the body of a successful answer. @throws {TurndProtocolError} for one of another shape */
 export function read<T extends z.ZodType>(schema: T, { status, body }: Answer, call: CallName): Tolerant<z.output<T>> {
   const parsed = parseTolerant(schema, body);
   if (parsed.success) return parsed.data;
   throw new TurndProtocolError(`${describe(call)}: ${status} with a body of another shape`, parsed.error);
 }
 
-/** What turnd refused, ready to be thrown. */
+/** The error for what turnd refused. */
 export function refusal({ status, body, retryAfterMs }: Answer, call: CallName): Error {
   const parsed = parseTolerant(Problem, body);
   if (parsed.success) {
@@ -118,7 +118,7 @@ export function refusal({ status, body, retryAfterMs }: Answer, call: CallName):
 }
 
 /**
- * What an answer says, once its text is there.
+ * Parses an answer's text.
  *
  * @throws {TurndUnreachable} for a proxy's page in place of a turnd that is down
  * @throws {TurndProtocolError} for another one that is no JSON
@@ -139,7 +139,7 @@ export function describe({ method, path }: CallName): string {
   return `turnd ${method} ${path}`;
 }
 
-/** What broke, with what that came of. */
+/** The fault and its causes, in one line. */
 export function describeCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;

@@ -34,14 +34,14 @@ export function toBody(content: FileContent, onMove: () => void): FileBody {
       onMove();
       const piece = await source.next();
       onMove();
-      // An empty one would be none to what reads the stream.
+      // An empty chunk would end the stream for its reader.
       if (piece === undefined || piece.byteLength > 0) return piece;
     }
   }
   function release(): void {
     if (!isOpen) return;
     isOpen = false;
-    // What came of the write is known already, and a source that hangs must not hold it up.
+    // The result of the write is known already; a source that hangs must not delay it.
     source.end().catch(() => undefined);
   }
   const bytes = new ReadableStream<Uint8Array>(

@@ -43,7 +43,7 @@ export interface FilesClient {
     directory: FileAt,
     options?: FileCallOptions & { readonly limit?: number; readonly after?: string | undefined },
   ): Promise<Tolerant<FileList>>;
-  /** Every entry of a directory, page by page as they are taken; a page has `limit`. */
+  /** Every entry of a directory, page by page as the caller iterates; a page has `limit`. */
   eachFile(
     sessionId: string,
     directory: FileAt,
@@ -78,9 +78,9 @@ export interface FilesClient {
 
 /** Longest wait for an answer about a file, and for a stream to move. */
 const TIMEOUT_MS = 600_000;
-/** The slowest line that all of a large content has the time for: 64 bytes a millisecond. */
+/** The slowest connection that a large content is given time for: 64 bytes a millisecond. */
 const SLOWEST_BYTES_PER_MS = 64;
-/** The longest that a timer can take: what an upload waits for is watched otherwise. */
+/** The longest that a timer can wait; an upload is watched in another way. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 export function createFilesClient(endpoint: Endpoint): FilesClient {
@@ -165,7 +165,7 @@ async function readBytes(body: Incoming["body"]): Promise<Uint8Array<ArrayBuffer
   return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }
 
-/** How long a write may take without a sign that it moves: of what the platform sends by itself there is none. */
+/** How long a write may take that shows no progress, as one that the platform sends by itself. */
 function timeoutOf(content: FileContent): number {
   return Math.min(LONGEST_MS, TIMEOUT_MS + sizeOf(content) / SLOWEST_BYTES_PER_MS);
 }

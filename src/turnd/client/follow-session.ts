@@ -103,7 +103,7 @@ function withTurn(event: ReadEvent, turnId: string): ReadEvent {
   throw new TurndProtocolError(`an event of turn ${event.turn_id} came as one of turn ${turnId}`);
 }
 
-/** What a refusal means to a reader that has read some of the session. */
+/** The fault that a refusal is for a reader that has read some of the session. */
 function explainRefusal(error: unknown, position: SessionPosition | undefined): unknown {
   if (!(error instanceof ProblemError) || position === undefined) return error;
   const { seq } = position;

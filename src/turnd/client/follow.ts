@@ -99,7 +99,7 @@ export function addToDigest(digest: Sha256 | undefined, line: string, event: Rea
   return false;
 }
 
-/** What a refusal means to a reader that has read some of the turn. */
+/** The fault that a refusal is for a reader that has read some of the turn. */
 function explainRefusal(error: unknown, afterSeq: number): unknown {
   if (!(error instanceof ProblemError)) return error;
   if (error.code === "cursor_beyond_end") return new TurndHistoryError("shorter", afterSeq, error.message, error);

@@ -32,7 +32,7 @@ export interface SentLine {
   readonly isEnd?: boolean;
 }
 
-/** What every event has, whatever its type. */
+/** The envelope of every event. */
 const Envelope = z.object({
   v: z.literal(1),
   seq: z.int().positive(),
@@ -74,7 +74,7 @@ export function parseEvent({ line, id, isEnd }: SentLine, expectedSeq: number): 
   };
 }
 
-/** Undefined for an event of a known type that has another shape, and for what is no event. */
+/** @returns undefined for an event of a known type that has another shape, and for what is no event */
 function readUnknown(json: unknown): UnknownEvent | undefined {
   const parsed = parseTolerant(TypedEnvelope, json);
   if (!parsed.success) return undefined;
@@ -84,7 +84,7 @@ function readUnknown(json: unknown): UnknownEvent | undefined {
     : { ...envelope, type: "unknown", event_type: type };
 }
 
-/** Undefined for what is no JSON. */
+/** @returns undefined for what is no JSON */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -32,7 +32,7 @@ export interface Followed {
   /**
    * Reads a line, which has to be the next one; `take` moves the reader behind it.
    *
-   * @param isLastTry - what is odd about it has stayed when it was asked for again
+   * @param isLastTry - it was as wrong when it was asked for again
    * @throws {TurndHistoryError} where it is not the next one
    */
   read(sent: SentLine, isLastTry: boolean): { readonly event: ReadEvent; take(): void };
@@ -48,7 +48,7 @@ const WAITS = { firstMs: 100, longestMs: 5_000 };
 /** Longest wait that an answer may ask for. */
 const LONGEST_ASKED_MS = 30_000;
 const POLL_MS = 1_000;
-/** How often a reader asks again for what it could not read: something in between may have broken it. */
+/** How often a reader asks again for an event that it could not read: a proxy may have damaged it. */
 const MOST_REREADS = 2;
 
 /**
@@ -89,9 +89,9 @@ export async function* readFollowed(
           if (followed.isLast(event)) return undefined;
           // A session's next turn.
           if (event.type === "turn.ended") rereads = 0;
-          // The caller may have held the event for long; that was no silence of turnd's.
+          // The caller may have held the event for long; turnd was not silent meanwhile.
           heardAt = performance.now();
-          // What the stream should have brought was there all the time.
+          // The stream held back what was there all the time.
           isPolling ||= how === "poll";
         }
       }
@@ -102,7 +102,7 @@ export async function* readFollowed(
       if (isReread) rereads += 1;
       else if (isFinal(error)) throw followed.explain(error);
       signal?.throwIfAborted();
-      // Nothing came, and it was us who ended it: something in between may keep the stream back.
+      // Nothing came, and this side ended it: a proxy may hold the stream back.
       isMute = how === "stream" && !hasHeard && connection.signal.aborted;
       lost = error;
     } finally {
@@ -118,7 +118,7 @@ export async function* readFollowed(
   }
 }
 
-/** How long to wait before the next connection: what the answer asks for, or longer and longer. */
+/** The wait before the next connection: what the answer asks for, otherwise growing. */
 function waitBefore(lost: unknown, failures: number): number {
   return Math.max(backoffMs(WAITS, failures), Math.min(askedWaitMs(lost) ?? 0, LONGEST_ASKED_MS));
 }

@@ -38,11 +38,11 @@ export async function repeatedly<T>(
   }
 }
 
-/** How long a fault asks to wait; undefined for one that does not pass. */
+/** The wait that a fault asks for; undefined for one that is not temporary. */
 function askedWaitMs(error: unknown): number | undefined {
   if (error instanceof TurndUnreachable) return error.retryAfterMs ?? 0;
   if (!(error instanceof ProblemError)) return undefined;
-  // A fault of turnd's own would most likely come again: its caller is told at once.
+  // A fault of turnd's own would most likely come again: the caller gets it at once.
   const meaning = readStatus(error.status);
   if (meaning !== "busy" && meaning !== "gateway") return undefined;
   return (error.retryAfterSeconds ?? 0) * 1_000;

@@ -12,8 +12,8 @@ const WORDS = 8;
 const SAVED_HEAD = WORDS * 4 + 8;
 
 /**
- * Not the platform's: `crypto.subtle` takes a text whole, is absent from pages served without TLS, and no platform gives the state
- * away that a reader continues with after its own restart.
+ * Not the platform's: `crypto.subtle` needs the whole text, is absent from pages served without TLS, and gives no state
+ * that a reader could continue with after its own restart.
  *
  * @param saved - what an earlier one has saved
  * @throws {RangeError} for a state that none has saved
@@ -125,7 +125,7 @@ function compress(state: Int32Array, view: DataView, offset: number): void {
   add(state, 7, h);
 }
 
-/** An index that is there, for the compiler. */
+/** An index that exists; the compiler cannot know. */
 function wordOf(words: Int32Array, at: number): number {
   return words[at] ?? 0;
 }

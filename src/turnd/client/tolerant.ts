@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { isWord, type Tolerant } from "../protocol/newer-words.ts";
 
-/** What came of reading an answer tolerantly. */
+/** The result of reading an answer tolerantly. */
 export type TolerantResult<T> =
   | { readonly success: true; readonly data: Tolerant<T> }
   | { readonly success: false; readonly error: z.ZodError };
@@ -34,12 +34,12 @@ function accepted<T>(data: unknown): { success: true; data: Tolerant<T> } {
   return { success: true, data: data as Tolerant<T> };
 }
 
-/** What is put at a place, so that this version can read the rest. */
+/** A replacement at a place, so that this version can read the rest. */
 interface Change {
   readonly path: Path;
   /** Undefined: the field is left out. */
   readonly known: unknown;
-  /** What is put there again afterwards. */
+  /** The value that is put back afterwards. */
   readonly word?: string;
 }
 
@@ -48,13 +48,13 @@ function changesFor(issue: Issue, value: unknown): Change[] {
     return issue.keys.map((key) => ({ path: [...issue.path, key], known: undefined }));
   if (issue.code === "invalid_union") return leaveOutShape(issue.path, value);
   if (issue.code !== "invalid_value") return [];
-  // A shape of its own that stands alone is recognized by its `type`.
+  // A single shape of its own is recognized by its `type`.
   if (issue.values.length === 1 && issue.path.at(-1) === "type") return [];
   const word = get(value, issue.path);
   return isWord(word) ? [{ path: issue.path, known: issue.values[0], word }] : [];
 }
 
-/** What a newer turnd has under a name, such as a server of a new type. An element of a list is not left out: order counts there. */
+/** A member that a newer turnd has added, such as a server of a new type. An element of a list is not left out: order counts there. */
 function leaveOutShape(path: Path, value: unknown): Change[] {
   const shape = path.slice(0, -1);
   const isNew = path.at(-1) === "type" && isWord(get(value, path));

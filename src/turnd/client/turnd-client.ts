@@ -49,7 +49,7 @@ export interface TurndClientOptions extends RetryOptions {
   readonly baseUrl: string;
   /** The bearer token, or what gets it for each request; absent where turnd has none or a cookie takes its place. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
-  /** When a browser sends its cookies; absent: to the page's own origin. */
+  /** When a browser sends its cookies; by default to the page's own origin. */
   readonly credentials?: "omit" | "same-origin" | "include" | undefined;
   /** Sends the requests; absent: the platform's `fetch`. */
   readonly transport?: Transport | undefined;
@@ -76,7 +76,7 @@ export interface TurnsOptions extends CallOptions {
 
 /** Which sessions are listed; the newest come first. */
 export interface SessionsOptions extends CallOptions {
-  /** Up to 1000, which it is. */
+  /** Up to 1000, the default. */
   readonly limit?: number | undefined;
   /** `next_cursor` of the page before. */
   readonly cursor?: string | undefined;
@@ -95,7 +95,7 @@ export interface RecordsOptions extends CallOptions {
  * turnd's `/v1`, typed.
  *
  * Refusals are thrown as {@link ProblemError}, silence as `TurndUnreachable`, another shape as `TurndProtocolError`. What is safe to
- * repeat (every GET, `submit`, `replay`, `cancel`) is tried again, as {@link RetryOptions} say and as long as a `Retry-After` asks,
+ * repeat (every GET, `submit`, `replay`, `cancel`) is tried again, within {@link RetryOptions} and after any `Retry-After`,
  * when turnd does not answer or says that it cannot just now. A session is made and deleted by one try.
  */
 export interface TurndClient extends FilesClient {
@@ -107,15 +107,15 @@ export interface TurndClient extends FilesClient {
   followSession(sessionId: string, options?: SessionFollowOptions): SessionFollowing;
   /** The result of a turn as soon as it has ended. */
   wait(turnId: string, options?: WaitOptions): Promise<Tolerant<TurnResult>>;
-  /** Answers when no process of the turn is left; a repeat says `already_ended`. */
+  /** Resolves when no process of the turn is left; a repeat answers `already_ended`. */
   cancel(turnId: string, options?: CallOptions): Promise<Tolerant<CancelReceipt>>;
   turn(turnId: string, options?: CallOptions): Promise<Tolerant<TurnSnapshot>>;
   /** One page of turns. */
   turns(options?: TurnsOptions): Promise<readonly Tolerant<TurnSnapshot>[]>;
-  /** The same with what the next page is read with. */
+  /** The same, with the cursor of the next page. */
   turnPage(options?: TurnsOptions): Promise<Tolerant<TurnList>>;
   /**
-   * Every turn, page by page as they are taken; a page has `limit`, up to 1000. Turns that are added or deleted meanwhile
+   * Every turn, page by page as the caller iterates; a page has `limit`, up to 1000. Turns that are added or deleted meanwhile
    * make none of the others come twice or not at all.
    */
   eachTurn(options?: Omit<TurnsOptions, "cursor">): AsyncIterable<Tolerant<TurnSnapshot>>;
@@ -127,13 +127,13 @@ export interface TurndClient extends FilesClient {
   session(sessionId: string, options?: CallOptions): Promise<Tolerant<Session>>;
   /** One page of sessions. */
   sessions(options?: SessionsOptions): Promise<readonly Tolerant<Session>[]>;
-  /** The same with what the next page is read with. */
+  /** The same, with the cursor of the next page. */
   sessionPage(options?: SessionsOptions): Promise<Tolerant<SessionList>>;
   /** Every session, as `eachTurn` for turns. */
   eachSession(options?: Omit<SessionsOptions, "cursor">): AsyncIterable<Tolerant<Session>>;
   /** Ends the session's turns and removes it. */
   deleteSession(sessionId: string, options?: CallOptions): Promise<void>;
-  /** What a turn was asked. */
+  /** The input of a turn. */
   input(turnId: string, options?: CallOptions): Promise<Tolerant<TurnInputText>>;
   /** Lines of what a turn's CLI has printed so far, with the numbers that events' `native` has. */
   records(turnId: string, options?: RecordsOptions): Promise<Tolerant<RawRecords>>;
@@ -155,7 +155,7 @@ const LONG_ANSWER_MS = 120_000;
 
 type Asked = Omit<Call, "timeoutMs"> & { readonly timeoutMs?: number };
 
-/** A client of the turnd at an address. It holds nothing that has to be closed. @throws {TypeError} for a bad address */
+/** A client of the turnd at an address; there is nothing to close. @throws {TypeError} for a bad address */
 export function createTurndClient(options: TurndClientOptions): TurndClient {
   const endpoint: Endpoint = {
     baseUrl: readBaseUrl(options.baseUrl),
@@ -248,7 +248,7 @@ export function createTurndClient(options: TurndClientOptions): TurndClient {
       const call = { method: "GET", path: "/v1/ready", signal } as const;
       return repeatedly(options, signal, async () => {
         const answer = await exchange(endpoint, { timeoutMs: ANSWER_MS, ...call });
-        // A 503 is turnd's own `no`, or that of what stands before it.
+        // A 503 is turnd's own answer, or a proxy's.
         if (answer.status === 200 || Readiness.safeParse(answer.body).success) return read(Readiness, answer, call);
         throw refusal(answer, call);
       });

@@ -2,10 +2,10 @@ import { TurnStatusAtEnd, type Tolerant, type TurnResult, type TurnSnapshot } fr
 import { followTurn, type FollowOptions } from "./follow.ts";
 import type { Endpoint } from "./exchange.ts";
 
-/** How the end of a turn is waited for. */
+/** Options of a wait for a turn's end. */
 export type WaitOptions = Pick<FollowOptions, "lostAfterMs" | "silentAfterMs" | "signal">;
 
-/** What waiting asks of turnd besides the events. */
+/** Calls that a wait makes besides following the events. */
 export interface WaitCalls {
   readonly turn: (signal: AbortSignal | undefined) => Promise<Tolerant<TurnSnapshot>>;
   readonly result: (signal: AbortSignal | undefined) => Promise<Tolerant<TurnResult>>;
@@ -13,7 +13,7 @@ export interface WaitCalls {
 
 const ENDED: ReadonlySet<string> = new Set(TurnStatusAtEnd.options);
 
-/** Follows what is still to come of a turn, in short, and then asks for its result. */
+/** Follows a turn's further events (slim), then asks for its result. */
 export async function waitForResult(
   endpoint: Endpoint,
   turnId: string,
@@ -22,7 +22,7 @@ export async function waitForResult(
 ): Promise<Tolerant<TurnResult>> {
   const { signal } = options;
   const { status, last_seq: after } = await calls.turn(signal);
-  // One that a newer turnd has added may be of a turn that goes on; of one that has ended nothing more is sent.
+  // A status that a newer turnd has added may be of a turn that goes on; the stream of an ended one just ends.
   if (!ENDED.has(status)) {
     const rest = followTurn(endpoint, turnId, { ...options, after, isSlim: true });
     // Only its end matters.

@@ -46,7 +46,7 @@ export function runCommandLine(
   });
   const line: CommandLine = { program, settingsHint, perform: (work) => keep(perform(work, host)) };
   for (const add of DEFINITIONS) add(line);
-  // Asked by the shell's completion: the words are a line that is being typed, and no arguments.
+  // Called by the shell's completion: the words are a line that is being typed, not arguments.
   if (host.args[0] === "__complete") return printCompletion(program, host);
   return run(host.args);
 }

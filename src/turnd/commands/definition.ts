@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import type { ExitCode, Host } from "./host.ts";
 
-/** What the definition of a command is added to. */
+/** The program that definitions of commands are added to. */
 export interface CommandLine {
   readonly program: Command;
   /** At the end of the help of each command that needs settings. */
   readonly settingsHint: string;
-  /** Runs what a command does, once its arguments are known to be right; what it resolves with ends the process. */
+  /** Runs a command once its arguments are valid; it resolves with the exit code. */
   perform(work: Work): Promise<void>;
 }
 
-/** What a command does. What it needs is loaded in it: no command pays for another one. */
+/** The action of a command. It loads what it needs itself, so that no other command does. */
 export type Work = (host: Host) => Promise<ExitCode>;

@@ -126,7 +126,7 @@ function align(a: readonly ComparedEvent[], b: readonly ComparedEvent[]): Run[] 
   return runs;
 }
 
-/** Events of one type stand for each other, in order; the others are on one side alone. */
+/** Events of one type are paired in order; the others are only on one side. */
 function pairUp(left: readonly ComparedEvent[], right: readonly ComparedEvent[]): Difference[] {
   const differences: Difference[] = [];
   let next = 0;
@@ -134,10 +134,10 @@ function pairUp(left: readonly ComparedEvent[], right: readonly ComparedEvent[])
     const partnerAt = right.findIndex(({ type }, index) => index >= next && type === event.type);
     const partner = right[partnerAt];
     if (partner === undefined) {
-      differences.push(alone("only_in_a", event));
+      differences.push(onOneSide("only_in_a", event));
       continue;
     }
-    differences.push(...right.slice(next, partnerAt).map((other) => alone("only_in_b", other)));
+    differences.push(...right.slice(next, partnerAt).map((other) => onOneSide("only_in_b", other)));
     next = partnerAt + 1;
     differences.push(
       event.key === partner.key
@@ -151,10 +151,10 @@ function pairUp(left: readonly ComparedEvent[], right: readonly ComparedEvent[])
           },
     );
   }
-  return [...differences, ...right.slice(next).map((event) => alone("only_in_b", event))];
+  return [...differences, ...right.slice(next).map((event) => onOneSide("only_in_b", event))];
 }
 
-function alone(kind: "only_in_a" | "only_in_b", { seq, type, value }: ComparedEvent): Difference {
+function onOneSide(kind: "only_in_a" | "only_in_b", { seq, type, value }: ComparedEvent): Difference {
   return { kind, seq, type, event: value };
 }
 

@@ -60,7 +60,7 @@ export async function untilStopped(run: (signal: AbortSignal) => Promise<ExitCod
   }
 }
 
-/** An error that a person can fix is reported in one line; any other is a bug and keeps its stack. */
+/** Reports an error that a person can fix in one line; any other is a bug and keeps its stack. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ("syscall" in error && "path" in error && typeof error.path === "string")
@@ -70,7 +70,7 @@ export function describeError(error: unknown): string {
   return error.stack ?? error.message;
 }
 
-/** What the process ends with when a command has thrown. */
+/** The exit code when a command has thrown. */
 export function exitCodeOf(error: unknown): ExitCode {
   return error instanceof Error && error.name === "HomeError" ? 3 : 1;
 }

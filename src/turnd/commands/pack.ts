@@ -99,7 +99,7 @@ async function* prepend(first: string, rest: AsyncGenerator<string>): AsyncGener
 
 async function* whileRunning(chunks: AsyncGenerator<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
   const aborted = untilAborted(signal);
-  // It is asked with each chunk.
+  // Called for each chunk.
   aborted.catch(() => undefined);
   for (;;) {
     const next = await Promise.race([chunks.next(), aborted]);

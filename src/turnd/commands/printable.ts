@@ -1,4 +1,4 @@
-/** Puts a text on one line, without effect on a terminal: other programs, or the author of a file's name, wrote it. */
+/** A foreign text on one line, without effect on a terminal. */
 export function toPrintable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
     const code = (character.codePointAt(0) ?? 0).toString(16);

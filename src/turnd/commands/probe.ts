@@ -28,7 +28,7 @@ export interface ProbeOptions {
   /** turnd's own environment: which CLIs there are, and the user they run as. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly self: Identity;
-  /** The CLIs that turnd drives: the stage has them all. */
+  /** The CLIs that turnd drives. */
   readonly executors: readonly Executor[];
   /** `sandbox/`: the keeper and the home writer. */
   readonly sandboxDirectory: string;
@@ -152,7 +152,6 @@ function probeEnv(
   };
 }
 
-/** A probe has no metrics. */
 const UNOBSERVED: TurnObserver = {
   eventsWritten() {},
   eventsSkipped() {},

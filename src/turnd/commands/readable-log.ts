@@ -1,7 +1,7 @@
 import { prettyFactory } from "pino-pretty";
 import { safeLine, safeText } from "../../kit/command-line/text.ts";
 
-/** Fields that every line has, and a person at a terminal does not need. */
+/** Fields of every line that a person does not need. */
 const OMITTED = new Set(["level", "time", "pid", "hostname", "name", "msg"]);
 
 /**

@@ -65,7 +65,7 @@ export function placeVariables(executors: readonly Executor[]): z.ZodObject {
   return z.object(Object.fromEntries(variables));
 }
 
-/** Every key, the token, and every other value that its name or form shows to be a secret: what must not be printed. */
+/** Every value that must not be printed: keys, the token, and what name or form shows to be a secret. */
 export function secretsOf(settings: Settings, configured: readonly ConfiguredExecutor[]): string[] {
   return [
     ...keysOf(settings, configured),

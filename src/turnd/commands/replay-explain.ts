@@ -2,7 +2,7 @@ import type { Decision, Evidence, TriedRule, TurnEndedData } from "../protocol/i
 import type { RecordingSource } from "../daemon/replay/source.ts";
 import { toPrintable } from "./printable.ts";
 
-/** Where a person finds a quoted line: the file of a recording's directory. */
+/** The file of a recording's directory that a quoted line is in. */
 const FILES = { stdout: "stdout.jsonl", stderr: "stderr.log", exit: "exit.json", turnd: "turn.json" } as const;
 const OUTCOMES = { won: "won", outranked: "outranked", no_match: "no match" } as const;
 const HEAD = ["", "on", "rule", "verdict", "outcome", "where", "seen in"] as const;
@@ -64,7 +64,7 @@ function align(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** What is known of output that came alone. */
+/** What is known of output that has no recording. */
 function describeOutput({ origin, recording }: RecordingSource): string[] {
   if (origin === undefined) return [];
   const like = origin.printedLike === undefined ? "" : `, in the form of ${origin.printedLike}`;

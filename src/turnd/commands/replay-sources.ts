@@ -13,7 +13,7 @@ import { redactTurns } from "../daemon/turns/store/read-turn-secrets.ts";
 export interface ReplaySourcesOptions {
   readonly executors: readonly Executor[];
   readonly redact: Redact;
-  /** What `-` stands for. */
+  /** Standard input. */
   readonly stdin: Readable;
   /** An executor's id, or what its program is called; in the place of the recorded or found one. */
   readonly executor?: string | undefined;
@@ -22,13 +22,13 @@ export interface ReplaySourcesOptions {
   readonly onFault: (error: RecordingError) => void;
 }
 
-/** What a replay is given by the command that shows it. */
+/** Callbacks of the command that shows a replay. */
 export type ReplayShow = Pick<ReplayOptions, "write" | "explain"> & {
-  /** Shown every record. */
+  /** Called for every record. */
   readonly drift?: DriftWatch;
 };
 
-/** Opens and replays what an operator names. */
+/** Opens and replays recordings by name. */
 export interface ReplaySources {
   readonly sources: Sources;
   /** @throws {RecordingError} if it is of a CLI that this turnd does not have, or cannot be read */
@@ -99,7 +99,7 @@ export function createReplaySources(options: ReplaySourcesOptions): ReplaySource
   };
 }
 
-/** Notices where a file holds the output of more than one process. */
+/** Detects a file with the output of more than one process. */
 function watchRuns(executor: Executor): { look: DriftWatch; secondAt(): number | undefined } {
   let session: string | undefined;
   let second: number | undefined;

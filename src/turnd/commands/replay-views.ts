@@ -14,7 +14,7 @@ import { toPrintable } from "./printable.ts";
 import { formatExplanation } from "./replay-explain.ts";
 import { write } from "./write.ts";
 
-/** What is shown of a recording. */
+/** A recording as it is shown. */
 export type ReplayViewKind = "events" | "summary" | "decision";
 
 /** Shows recordings, one after the other. */
@@ -80,7 +80,7 @@ export function createReplayView(options: ViewOptions): ReplayView {
   };
 }
 
-/** They go out as they are made. */
+/** Events are printed as they are made. */
 const EVENTS: ReplayView = {
   open: () => ({ takesEvents: true }),
   add: () => Promise.resolve(),

@@ -81,7 +81,7 @@ export async function printReplays(names: readonly string[], options: PrintOptio
   return hasFault ? 1 : 0;
 }
 
-/** What was found out about output that came without a `turn.json`; undefined for any other recording. */
+/** What is known of output without a `turn.json`; undefined for any other recording. */
 export function describeOrigin({ name, origin, recording }: RecordingSource): string | undefined {
   if (origin === undefined) return undefined;
   const like = origin.printedLike === undefined ? "" : `, in the form of ${origin.printedLike}`;

@@ -19,7 +19,7 @@ export interface ScriptedProvider {
 /**
  * Starts the scripted model in this process, as the provider of every CLI that can talk to one.
  *
- * It gets the port of the last time where that is free: a turn that outlived its turnd finds it again.
+ * It reuses its last port where that is free, so that a turn that outlived its turnd finds it again.
  * @param stateDirectory - keeps that port; it is made where it is missing
  */
 export async function startScriptedProvider(
@@ -41,7 +41,7 @@ export async function readScriptedUrl(stateDirectory: string): Promise<string | 
   return port === 0 ? undefined : `http://127.0.0.1:${port}/v1`;
 }
 
-/** The environment without any other provider of theirs: no key is used, and nothing is billed. */
+/** The environment without any other provider, so that no key is used and nothing is billed. */
 export function scriptedEnv(env: Env, executors: readonly Executor[], url: string): Env {
   const plans = executors.flatMap(({ probe, variables }) => (probe === undefined ? [] : [{ probe, variables }]));
   const providers = new Set(plans.flatMap(({ variables }) => variables.map(({ name }) => name)));

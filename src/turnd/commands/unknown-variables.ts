@@ -11,7 +11,7 @@ const OTHERS = [
   "TURND_PROXY_PORTS",
   "TURND_EXECUTOR",
   "TURND_URL",
-  // What a turn's and a shell's processes carry: turnd may be started in one.
+  // Set in processes of turns and shells: turnd may be started in one.
   "TURND_TURN_ID",
   "TURND_SHELL_ID",
 ];
@@ -38,7 +38,7 @@ export function describeUselessVariables(env: Settings["env"], executors: readon
     .toSorted()
     .flatMap((name) => {
       const prefix = prefixes.find((candidate) => name.startsWith(candidate));
-      // One that another variable names has the effect that this gives it: a key's, or that the CLIs get it.
+      // A variable that another one names has an effect: it is a key, or is passed to the CLIs.
       if (prefix === undefined || known.includes(name) || values.includes(name)) return [];
       const alike = known.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length));
       const meant = nearest(name.slice(prefix.length), alike);

@@ -2,7 +2,7 @@ import type { Writable } from "node:stream";
 import { shownOn } from "../../kit/command-line/text.ts";
 
 /**
- * Writes text of others: a terminal is not steered by it. Resolves when the stream has accepted the bytes: their memory is used
+ * Writes foreign text without effect on a terminal. Resolves when the stream has accepted the bytes: their memory is used
  * again.
  *
  * @param options - `isPrintable`: it is so already, and has colours of its own
@@ -18,7 +18,7 @@ export function write(
   });
 }
 
-/** Whether the reader of the output has gone, such as `head`: no fault, and nothing more to do. */
+/** Whether the reader of the output has gone, such as `head`; no fault. */
 export function isReaderGone(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EPIPE";
 }

@@ -119,7 +119,7 @@ function Faults() {
   );
 }
 
-/** How many turns run is seen in a tab that is not. */
+/** Shows in the tab's title how many turns run. */
 function showTitle(): void {
   const running = turns.value.filter(({ status }) => status === "running").length;
   const shown = turns.value.find(({ turn_id: id }) => id === route.value.turnId);

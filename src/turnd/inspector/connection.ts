@@ -8,7 +8,7 @@ import { Problem } from "../protocol/problems.ts";
 /** Where turnd is: the page's own address, whatever path a proxy serves it below. */
 export const BASE_URL = new URL(".", document.baseURI).href.replace(/\/$/, "");
 
-/** Not the token, and of no use without the cookie, which no script can read. */
+/** The key of the session; useless without the cookie, which no script can read. */
 const KEY_ITEM = "turnd.session-key";
 
 /**
@@ -23,7 +23,7 @@ export const renewals = signal(0);
 
 const sendPlain = createFetchTransport("same-origin");
 
-/** As the platform's fetch, with what proves the login; a refusal of it shows the login again. */
+/** The platform's fetch with the session's key; a refusal shows the login again. */
 const transport: Transport = async (url, outgoing) => {
   const answer = await sendPlain(url, { ...outgoing, headers: { ...outgoing.headers, ...sessionHeaders() } });
   noteRefusal(answer.status);
@@ -35,16 +35,16 @@ function noteRefusal(status: number): void {
   if (status === 401 && (login.value === "done" || login.value === "open")) login.value = "expired";
 }
 
-/** A reader who waits wants to see a refusal, such as a full queue, and to decide. */
+/** No retries: a reader who waits wants to see a refusal, such as a full queue, and to decide. */
 const LONGEST_WAIT_MS = 1_000;
 
-/** turnd, as this page asks it. */
+/** The client of this page. */
 export const turnd = createTurndClient({ baseUrl: BASE_URL, transport, longestWaitMs: LONGEST_WAIT_MS });
 
 /**
  * Fetches what the client has no call for: whole answers, to be saved.
  *
- * @throws {Error} with what turnd says, where it refuses
+ * @throws {Error} with turnd's message, where it refuses
  */
 export async function fetchRaw(path: string): Promise<Response> {
   const answer = await fetch(`${BASE_URL}${path}`, { headers: sessionHeaders(), cache: "no-store" });
@@ -53,7 +53,7 @@ export async function fetchRaw(path: string): Promise<Response> {
   return answer;
 }
 
-/** Resolves when what was refused may be asked again. @throws the signal's reason */
+/** Resolves after the next login. @throws the signal's reason */
 export function untilLoggedIn(given: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const stop = login.subscribe((now) => {
@@ -103,7 +103,7 @@ export async function handOverLogin(): Promise<string> {
   return BrowserHandOver.parse(await post("/inspector/session/ticket", {})).ticket;
 }
 
-/** Which CLI printed these first lines of output. @throws {Error} with what turnd says where that is unknown */
+/** The CLI that printed these first lines of output. @throws {Error} with turnd's message where that is unknown */
 export async function identifyOutput(lines: readonly string[]): Promise<string> {
   return OutputOrigin.parse(await post("/inspector/output-origin", { lines })).executor;
 }

@@ -40,7 +40,7 @@ export function LoginDialog() {
   );
 }
 
-/** Logs out, or says that it did not. */
+/** Logs out, or reports that it failed. */
 export function leave(): void {
   logOut().catch(() => showFault("turnd does not answer: this browser is still logged in."));
 }

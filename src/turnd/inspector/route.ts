@@ -8,7 +8,7 @@ export type Tab = (typeof TABS)[number];
 export interface Route {
   readonly turnId: string | undefined;
   readonly tab: Tab;
-  /** What is to be shown first: an event's `seq` (`#/turns/<id>/events/<seq>`), or a line of raw output (`…/raw/<line>`). */
+  /** The place to show first: an event's `seq` (`#/turns/<id>/events/<seq>`), or a line of raw output (`…/raw/<line>`). */
   readonly place: number | undefined;
 }
 
@@ -21,7 +21,7 @@ function readRoute(): Route {
   };
 }
 
-/** An address that was cut off in the middle of a character is taken as it is: turnd says that there is no such turn. */
+/** An address that was cut off in the middle of a character stays as it is: turnd answers that there is no such turn. */
 function decode(id: string): string {
   try {
     return decodeURIComponent(id);
@@ -41,7 +41,7 @@ export function turnHref(turnId: string, tab: Tab = "events", place?: number): s
   return `#/turns/${encodeURIComponent(turnId)}${more}`;
 }
 
-/** Shows a turn, or the list alone. */
+/** Shows a turn, or only the list. */
 export function goTo(turnId: string | undefined, tab: Tab = "events"): void {
   location.hash = turnId === undefined ? "#/" : turnHref(turnId, tab);
 }

@@ -1,2 +1,2 @@
-/** Styles are imported for their effect alone; the bundler takes them. */
+/** Styles are imported only for their effect; the bundler collects them. */
 declare module "*.css";

@@ -2,7 +2,7 @@ import { createTurndClient } from "../../client/turnd-client.ts";
 import type { CompletionPlace } from "../../../kit/command-line/completion.ts";
 import { chooseTarget } from "./target.ts";
 
-/** Of a turnd; a shell that waits longer is a nuisance. */
+/** Longest wait for turnd's answer, so that the shell's completion stays quick. */
 const ANSWER_MS = 1_500;
 
 /** Ids that turnd has, for a place of the command line that takes one; none where it cannot be asked. */
@@ -23,7 +23,7 @@ export async function completeIds(
     if (isTurn) return (await client.turns({ signal, limit: 100 })).map(({ turn_id: id }) => id);
     return (await client.sessions({ signal })).map(({ session_id: id }) => id);
   } catch {
-    // A line that is being typed is no place for an error; the command itself reports it.
+    // Nothing is printed into a line that is being typed; the command itself reports the error.
     return [];
   }
 }

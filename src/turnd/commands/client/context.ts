@@ -10,14 +10,14 @@ export interface CommonOptions extends TargetOptions {
   readonly quiet?: boolean;
 }
 
-/** What a command works with. `signal` is aborted by the first Ctrl-C. */
+/** The context of a command. `signal` is aborted by the first Ctrl-C. */
 export interface Context extends Environment {
   readonly terminal: Terminal;
   readonly isJson: boolean;
   readonly isQuiet: boolean;
   readonly target: Target;
   readonly client: TurndClient;
-  /** What a person has to know who interrupts a second time. */
+  /** The message for a second Ctrl-C. */
   warnWhenLeft(text: () => string): void;
   /** Writes on stdout, no faster than it is read. */
   print(text: string): Promise<void>;
@@ -35,7 +35,7 @@ export interface ContextParts {
   readonly warnWhenLeft: Context["warnWhenLeft"];
 }
 
-/** Makes what a command works with. */
+/** Makes the context of a command. */
 export function createContext({ environment, options, target, client, warnWhenLeft }: ContextParts): Context {
   const { stdout } = environment;
   const terminal = createTerminal(environment, options);

@@ -14,7 +14,7 @@ import type { TailOptions } from "./tail-turn.ts";
 import type { TurnsOptions } from "./list-turns.ts";
 import type { WantedOptions } from "./take-wanted.ts";
 
-/** Runs what a command does, once its arguments are known to be right. */
+/** Runs a command once its arguments are valid. */
 export type Perform = (work: (self: Process) => Promise<ExitCode>) => Promise<void>;
 
 const TARGET_HINT = [
@@ -29,7 +29,7 @@ export function defineClientCommands(program: Command, perform: Perform): void {
     command: (context: Context) => Promise<ExitCode>,
     readerGone: ExitCode = EXIT.done,
   ): Promise<void> =>
-    // Loaded when one of them runs: no other command of the program pays for the client.
+    // Loaded when one of them runs, so that no other command loads the client.
     perform(async (self) => {
       const { runClientCommand } = await import("./run-command.ts");
       return runClientCommand(self, { common: options, readerGone }, command);
@@ -86,8 +86,8 @@ function addTurns(program: Command, run: Run): void {
     program
       .command("turns")
       .description("list turns, the newest first")
-      .option("--session <id>", "of this session alone")
-      .addOption(new Option("--status <status>", "in this state alone").choices(TurnStatus.options))
+      .option("--session <id>", "only of this session")
+      .addOption(new Option("--status <status>", "only in this state").choices(TurnStatus.options))
       .option("--limit <number>", "how many", wholeNumber(1, 1_000_000), 20)
       .option("--all", "as many as there are"),
   )
@@ -131,7 +131,7 @@ function addSessions(program: Command, run: Run): void {
     sessions
       .command("list", { isDefault: true })
       .description("list the sessions, the newest first")
-      // Checked below: what follows `sessions` may be a command that there is not.
+      // Checked below: the word after `sessions` may be an unknown command.
       .allowExcessArguments()
       .option("--limit <number>", "how many", wholeNumber(1, 1_000_000), 100)
       .option("--all", "as many as there are"),
@@ -203,7 +203,7 @@ function addFiles(program: Command, run: Run): void {
     );
 }
 
-/** Refuses what stands behind a command that has commands of its own, and a default. */
+/** Refuses an unknown sub-command of a command that also has a default. */
 function refuseArgument(parent: Command, argument: string): never {
   const names = parent.commands.map((command) => command.name());
   if (names.includes(parent.args[0] ?? "")) {

@@ -1,4 +1,4 @@
-/** What a client command of turnd ends with. */
+/** Exit codes of turnd's client commands. */
 export const EXIT = {
   /** Done; of `run` and `tail`: the turn has completed. */
   done: 0,
@@ -13,7 +13,7 @@ export const EXIT = {
   /** The turn was cancelled, and not by a signal to this command. */
   cancelled: 7,
   interrupted: 130,
-  /** Who read the output has gone before the turn's end; the turn goes on. */
+  /** The reader of the output has gone before the turn's end; the turn goes on. */
   readerGone: 141,
 } as const;
 

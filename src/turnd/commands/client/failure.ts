@@ -16,13 +16,13 @@ export class ClientFailure extends Error {
   }
 }
 
-/** What was typed cannot be done. */
+/** Wrong arguments. */
 export function usageFailure(message: string): ClientFailure {
   return new ClientFailure("usage", message, EXIT.usage);
 }
 
 /**
- * What a person reads of an error, and what the command ends with.
+ * The message and the exit code of an error.
  *
  * @param url - of the turnd that was asked
  * @throws an error that is a fault of this program
@@ -47,7 +47,7 @@ export function explain(error: unknown, url: string, hasToken: boolean): ClientF
   throw error;
 }
 
-/** OpenSSL says it with a number, the place in its own source, and a line feed. */
+/** OpenSSL's messages have a number, a place in its source and a line feed. */
 function isTlsFault({ cause }: Error): boolean {
   const within = cause instanceof Error ? cause.cause : undefined;
   return within instanceof Error && "code" in within && within.code === "ERR_SSL_WRONG_VERSION_NUMBER";

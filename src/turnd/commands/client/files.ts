@@ -69,7 +69,7 @@ export async function getFile(
       await context.print(safeText(`${path} is written to ${to}, ${formatBytes(sizeBytes)}\n`));
     return EXIT.done;
   } catch (error) {
-    // The reader of a body is told only that it was ended.
+    // The body's reader sees only that it was ended.
     context.signal.throwIfAborted();
     watch.signal.throwIfAborted();
     throw error;
@@ -123,7 +123,7 @@ export async function deleteFile(
   return EXIT.done;
 }
 
-/** A path as turnd takes it; people write `./` and `.` too. @throws {ClientFailure} usage */
+/** A path in turnd's form; `./` and `.` are accepted. @throws {ClientFailure} usage */
 function belowWorkspace(path: string): string {
   const file = path.replace(/^(?:\.\/+)+/, "").replace(/^\.$/, "");
   if (/^\/|(?:^|\/)\.{1,2}(?:\/|$)/.test(file)) {
@@ -142,7 +142,7 @@ function isExecutable(found: Stats | undefined): boolean {
   return found !== undefined && (found.mode & 0o100) !== 0;
 }
 
-/** Bytes for a pipe or a file as they are, for a terminal as text that steers nothing. */
+/** Bytes unchanged for a pipe or a file, harmless text for a terminal. */
 async function printBytes({ stdout }: Context, body: Incoming["body"], onMove: () => void): Promise<number> {
   const decoder = new TextDecoder();
   let sizeBytes = 0;
@@ -156,7 +156,7 @@ async function printBytes({ stdout }: Context, body: Incoming["body"], onMove: (
   return sizeBytes;
 }
 
-/** What was there is replaced when all has come; where it does not, nothing of it is left. */
+/** Replaces the file when all bytes have come; otherwise leaves nothing. */
 async function saveBytes(to: string, body: Incoming["body"], onMove: () => void): Promise<number> {
   const part = `${to}.${process.pid}.part`;
   const file = await open(part, "wx");

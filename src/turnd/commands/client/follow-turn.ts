@@ -50,7 +50,7 @@ export async function followTurn(context: Context, options: FollowTurnOptions): 
   return client.result(turnId, { signal });
 }
 
-/** What a turn's end is to the caller of the process. */
+/** The exit code for a turn's end. */
 export function exitCodeOfEnd({ status }: Pick<Tolerant<TurnEndedData>, "status">): ExitCode {
   return lookUp({ completed: EXIT.done, cancelled: EXIT.cancelled }, status) ?? EXIT.failed;
 }
@@ -61,13 +61,13 @@ function explainLost(error: unknown, turnId: string, { afterSeq }: Following): u
   return new ClientFailure("unreachable", message, EXIT.unreachable, error);
 }
 
-/** A line that shows that something is going on, on a terminal alone. */
+/** The progress line; only on a terminal. */
 function startStatus({ terminal, isJson }: Context): { now(what: string): void; end(): void } {
   const startedAt = performance.now();
   let what = "";
   const draw = (): void => {
     const text = `${formatDuration(performance.now() - startedAt)}  ${safeLine(what)}`;
-    // A line that is broken is not drawn over.
+    // A wrapped line cannot be drawn over.
     terminal.drawStatus(cutToWidth(text, terminal.columns - 1));
   };
   const timer = setInterval(draw, REDRAW_MS);

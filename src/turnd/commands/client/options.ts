@@ -12,7 +12,7 @@ export function addCommonOptions(command: Command): Command {
     .option("--token-file <file>", "file that holds its token (TURND_TOKEN, TURND_TOKEN_FILE)")
     .option("--insecure", "allow plain http beyond this machine")
     .option("--json", "print JSON, one document per line")
-    .option("-q, --quiet", "print the answer alone");
+    .option("-q, --quiet", "print only the answer");
 }
 
 /** Adds `--deny`, which can be given more than once. */
@@ -20,7 +20,7 @@ export function addDeny(command: Command): Command {
   return command.addOption(new Option("--deny <permission...>", "what it may not do").choices(PERMISSIONS));
 }
 
-/** Adds how long silence of turnd is borne. */
+/** Adds `--lost-after`. */
 export function addLostAfter(command: Command): Command {
   return command.option(
     "--lost-after <seconds>",

@@ -15,7 +15,7 @@ export interface Process {
 
 export interface CommandOptions {
   readonly common: CommonOptions;
-  /** What the process ends with when its output has no reader any more. */
+  /** The exit code when the output has no reader any more. */
   readonly readerGone: ExitCode;
 }
 
@@ -47,7 +47,7 @@ export async function runClientCommand(
     if (readerGone !== EXIT.done && warning() !== "") process.stderr.write(`turnd: warning: ${warning()}\n`);
     exit(readerGone);
   });
-  // Without it nothing else works either: there is nowhere to say so.
+  // Without stderr there is nowhere to report it.
   process.stderr.on("error", () => undefined);
   const { stdin, stdout, stderr } = process;
   const environment: Environment = { env, stdin, stdout, stderr, signal: stopping.signal };

@@ -31,7 +31,7 @@ export interface RunOptions {
   readonly lostAfter: number;
 }
 
-/** How long a submission that is under way at Ctrl-C is waited for: without its answer there is no turn to cancel. */
+/** How long a submission under way at Ctrl-C is waited for: without its answer there is no turn to cancel. */
 const SUBMISSION_MS = 10_000;
 
 /**
@@ -129,7 +129,7 @@ async function chooseExecutor({ client, signal }: Context): Promise<string> {
   throw new ClientFailure("executor_unavailable", message, EXIT.failed);
 }
 
-/** Submits, and does not let go of a submission that is under way: it may have become a turn. */
+/** Submits; a submission under way is waited for, since it may have become a turn. */
 async function submit(context: Context, request: TurnRequestBody): Promise<Tolerant<TurnAdmission>> {
   const leaving = new AbortController();
   const submission = context.client.submit(request, { signal: leaving.signal });

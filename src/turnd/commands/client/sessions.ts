@@ -48,7 +48,7 @@ export async function createSession(context: Context, options: CreateSessionOpti
   return EXIT.done;
 }
 
-/** `turnd sessions delete`: ends its turns, and removes what there is of it. */
+/** `turnd sessions delete`: ends the session's turns and removes it. */
 export async function deleteSession(context: Context, sessionId: string): Promise<ExitCode> {
   await context.client.deleteSession(sessionId, { signal: context.signal });
   if (!context.isJson && !context.isQuiet) await context.print(`session ${sessionId} is deleted\n`);

@@ -22,7 +22,7 @@ export async function printTurnDiff(context: Context, turnId: string): Promise<v
   }
 }
 
-/** `turnd show --diff`: the patch alone, its own bytes where no terminal reads them. */
+/** `turnd show --diff`: only the patch, as its own bytes where the output is no terminal. */
 export async function showTurnDiff(context: Context, turnId: string): Promise<ExitCode> {
   const { client, stdout, env, signal } = context;
   const diff = await client.diff(turnId, { signal });

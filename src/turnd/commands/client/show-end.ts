@@ -21,14 +21,14 @@ function explainFailure({ failure }: Tolerant<TurnEndedData>, style: Style): str
   if (failure === undefined) return [];
   return [
     `  ${safeLine(failure.message)}`,
-    `  ${failure.retryable ? "a retry may help" : "a retry alone does not help"}${lookUp(ADVICE, failure.user_action) ?? ""}`,
+    `  ${failure.retryable ? "a retry may help" : "a retry by itself does not help"}${lookUp(ADVICE, failure.user_action) ?? ""}`,
     ...failure.evidence.map(({ source, line: number, text }) =>
       style.dim(`  ${source}${number === undefined ? "" : `:${number}`}  ${safeLine(text)}`),
     ),
   ];
 }
 
-/** What helps, by who has to act. */
+/** Advice by `user_action`. */
 const ADVICE: Record<UserAction, string> = {
   none: "",
   retry: "",

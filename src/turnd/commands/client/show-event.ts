@@ -5,10 +5,10 @@ import { indent, line, withoutReturns, type ShowOptions } from "./lines.ts";
 import { showEnd } from "./show-end.ts";
 import { showToolEnd, toolTitle } from "./show-tool.ts";
 
-/** Of a line that nothing is known about. */
+/** How much of an unknown line is shown. */
 const MOST_UNKNOWN = 200;
 
-/** Writes an event for a person; empty for one that has nothing for a person. What CLIs and models wrote is made harmless. */
+/** An event as text for a person; empty where there is nothing to show. Text of CLIs and models is made harmless. */
 export function showEvent(event: ReadEvent, options: ShowOptions): string {
   const { style } = options;
   switch (event.type) {

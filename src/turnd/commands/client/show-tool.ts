@@ -7,13 +7,13 @@ import type { Style } from "./style.ts";
 type ToolStarted = Extract<ReadEvent, { type: "tool.started" }>["data"];
 type ToolEnded = Extract<ReadEvent, { type: "tool.ended" }>["data"];
 
-/** Of a tool's output or of a diff, what is shown without `--full`. */
+/** Limits of a tool's output or a diff without `--full`. */
 const MOST_LINES = 40;
 const MOST_CHARACTERS = 8_000;
 const MOST_TITLE = 200;
 const CHANGES = { add: "added", update: "changed", delete: "deleted" } as const;
 
-/** What a tool call is about, on one line: `execute: sh sum.sh`. */
+/** The title of a tool call, on one line: `execute: sh sum.sh`. */
 export function toolTitle({ kind, name, title, input, locations }: ToolStarted): string {
   const command = kind === "execute" ? commandOf(input) : undefined;
   const about = command ?? locations?.map(({ path }) => path).join(", ") ?? title ?? "";
@@ -21,7 +21,7 @@ export function toolTitle({ kind, name, title, input, locations }: ToolStarted):
   return safeLine(cut(about === "" ? `${what}: ${title ?? name}` : `${what}: ${about}`, MOST_TITLE));
 }
 
-/** What a tool call came to: its changes, its output, and how it ended where it did not succeed. */
+/** A tool call's changes and output, and how it ended where it did not succeed. */
 export function showToolEnd(data: ToolEnded, { style, isFull }: ShowOptions): string {
   const { kind, status, output, exit_code: exitCode, changes = [], error } = data;
   const limit = (text: string): string => (isFull ? text : shorten(text));
@@ -29,7 +29,7 @@ export function showToolEnd(data: ToolEnded, { style, isFull }: ShowOptions): st
     const what = lookUp(CHANGES, change) ?? change;
     return line(`  ${what} ${safeLine(path)}`) + (diff === undefined ? "" : showDiff(limit(diff), style));
   });
-  // What an edit prints repeats what it changed.
+  // An edit's output repeats its changes.
   if (output !== undefined && output.text.trim() !== "" && changes.length === 0) {
     const isRead = kind === "read" && !isFull;
     shown.push(
@@ -52,7 +52,7 @@ export function showDiff(diff: string, style: Style): string {
   return indent(diff, "  ", (text) => `  ${paintLine(text.slice(2), style)}`);
 }
 
-/** The same at the margin, where it is what was asked for. */
+/** A unified diff without indentation, for commands that print only a diff. */
 export function paintDiff(diff: string, style: Style): string {
   return indent(diff, "", (text) => paintLine(text, style));
 }
@@ -74,7 +74,7 @@ function commandOf(input: unknown): string | undefined {
   return single ?? double ?? bare ?? command;
 }
 
-/** The beginning of a long text, cut between lines where it has some, and what is missing. */
+/** The beginning of a long text, cut between lines where possible, and how much is missing. */
 function shorten(text: string): string {
   const lines = text.trimEnd().split("\n");
   const kept = cut(lines.slice(0, MOST_LINES).join("\n"), MOST_CHARACTERS);

@@ -20,13 +20,13 @@ export async function showTurn(context: Context, turnId: string): Promise<ExitCo
   return EXIT.done;
 }
 
-/** How a running turn shows that it lives. */
+/** What a running turn does now. */
 interface RunningActivity {
   readonly last: Activity["last"];
   readonly awaited: Awaited | undefined;
 }
 
-/** By the events that it has so far; a turn that ends meanwhile has its end among them. */
+/** Read from the events so far; those of a turn that ends meanwhile include its end. */
 async function readActivity({ client, signal }: Context, turn: Tolerant<TurnSnapshot>): Promise<RunningActivity> {
   const watch = watchActivity();
   const following = client.follow(turn.turn_id, { signal, verify: false });

@@ -11,7 +11,7 @@ export interface Style {
   heading(text: string): string;
 }
 
-/** Colours for a stream that takes them. */
+/** Colours for a stream that supports them. */
 export function createStyle(stream: NodeJS.WriteStream, env: Readonly<Record<string, string | undefined>>): Style {
   const isPlain = !takesColors(stream, env);
   const by =

@@ -8,7 +8,7 @@ export interface TailOptions {
   readonly lostAfter: number;
 }
 
-/** `turnd tail`: shows a turn's events from any one on, and follows it to its end. Leaving it changes nothing. */
+/** `turnd tail`: shows a turn's events from any one on and follows it to its end. Ending the command does not affect the turn. */
 export async function tailTurn(context: Context, turnId: string, options: TailOptions): Promise<ExitCode> {
   const { signal } = context;
   try {

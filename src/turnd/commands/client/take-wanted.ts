@@ -1,14 +1,14 @@
-/** How much of a list is wanted. */
+/** How many items of a list are wanted. */
 export interface WantedOptions {
   readonly limit: number;
-  /** As much as there is. */
+  /** All of them. */
   readonly all?: true;
 }
 
-/** The most that one page has. */
+/** The largest page. */
 const MAX_PAGE = 1_000;
 
-/** Takes as many items of a list as are wanted. @param list - makes the list, whose pages have so many items */
+/** Reads as many items of a list as are wanted. @param list - makes the list, whose pages have so many items */
 export async function takeWanted<T>(
   { limit, all }: WantedOptions,
   list: (pageSize: number) => AsyncIterable<T>,

@@ -83,7 +83,7 @@ function readPort(env: Env): string {
   throw usageFailure(`TURND_PORT is ${JSON.stringify(port)}: must be a port of a turnd that serves`);
 }
 
-/** Nothing else can stand in a header. */
+/** Characters that a header may have. */
 function checkToken(token: string, from: string): string {
   if (/^[\u0021-\u007e]+$/.test(token)) return token;
   throw usageFailure(`${from} holds no token: it is one line of visible ASCII characters`);
@@ -100,7 +100,7 @@ async function readConfig(file: string): Promise<z.output<typeof Config>> {
   try {
     return Config.parse(parse(text));
   } catch (error) {
-    // What a library reports of a wrong line may quote the line, and a line may hold the token.
+    // A library's message may quote the wrong line, and the line may hold the token.
     const message = `${file} cannot be read as configuration: it has url, and token or token_file`;
     throw new ClientFailure("config_invalid", message, EXIT.usage, error);
   }
@@ -109,7 +109,7 @@ async function readConfig(file: string): Promise<z.output<typeof Config>> {
 function acceptUrl(text: string): { readonly url: string; readonly isExposed: boolean } {
   try {
     const { url, isExposed } = readServiceUrl(text);
-    // As logs and documents name what turnd serves; the client puts it there itself.
+    // Logs and documents name the address with `/v1`; the client adds that itself.
     return { url: url.replace(/\/v1$/, ""), isExposed };
   } catch (error) {
     if (error instanceof ServiceUrlError) throw usageFailure(error.message);

@@ -42,7 +42,6 @@ async function valuesOf(place: CompletionPlace, host: Host): Promise<readonly st
   }
   if (option === "--token-file" || option === "--workspace") return [FILES];
   if (option === undefined && TAKES_FILES.has(command)) return [FILES];
-  // Of this machine.
   if (option === undefined && argument === FILE_ARGUMENT[command]) return [FILES];
   const { completeIds } = await import("../client/complete-ids.ts");
   return completeIds(host.env, place);

@@ -4,13 +4,13 @@ import { nearest } from "../../../kit/command-line/nearest.ts";
 import { CliName, type Exit } from "../../protocol/index.ts";
 import type { Executor } from "../../daemon/executors/contract/executor.ts";
 
-/** What a person says of output that came alone, or in the place of what was recorded. */
+/** Options for output without a recording, or in place of what was recorded. */
 export interface OutputOptions {
   readonly executor?: string;
   readonly exit?: Exit;
 }
 
-/** Adds the options that say whose output a file is and how its process ended. */
+/** Adds `--executor` and `--exit`. */
 export function addOutputOptions(command: Command): Command {
   return command
     .addOption(
@@ -27,9 +27,9 @@ export function addOutputOptions(command: Command): Command {
 }
 
 /**
- * Names that are of no executor.
+ * Finds names that no executor has.
  *
- * @returns what a person reads of it; undefined where all are known
+ * @returns the message; undefined where all are known
  */
 export function describeUnknownExecutor(
   named: readonly (string | undefined)[],
@@ -43,7 +43,7 @@ export function describeUnknownExecutor(
   return `there is no executor ${JSON.stringify(unknown)}, only ${ids}${hint === undefined ? "" : ` (Did you mean ${hint}?)`}`;
 }
 
-/** Whether turnd has it is known once the executors are loaded. */
+/** Checks only the form: whether turnd has it is known once the executors are loaded. */
 function parseExecutor(value: string): string {
   if (!CliName.safeParse(value).success) throw new InvalidArgumentError("It is no id of an executor, such as cli-a.");
   return value;

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { isDialogOpen } from "./open-dialog.ts";
 import { useModal } from "./use-modal.ts";
 
-/** A dialog over the page, which the browser itself keeps the focus in. */
+/** A modal dialog; the browser keeps the focus in it. */
 export function Dialog({ title, children }: { readonly title: string; readonly children: ComponentChildren }) {
   const element = useModal();
   const [mine] = useState(() => isDialogOpen.peek());
@@ -12,7 +12,7 @@ export function Dialog({ title, children }: { readonly title: string; readonly c
     event.preventDefault();
     close();
   }
-  /** The browser says so a moment later, of one that it has closed itself too: another may be open by then. */
+  /** The browser's event comes a moment later, also for a dialog that it closed itself: another may be open by then. */
   function onClose(): void {
     if (element.current !== null && isDialogOpen.peek() === mine) close();
   }

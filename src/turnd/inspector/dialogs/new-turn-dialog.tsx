@@ -125,7 +125,7 @@ function NewTurnForm({
   );
 }
 
-/** The first one that can run, or else the first. */
+/** The first one that can run, otherwise the first. */
 function pickExecutor(executors: readonly Tolerant<ExecutorInfo>[]): string | undefined {
   return executors.find(({ available }) => available)?.id ?? executors[0]?.id;
 }

@@ -17,20 +17,20 @@ export type Dropped = Promise<readonly { readonly path: string; readonly file: F
 /** What was dropped on the page and is not opened yet. */
 export const dropped = signal<Dropped | undefined>(undefined);
 
-/** What was done or went wrong, for a moment. */
+/** The notice that is shown for a moment. */
 export const notice = signal<{ readonly text: string; readonly isFault: boolean } | undefined>(undefined);
 
 const SHOWN_MS = 6_000;
-/** What went wrong is read, and perhaps written down. */
+/** A fault is shown longer: it is read, and perhaps written down. */
 const FAULT_SHOWN_MS = 60_000;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Shows what was done. */
+/** Shows a success. */
 export function showNotice(text: string): void {
   show({ text, isFault: false });
 }
 
-/** Shows what went wrong. */
+/** Shows a fault. */
 export function showFault(error: unknown): void {
   show({ text: error instanceof Error ? error.message : String(error), isFault: true });
 }
@@ -41,7 +41,7 @@ function show(shown: { readonly text: string; readonly isFault: boolean }): void
   timer = setTimeout(hideNotice, shown.isFault ? FAULT_SHOWN_MS : SHOWN_MS);
 }
 
-/** Shows it no longer. */
+/** Removes the notice. */
 export function hideNotice(): void {
   clearTimeout(timer);
   notice.value = undefined;

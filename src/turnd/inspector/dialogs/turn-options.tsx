@@ -1,6 +1,6 @@
 import type { TurnRequestBody } from "../../client/turnd-client.ts";
 
-/** What can be said of a new turn beside its prompt, CLI, mode and model. */
+/** Options of a new turn beside its prompt, CLI, mode and model. */
 export interface TurnOptions {
   readonly workspace: string;
   readonly denied: readonly Permission[];
@@ -14,7 +14,7 @@ const ALL: readonly Permission[] = ["edit", "execute", "network"];
 
 export const NO_OPTIONS: TurnOptions = { workspace: "", denied: [], images: [], hasDiff: false };
 
-/** The fields of a request that they are. @throws {Error} for a file that cannot be read */
+/** The fields of the request. @throws {Error} for a file that cannot be read */
 export async function toRequest(
   input: string,
   { workspace, denied, images, hasDiff }: TurnOptions,

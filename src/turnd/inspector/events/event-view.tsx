@@ -4,7 +4,7 @@ import { Code } from "../text/text.tsx";
 import { PRESENTERS, type DataOf, type EventType, type Presenter, type Tone } from "./presenters.tsx";
 import type { ShownEvent } from "./shown-event.ts";
 
-/** An event's look. */
+/** How an event is rendered. */
 export interface View {
   readonly label: string;
   readonly tone: Tone;

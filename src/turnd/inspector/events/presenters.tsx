@@ -10,7 +10,7 @@ import { ToolBody } from "./tool.tsx";
 
 /** A type of the protocol. */
 export type EventType = LoggedEvent["type"];
-/** What an event of a type carries. */
+/** The `data` of an event type. */
 export type DataOf<T extends EventType> = Extract<Tolerant<LoggedEvent>, { type: T }>["data"];
 
 /** How urgent an event looks. */

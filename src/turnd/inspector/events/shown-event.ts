@@ -12,7 +12,7 @@ export interface ShownEvent {
   readonly native: { readonly line: number; readonly source?: "stderr" | undefined } | undefined;
   /** The event, where this page knows its type. */
   readonly known: KnownEvent | undefined;
-  /** What is in it: `data` of a known event, the whole line of another. */
+  /** `data` of a known event, the whole line of another. */
   readonly data: unknown;
   /** The event as it came, for the reader who wants it whole. */
   readonly whole: unknown;
@@ -20,7 +20,7 @@ export interface ShownEvent {
   readonly haystack: string;
 }
 
-/** Takes an event of any kind: one that this page cannot read is shown as what was sent. */
+/** Prepares an event of any kind; one that this page cannot read is shown as it was sent. */
 export function toShown(event: ReadEvent): ShownEvent {
   if (event.type !== "unreadable" && event.type !== "unknown") {
     const { seq, type, at, data } = event;

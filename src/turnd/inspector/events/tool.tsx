@@ -53,11 +53,11 @@ export function ToolBody({ call }: { readonly call: Started | Ended }) {
 interface ToolInputProps {
   readonly input: unknown;
   readonly title: string | undefined;
-  /** What was changed says more than the input. */
+  /** Changes say more than the input. */
   readonly isFolded: boolean;
 }
 
-/** A command or another single value as it is; anything else as JSON. Nothing that the title says already. */
+/** A command or another single value as it is, anything else as JSON; nothing that the title shows already. */
 function ToolInput({ input, title, isFolded }: ToolInputProps) {
   const text = describeInput(input);
   if (text === undefined || text === title || text === `$ ${title}`) return null;

@@ -9,7 +9,7 @@ export interface Shortcut {
   run?(): void;
 }
 
-/** What keys do anywhere on the page, but while a reader types. */
+/** Shortcuts of the whole page, but while a reader types. */
 export const SHORTCUTS: readonly Shortcut[] = [
   { keys: "?", does: "shows this help", run: () => (isDialogOpen.value = "help") },
   { keys: "n", does: "starts a turn", run: () => (isDialogOpen.value = "new-turn") },
@@ -44,7 +44,7 @@ function onKey(event: KeyboardEvent): void {
     if (event.key === "Escape" && target instanceof HTMLElement) target.blur();
     return;
   }
-  // The browser has closed a dialog a moment before it says so.
+  // The browser closes a dialog a moment before its event.
   if (document.querySelector("dialog[open]") !== null) return;
   const shortcut = SHORTCUTS.find(({ keys, run }) => keys === event.key && run !== undefined);
   if (shortcut?.run === undefined) return;

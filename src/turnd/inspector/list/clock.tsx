@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { formatAge, formatDuration } from "../text/format.ts";
 
 const SECOND_MS = 1_000;
-/** Ages are told in minutes. */
+/** Ages are shown in minutes. */
 const AGE_MS = 15_000;
 
 /** Now, to the second. */

@@ -12,7 +12,7 @@ export interface KnownTurns {
 export const NO_TURNS: KnownTurns = { turns: [], cursor: undefined };
 
 /**
- * Takes the newest turns as they are now. What is older stays as it was; what is as new, and no longer there, was deleted.
+ * Merges the newest turns. Older ones stay; one as new that is missing was deleted.
  */
 export function takeNewest(known: KnownTurns, { turns, next_cursor: cursor }: Tolerant<TurnList>): KnownTurns {
   const oldest = turns.at(-1);
@@ -28,13 +28,13 @@ export function takeNewest(known: KnownTurns, { turns, next_cursor: cursor }: To
   return { turns: [...page, ...older], cursor: older.length === 0 ? cursor : known.cursor };
 }
 
-/** Takes the page that the cursor has led to. */
+/** Adds the next page. */
 export function takeOlder(known: KnownTurns, { turns, next_cursor: cursor }: Tolerant<TurnList>): KnownTurns {
   const ids = new Set(known.turns.map(({ turn_id: id }) => id));
   return { turns: [...known.turns, ...turns.filter(({ turn_id: id }) => !ids.has(id))], cursor };
 }
 
-/** Takes one turn as it is now; undefined: it was deleted. */
+/** Updates one turn; undefined: it was deleted. */
 export function takeOne(known: KnownTurns, id: string, now: Tolerant<TurnSnapshot> | undefined): KnownTurns {
   const turns = known.turns.flatMap((turn) => (turn.turn_id !== id ? [turn] : now === undefined ? [] : [now]));
   return { ...known, turns };

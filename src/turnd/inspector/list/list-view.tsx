@@ -121,7 +121,7 @@ function SessionItem({ entry }: { readonly entry: ListedSession }) {
 
 function TurnItem({ turn }: { readonly turn: Tolerant<TurnSnapshot> }) {
   const isShown = route.value.turnId === turn.turn_id;
-  // The same element again is not looked at: of thousands of turns a few change.
+  // Preact skips an element that is the same object: of thousands of turns a few change.
   return useMemo(() => <TurnRow turn={turn} isShown={isShown} />, [turn, isShown]);
 }
 

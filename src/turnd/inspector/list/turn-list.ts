@@ -75,7 +75,7 @@ function isWanted(turn: Tolerant<TurnSnapshot>): boolean {
   return words.value.every((word) => text.includes(word));
 }
 
-/** Lists turns of one status alone, or all. */
+/** Lists only turns of one status, or all. */
 export function filterByStatus(status: TurnStatus | "all"): void {
   statusFilter.value = status;
   known.value = NO_TURNS;
@@ -130,7 +130,7 @@ async function read(): Promise<void> {
       return;
     }
   } catch (error) {
-    // What a login helps with, the login says.
+    // The login shows its own fault.
     const fault = login.value === "expired" ? undefined : describeFault(error);
     listState.value = { ...listState.value, fault };
   }

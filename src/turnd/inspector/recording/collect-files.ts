@@ -28,7 +28,7 @@ export async function readGiven(
  */
 export function readDropped(transfer: DataTransfer | null): Promise<{ path: string; file: File }[]> {
   const entries = [...(transfer?.items ?? [])].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  // Of what does not lie on the disk, such as a picture dragged from another page, there are files alone.
+  // What does not lie on the disk, such as a picture dragged from another page, has no entries, only files.
   const plain = [...(transfer?.files ?? [])].map((file) => ({ path: file.name, file }));
   return entries.length === 0 ? Promise.resolve(plain) : walkAll(entries);
 }

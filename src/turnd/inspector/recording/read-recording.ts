@@ -7,7 +7,7 @@ import { readTimeline, timelineOfEvents } from "./read-timeline.ts";
 
 type Recording = ReplayRequestBody["recording"];
 
-/** What a recording is made of where it has no `turn.json`. */
+/** What identifies output without a `turn.json`. */
 export interface ReadOptions {
   /** Which CLI printed these first lines of output. */
   readonly identify: (lines: readonly string[]) => Promise<string>;
@@ -25,7 +25,7 @@ const HEAD_LINE_CHARACTERS = 262_144;
 const ENCODING = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * Makes a recording of files: an exported document, the files of a recording's directory, or a CLI's output alone.
+ * Makes a recording of files: an exported document, the files of a recording's directory, or only a CLI's output.
  *
  * @throws {Error} that says which file is not what it should be
  */
@@ -103,7 +103,7 @@ function readFiles(
   };
 }
 
-/** In what order its lines were taken, and when: as its events say, or the timeline of an unpacked document. */
+/** The order and times of its lines: from its events, or the timeline of an unpacked document. */
 function timelineBeside(beside: ReadonlyMap<string, GivenFile>): { timeline?: TimelineEntry[] } {
   const [events, timeline] = [beside.get("events.jsonl"), beside.get("timeline.jsonl")];
   const file = events ?? timeline;

@@ -56,7 +56,7 @@ function readerOf(file: Blob): Reader<Blob> {
   };
 }
 
-/** What an archive that is whole is refused for. */
+/** Why an archive is refused that is whole. */
 class Refusal extends Error {}
 
 async function unpack(name: string, entries: AsyncIterable<Entry>, limits: ZipLimits): Promise<UnpackedFile[]> {
@@ -79,7 +79,7 @@ async function unpack(name: string, entries: AsyncIterable<Entry>, limits: ZipLi
   return given;
 }
 
-/** An archive of another system has no kinds. */
+/** Kinds of files are only in archives made on Unix. */
 function isFile(entry: Entry): entry is FileEntry {
   const kind = (entry.externalFileAttributes >>> 16) & KIND;
   return !entry.directory && (kind === 0 || kind === REGULAR);

@@ -17,7 +17,7 @@ const PLAIN: Look = { colour: "", isBold: false, isDim: false, isItalic: false, 
 
 /**
  * Sequences that a terminal obeys: CSI, strings such as OSC (titles, links, the clipboard), and the short ones. One that
- * has no end takes nothing but its beginning.
+ * has no end removes only its beginning.
  *
  * @see ECMA-48 5.4 and 8.3.117
  */
@@ -46,7 +46,7 @@ export function readAnsi(output: string): Styled[] {
   return pieces;
 }
 
-/** What a line shows after the last time it was begun again. */
+/** What is left of a line after its carriage returns. */
 function overwriteLines(output: string): string {
   if (!output.includes("\r")) return output;
   return output

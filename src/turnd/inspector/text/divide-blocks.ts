@@ -5,7 +5,7 @@ export interface Block {
   readonly isWhole: boolean;
 }
 
-/** What a reader of Markdown takes at once: some texts cost it the square of their length. */
+/** The most that is parsed as one block: some texts cost the square of their length. */
 const MOST = 8_000;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 

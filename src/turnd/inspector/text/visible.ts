@@ -16,7 +16,7 @@ const HIDDEN =
   // eslint-disable-next-line no-control-regex -- control characters are what this finds
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 
-/** Of http and https alone. What often follows an address in a sentence is not part of it. */
+/** Addresses of http and https. Punctuation that often follows one in a sentence is not part of it. */
 const ADDRESS = /https?:\/\/[^\s<>"'`{}|\\^]+[^\s<>"'`{}|\\^.,;:!?)\]]/gu;
 
 /** Divides a text into what is shown as it is and hidden characters, shown as their numbers. Line ends become newlines. */

@@ -6,7 +6,7 @@ import { showFault } from "../dialogs/open-dialog.ts";
 import { refreshList } from "../list/turn-list.ts";
 import { goTo } from "../route.ts";
 
-/** Says something to the turn's session: now, in place of what runs, or after it. */
+/** Sends a message to the turn's session: now, in place of what runs, or after it. */
 export function Composer({ turn }: { readonly turn: Tolerant<TurnSnapshot> }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [isBusy, setBusy] = useState(false);

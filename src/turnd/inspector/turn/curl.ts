@@ -2,7 +2,7 @@ import type { Tolerant } from "../../protocol/newer-words.ts";
 import type { TurnInputText, TurnSnapshot } from "../../protocol/turns.ts";
 import { BASE_URL, login } from "../connection.ts";
 
-/** What a command asks of turnd. */
+/** The request of a command. */
 export type CurlCall = "start" | "events" | "result" | "cancel";
 
 const LONGEST_ARGUMENT = 100_000;

@@ -22,7 +22,7 @@ export interface EventListProps {
   readonly store: EventStore;
   /** Whether the turn runs as it is opened: then its last events are seen first. */
   readonly isRunning: boolean;
-  /** Shows events up to that one alone: the place of the time slider. */
+  /** Shows only events up to this one: the place of the time slider. */
   readonly upToSeq: number | undefined;
   /** The `seq` of an event that is to be shown first. */
   readonly place: number | undefined;

@@ -23,7 +23,7 @@ export type Reading =
   | { readonly state: "ended"; readonly isProved: boolean }
   | { readonly state: "failed"; readonly message: string };
 
-/** What a reading came to: to the turn's end, or to where it goes on. */
+/** The result of a reading: the turn's end, or where it goes on. */
 interface Read {
   readonly following: Following;
   readonly isOver: boolean;
@@ -85,7 +85,7 @@ export function followEvents(turnId: string): EventStore {
 
   async function read(): Promise<void> {
     const { signal: closed } = controller;
-    /** Where a reading goes on that was ended on purpose. */
+    /** Where a reading that was ended on purpose goes on. */
     let after: string | undefined;
     try {
       for (;;) {

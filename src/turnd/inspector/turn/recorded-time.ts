@@ -12,7 +12,7 @@ export interface Moment {
  * When each event happened.
  *
  * @param timeline - of a recording: events of lines have the times at which those lines were taken then. An event that no entry
- * speaks of happened when the one before it did
+ * covers has the time of the one before it
  */
 export function placesInTime(
   events: readonly ShownEvent[],
@@ -43,7 +43,7 @@ function ownTimes(events: readonly ShownEvent[]): number[] {
 }
 
 function recordedTimes(events: readonly ShownEvent[], timeline: readonly Tolerant<TimelineEntry>[]): number[] {
-  /** An entry speaks of its line and all before it that none has spoken of. */
+  /** An entry covers its line and all before it that no other covers. */
   const taken = { stdout: [] as { line: number; ms: number }[], stderr: [] as { line: number; ms: number }[] };
   for (const entry of timeline) {
     if (entry.type !== "line") continue;

@@ -5,6 +5,6 @@ export function saveAs(name: string, content: Blob): void {
   link.href = url;
   link.download = name.replaceAll(/[^A-Za-z0-9._-]/g, "_");
   link.click();
-  // After the browser has taken it.
+  // After the browser has begun the download.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -45,7 +45,7 @@ function useSession({ session_id: id }: Tolerant<TurnSnapshot>): Tolerant<Sessio
   const renewed = renewals.value;
   useEffect(() => {
     const controller = new AbortController();
-    // Where it cannot be asked for, the turn stands alone.
+    // Where it cannot be asked for, only the turn is shown.
     turnd.session(id, { signal: controller.signal }).then(setSession, () => undefined);
     return () => controller.abort();
   }, [id, newest, renewed]);
