@@ -15,7 +15,7 @@ export function loginHeaders() {
  * Logs in by what another page of turnd has put into the address, which then no longer shows it. It is good once: where it
  * is not good any more, the page asks for the token.
  */
-export async function takeHandOver() {
+export async function redeemHandOver() {
   const ticket = HAND_OVER.exec(location.hash)?.[1];
   if (ticket === undefined) return;
   history.replaceState(null, "", location.pathname + location.search);

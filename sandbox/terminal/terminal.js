@@ -5,7 +5,7 @@ import { Unicode11Addon } from "./addon-unicode11.mjs";
 import { Terminal } from "./xterm.mjs";
 import { connect } from "./connection.js";
 import { connectKeys, copyText } from "./keys.js";
-import { isLoggedIn, logIn, logOut, takeHandOver } from "./login.js";
+import { isLoggedIn, logIn, logOut, redeemHandOver } from "./login.js";
 
 const THEME = {
   background: "#16181d",
@@ -24,7 +24,7 @@ const DEAD_LINK =
 const sessionId = new URLSearchParams(location.search).get("session_id") ?? "";
 const place = document.querySelector("#terminal");
 const status = document.querySelector("#status");
-const takeSize = document.querySelector("#take-size");
+const followSize = document.querySelector("#take-size");
 const ask = document.querySelector("#ask");
 const token = document.querySelector("#token");
 const start = document.querySelector("#new");
@@ -109,7 +109,7 @@ const connection = connect(
       const own = fit.proposeDimensions();
       const isOwn = own === undefined || (own.cols === cols && own.rows === rows);
       say(isOwn ? notice : `Connected. Another viewer has set the size to ${cols} × ${rows}.`);
-      takeSize.hidden = isOwn;
+      followSize.hidden = isOwn;
     },
     ended({ exit }) {
       isLive = false;
@@ -205,7 +205,7 @@ window.addEventListener("focus", () => {
   claimSize();
   connection.hurry();
 });
-takeSize.addEventListener("click", () => {
+followSize.addEventListener("click", () => {
   claimSize();
   terminal.focus();
 });
@@ -259,7 +259,7 @@ if (sessionId === "") {
   start.hidden = false;
 } else {
   say("Connecting …");
-  await takeHandOver();
+  await redeemHandOver();
   connection.open();
 }
 
@@ -270,7 +270,7 @@ function shared(others) {
 /** @param {string} text @param {"down" | "over"} [kind] */
 function say(text, kind) {
   status.textContent = text;
-  takeSize.hidden = true;
+  followSize.hidden = true;
   document.body.classList.toggle("is-over", kind === "over");
   document.body.classList.toggle("is-down", kind === "down");
 }

@@ -2,10 +2,10 @@ import type { LoggedEvent } from "../../src/turnd/protocol/index.ts";
 
 /** One line for a person about one event. */
 export function showEvent(event: LoggedEvent): string {
-  return `${event.type.padEnd(16)} ${oneLine(describe(event))}`.trimEnd();
+  return `${event.type.padEnd(16)} ${oneLine(describeEvent(event))}`.trimEnd();
 }
 
-function describe(event: LoggedEvent): string {
+function describeEvent(event: LoggedEvent): string {
   switch (event.type) {
     case "turn.started":
       return [event.data.cli.name, event.data.cli.version, event.data.mode, event.data.model].filter(Boolean).join(" ");

@@ -54,12 +54,12 @@ export async function keepScriptedModel({ directory, port, say }: ModelOptions):
   }
 }
 
-interface Started {
+interface StartedModel {
   readonly child: ChildProcess;
   readonly url: string;
 }
 
-async function startWithin(port: number): Promise<Started> {
+async function startWithin(port: number): Promise<StartedModel> {
   const deadline = performance.now() + PORT_LIMIT_MS;
   for (;;) {
     try {
@@ -71,7 +71,7 @@ async function startWithin(port: number): Promise<Started> {
   }
 }
 
-async function start(port: number): Promise<Started> {
+async function start(port: number): Promise<StartedModel> {
   const child = spawn(process.execPath, [MAIN, "--port", String(port), "--end-with-stdin"], {
     stdio: ["pipe", "pipe", "pipe"],
     // A session of its own: Ctrl-C of a terminal must not take the model from turns that are being stopped.

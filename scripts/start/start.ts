@@ -44,10 +44,10 @@ export async function start(options: ProgramOptions): Promise<void> {
 }
 
 async function provide([command = ""]: readonly string[], base: string, root: string): Promise<void> {
-  if (command === "record") await takeSettingsOfRunning(base, { TURND_STATE_DIR: base });
+  if (command === "record") await adoptRunningSettings(base, { TURND_STATE_DIR: base });
   else if (command === "probe") await provideForProbe(base, root);
   else if (command !== "doctor") await provideWhatIsMissing(base, root);
-  else if (await takeSettingsOfRunning(base)) await provideWhatIsMissing(base, root);
+  else if (await adoptRunningSettings(base)) await provideWhatIsMissing(base, root);
 }
 
 /** Ends the process where the arguments name no command. */
@@ -69,7 +69,7 @@ async function assertCommand(args: readonly string[], root: string): Promise<voi
 
 /** What a probe takes from elsewhere are CLIs and their user: its state, home and workspace are its own, in a temporary directory. */
 async function provideForProbe(base: string, root: string): Promise<void> {
-  await takeSettingsOfRunning(base);
+  await adoptRunningSettings(base);
   for (const name of ["TURND_STATE_DIR", "TURND_HOME", "TURND_WORKSPACE"]) delete process.env[name];
   process.umask(0o022);
   const directory = await mkdtemp(join(process.getuid?.() === 0 ? "/tmp" : tmpdir(), "turnd-probed-"));
@@ -109,7 +109,7 @@ async function provideWhatIsMissing(base: string, root: string): Promise<void> {
  * @param otherwise - what is neither set here nor for the turnd that runs
  * @returns whether its settings are known
  */
-async function takeSettingsOfRunning(base: string, otherwise: Readonly<Record<string, string>> = {}): Promise<boolean> {
+async function adoptRunningSettings(base: string, otherwise: Readonly<Record<string, string>> = {}): Promise<boolean> {
   const running = await findRunningTurnd(process.env["TURND_STATE_DIR"] ?? base);
   if (running !== undefined && running.env === undefined) {
     console.error(`turnd: this user may not read the settings of the turnd that runs, process ${running.pid}`);

@@ -51,7 +51,7 @@ export async function openProgress(directory: string, of: string, temporary: str
     throw new UpgradeError(`process ${before.run.pid} is at it in ${directory}`);
   if (before?.running !== undefined) await endProcess(before.running);
   if (before !== undefined) rmSync(before.temporary, { recursive: true, force: true });
-  const own = { of, temporary, run: describe(process.pid) };
+  const own = { of, temporary, run: describeProcess(process.pid) };
   let kept: z.infer<typeof Kept> = { ...own, steps: before?.of === of ? before.steps : [] };
   const keep = (next: typeof kept): void => {
     kept = next;
@@ -64,7 +64,7 @@ export async function openProgress(directory: string, of: string, temporary: str
     get steps() {
       return kept.steps;
     },
-    begin: (pid) => keep({ ...kept, running: describe(pid) }),
+    begin: (pid) => keep({ ...kept, running: describeProcess(pid) }),
     end: (result) => keep({ ...own, steps: [...kept.steps, result] }),
     finish: () => rmSync(path, { force: true }),
   };
@@ -111,7 +111,7 @@ async function endProcess({ pid, began }: z.infer<typeof Process>): Promise<void
   }
 }
 
-function describe(pid: number): z.infer<typeof Process> {
+function describeProcess(pid: number): z.infer<typeof Process> {
   return { pid, began: beginningOf(pid) ?? "" };
 }
 

@@ -35,7 +35,7 @@ const FINDS: Readonly<Record<StepResult["name"], (output: string) => readonly st
 };
 
 /** Advice for them; the probe's lines have their own. */
-const REMEDIES: Readonly<Record<StepResult["name"], (trial: Tried) => readonly string[]>> = {
+const REMEDIES: Readonly<Record<StepResult["name"], (trial: TriedVersion) => readonly string[]>> = {
   probe: () => [],
   matrix: (trial) => explain(trial, "matrix"),
   scenes: (trial) => explain(trial, "scenes"),
@@ -44,7 +44,7 @@ const REMEDIES: Readonly<Record<StepResult["name"], (trial: Tried) => readonly s
   ],
 };
 
-function explain({ cli, version, directory }: Tried, step: "matrix" | "scenes"): readonly string[] {
+function explain({ cli, version, directory }: TriedVersion, step: "matrix" | "scenes"): readonly string[] {
   const recording = `${directory}/${step}/${cli.executor}/${version}/<name>`;
   return [`\`bin/turnd replay --explain ${recording}\` names the rule that decided; widen it, or add one`];
 }
@@ -62,7 +62,7 @@ function readFailed(output: string): readonly string[] {
 }
 
 /** The subject of a report. */
-type Tried = Pick<Trial, "cli" | "version" | "directory">;
+type TriedVersion = Pick<Trial, "cli" | "version" | "directory">;
 
 /** Recordings that turnd reads otherwise than labelled. */
 function readWrong(output: string): readonly string[] {
@@ -76,7 +76,7 @@ function readWrong(output: string): readonly string[] {
  * @param next - the steps that are still to run; the first of them runs
  */
 export function writeReport(
-  trial: Tried,
+  trial: TriedVersion,
   steps: readonly StepResult[],
   pin: Pin,
   measured: readonly [oldest: string, newest: string],
@@ -100,7 +100,7 @@ export function writeReport(
   return { text: `${lines.join("\n")}\n`, isBroken: broken.length > 0 };
 }
 
-function describeStep({ name, exitCode, output }: StepResult, trial: Tried): string[] {
+function describeStep({ name, exitCode, output }: StepResult, trial: TriedVersion): string[] {
   const text = stripVTControlCharacters(output);
   const title = (verdict: string): string => `${name}: ${verdict} (${trial.directory}/${name}.txt)`;
   const found = FINDS[name](text).map((line) => `  ${line.trimEnd()}`);
@@ -115,7 +115,7 @@ function lastLines(text: string): string[] {
   return lines.slice(-LAST_LINES).map((line) => `  ${line.trimEnd()}`);
 }
 
-function decisions({ cli, version }: Tried, pin: Pin, [oldest, newest]: readonly [string, string]): string[] {
+function decisions({ cli, version }: TriedVersion, pin: Pin, [oldest, newest]: readonly [string, string]): string[] {
   const { executor } = cli;
   if (pin === "default") return ["- nothing to pin: the image and `npm start` take it by default"];
   if (pin === "none") return [`- whether to pin it: npm run upgrade-cli -- ${executor} ${version}`];

@@ -5,13 +5,13 @@ import { DEFAULT_SCENARIO } from "./scenarios.ts";
 import { pollCommand } from "./tools.ts";
 
 /** A reply and which scenario gave it. */
-export interface Directed {
+export interface ScenarioReply {
   readonly scenario: string;
   readonly reply: Reply;
 }
 
 /** Decides what the model does with each request that comes in. */
-export type Director = (conversation: Conversation) => Directed;
+export type Director = (conversation: Conversation) => ScenarioReply;
 
 const MAX_REMEMBERED = 1_000;
 

@@ -38,17 +38,17 @@ describe.each([...CLIS_A, ...CLIS_B])("$executor $version", async (cli) => {
 
   test("of all that a repository brings nothing runs and nothing is asked for, in a turn that may do everything and in a plan", async () => {
     const { turnd, model } = stage();
-    const { repository, takeRan } = makeBroughtPrograms(join(turnd.workspace, "brought"), named.url);
+    const { repository, drainRan } = makeBroughtPrograms(join(turnd.workspace, "brought"), named.url);
     const run = (more: Readonly<Record<string, unknown>>) =>
       turnd.run({ workspace: repository, input: "@@every-tool@@", ...more });
     const planned = await run({ executor, mode: "plan" });
     // A machine whose kernel allows no sandbox cannot plan with CLI B, and says so.
     expect(["completed", "sandbox_unavailable"]).toContain(planned.failure?.code ?? planned.status);
-    expect(takeRan()).toEqual([]);
+    expect(drainRan()).toEqual([]);
     const worked = await run({ executor });
     expect(worked.status).toBe("completed");
     expect(await run({ session_id: worked.session_id })).toMatchObject({ status: "completed", resumed: true });
-    expect(takeRan()).toEqual([]);
+    expect(drainRan()).toEqual([]);
     expect(proxy.asked).toEqual([]);
     expect(named.asked).toEqual([]);
     const sent = JSON.stringify(model.requests.map(({ body }) => body));
@@ -76,10 +76,10 @@ describe("what keeps it from running is turnd:", () => {
 
     test("runs a module that the repository names, and git the command that fetches a commit, in a plan too", async () => {
       const { turnd } = stage();
-      const { repository, takeRan } = makeBroughtPrograms(join(turnd.workspace, "brought"), nowhere);
+      const { repository, drainRan } = makeBroughtPrograms(join(turnd.workspace, "brought"), nowhere);
       const turn = { executor: "cli-a", workspace: repository, mode: "plan", input: "@@every-tool@@" };
       expect(await turnd.run(turn)).toMatchObject({ status: "completed" });
-      expect(takeRan()).toEqual(expect.arrayContaining(["git remote", "preload"]));
+      expect(drainRan()).toEqual(expect.arrayContaining(["git remote", "preload"]));
     });
   });
 
@@ -88,7 +88,7 @@ describe("what keeps it from running is turnd:", () => {
 
     test("starts its MCP server, and git runs its filters and its file monitor", async () => {
       const { turnd, model } = stage();
-      const { repository, takeRan } = makeBroughtPrograms(join(turnd.workspace, "brought"), nowhere);
+      const { repository, drainRan } = makeBroughtPrograms(join(turnd.workspace, "brought"), nowhere);
       const home = userDirectory(join(turnd.workspace, "home"));
       const provider = `{name="own",base_url="${model.url}",wire_api="responses",env_key="CLI_B_API_KEY"}`;
       const settings = [`projects={"${repository}"={trust_level="trusted"}}`, `model_providers={own=${provider}}`];
@@ -97,9 +97,9 @@ describe("what keeps it from running is turnd:", () => {
         cwd: repository,
         env: { HOME: home, CODEX_HOME: home, CLI_B_API_KEY: KEY },
       });
-      expect(takeRan()).toContain("cli-b mcp server");
+      expect(drainRan()).toContain("cli-b mcp server");
       await runAsUser(["git", "status", "--porcelain"], { cwd: repository });
-      expect(takeRan()).toEqual(expect.arrayContaining(["git clean", "git core.fsmonitor"]));
+      expect(drainRan()).toEqual(expect.arrayContaining(["git clean", "git core.fsmonitor"]));
     });
   });
 });

@@ -34,7 +34,7 @@ describe.each(CLIS_A)("$version as it is served", async (cli) => {
 
   test("a turn runs no code of its workspace, and a plugin that it writes runs neither now nor later", async () => {
     const { turnd, model } = stage();
-    const { plain, linked, lateCommand, takeRan } = repository();
+    const { plain, linked, lateCommand, drainRan } = repository();
     const first = await turnd.run({
       executor: "cli-a",
       workspace: plain,
@@ -50,7 +50,7 @@ describe.each(CLIS_A)("$version as it is served", async (cli) => {
     expect(await resumed).toMatchObject({ status: "completed", session_id });
     expect(await edited).toMatchObject({ status: "completed" });
     expect(readFileSync(join(plain, "opencode.json"), "utf8")).toContain("(edited)");
-    expect(takeRan()).toEqual([]);
+    expect(drainRan()).toEqual([]);
     expect(proxy.asked).toEqual([]);
     const sent = JSON.stringify(model.requests);
     expect(sent).toContain("env.txt");
@@ -59,7 +59,7 @@ describe.each(CLIS_A)("$version as it is served", async (cli) => {
 
   test("nor any of a repository, below it or in a further work tree, which stay as they were", async () => {
     const { turnd } = stage();
-    const { repository: root, nested, worktree, takeRan } = repository();
+    const { repository: root, nested, worktree, drainRan } = repository();
     const states = (): string[] =>
       [root, worktree].map((cwd) =>
         execFileSync("git", ["-c", "safe.directory=*", "status", "--short"], { cwd, encoding: "utf8" }),
@@ -67,7 +67,7 @@ describe.each(CLIS_A)("$version as it is served", async (cli) => {
     const before = states();
     const turns = [nested, worktree].map((workspace) => turnd.run({ executor: "cli-a", workspace, input: WAITS }));
     for (const { status } of await Promise.all(turns)) expect(status).toBe("completed");
-    expect(takeRan()).toEqual([]);
+    expect(drainRan()).toEqual([]);
     expect(states()).toEqual(before);
     expect(proxy.asked).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe.each([NEWEST_CLI_A])("$version with TURND_ALLOW_WORKSPACE_PLUGINS=1", a
 
   test("all of them run: what keeps them out is turnd", async () => {
     const { turnd } = stage();
-    const { plain, nested, worktree, lateCommand, takeRan } = makeHostileRepository(
+    const { plain, nested, worktree, lateCommand, drainRan } = makeHostileRepository(
       userDirectory(join(turnd.workspace, "places")),
     );
     const places = [
@@ -94,7 +94,7 @@ describe.each([NEWEST_CLI_A])("$version with TURND_ALLOW_WORKSPACE_PLUGINS=1", a
     expect(await turnd.run({ executor: "cli-a", workspace: plain, input: WAITS })).toMatchObject({
       status: "completed",
     });
-    expect(takeRan()).toEqual([
+    expect(drainRan()).toEqual([
       "command of git",
       "directory of above",
       "directory of nested",

@@ -11,7 +11,7 @@ import { giveToUser } from "./temporary.ts";
 export interface BroughtPrograms {
   readonly repository: string;
   /** What has run since the last question, sorted. */
-  takeRan(): string[];
+  drainRan(): string[];
 }
 
 /**
@@ -61,7 +61,7 @@ export function makeBroughtPrograms(directory: string, url: string): BroughtProg
   giveToUser(directory);
   return {
     repository,
-    takeRan() {
+    drainRan() {
       const names = readFileSync(ran, "utf8").split("\n").filter(Boolean);
       writeFileSync(ran, "");
       return [...new Set(names)].toSorted();

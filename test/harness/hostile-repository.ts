@@ -18,7 +18,7 @@ export interface HostileRepository {
   /** Writes one more plugin, as a tool would: the shell command for it, to be run in `plain`. */
   readonly lateCommand: string;
   /** Names of the plugins that have run since the last question, sorted. */
-  takeRan(): string[];
+  drainRan(): string[];
 }
 
 /** The marker in its instructions for a model. */
@@ -126,7 +126,7 @@ export function makeHostileRepository(directory: string): HostileRepository {
     lateCommand:
       `mkdir -p .next/plugin && cp late.ts .next/plugin/ && mv .opencode .before && mv .next .opencode && ` +
       `cp -R .before/. .opencode && sleep 2`,
-    takeRan() {
+    drainRan() {
       const ran = readFileSync(marks, "utf8").split("\n").filter(Boolean);
       writeFileSync(marks, "");
       return [...new Set(ran)].toSorted();

@@ -87,14 +87,14 @@ async function readSide(name: string, { sources, replay }: ReplaySources, { isSt
 }
 
 function toJson([a, b]: readonly [Side, Side], differences: readonly Difference[], isSame: boolean): string {
-  const describe = ({ name, executor, ended, events }: Side): object => ({
+  const toSide = ({ name, executor, ended, events }: Side): object => ({
     recording: name,
     executor,
     status: ended.status,
     ...(ended.failure === undefined ? {} : { code: ended.failure.code }),
     events: events.length,
   });
-  return `${JSON.stringify({ same: isSame, a: describe(a), b: describe(b), differences }, null, 2)}\n`;
+  return `${JSON.stringify({ same: isSame, a: toSide(a), b: toSide(b), differences }, null, 2)}\n`;
 }
 
 /** What one line shows of a value. */

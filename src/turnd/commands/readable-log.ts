@@ -16,12 +16,12 @@ export function createReadableLog(hasColors: boolean): (line: string) => string 
     translateTime: "SYS:HH:MM:ss",
     ignore: "pid,hostname,name",
     hideObject: true,
-    messageFormat: (log) => describe(log),
+    messageFormat: (log) => formatLogLine(log),
   });
   return (line) => format(line);
 }
 
-function describe(log: Readonly<Record<string, unknown>>): string {
+function formatLogLine(log: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(log).filter(([key]) => !OMITTED.has(key) && key !== "err");
   const text = [show(log["msg"] ?? ""), ...fields.map(([key, value]) => `${safeLine(key)}=${show(value)}`)];
   const stack = stackOf(log["err"]);

@@ -88,7 +88,7 @@ const EVENTS: ReplayView = {
   end: () => Promise.resolve(),
 };
 
-interface Shown {
+interface ReplayedRecording {
   readonly source: RecordingSource;
   readonly ended: TurnEndedData;
   readonly decision?: Decision;
@@ -103,7 +103,7 @@ interface Totals {
 }
 
 interface Form {
-  write(shown: Shown): Promise<void>;
+  write(shown: ReplayedRecording): Promise<void>;
   end(totals: Totals): Promise<void>;
 }
 

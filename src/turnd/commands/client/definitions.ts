@@ -12,7 +12,7 @@ import type { RunOptions } from "./run-turn.ts";
 import type { CreateSessionOptions } from "./sessions.ts";
 import type { TailOptions } from "./tail-turn.ts";
 import type { TurnsOptions } from "./list-turns.ts";
-import type { WantedOptions } from "./take-wanted.ts";
+import type { WantedOptions } from "./read-wanted.ts";
 
 /** Runs a command once its arguments are valid. */
 export type Perform = (work: (self: Process) => Promise<ExitCode>) => Promise<void>;

@@ -8,7 +8,7 @@ import { formatBytes, safeText, table } from "../../../kit/command-line/text.ts"
 import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import { usageFailure } from "./failure.ts";
-import { takeWanted, type WantedOptions } from "./take-wanted.ts";
+import { readWanted, type WantedOptions } from "./read-wanted.ts";
 
 /** Longest wait for the next byte of a file. */
 const STALL_MS = 120_000;
@@ -21,7 +21,7 @@ export async function listFiles(
 ): Promise<ExitCode> {
   const { client, signal } = context;
   const directory = belowWorkspace(path ?? "");
-  const entries = await takeWanted(options, (limit) => client.eachFile(sessionId, directory, { limit, signal }));
+  const entries = await readWanted(options, (limit) => client.eachFile(sessionId, directory, { limit, signal }));
   if (context.isJson) for (const entry of entries) await context.printJson(entry);
   else if (context.isQuiet) for (const { name } of entries) await context.printAnswer(name);
   else if (entries.length === 0) context.terminal.notice("turnd: there is nothing in it");

@@ -2,7 +2,7 @@ import type { TurnStatus } from "../../protocol/index.ts";
 import { table } from "../../../kit/command-line/text.ts";
 import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
-import { takeWanted } from "./take-wanted.ts";
+import { readWanted } from "./read-wanted.ts";
 
 export interface TurnsOptions {
   readonly session?: string;
@@ -15,7 +15,7 @@ export interface TurnsOptions {
 export async function listTurns(context: Context, options: TurnsOptions): Promise<ExitCode> {
   const { client, signal } = context;
   const { session: sessionId, status } = options;
-  const turns = await takeWanted(options, (limit) => client.eachTurn({ sessionId, status, limit, signal }));
+  const turns = await readWanted(options, (limit) => client.eachTurn({ sessionId, status, limit, signal }));
   if (context.isJson) for (const turn of turns) await context.printJson(turn);
   else if (context.isQuiet) for (const turn of turns) await context.print(`${turn.turn_id}\n`);
   else if (turns.length === 0) context.terminal.notice("turnd: there are no such turns");

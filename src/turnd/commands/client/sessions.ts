@@ -2,12 +2,12 @@ import { table } from "../../../kit/command-line/text.ts";
 import type { Context } from "./context.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { Permission } from "./options.ts";
-import { takeWanted, type WantedOptions } from "./take-wanted.ts";
+import { readWanted, type WantedOptions } from "./read-wanted.ts";
 
 /** `turnd sessions`. */
 export async function listSessions(context: Context, options: WantedOptions): Promise<ExitCode> {
   const { client, signal } = context;
-  const sessions = await takeWanted(options, (limit) => client.eachSession({ limit, signal }));
+  const sessions = await readWanted(options, (limit) => client.eachSession({ limit, signal }));
   if (context.isJson) for (const session of sessions) await context.printJson(session);
   else if (context.isQuiet) for (const session of sessions) await context.print(`${session.session_id}\n`);
   else if (sessions.length === 0) context.terminal.notice("turnd: there are no sessions");

@@ -16,7 +16,7 @@ export async function showTurn(context: Context, turnId: string): Promise<ExitCo
   if (context.isJson) {
     await context.printJson({ turn, ...(result === undefined ? {} : { result }), ...toJson(activity) });
   } else if (context.isQuiet) await context.printAnswer(result?.output ?? "");
-  else await context.print(describe(turn, { result, activity }, context));
+  else await context.print(describeTurn(turn, { result, activity }, context));
   return EXIT.done;
 }
 
@@ -52,7 +52,7 @@ function activityRows({ last, awaited }: RunningActivity): readonly (readonly [s
   ];
 }
 
-function describe(
+function describeTurn(
   turn: Tolerant<TurnSnapshot>,
   {
     result,

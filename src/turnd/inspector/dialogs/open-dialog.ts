@@ -13,9 +13,9 @@ export type OpenDialog =
 export const isDialogOpen = signal<OpenDialog>(undefined);
 
 /** Files of a reader's disk, as they are being listed. */
-export type Dropped = Promise<readonly { readonly path: string; readonly file: File }[]>;
+export type DroppedFiles = Promise<readonly { readonly path: string; readonly file: File }[]>;
 /** What was dropped on the page and is not opened yet. */
-export const dropped = signal<Dropped | undefined>(undefined);
+export const dropped = signal<DroppedFiles | undefined>(undefined);
 
 /** The notice that is shown for a moment. */
 export const notice = signal<{ readonly text: string; readonly isFault: boolean } | undefined>(undefined);

@@ -5,7 +5,7 @@ import { readDropped, readGiven } from "../recording/collect-files.ts";
 import { readRecording } from "../recording/read-recording.ts";
 import { goTo } from "../route.ts";
 import { close, Dialog } from "./dialog.tsx";
-import { dropped, isDialogOpen, type Dropped } from "./open-dialog.ts";
+import { dropped, isDialogOpen, type DroppedFiles } from "./open-dialog.ts";
 import { useExecutors } from "./use-executors.ts";
 
 /** Opens a recording from the reader's disk and replays it. */
@@ -43,7 +43,7 @@ function RecordingForm() {
   const [executor, setExecutor] = useState("");
   const executors = useExecutors();
 
-  async function open(files: Dropped): Promise<void> {
+  async function open(files: DroppedFiles): Promise<void> {
     setBusy(true);
     setFault("");
     try {

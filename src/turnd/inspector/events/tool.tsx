@@ -5,11 +5,11 @@ import { toJsonText } from "../text/json-text.ts";
 import { Code, Diff, Output, Plain, Prose } from "../text/text.tsx";
 import { isRecord } from "./shown-event.ts";
 
-type Started = Extract<Tolerant<LoggedEvent>, { type: "tool.started" }>["data"];
-type Ended = Extract<Tolerant<LoggedEvent>, { type: "tool.ended" }>["data"];
+type ToolStarted = Extract<Tolerant<LoggedEvent>, { type: "tool.started" }>["data"];
+type ToolEnded = Extract<Tolerant<LoggedEvent>, { type: "tool.ended" }>["data"];
 
 /** What a tool was given, what it printed and what it changed. */
-export function ToolBody({ call }: { readonly call: Started | Ended }) {
+export function ToolBody({ call }: { readonly call: ToolStarted | ToolEnded }) {
   const ended = "status" in call ? call : undefined;
   const changes = ended?.changes ?? [];
   return (

@@ -14,7 +14,7 @@ export const NO_TURNS: KnownTurns = { turns: [], cursor: undefined };
 /**
  * Merges the newest turns. Older ones stay; one as new that is missing was deleted.
  */
-export function takeNewest(known: KnownTurns, { turns, next_cursor: cursor }: Tolerant<TurnList>): KnownTurns {
+export function mergeNewest(known: KnownTurns, { turns, next_cursor: cursor }: Tolerant<TurnList>): KnownTurns {
   const oldest = turns.at(-1);
   const newest = new Map(turns.map((turn) => [turn.turn_id, turn]));
   const before = new Map(known.turns.map((turn) => [turn.turn_id, turn]));
@@ -29,13 +29,13 @@ export function takeNewest(known: KnownTurns, { turns, next_cursor: cursor }: To
 }
 
 /** Adds the next page. */
-export function takeOlder(known: KnownTurns, { turns, next_cursor: cursor }: Tolerant<TurnList>): KnownTurns {
+export function addOlder(known: KnownTurns, { turns, next_cursor: cursor }: Tolerant<TurnList>): KnownTurns {
   const ids = new Set(known.turns.map(({ turn_id: id }) => id));
   return { turns: [...known.turns, ...turns.filter(({ turn_id: id }) => !ids.has(id))], cursor };
 }
 
 /** Updates one turn; undefined: it was deleted. */
-export function takeOne(known: KnownTurns, id: string, now: Tolerant<TurnSnapshot> | undefined): KnownTurns {
+export function updateOne(known: KnownTurns, id: string, now: Tolerant<TurnSnapshot> | undefined): KnownTurns {
   const turns = known.turns.flatMap((turn) => (turn.turn_id !== id ? [turn] : now === undefined ? [] : [now]));
   return { ...known, turns };
 }

@@ -7,7 +7,7 @@ import { TurndUnreachable } from "../../client/errors.ts";
 import { login, turnd } from "../connection.ts";
 import { showFault } from "../dialogs/open-dialog.ts";
 import { isPageSeen } from "../page-visibility.ts";
-import { NO_TURNS, takeNewest, takeOlder, takeOne } from "./known-turns.ts";
+import { NO_TURNS, mergeNewest, addOlder, updateOne } from "./known-turns.ts";
 
 /** A session with its turns, newest first. */
 export interface ListedSession {
@@ -96,7 +96,7 @@ export async function showOlder(): Promise<void> {
       const page = await turnd.turnPage({ limit, cursor, status: queryOf(status) });
       if (status !== statusFilter.value) break;
       // Meanwhile the newest may have been read; what they have moved does not change what follows the cursor.
-      known.value = takeOlder(known.value, page);
+      known.value = addOlder(known.value, page);
     } while (wanted.value.length === before && hasMore.value);
   } catch (error) {
     showFault(error);
@@ -123,7 +123,7 @@ async function read(): Promise<void> {
         turnd.sessions({ limit: NEWEST }),
       ]);
       if (status !== statusFilter.value) continue;
-      known.value = takeNewest(known.value, page);
+      known.value = mergeNewest(known.value, page);
       sessions.value = newest;
       listState.value = { isLoaded: true, fault: undefined };
       await refreshUnended(new Set(page.turns.map(({ turn_id: id }) => id)));
@@ -139,7 +139,7 @@ async function read(): Promise<void> {
 /** Of those that are not among the newest any more, the ones that may still change. */
 async function refreshUnended(newest: ReadonlySet<string>): Promise<void> {
   for (const { turn_id: id, ended_at: endedAt } of turns.value) {
-    if (endedAt === undefined && !newest.has(id)) known.value = takeOne(known.value, id, await find(id));
+    if (endedAt === undefined && !newest.has(id)) known.value = updateOne(known.value, id, await find(id));
   }
 }
 

@@ -1,5 +1,5 @@
 /** Some of a program's output, all of one look. */
-export interface Styled {
+export interface StyledText {
   readonly text: string;
   /** Names of the styles, such as `ansi-1` for red and `ansi-bold`. */
   readonly classes: string;
@@ -29,9 +29,9 @@ const SEQUENCE =
  * Reads a program's output as a terminal would, as far as colours go: they become styles, every other sequence is left
  * out. No sequence has any effect. A carriage return overwrites its line, as progress bars expect.
  */
-export function readAnsi(output: string): Styled[] {
+export function readAnsi(output: string): StyledText[] {
   const text = overwriteLines(output);
-  const pieces: Styled[] = [];
+  const pieces: StyledText[] = [];
   let look = PLAIN;
   let from = 0;
   const add = (part: string): void => {

@@ -7,7 +7,7 @@ import { TurndHistoryError } from "../../client/errors.ts";
 import type { Following } from "../../client/follow.ts";
 import { ProblemError } from "../../protocol/problems.ts";
 import { untilSeen, whileSeen } from "../page-visibility.ts";
-import { takeStreamPlace } from "./stream-places.ts";
+import { claimStreamPlace } from "./stream-places.ts";
 
 /** A line of the list: an event, or a tool call's end together with its start. */
 export interface Row {
@@ -109,7 +109,7 @@ export function followEvents(turnId: string): EventStore {
    */
   async function readSeen(after: string | undefined, closed: AbortSignal): Promise<Read> {
     await untilSeen(closed);
-    const place = takeStreamPlace();
+    const place = claimStreamPlace();
     const seen = whileSeen();
     const ends = [closed, seen.signal, ...(place === undefined ? [AbortSignal.timeout(RETRY_MS)] : [])];
     const ended = AbortSignal.any(ends);

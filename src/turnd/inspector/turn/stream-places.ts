@@ -21,7 +21,7 @@ export interface StreamPlace {
  *
  * @returns undefined where other tabs have them all
  */
-export function takeStreamPlace(): StreamPlace | undefined {
+export function claimStreamPlace(): StreamPlace | undefined {
   if (countOthers() >= MOST) return undefined;
   const key = `${PREFIX}${newName()}`;
   const renew = (): void => localStorage.setItem(key, String(Date.now()));

@@ -9,7 +9,7 @@ export interface WantedOptions {
 const MAX_PAGE = 1_000;
 
 /** Reads as many items of a list as are wanted. @param list - makes the list, whose pages have so many items */
-export async function takeWanted<T>(
+export async function readWanted<T>(
   { limit, all }: WantedOptions,
   list: (pageSize: number) => AsyncIterable<T>,
 ): Promise<readonly T[]> {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { takeWanted, type WantedOptions } from "../../../../src/turnd/commands/client/take-wanted.ts";
+import { readWanted, type WantedOptions } from "../../../../src/turnd/commands/client/read-wanted.ts";
 
 /** A list of so many numbers. */
 async function* count(most: number): AsyncGenerator<number> {
@@ -13,7 +13,7 @@ test.each<[WantedOptions, number]>([
   [{ limit: 1, all: true }, 3_456],
 ])("with %o as many are taken as are wanted and there", async (options, expected) => {
   const sizes: number[] = [];
-  const found = await takeWanted(options, (size) => {
+  const found = await readWanted(options, (size) => {
     sizes.push(size);
     return count(3_456);
   });
