@@ -1,15 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { STATE_MACHINES, type StateMachine } from "../../src/service/protocol/state-machines.ts";
+import { STATE_MACHINES, type StateMachine } from "./state-machines.ts";
 
 /** The path of the document. */
 export const STATES_PATH = join(import.meta.dirname, "../../docs/states.md");
 
-/** `docs/states.md`, from the tables in `src/service/protocol/state-machines.ts`. */
+/** `docs/states.md`, from the tables in `scripts/generate/state-machines.ts`. */
 export function describeStates(): string {
   const head = `# States of the agent service
 
-Made by \`npm exec -- node scripts/generate/states.ts\` from \`src/service/protocol/state-machines.ts\`. A row never takes
+Made by \`npm exec -- node scripts/generate/states.ts\` from \`scripts/generate/state-machines.ts\`. A row never takes
 another step: a test lets PostgreSQL record every change of a status while runs are played, and compares.
 `;
   return [head, ...STATE_MACHINES.map(describeMachine)].join("\n");

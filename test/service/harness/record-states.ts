@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import { STATE_MACHINES } from "../../../src/service/protocol/state-machines.ts";
+import { STATE_MACHINES } from "../../../scripts/generate/state-machines.ts";
 
 /** Lets the database record every status that is written to a row, by any code. */
 export async function recordStates<Tables>(db: Kysely<Tables>): Promise<void> {

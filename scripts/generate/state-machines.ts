@@ -1,6 +1,6 @@
-import { RequestStatus, RunStatus } from "./runs.ts";
-import { TaskStatus } from "./tasks.ts";
-import { Delivery } from "./webhooks.ts";
+import { RequestStatus, RunStatus } from "../../src/service/protocol/runs.ts";
+import { TaskStatus } from "../../src/service/protocol/tasks.ts";
+import { Delivery } from "../../src/service/protocol/webhooks.ts";
 
 /** One step of a state machine. */
 export interface Transition {
@@ -11,7 +11,13 @@ export interface Transition {
   readonly when: string;
 }
 
-/** What the rows of a table may become. `docs/states.md` is made from these; tests compare them with what rows do. */
+/**
+ * What the rows of a table may become. `docs/states.md` is made from these, and a test compares them with every change of
+ * a status that the database records while runs are played.
+ *
+ * They drive no write. Each step is one statement whose condition names the states it leaves (law: one owner writes), so
+ * that the row decides between two processes; a table in one process's memory would repeat that and decide nothing.
+ */
 export interface StateMachine {
   readonly table: string;
   readonly title: string;

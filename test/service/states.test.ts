@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { describeStates, STATES_PATH } from "../../../scripts/generate/states.ts";
-import { STATE_MACHINES } from "../../../src/service/protocol/state-machines.ts";
+import { describeStates, STATES_PATH } from "../../scripts/generate/states.ts";
+import { STATE_MACHINES } from "../../scripts/generate/state-machines.ts";
 
 test("docs/states.md is that of the tables; `node scripts/generate/states.ts` makes it anew", () => {
   expect(readFileSync(STATES_PATH, "utf8")).toBe(describeStates());
