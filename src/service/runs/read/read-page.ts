@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { RunEvent } from "../../protocol/events.ts";
 import { ApiProblem } from "../../protocol/problems.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -41,16 +42,12 @@ export async function readPage(
     const wanted = Math.min(most, limit - events.length);
     const part = await readSome(storage, source, events.at(-1)?.seq ?? afterSeq, wanted);
     events.push(...part.events);
-    for (const { payload, native } of part.events) bytes += sizeOf(payload) + sizeOf(native);
+    bytes += part.bytes;
     const isWhole = part.events.length < wanted || events.length >= limit || bytes >= MOST_BYTES;
-    if (isWhole) return { ...part, events };
+    if (isWhole) return { events, lastSeq: part.lastSeq, hasEnded: part.hasEnded };
     const meanBytes = bytes / events.length;
     most = Math.min(4 * most, Math.ceil((MOST_BYTES - bytes) / meanBytes));
   }
-}
-
-function sizeOf(value: unknown): number {
-  return value === undefined ? 0 : JSON.stringify(value).length;
 }
 
 async function readSome(
@@ -58,7 +55,7 @@ async function readSome(
   source: EventSource,
   afterSeq: number,
   limit: number,
-): Promise<EventPageResult> {
+): Promise<EventPageResult & { readonly bytes: number }> {
   // One statement, so that the run's last event is the last of the events that were read.
   const rows = await storage.db
     .selectFrom("run")
@@ -69,7 +66,9 @@ async function readSome(
         .onRef("run_event.seq", "<=", "run.last_seq"),
     )
     .select(["run.last_seq", "run.ended_at", "run.events_expire_at"])
-    .select(["run_event.seq", "run_event.event", "run_event.payload", "run_event.native", "run_event.created_at"])
+    .select(["run_event.seq", "run_event.event", "run_event.created_at"])
+    // As text, which is parsed here and whose length is known.
+    .select([sql<string | null>`payload::text`.as("payload"), sql<string | null>`native::text`.as("native")])
     .where("run.id", "=", source.runId)
     .orderBy("run_event.seq")
     .limit(limit)
@@ -83,24 +82,30 @@ async function readSome(
       last_seq: run.last_seq,
     });
   }
-  const events = rows.flatMap(({ seq, event, payload, native, created_at }) =>
-    seq === null || event === null || payload === null || created_at === null
-      ? []
-      : [
-          RunEvent.parse({
-            schema_version: 1,
-            seq,
-            run_id: source.runId,
-            thread_id: source.threadId,
-            request_id: source.requestId,
-            event,
-            created_at: created_at.toISOString(),
-            payload,
-            ...(native === null ? {} : { native }),
-          }),
-        ],
-  );
-  return { events, lastSeq: run.last_seq, hasEnded: run.ended_at !== null };
+  const events: RunEvent[] = [];
+  let bytes = 0;
+  for (const { seq, event, payload, native, created_at } of rows) {
+    if (seq === null || event === null || payload === null || created_at === null) continue;
+    bytes += payload.length + (native?.length ?? 0);
+    events.push(
+      RunEvent.parse({
+        schema_version: 1,
+        seq,
+        run_id: source.runId,
+        thread_id: source.threadId,
+        request_id: source.requestId,
+        event,
+        created_at: created_at.toISOString(),
+        payload: parseStored(payload),
+        ...(native === null ? {} : { native: parseStored(native) }),
+      }),
+    );
+  }
+  return { events, bytes, lastSeq: run.last_seq, hasEnded: run.ended_at !== null };
+}
+
+function parseStored(text: string): unknown {
+  return JSON.parse(text);
 }
 
 /** The run's thread was deleted while it was read. */

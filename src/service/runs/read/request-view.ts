@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { RunRequest, Submission } from "../../protocol/runs.ts";
 import type { Queries, Transaction } from "../../storage/transaction.ts";
 import type { ThreadRow } from "../../threads/threads.ts";
-import { RequestInput, type RequestRow, type RunRow } from "../state/rows.ts";
+import { readContent, type RequestRow, type RunRow } from "../state/rows.ts";
 import { requestEventsUrl, streamUrl } from "./run-view.ts";
 
 /** Where a waiting request stands in its thread; 1 is next. */
@@ -118,5 +118,5 @@ function showError(stored: unknown): { code: string; message: string } | null {
 
 /** What a person wrote, as a history shows it. */
 export function inputText(request: RequestRow): string {
-  return RequestInput.parse(request.input).query;
+  return readContent(request).input.query;
 }

@@ -17,8 +17,9 @@ import {
   noticeOfRequests,
   notifyRequests,
   readManifest,
-  RequestInput,
-  RequestOptions,
+  readContent,
+  type RequestContent,
+  type RequestOptions,
   type RequestRow,
   type RunRow,
 } from "./rows.ts";
@@ -26,20 +27,19 @@ import {
 /**
  * Makes the run of a request: the run with its first event, and its job, in the transaction that holds the thread.
  *
- * @param agent - the thread's, where this transaction has found already that the user may use it
+ * @param known - what this transaction has already: what the request asks for, and the thread's agent, which its user may use
  * @throws {ApiProblem} when the agent may not be used any more
  */
 export async function dispatch(
   storage: Storage,
   trx: Transaction,
   request: RequestRow,
-  agent?: AgentRow,
+  known?: RequestContent & { readonly agent: AgentRow },
 ): Promise<RunRow> {
-  const input = RequestInput.parse(request.input);
-  const options = RequestOptions.parse(request.options);
+  const { input, options } = known ?? readContent(request);
   const manifest =
     request.manifest_digest === null
-      ? manifestOf(agent ?? (await findAgent(trx, request)), options)
+      ? manifestOf(known?.agent ?? (await findAgent(trx, request)), options)
       : await readManifest(trx, request.manifest_digest);
   const digest = request.manifest_digest ?? digestOf(manifest);
   const runId = request.planned_run_id;
@@ -144,9 +144,9 @@ type Inherited = Pick<Manifest, "model_spec" | "tool_approval_mode">;
 /** The agent as it is now, with what the request asks of it; only who may use it gets one. @throws {ApiProblem} */
 export async function freezeManifest(
   trx: Transaction,
-  request: Pick<RequestRow, "user_id" | "thread_pk" | "api_key_id" | "options">,
+  request: Pick<RequestRow, "user_id" | "thread_pk" | "api_key_id" | "input" | "options">,
 ): Promise<Buffer> {
-  return keepManifest(trx, manifestOf(await findAgent(trx, request), RequestOptions.parse(request.options)));
+  return keepManifest(trx, manifestOf(await findAgent(trx, request), readContent(request).options));
 }
 
 /** The agent of a request's thread, for who may still use it. @throws {ApiProblem} agent_not_found, unauthorized */
@@ -199,13 +199,11 @@ export function manifestOf(agent: AgentRow, options: RequestOptions, inherited?:
   };
 }
 
-interface Described {
-  readonly input: RequestInput;
-  readonly options: RequestOptions;
-  readonly digest: Uint8Array;
-}
-
-function describeRun(request: RequestRow, manifest: Manifest, { input, options, digest }: Described): Payload {
+function describeRun(
+  request: RequestRow,
+  manifest: Manifest,
+  { input, options, digest }: RequestContent & { readonly digest: Uint8Array },
+): Payload {
   return {
     ...traceFields(request.traceparent),
     run_type: request.kind,

@@ -12,8 +12,7 @@ import { lockThread } from "../../threads/threads.ts";
 export type RunRow = Selectable<RunTable>;
 export type RequestRow = Selectable<RunRequestTable>;
 
-/** The content of a request, as it is kept in its row. */
-export const RequestInput = z.strictObject({
+const RequestInput = z.strictObject({
   query: z.string(),
   /** Data URLs. */
   images: z.array(z.string()),
@@ -22,7 +21,7 @@ export const RequestInput = z.strictObject({
 });
 export type RequestInput = z.infer<typeof RequestInput>;
 
-export const RequestOptions = z.strictObject({
+const RequestOptions = z.strictObject({
   model_spec: z.string().optional(),
   tool_approval_mode: ToolApprovalMode.optional(),
   timeout_ms: z.int().optional(),
@@ -30,6 +29,17 @@ export const RequestOptions = z.strictObject({
   meta: z.record(z.string(), z.unknown()).optional(),
 });
 export type RequestOptions = z.infer<typeof RequestOptions>;
+
+/** What a request asks for, as it is kept in its row. */
+export interface RequestContent {
+  readonly input: RequestInput;
+  readonly options: RequestOptions;
+}
+
+/** Reads the content of a row. */
+export function readContent({ input, options }: Pick<RequestRow, "input" | "options">): RequestContent {
+  return { input: RequestInput.parse(input), options: RequestOptions.parse(options) };
+}
 
 /** The run that blocks a thread, if one does. */
 export async function findBlocking(db: Queries | Transaction, threadPk: number): Promise<RunRow | undefined> {

@@ -61,8 +61,8 @@ export async function insert({ trx, caller, intent, hash, thread }: Decision, ma
 }
 
 /** Dispatches a request that was just written. */
-export async function complete({ storage, trx, agent }: Decision, request: RequestRow): Promise<Decided> {
-  const run = await dispatch(storage, trx, request, agent);
+export async function complete({ storage, trx, agent, intent }: Decision, request: RequestRow): Promise<Decided> {
+  const run = await dispatch(storage, trx, request, { agent, input: intent.input, options: intent.options });
   // What the dispatch has made of its row: every now() of a transaction is one.
   const at = run.created_at;
   const revision = request.revision + 1;

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import { append } from "../state/append.ts";
 import { claim, handOver, type Claim } from "../state/claim.ts";
 import type { AttemptContext, AttemptOptions } from "./attempt-context.ts";
@@ -10,7 +11,7 @@ import { followTurn } from "./follow-turn.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { Sandbox } from "../../sandboxes/sandboxes.ts";
 import { explainRefusal, retryUntilDone, type RetryOptions } from "./retry.ts";
-import { RequestInput, RequestOptions, type RunRow } from "../state/rows.ts";
+import { readContent, type RunRow } from "../state/rows.ts";
 import { traceFields } from "../state/trace-id.ts";
 import { workOf } from "./turn-body.ts";
 
@@ -114,14 +115,16 @@ async function execute(context: AttemptContext): Promise<Outcome> {
 
 /** The entries of the last plan that the run has shown. */
 async function lastPlan({ storage, run }: AttemptContext): Promise<readonly unknown[] | undefined> {
-  const rows = await storage.db
+  const row = await storage.db
     .selectFrom("run_event")
-    .select("payload")
+    .select(sql`payload -> 'entries'`.as("entries"))
     .where("run_id", "=", run.id)
     .where("event", "=", "custom")
+    .where(sql`payload ->> 'name'`, "=", "svc.plan")
     .orderBy("seq", "desc")
-    .execute();
-  const entries = rows.find(({ payload }) => payload["name"] === "svc.plan")?.payload["entries"];
+    .limit(1)
+    .executeTakeFirst();
+  const entries = row?.entries;
   return Array.isArray(entries) ? entries : undefined;
 }
 
@@ -159,8 +162,7 @@ function createContext(
       sessionId: thread.session_id,
       threadId: thread.id,
       queuePolicy: request.queue_policy,
-      input: RequestInput.parse(request.input),
-      options: RequestOptions.parse(request.options),
+      ...readContent(request),
       manifest,
     },
     lastTurnId,

@@ -5,7 +5,7 @@ import type { TurndClient } from "../../../turnd/client/turnd-client.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { noteMoved } from "../state/claim.ts";
 import { pump, type TurnEnded } from "./pump.ts";
-import { listAssigned, readManifest, RequestInput, RequestOptions, type RequestRow } from "../state/rows.ts";
+import { listAssigned, readContent, readManifest, type RequestRow } from "../state/rows.ts";
 import { assignSteer } from "../state/steer.ts";
 import { turnBody, workOf } from "./turn-body.ts";
 
@@ -98,8 +98,7 @@ async function hand(
     sessionId: source.sessionId,
     threadId: source.threadId,
     queuePolicy: request.queue_policy,
-    input: RequestInput.parse(request.input),
-    options: RequestOptions.parse(request.options),
+    ...readContent(request),
     manifest: await readManifest(storage.db, request.manifest_digest),
   };
   const work = workOf(turn);
