@@ -8,7 +8,7 @@ const REFUSED = 4002;
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
-/** A server that has gone without closing must not delay the next try. */
+/** Longest wait for a server that has gone without closing. */
 const TICKET_MS = 10_000;
 
 /**
@@ -109,7 +109,7 @@ export function connect(sessionId, on, size) {
       wantsRestart = true;
       void open();
     },
-    /** Ends it for good, until it is opened again. */
+    /** Ends it until it is opened again. */
     close() {
       attempt += 1;
       clearTimeout(timer);

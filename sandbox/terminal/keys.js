@@ -1,7 +1,7 @@
 // Keys that a touch screen's keyboard lacks, as buttons below the terminal; Ctrl holds for the next key. Does not know the
 // connection: what is pressed goes the way of what is typed.
 
-/** What a key sends; of the arrows the last letter, since what is before it depends on the program's mode and on Ctrl. */
+/** The bytes of a key; of the arrows only the last letter, since the rest depends on the program's mode and on Ctrl. */
 const KEYS = { esc: "\u001b", tab: "\t" };
 const ARROWS = { up: "A", down: "B", right: "C", left: "D" };
 
@@ -50,7 +50,7 @@ export function connectKeys(bar, terminal) {
   }
 
   return (typed) => {
-    // More than one character was pasted, or is an answer of the terminal's own.
+    // More than one character is pasted text, or an answer of the terminal itself.
     if (!isHeld() || typed.length !== 1) return typed;
     hold(false);
     if (/[a-z]/i.test(typed)) return String.fromCharCode(typed.toUpperCase().charCodeAt(0) - 64);

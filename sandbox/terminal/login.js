@@ -1,11 +1,11 @@
 // The login of this page's reader, which is that of the inspector: a cookie that no script can read, and a key. The token
 // itself is sent once and kept nowhere.
 
-/** The inspector's name for it: behind a front, both pages are of one origin. */
+/** The inspector's key in the storage: behind a front, both pages are of one origin. */
 const KEY_ITEM = "turnd.session-key";
 const HAND_OVER = /^#login=([\w-]+)$/;
 
-/** What proves the login, beside the cookie. */
+/** The session's key, which proves the login together with the cookie. */
 export function loginHeaders() {
   const key = localStorage.getItem(KEY_ITEM);
   return key === null ? {} : { "x-turnd-session-key": key };

@@ -88,7 +88,7 @@ export async function startNpmService(
   };
 }
 
-/** A service that was killed leaves its turnd to the next one, which a test may not have. */
+/** Ends the turnd that a killed service has left. */
 async function endLeftTurnd(directory: string): Promise<void> {
   const pid = turndOf(directory);
   if (pid === undefined) return;

@@ -55,7 +55,7 @@ export async function serveTls(
       one.pipe(other);
     }
   });
-  // A client that does not believe the certificate leaves.
+  // A client that does not accept the certificate disconnects.
   front.on("tlsClientError", () => undefined);
   await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
   return {

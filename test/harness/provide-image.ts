@@ -9,20 +9,20 @@ import type { TestProject } from "vitest/node";
 import { z } from "zod";
 import { REPOSITORY } from "./temporary.ts";
 
-/** What tests of the image are given; without an engine they are skipped, and `skipped` says why. */
+/** What tests of the image get; without an engine they are skipped, and `skipped` has the reason. */
 export interface TestImage {
   readonly skipped?: string;
   /** Not there before `built`. */
   readonly tag: string;
   /** Name of this run: the value of the label that everything it makes carries, to be removed at its end. */
   readonly run: string;
-  /** The file that says how building went, once it is over: a `Built` as JSON. */
+  /** The file with the result of building, a `Built` as JSON. */
   readonly built: string;
   /** The image of the agent service: the same for it. */
   readonly service: { readonly tag: string; readonly built: string };
 }
 
-/** How building the image went. */
+/** The result of building the image. */
 const Built = z.discriminatedUnion("ok", [
   z.object({
     ok: z.literal(true),
@@ -74,7 +74,7 @@ export default async function provide(project: TestProject): Promise<(() => Prom
   const service = { tag: givenService ?? `${run}-service:latest`, built: join(directory, "service-built.json") };
   const reports = Promise.all([
     reportBuild(building, built),
-    // After the sandbox's, whose layers it takes.
+    // After the sandbox's image, whose layers it reuses.
     reportBuild(
       building.then(async (sandbox) => {
         if (givenService === undefined) await buildImage("Dockerfile.service", service.tag, run);
@@ -96,7 +96,7 @@ export default async function provide(project: TestProject): Promise<(() => Prom
   };
 }
 
-/** Never throws: the tests that wait for the image say what went wrong. */
+/** Never throws: the tests that wait for the image report the fault. */
 async function reportBuild(building: Promise<z.infer<typeof Built>>, path: string): Promise<void> {
   const result = await building.catch((error: unknown) => ({
     ok: false,
@@ -107,9 +107,9 @@ async function reportBuild(building: Promise<z.infer<typeof Built>>, path: strin
 }
 
 /**
- * Reads how building went, once it is over.
+ * Waits for the build and reads its result.
  *
- * @throws what the build said, if it failed
+ * @throws the build's output, if it failed
  */
 export function readBuilt(path: string): { readonly hostAddress: string } {
   const built = Built.parse(JSON.parse(readFileSync(path, "utf8")));
@@ -129,7 +129,7 @@ async function buildImage(file: string, tag: string, run: string): Promise<void>
     throw new Error(`the image of ${file} was not built: ${built.shortMessage}\n${built.all.slice(-8_000)}`);
 }
 
-/** Where containers find the engine's host: an address of this machine where the engine runs on it, else its loopback. */
+/** Where containers find the engine's host: an address of this machine where the engine runs on it, otherwise its loopback. */
 async function findHostAddress(tag: string): Promise<string> {
   const args = ["run", "--rm", "--add-host", `${HOST_NAME}:host-gateway`, "--entrypoint", "getent", tag];
   const { stdout } = await execa("docker", [...args, "ahostsv4", HOST_NAME]);

@@ -31,7 +31,7 @@ export const PINNED_CLIS: readonly RealCli[] = [PINNED_CLI_A, CLI_B];
 export const LIGHT_CLI_A: RealCli = { executor: "cli-a", version: "1.14.34" };
 export const LIGHT_CLIS: readonly RealCli[] = [LIGHT_CLI_A, CLI_B];
 
-/** What stands for a key in every test; found nowhere it should not be. */
+/** The key of every test; it must be found nowhere else. */
 export const KEY = "FAKE-SENTINEL-KEY-0123456789";
 
 /** A daemon with one real CLI, and the model behind it. */
@@ -53,7 +53,7 @@ export interface StageOptions {
 }
 
 /**
- * One daemon and one scripted model for all tests of a `describe`: the CLIs take seconds, a turn each is enough.
+ * One daemon and one scripted model for all tests of a `describe`: a turn of a CLI takes seconds.
  *
  * @returns how a test gets at them
  */
@@ -109,7 +109,7 @@ export function binaryOf(version: string): string {
 
 /** Environment of a daemon with one real CLI whose provider is a scripted model. */
 export function realEnv({ executor, version }: RealCli, modelUrl: string): Record<string, string> {
-  // Nothing listens there: what a CLI wants from anywhere but loopback fails at once.
+  // Nothing listens there: a request to anywhere but loopback fails at once.
   const nowhere = "http://127.0.0.1:9";
   return {
     PATH: `/usr/local/bin:/usr/bin:/bin:${inject("clis").tools}`,

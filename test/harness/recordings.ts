@@ -15,7 +15,7 @@ export async function exportDocument(directory: string): Promise<RecordingDocume
 }
 
 /**
- * Lines of events with everything gone that two replays of one recording may differ in: times and ids. All that the digest
+ * Lines of events without what two replays of one recording may differ in: times and ids. All that the digest
  * is made of stays byte for byte; of the last line, which it is not made of, the order of keys does not count.
  */
 export function withoutTimeAndIds(lines: string): unknown[] {
@@ -25,7 +25,7 @@ export function withoutTimeAndIds(lines: string): unknown[] {
     .map((line) =>
       line
         .replace(/"at":"[^"]*","turn_id":"[^"]*","session_id":"[^"]*"/, '"at":"","turn_id":"","session_id":""')
-        // `turnd replay` says in each event which recording it is of.
+        // `turnd replay` names the recording in each event.
         .replace(/^(.{0,200}"executor":"[^"]*"),"recording":"[^"]*"/, "$1"),
     );
   const end: { data: object } = JSON.parse(plain.pop() ?? "null");

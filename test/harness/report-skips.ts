@@ -7,7 +7,7 @@ export interface SkippedFile {
 }
 
 /**
- * What a run says of the tests that it skipped: one line, and one a file. Nothing where none was.
+ * The report of skipped tests: one line, and one for each file; empty where none was skipped.
  *
  * @param uid - of the run: tests that change users, mounts, limits or control groups need root
  */
@@ -31,7 +31,7 @@ export class SkipReporter implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
-    // Who names tests by a pattern knows that the others do not run.
+    // With a pattern it is clear that the other tests do not run.
     if (this.#vitest?.config.testNamePattern !== undefined) return;
     const files = modules.map((module) => ({
       file: module.relativeModuleId,

@@ -11,7 +11,7 @@ import { HOST_NAME, LABEL, readBuilt } from "./provide-image.ts";
 // What a run has made is removed by provide-image.ts; the image that would do it cannot be had without internet.
 process.env["TESTCONTAINERS_RYUK_DISABLED"] ??= "true";
 
-/** What stands for a key and for the token in every container; found nowhere it should not be. */
+/** The key and the token of every container; they must be found nowhere else. */
 export const KEY = "FAKE-SENTINEL-KEY-0123456789";
 export const TOKEN = "FAKE-SENTINEL-TOKEN-0123456789";
 
@@ -56,7 +56,7 @@ export interface Sandbox extends Client {
   remove(): Promise<void>;
 }
 
-/** `describe` of what needs an engine; skipped where none answers, which the run has said loudly. */
+/** `describe` of what needs an engine; skipped where none answers, which the end of the run lists. */
 export const describeImage = inject("image").skipped === undefined ? describe : describe.skip;
 
 /** Starts the image and waits until turnd answers through the front. The run's end removes what a test leaves. */
@@ -142,7 +142,7 @@ export async function prepareVolume(volume: string, script: string): Promise<voi
   await execa("docker", ["run", "--rm", "--volume", `${volume}:/volume`, "--entrypoint", "sh", tag, "-ec", script]);
 }
 
-/** `@@command:…@@` runs what it says and answers with what that printed. */
+/** `@@command:…@@` runs the command and answers with its output. */
 const command: Scenario = (conversation, { argument }) => {
   const outcome = currentTurn(conversation).outcomes.at(-1);
   if (outcome !== undefined) return say(outcome.output);
@@ -154,7 +154,7 @@ export async function startModel(): Promise<{ model: ScriptedModel; env: Record<
   const { hostAddress } = readBuilt(inject("image").built);
   const model = await startScriptedModel({ host: hostAddress, scenarios: { command } });
   const url = model.url.replace(hostAddress, HOST_NAME);
-  // Nothing listens there: what a CLI wants from anywhere but the model fails at once.
+  // Nothing listens there: a request to anything but the model fails at once.
   const nowhere = "http://127.0.0.1:9";
   const env = {
     HTTP_PROXY: nowhere,
@@ -195,7 +195,7 @@ class SandboxContainer extends GenericContainer {
     return this;
   }
 
-  /** Nor for these. */
+  /** It has no options for these either. */
   withSecurityOptions(options: readonly string[]): this {
     this.hostConfig.SecurityOpt = [...options];
     return this;

@@ -10,7 +10,7 @@ export function shownBehind(text: string, command: string): string[] {
 
 const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
-/** That each shown line is printed, in that order; widths of columns follow from all rows, of which some are shown. */
+/** Asserts that each shown line is printed, in that order; widths of columns may differ, since not all rows are shown. */
 export function expectPrinted(shown: readonly string[], printed: string): void {
   const plain = (line: string): string => line.trim().replaceAll(/ +/g, " ");
   const lines = printed.split("\n").map(plain);

@@ -16,7 +16,7 @@ import { toRunAs } from "../../src/turnd/daemon/process/run-as.ts";
 /** Absolute path of the repository. */
 export const REPOSITORY = join(import.meta.dirname, "../..");
 
-/** The user the CLIs run as in tests: uid 1000 for root, else the tests' own. */
+/** The user the CLIs run as in tests: uid 1000 for root, otherwise the tests' own. */
 export const CLI_USER = toRunAs(
   process.getuid?.() === 0
     ? { uid: 1000, gid: 1000, isSelf: false }

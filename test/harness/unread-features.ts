@@ -1,4 +1,4 @@
-/** For a feature that nobody has looked at. */
+/** What to do about a feature that was not looked at yet. */
 export function whatToDo(version: string): string {
   const source = `codex-rs/features/src/lib.rs of the tag rust-v${version} (github.com/openai/codex), and the release notes`;
   return (
