@@ -254,19 +254,3 @@ test("every npm script that the README names is there", () => {
   expect(named.length).toBeGreaterThanOrEqual(6);
   expect(named.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
 });
-
-test("every test that SECURITY.md names is there", () => {
-  const named = [...readFileSync(join(REPOSITORY, "SECURITY.md"), "utf8").matchAll(/`([\w./*-]+\.test\.ts)`/g)];
-  const files = readdirSync(join(REPOSITORY, "test"), { recursive: true }).map(String);
-  const missing = named.flatMap(([, name = ""]) => {
-    const pattern = new RegExp(
-      `(^|/)${name
-        .replace(/^test\//, "")
-        .replaceAll(".", "\\.")
-        .replaceAll("*", "[^/]*")}$`,
-    );
-    return files.some((file) => pattern.test(file)) ? [] : [name];
-  });
-  expect(named.length).toBeGreaterThan(20);
-  expect(missing).toEqual([]);
-});
