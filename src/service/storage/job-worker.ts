@@ -48,11 +48,14 @@ export interface JobWorkerOptions<Job extends ClaimedJob> {
   readonly onFault: (error: unknown) => void;
 }
 
-/** Takes jobs of one queue, one query for all free places, and one renewal for all that run. */
+/**
+ * Works on the jobs of one queue: one query for all free places, one renewal for all that run. Instead of the workers of
+ * pg-boss, whose groups have no turns: docs/decisions/places-are-shared-by-own-worker.md.
+ */
 export interface JobWorker {
   /** Something may be waiting: look now. */
   wake(): void;
-  /** Takes no more jobs. */
+  /** Claims no more jobs. */
   halt(): void;
   /** Aborts what runs, and waits until it is given back. @param timeoutMs - what still runs then is given back all the same */
   stop(timeoutMs: number): Promise<void>;
@@ -84,7 +87,7 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
   const stopping = new AbortController();
   let isHalted = false;
   let isWoken = false;
-  /** The last look took all that there was place for: there may be more. */
+  /** The last look filled all places: there may be more. */
   let mayBeMore = false;
   let changed = Promise.withResolvers<void>();
 
@@ -98,14 +101,14 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
     signalChange();
   }
 
-  async function work(taken: Running<Job>): Promise<void> {
-    const { job, claim } = taken;
+  async function work(held: Running<Job>): Promise<void> {
+    const { job, claim } = held;
     const tooOld = AbortSignal.timeout(job.expireInSeconds * 1_000);
     try {
       const signal = AbortSignal.any([claim.signal, stopping.signal, tooOld]);
-      await handler(job, signal, { isOver: () => isTurnOver(taken) });
+      await handler(job, signal, { isOver: () => isTurnOver(held) });
     } catch (error) {
-      if (stopping.signal.aborted || taken.isLeaving) {
+      if (stopping.signal.aborted || held.isLeaving) {
         await source.giveBack(job).catch(onFault);
         // PGlite answers without the event loop: jobs that hand one place to each other would keep it from everything else.
         await nextLoop();
@@ -121,15 +124,15 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
   }
 
   function begin(job: Job): void {
-    const taken: Running<Job> = {
+    const held: Running<Job> = {
       job,
       claim: new AbortController(),
       beganAt: performance.now(),
       isLeaving: false,
       done: Promise.resolve(),
     };
-    running.set(job, taken);
-    taken.done = work(taken).finally(() => {
+    running.set(job, held);
+    held.done = work(held).finally(() => {
       running.delete(job);
       if (mayBeMore) wake();
       else signalChange();
@@ -150,8 +153,8 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
     return wholesOf(group).some((whole) => (counts.get(whole) ?? 0) >= (groupLimit?.(whole) ?? Infinity));
   }
 
-  async function isTurnOver(taken: Running<Job>): Promise<boolean> {
-    if (taken.isLeaving || performance.now() - taken.beganAt < turnMs) return taken.isLeaving;
+  async function isTurnOver(held: Running<Job>): Promise<boolean> {
+    if (held.isLeaving || performance.now() - held.beganAt < turnMs) return held.isLeaving;
     const waiting = await source.listWaiting();
     const counts = countGroups();
     /** Those that could begin in this one's place, and in no free one. */
@@ -160,10 +163,10 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
       const isBlocked = (group: string): boolean => running.size >= concurrency || isFull(group, counts);
       return waiting.filter((group) => group !== job.groupId && isBlocked(group) && !isFull(group, others));
     };
-    const theirs = waitFor(taken);
+    const theirs = waitFor(held);
     const leaving = [...running.values()].filter((other) => other.isLeaving && waitFor(other).length > 0);
-    taken.isLeaving = theirs.length > leaving.length;
-    return taken.isLeaving;
+    held.isLeaving = theirs.length > leaving.length;
+    return held.isLeaving;
   }
 
   /** One of the group that has waited longest for a place. */
@@ -188,7 +191,7 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
     if (served.size > MOST_SERVED && oldest !== undefined) served.delete(oldest);
   }
 
-  async function takeAll(): Promise<void> {
+  async function fillPlaces(): Promise<void> {
     for (;;) {
       const free = concurrency - running.size;
       mayBeMore = free <= 0;
@@ -214,7 +217,7 @@ export function startJobWorker<Job extends ClaimedJob>(options: JobWorkerOptions
     while (!isHalted) {
       isWoken = false;
       try {
-        await takeAll();
+        await fillPlaces();
       } catch (error) {
         onFault(error);
       }

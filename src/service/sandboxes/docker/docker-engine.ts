@@ -1,3 +1,4 @@
+import { buffer } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import type Docker from "dockerode";
 import type { ContainerInfo, ContainerInspectInfo } from "dockerode";
@@ -12,8 +13,6 @@ import {
 } from "../sandbox-engine.ts";
 import { containerName, containerOptions, volumeNames, type ContainerSettings } from "./container-options.ts";
 import { ensureNetwork } from "./network.ts";
-import { readLog } from "./read-log.ts";
-import { tarOfSecret } from "./tar.ts";
 
 export interface DockerOptions extends ContainerSettings {
   /** A network on which the service reaches sandboxes by address; absent: one of ours, and a port of 127.0.0.1. */
@@ -58,7 +57,9 @@ export async function openDockerEngine(options: DockerOptions): Promise<SandboxE
       abortSignal: signal,
     });
     const at = TOKEN_FILE.lastIndexOf("/");
-    await container.putArchive(tarOfSecret(TOKEN_FILE.slice(at + 1), `${token}\n`), { path: TOKEN_FILE.slice(0, at) });
+    await container.putArchive(await archiveSecret(TOKEN_FILE.slice(at + 1), `${token}\n`), {
+      path: TOKEN_FILE.slice(0, at),
+    });
     signal.throwIfAborted();
     await container.start({ abortSignal: signal });
     const address = addressOf(await container.inspect(), isPublished);
@@ -153,4 +154,26 @@ function ifStatus(...statuses: readonly number[]): (error: unknown) => undefined
     if (typeof status === "number" && statuses.includes(status)) return undefined;
     throw error;
   };
+}
+
+/** A tar archive of one file that belongs to root and that only root reads. */
+export async function archiveSecret(name: string, content: string): Promise<Buffer> {
+  const { pack } = await import("tar-stream");
+  const archive = pack();
+  archive.entry({ name, mode: 0o600, uid: 0, gid: 0 }, content);
+  archive.finalize();
+  return buffer(archive);
+}
+
+const FRAME_HEADER = 8;
+
+/** The text of a container's log, whose frames each have eight bytes before them: stream, and length. @see Docker's API, ContainerAttach */
+function readLog(log: Buffer): string {
+  const parts: Buffer[] = [];
+  for (let at = 0; at + FRAME_HEADER <= log.length;) {
+    const length = log.readUInt32BE(at + 4);
+    parts.push(log.subarray(at + FRAME_HEADER, at + FRAME_HEADER + length));
+    at += FRAME_HEADER + length;
+  }
+  return Buffer.concat(parts).toString("utf8").trim();
 }

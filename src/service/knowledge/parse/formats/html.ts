@@ -5,6 +5,8 @@ import { assertShallowHtml } from "./html-depth.ts";
 import { readText } from "./text.ts";
 import { htmlToMarkdown } from "./to-markdown.ts";
 
+// Two trees: Readability needs one that has all of the DOM that it changes, linkedom's. turndown reads a string into a tree
+// of its own, domino's, since its plugin for tables loses rows in others.
 /** What is around the text of a page. */
 const AROUND = "nav, script, style, noscript, template, iframe, svg, form, [hidden], [aria-hidden=true]";
 /** Elements of the text itself, whose names Readability must not use as a sign: a heading `Remarks` is no column of remarks. */
